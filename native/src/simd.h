@@ -1,0 +1,34 @@
+/* simd.h: four-lane float vectors over the compiler's vector extension. The same source gives SSE on the host, SIMD128 in
+ * WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
+#ifndef TL_SIMD_H
+#define TL_SIMD_H
+#include <stdint.h>
+#include <string.h>
+
+typedef float v4f __attribute__((vector_size(16)));
+typedef float v4f_u __attribute__((vector_size(16), aligned(4)));
+typedef int32_t v4i __attribute__((vector_size(16)));
+typedef uint32_t v4u __attribute__((vector_size(16)));
+typedef double v2d __attribute__((vector_size(16)));
+
+static inline v4f v4_load(const float *p) { return *(const v4f_u *)p; }
+static inline void v4_store(float *p, v4f v) { *(v4f_u *)p = v; }
+static inline v4f v4_set1(float x) { return (v4f){x, x, x, x}; }
+static inline v4i v4i_set1(int32_t x) { return (v4i){x, x, x, x}; }
+
+/* a * b + c, fused where the hardware has it for free */
+#if defined(__wasm_relaxed_simd__)
+static inline v4f v4_madd(v4f a, v4f b, v4f c) { return __builtin_wasm_relaxed_madd_f32x4(a, b, c); }
+#elif defined(__FMA__)
+#include <immintrin.h>
+static inline v4f v4_madd(v4f a, v4f b, v4f c) { return (v4f)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c); }
+#else
+static inline v4f v4_madd(v4f a, v4f b, v4f c) { return a * b + c; }
+#endif
+
+static inline v4f v4_select(v4i mask, v4f a, v4f b) { return (v4f)((mask & (v4i)a) | (~mask & (v4i)b)); }
+/* NaN in either operand gives NaN, as torch.maximum and torch.minimum do */
+static inline v4f v4_max(v4f a, v4f b) { return v4_select((v4i)((a > b) | (a != a)), a, b); }
+static inline v4f v4_min(v4f a, v4f b) { return v4_select((v4i)((a < b) | (a != a)), a, b); }
+static inline float v4_hsum(v4f v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+#endif

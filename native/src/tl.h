@@ -1,0 +1,184 @@
+/* tl.h: what every file of the native core shares.
+ *
+ * Layout: a Tensor is (storage, offset, shape, strides, dtype, device); shape, strides and offset count elements.
+ * Kernels are rows of tables (TlKernel); an op declaration names the row, the dispatcher binds arguments and calls it.
+ * Everything is plain C11 over CPython's limited API and the plainest part of libc, so that one source serves the host
+ * (sanitizers, debuggers) and WASM.
+ */
+#ifndef TL_H
+#define TL_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030C0000
+#endif
+#include <Python.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define TL_MAX_DIMS 64
+#define TL_INLINE_DIMS 6
+#define TL_ALIGN 64
+
+/* ---- dtypes --------------------------------------------------------------------------------------------------- */
+/* X(code, name, C storage type, compute class). 16-bit floats compute in float, integers of at most 32 bits and bool
+ * compute in int32_t (wrap-around on store), so a kernel row lists compute types, not storage types. */
+#define TL_DTYPES(X) \
+  X(BOOL, bool, uint8_t, I32) \
+  X(U8, uint8, uint8_t, I32) \
+  X(I8, int8, int8_t, I32) \
+  X(I16, int16, int16_t, I32) \
+  X(I32, int32, int32_t, I32) \
+  X(I64, int64, int64_t, I64) \
+  X(F16, float16, uint16_t, F32) \
+  X(BF16, bfloat16, uint16_t, F32) \
+  X(F32, float32, float, F32) \
+  X(F64, float64, double, F64) \
+  X(C64, complex64, tl_c64, C64) \
+  X(C128, complex128, tl_c128, C128)
+
+typedef struct { float re, im; } tl_c64;
+typedef struct { double re, im; } tl_c128;
+
+typedef enum {
+#define X(code, name, ctype, comp) TL_##code,
+  TL_DTYPES(X)
+#undef X
+  TL_NUM_DTYPES
+} tl_dtype;
+
+/* compute class: the tl_dtype a kernel runs in for operands of dtype d */
+extern const uint8_t tl_itemsize[TL_NUM_DTYPES];
+extern const uint8_t tl_compute[TL_NUM_DTYPES];
+extern const char *const tl_dtype_name[TL_NUM_DTYPES];
+
+static inline bool tl_is_complex(tl_dtype d) { return d >= TL_C64; }
+static inline bool tl_is_float(tl_dtype d) { return d >= TL_F16 && d <= TL_F64; }      /* real floating point */
+static inline bool tl_is_integral(tl_dtype d) { return d <= TL_I64; }                  /* bool included */
+tl_dtype tl_promote(tl_dtype a, tl_dtype b);          /* torch.promote_types */
+extern tl_dtype tl_default_dtype;                      /* torch.get_default_dtype() */
+static inline tl_dtype tl_float_of(tl_dtype d) { return tl_is_integral(d) ? tl_default_dtype : d; } /* int -> default float */
+static inline tl_dtype tl_real_of(tl_dtype d) { return d == TL_C64 ? TL_F32 : d == TL_C128 ? TL_F64 : d; }
+
+float tl_half_to_float(uint16_t h);
+uint16_t tl_float_to_half(float f);                    /* round to nearest even */
+static inline float tl_bf16_to_float(uint16_t h) { uint32_t u = (uint32_t)h << 16; float f; memcpy(&f, &u, 4); return f; }
+static inline uint16_t tl_float_to_bf16(float f) {
+  uint32_t u; memcpy(&u, &f, 4);
+  if ((u & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
+  return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+
+/* ---- storage and tensor ----------------------------------------------------------------------------------------- */
+enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2 };
+
+typedef struct {
+  PyObject_HEAD
+  char *data;            /* host bytes (CPU), else NULL */
+  size_t nbytes;
+  PyObject *owner;       /* exporter of borrowed memory (memoryview), or the device's buffer handle */
+  uint8_t device, borrowed;
+} TlStorage;
+
+/* version counter, shared by a tensor and all its views */
+typedef struct { int64_t refs; int64_t value; } TlVersion;
+
+typedef struct {
+  PyObject_HEAD
+  TlStorage *storage;
+  int64_t *shape, *strides;            /* point into inline_dims, or to one malloc block */
+  int64_t offset, numel;
+  uint8_t dtype, device, requires_grad, flags;
+  int32_t ndim;
+  int64_t inline_dims[2 * TL_INLINE_DIMS];
+  TlVersion *version;
+  PyObject *grad, *grad_fn, *base, *meta;   /* meta: autograd extras (hooks, view info), owned by Python */
+  int32_t output_nr;
+} TlTensor;
+enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8, TL_NEG = 16, TL_CONJ = 32 };
+
+extern PyTypeObject *tl_TensorBase;   /* the C type */
+extern PyTypeObject *tl_TensorClass;  /* the Python class results are made of (torch.Tensor) */
+#define TL_CHECK(o) PyObject_TypeCheck((PyObject *)(o), tl_TensorBase)
+
+static inline char *tl_data(const TlTensor *t) { return t->storage->data + t->offset * (int64_t)tl_itemsize[t->dtype]; }
+static inline bool tl_is_contiguous(const TlTensor *t) { return t->flags & TL_CONTIGUOUS; }
+
+/* New references; NULL with an exception set on failure (torch.OutOfMemoryError when memory is short). Memory is not
+ * initialised. */
+TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape);                 /* contiguous, CPU */
+TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
+TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype);                          /* keeps a dense layout (channels_last, transposed) */
+TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape);
+TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset); /* same storage and version */
+TlTensor *tl_contiguous(TlTensor *t);                                                /* t itself (new reference) when contiguous already */
+TlTensor *tl_cast(TlTensor *t, tl_dtype dtype);                                      /* t itself when it has that dtype */
+TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);                             /* contiguous and of that dtype */
+PyObject *tl_scalar_object(tl_dtype dtype, const void *p);                           /* element -> Python bool/int/float/complex */
+int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v);                           /* Python number or 0-dim tensor -> element; -1 on error */
+
+/* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
+int tl_copy(TlTensor *dst, TlTensor *src);
+int tl_fill(TlTensor *dst, PyObject *value);
+/* cast n contiguous elements */
+void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n);
+
+/* Scratch memory, 64-byte aligned; NULL with torch.OutOfMemoryError set. */
+void *tl_malloc(size_t nbytes);
+void tl_free(void *p);
+
+/* ---- arguments and errors --------------------------------------------------------------------------------------- */
+int tl_wrap_dim(int64_t dim, int ndim, int *out);       /* negative dims; IndexError in PyTorch's words; 0-dim counts as 1-dim */
+int tl_int(PyObject *o, int64_t *out);                  /* int, 0-dim integer tensor, __index__ */
+int tl_ints(PyObject *o, int64_t *out, int *n);         /* int or sequence of ints, at most TL_MAX_DIMS; None gives n = -1 */
+int tl_double(PyObject *o, double *out);
+int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out);  /* torch.dtype object or None */
+int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int64_t *out); /* RuntimeError in PyTorch's words */
+PyObject *tl_shape_tuple(const TlTensor *t);            /* for messages: use "%S"; new reference */
+const char *tl_fmt_shape(int n, const int64_t *v);      /* "[2, 3]" in a rotating static buffer, for messages */
+extern PyObject *tl_OutOfMemoryError;
+
+/* Long loops call this every few milliseconds of work; -1: an exception (KeyboardInterrupt) is set. */
+static inline int tl_check_interrupt(void) { return PyErr_CheckSignals(); }
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+typedef struct TlKernel TlKernel;
+/* args: the op's arguments bound in schema order, defaults filled in, tensors on the CPU (None for an absent optional).
+ * out: NULL, or the tensor to write (already of the right shape and a castable dtype when the kernel is called for an
+ * in-place op; for out= the kernel must check with tl_out_check). Return a new reference (out itself when given), NULL
+ * with an exception, or Py_NotImplemented (new reference) to let the op's Python body run instead. */
+typedef PyObject *(*TlKernelFn)(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+struct TlKernel {
+  const char *name;
+  TlKernelFn fn;
+  int id;                /* row data for table-driven families */
+  int flags;             /* TL_K_OUT: accepts out; otherwise the caller computes and copies */
+  const void *data;
+};
+enum { TL_K_OUT = 1 };
+#define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
+
+/* each family file ends with its table, closed by {0}; module.c lists the families */
+extern const TlKernel tl_kernels_pointwise[], tl_kernels_reduce[], tl_kernels_scan[], tl_kernels_index[], tl_kernels_shape[],
+    tl_kernels_matmul[], tl_kernels_conv[], tl_kernels_pool[], tl_kernels_norm[], tl_kernels_random[], tl_kernels_sort[],
+    tl_kernels_optim[], tl_kernels_linalg[];
+
+/* ---- strided iteration (iter.c) --------------------------------------------------------------------------------- */
+/* Up to TL_MAX_OPERANDS operands broadcast to one shape; dims are coalesced and ordered so that the innermost is the most
+ * contiguous one. The callback gets n elements along the innermost dim with a byte stride for each operand.
+ * Returning non-zero from the callback stops with an error (exception set). */
+#define TL_MAX_OPERANDS 6
+typedef int (*tl_loop_fn)(void *ctx, char **ptrs, const intptr_t *strides, int64_t n);
+typedef struct {
+  int nops, ndim;
+  int64_t shape[TL_MAX_DIMS];
+  intptr_t strides[TL_MAX_OPERANDS][TL_MAX_DIMS];   /* bytes; innermost dim is index 0 */
+  char *ptrs[TL_MAX_OPERANDS];
+} TlIter;
+/* shape: the broadcast shape; each operand is broadcast to it (stride 0 where it has size 1) */
+void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const int64_t *shape);
+int tl_iter_run(TlIter *it, tl_loop_fn fn, void *ctx);
+
+#endif
