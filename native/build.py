@@ -1,0 +1,329 @@
+"""Builds the native core, torchlite._C, from native/src/*.c.
+
+    python native/build.py host [--sanitize] [--last-good] [--out DIR]
+    python native/build.py wasm [--relaxed] [--out DIR]
+    python native/build.py check
+
+Needs the package `ziglang` (clang and wasm-ld for every host) and a CPython with headers; nothing else. Object files are
+kept in .build/, named by a hash of everything that went into them.
+
+host        torchlite/_C.abi3.so (or .pyd) for the running Python, limited API (.build/sanitized/ with --sanitize)
+wasm        a side module for Pyodide: SIMD128, or relaxed SIMD with --relaxed
+check       every file compiled with all warnings as errors, for the host and for WASM, nothing linked
+--sanitize  address and undefined-behaviour sanitizers (a system gcc or clang for both; ziglang alone: undefined only)
+--last-good where a file does not compile, use the object of its last version that did
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import contextlib
+import ctypes
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from typing import Iterator
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NATIVE = ROOT / "native"
+SRC = NATIVE / "src"
+
+# NaN, infinities, signed zeros and the order of sums are part of the results, so no -ffast-math. errno and floating
+# point traps are not looked at; contraction is written out where it is wanted (v4_madd), so all builds agree.
+FLAGS = ["-std=c11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fvisibility=hidden",
+         "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections", "-DNDEBUG"]
+WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-sign-compare",
+            "-Wno-cast-function-type", "-Wno-unknown-warning-option"]
+
+
+class BuildError(Exception):
+    pass
+
+
+def zig() -> list[str]:
+    """The command that runs ziglang; raises when the package is missing."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or not spec.submodule_search_locations:
+        raise BuildError(f"the package ziglang is not installed: {sys.executable} -m pip install ziglang")
+    folder = pathlib.Path(list(spec.submodule_search_locations)[0])
+    exe = folder / ("zig.exe" if os.name == "nt" else "zig")
+    return [str(exe)]
+
+
+def zig_folder() -> pathlib.Path:
+    return pathlib.Path(zig()[0]).parent
+
+
+def sources(src: pathlib.Path = SRC) -> list[pathlib.Path]:
+    return sorted(src.glob("*.c"))
+
+
+def digest(*parts: bytes | str) -> str:
+    h = hashlib.sha256()
+    for p in parts:
+        p = p.encode() if isinstance(p, str) else p
+        h.update(len(p).to_bytes(8, "little"))
+        h.update(p)
+    return h.hexdigest()[:24]
+
+
+def headers_digest(src: pathlib.Path) -> str:
+    parts: list[bytes | str] = []
+    for folder in (src, NATIVE / "include"):
+        if folder.is_dir():
+            for p in sorted(folder.iterdir()):
+                if p.suffix in (".h", ".inc", ".def"):
+                    parts += [p.name, p.read_bytes()]
+    return digest(*parts)
+
+
+class Target:
+    """How to compile and link for one target. `name` is the folder in .build/."""
+
+    name: str
+    compiler: list[str]
+    cflags: list[str]
+
+    def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
+        raise NotImplementedError
+
+
+class Host(Target):
+    def __init__(self, sanitize: bool = False) -> None:
+        include = sysconfig.get_paths()["include"]
+        if not (pathlib.Path(include) / "Python.h").is_file():
+            raise BuildError(f"{include} has no Python.h: install the development headers of this Python")
+        self.name = "host-san" if sanitize else "host"
+        self.cflags = [*FLAGS, "-fPIC", "-I", include]
+        self.ldflags = ["-shared"]
+        if sanitize:
+            cc = shutil.which("gcc") or shutil.which("clang")
+            kinds = "address,undefined" if cc else "undefined"
+            self.compiler = [cc] if cc else [*zig(), "cc"]
+            san = [f"-fsanitize={kinds}", "-fno-omit-frame-pointer", "-g"]
+            self.cflags = [f for f in self.cflags if f not in ("-O3", "-DNDEBUG")] + ["-O1", *san]
+            self.ldflags += san
+        else:
+            self.compiler = [*zig(), "cc", "-mcpu=baseline"]
+        if sys.platform == "darwin":
+            self.ldflags += ["-undefined", "dynamic_lookup"]
+        elif os.name == "nt":
+            self.ldflags += ["-L", str(pathlib.Path(sys.base_prefix) / "libs"), "-lpython3"]
+        else:
+            self.ldflags += ["-Wl,--gc-sections", "-lm"]
+            if not sanitize:
+                self.ldflags += ["-s"]
+
+    def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
+        call([*self.compiler, *self.ldflags, *map(str, objects), "-o", str(out)], f"linking {out.name}")
+
+    @staticmethod
+    def file_name() -> str:
+        return "_C.pyd" if os.name == "nt" else "_C.abi3.so"
+
+
+class Wasm(Target):
+    """A side module for Pyodide: ABI of Emscripten, musl's 32-bit headers, the running CPython's own headers with our
+    pyconfig.h in place of the host's."""
+
+    def __init__(self, relaxed: bool = False) -> None:
+        lib = zig_folder() / "lib"
+        include = sysconfig.get_paths()["include"]
+        self.name = "wasm-relaxed" if relaxed else "wasm"
+        self.compiler = [*zig(), "clang"]
+        simd = ["-msimd128"] + (["-mrelaxed-simd"] if relaxed else [])
+        self.cflags = [*FLAGS, "--target=wasm32-unknown-emscripten", *simd, "-mbulk-memory", "-mnontrapping-fptoint",
+                       "-msign-ext", "-fPIC", "-DPy_PYCONFIG_H", "-include", str(NATIVE / "include" / "pyconfig_wasm32.h"),
+                       "-I", include,
+                       "-isystem", str(lib / "include"),
+                       "-isystem", str(lib / "libc/include/arm-linux-musl"),
+                       "-isystem", str(lib / "libc/include/generic-musl")]
+
+    def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
+        call([*zig(), "wasm-ld", "-shared", "--experimental-pic", "--no-entry", "--gc-sections", "--strip-all", "-O2",
+              "--export-if-defined=PyInit__C", "--unresolved-symbols=import-dynamic", *map(str, objects),
+              "-o", str(out)], f"linking {out.name}")
+
+
+def call(cmd: list[str], what: str) -> str:
+    env = dict(os.environ)
+    env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(ROOT / ".build" / "zig"))
+    env.setdefault("ZIG_LOCAL_CACHE_DIR", str(ROOT / ".build" / "zig"))
+    done = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, check=False)
+    if done.returncode:
+        raise BuildError(f"{what} failed:\n{done.stdout}")
+    return done.stdout
+
+
+def compile_one(target: Target, src: pathlib.Path, headers: str, last_good: bool, extra: list[str]) -> pathlib.Path:
+    key = digest(src.name, src.read_bytes(), headers, *target.compiler, *target.cflags, *extra)
+    folder = ROOT / ".build" / target.name
+    obj = folder / f"{src.stem}.{key}.o"
+    if obj.exists():
+        os.utime(obj)
+        return obj
+    tmp = folder / f"{src.stem}.{key}.{os.getpid()}.tmp.o"
+    cmd = [*target.compiler, *target.cflags, *WARNINGS, *extra, "-c", str(src), "-o", str(tmp)]
+    try:
+        out = call(cmd, f"compiling native/src/{src.name} ({target.name})")
+    except BuildError as e:
+        olds = sorted(folder.glob(f"{src.stem}.*.o"), key=lambda p: p.stat().st_mtime)
+        olds = [p for p in olds if ".tmp." not in p.name]
+        if not (last_good and olds):
+            raise
+        print(f"{e}\nUSING THE LAST GOOD OBJECT of {src.name}", file=sys.stderr)
+        return olds[-1]
+    os.replace(tmp, obj)
+    if out.strip():
+        print(out, file=sys.stderr)  # warnings
+    return obj
+
+
+def missing_families(srcs: list[pathlib.Path], src: pathlib.Path) -> list[str]:
+    """Kernel tables that tl.h names and no file defines."""
+    header = src / "tl.h"
+    if not header.exists():
+        return []
+    declared = re.findall(r"\b(tl_kernels_\w+)\[\]", header.read_text())
+    text = "\n".join(p.read_text(errors="replace") for p in srcs)
+    return [n for n in dict.fromkeys(declared) if not re.search(rf"\b{n}\[\]\s*=", text)]
+
+
+def build(target: Target, out: pathlib.Path, *, src: pathlib.Path = SRC, last_good: bool = False, strict: bool = False,
+          jobs: int = 2) -> pathlib.Path:
+    """Compiles every file of `src` and links them to `out`."""
+    srcs = sources(src)
+    if not srcs:
+        raise BuildError(f"no C files in {src}")
+    folder = ROOT / ".build" / target.name
+    folder.mkdir(parents=True, exist_ok=True)
+    absent = missing_families(srcs, src)
+    if absent:
+        if strict:
+            raise BuildError("kernel tables without a definition: " + ", ".join(absent))
+        print("warning: empty tables stand in for " + ", ".join(absent), file=sys.stderr)
+        stub = folder / "stubs.c"
+        body = '#include "tl.h"\n' + "".join(f"const TlKernel {n}[] = {{{{0}}}};\n" for n in absent)
+        if not stub.exists() or stub.read_text() != body:
+            stub.write_text(body)
+        srcs.append(stub)
+    headers = headers_digest(src)
+    extra = ["-I", str(src)]
+    errors: list[str] = []
+    objects: list[pathlib.Path] = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(compile_one, target, s, headers, last_good, extra) for s in srcs]
+        for f in futures:
+            try:
+                objects.append(f.result())
+            except BuildError as e:
+                errors.append(str(e))
+    if errors:
+        raise BuildError("\n".join(errors))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    # the same bytes for the same inputs, and never a half-written file under the final name
+    link_key = digest(target.name, *[o.name for o in objects])
+    stamp = folder / f"link.{link_key}.so"
+    if not stamp.exists():
+        tmp = folder / f"link.{link_key}.{os.getpid()}.so"
+        target.link(objects, tmp)
+        for old in folder.glob("link.*.so"):
+            if old != tmp:
+                old.unlink(missing_ok=True)
+        os.replace(tmp, stamp)
+    if not out.exists() or out.read_bytes() != stamp.read_bytes():
+        part = out.with_name(f"{out.name}.{os.getpid()}")
+        shutil.copyfile(stamp, part)
+        os.chmod(part, 0o755)
+        os.replace(part, out)
+    sweep(folder)
+    return out
+
+
+def sweep(folder: pathlib.Path, keep: int = 400) -> None:
+    objects = sorted(folder.glob("*.o"), key=lambda p: p.stat().st_mtime)
+    for old in objects[:-keep]:
+        old.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """One build at a time in a checkout, where the platform can lock files."""
+    folder = ROOT / ".build"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as f:
+        if os.name != "nt":
+            import fcntl
+
+            fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
+def check_loads(out: pathlib.Path) -> None:
+    """Names what the linker left open: a function that is declared and called but defined nowhere."""
+    if os.name == "nt":
+        return
+    try:
+        ctypes.PyDLL(str(out), mode=getattr(os, "RTLD_NOW", 2))
+    except OSError as e:
+        raise BuildError(f"{out} was built but does not load: {e}") from None
+
+
+def check_warnings() -> None:
+    errors = []
+    for target in (Host(), Wasm(), Wasm(relaxed=True)):
+        target.name += "-check"
+        target.cflags = [*target.cflags, "-Werror"]
+        (ROOT / ".build" / target.name).mkdir(parents=True, exist_ok=True)
+        headers = headers_digest(SRC)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for f in [pool.submit(compile_one, target, s, headers, False, []) for s in sources()]:
+                try:
+                    f.result()
+                except BuildError as e:
+                    errors.append(str(e))
+    if errors:
+        raise BuildError("\n".join(errors))
+
+
+def main(argv: list[str] | None = None) -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("target", choices=["host", "wasm", "check"])
+    p.add_argument("--sanitize", action="store_true")
+    p.add_argument("--relaxed", action="store_true")
+    p.add_argument("--last-good", action="store_true")
+    p.add_argument("--strict", action="store_true", help="a kernel family without a file is an error")
+    p.add_argument("--out", type=pathlib.Path)
+    p.add_argument("--src", type=pathlib.Path, default=SRC)
+    a = p.parse_args(argv)
+    try:
+        with locked():
+            if a.target == "check":
+                check_warnings()
+                return 0
+            opts = {"src": a.src.resolve(), "last_good": a.last_good, "strict": a.strict}
+            if a.target == "host":
+                default = ROOT / ".build" / "sanitized" if a.sanitize else ROOT / "torchlite"
+                out = build(Host(a.sanitize), (a.out or default) / Host.file_name(), **opts)
+                if not a.sanitize:
+                    check_loads(out)
+            else:
+                name = "_C_relaxed.wasm" if a.relaxed else "_C.abi3.so"
+                out = build(Wasm(a.relaxed), (a.out or ROOT / ".build" / "out") / name, **opts)
+        print(f"{out} ({out.stat().st_size} bytes)")
+    except BuildError as e:
+        print(f"build: {e}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
