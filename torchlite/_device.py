@@ -1,0 +1,255 @@
+"""`torch.device`, `torch.Size`, and the singletons of layout, memory format and quantisation scheme."""
+
+import sys
+
+# PyTorch's device types in its order; only those in _CODES can hold tensors here
+_TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla",
+          "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "webgpu", "privateuseone")
+_CODES = {"cpu": 0, "webgpu": 1, "meta": 2}
+
+_instances = {}                 # (type, index) -> device: devices are singletons, so `is` compares them
+_context = []                   # devices entered by `with torch.device(...)`, innermost last
+_default = None                 # torch.set_default_device
+
+
+def _parse(text):
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    type_, colon, index = text.partition(":")
+    if type_ not in _TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {type_}")
+    if not colon:
+        return type_, None
+    if not (index.isascii() and index.isdigit()) or len(index) > 1 and index[0] == "0":
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    return type_, _checked_index(int(index))
+
+
+def _checked_index(index):
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
+    if index > 127:
+        raise RuntimeError(f"Device index {index} is too large")
+    return index
+
+
+def _accelerator(index):
+    index = _checked_index(index)
+    webgpu = sys.modules.get("torchlite.webgpu")
+    if webgpu is None or not webgpu.is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return "webgpu", index
+
+
+def _bad_arguments(args, kwargs):
+    for name in kwargs:
+        if name not in ("device", "type", "index"):
+            return TypeError(f"device() got an unexpected keyword argument '{name}'")
+    shown = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
+    why = f"\n      didn't match because some of the arguments have invalid types: (!{shown[0]}!)" if len(shown) == 1 else ""
+    return TypeError(f"device() received an invalid combination of arguments - got ({', '.join(shown)}), but expected one "
+                     f"of:\n * (torch.device device){why}\n * (str type, int index = -1)\n")
+
+
+class device:
+    """Where a tensor lives: `torch.device("cpu")`, `torch.device("webgpu", 0)`, `torch.device("meta")`.
+
+    As a context manager it becomes the device of tensors that factory functions make inside the block."""
+
+    __slots__ = ("type", "index", "_code", "__weakref__")
+    __module__ = "torchlite"
+
+    def __new__(cls, *args, **kwargs):
+        try:
+            if len(args) == 1 and not kwargs:
+                spec, index = args[0], None
+            else:
+                spec, index = cls._bind(args, kwargs)
+            if spec.__class__ is device:
+                return spec
+            if isinstance(spec, str):
+                key = _parse(spec) if (spec, None) not in _instances else (spec, None)
+                if index is not None:
+                    if not isinstance(index, int):
+                        raise TypeError("device(): argument 'index' (position 2) must be int, not " + type(index).__name__)
+                    if key[1] is not None:
+                        raise RuntimeError("type (string) must not include an index because index was passed "
+                                           "explicitly: " + spec)
+                    key = key[0], _checked_index(int(index))
+            elif isinstance(spec, int) and not isinstance(spec, bool) and index is None:
+                key = _accelerator(spec)
+            else:
+                raise LookupError
+        except LookupError:
+            raise _bad_arguments(args, kwargs) from None
+        self = _instances.get(key)
+        if self is None:
+            self = _instances[key] = object.__new__(cls)
+            for name, value in zip(("type", "index", "_code"), (*key, _CODES.get(key[0], -1))):
+                object.__setattr__(self, name, value)
+        return self
+
+    @staticmethod
+    def _bind(args, kwargs):
+        if not args and set(kwargs) == {"device"}:
+            return kwargs["device"], None
+        names = ("type", "index")
+        given = dict(zip(names, args))
+        if len(args) > 2 or any(k not in names or k in given for k in kwargs):
+            raise LookupError
+        given.update(kwargs)
+        if not isinstance(given.get("type"), str):
+            raise LookupError
+        return given["type"], given.get("index")
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __repr__(self):
+        if self.index is None:
+            return f"device(type='{self.type}')"
+        return f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self):
+        return device, (self.type,) if self.index is None else (self.type, self.index)
+
+    def __enter__(self):
+        _context.append(self)
+        return self
+
+    def __exit__(self, *exc):
+        _context.pop()
+
+
+cpu = device("cpu")
+
+
+def set_default_device(device_):
+    """Sets the device on which factory functions make tensors; None goes back to the CPU."""
+    global _default
+    _default = None if device_ is None else device(device_)
+
+
+def get_default_device():
+    """The device on which factory functions make tensors now."""
+    if _context:
+        return _context[-1]
+    return _default or cpu
+
+
+class Size(tuple):
+    """A tensor's shape: a tuple of ints whose slices and sums are again shapes."""
+
+    __slots__ = ()
+    __module__ = "torchlite"
+
+    def __new__(cls, iterable=()):
+        items = tuple(iterable)
+        for i, item in enumerate(items):
+            if item.__class__ is not int:
+                items = _as_ints(items, i)
+                break
+        return tuple.__new__(cls, items)
+
+    def __getitem__(self, key):
+        item = tuple.__getitem__(self, key)
+        return tuple.__new__(Size, item) if key.__class__ is slice else item
+
+    def __add__(self, other):
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other):
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, n):
+        product = tuple.__mul__(self, n)
+        return product if product is NotImplemented else tuple.__new__(Size, product)
+
+    __rmul__ = __mul__
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+    def numel(self):
+        """The number of elements of a tensor of this shape."""
+        n = 1
+        for d in self:
+            n *= d
+        return n
+
+
+def _as_ints(items, start):
+    done = list(items[:start])
+    for i in range(start, len(items)):
+        item = items[i]
+        try:
+            done.append(int(item.__index__()))
+        except (AttributeError, TypeError):
+            raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(item).__name__}')") from None
+    return done
+
+
+class _Singleton:
+    __slots__ = ("name", "_code", "__weakref__")
+    __module__ = "torchlite"
+
+    def __new__(cls, *args, **kwargs):
+        raise TypeError(f"cannot create 'torch.{cls.__name__}' instances")
+
+    @classmethod
+    def _family(cls, *names):
+        made = []
+        for code, name in enumerate(names):
+            one = object.__new__(cls)
+            one.name, one._code = name, code
+            made.append(one)
+        return made
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return self.name
+
+
+class layout(_Singleton):
+    """How a tensor's elements are laid out; every tensor here is `torch.strided`."""
+
+    __slots__ = ()
+    __module__ = "torchlite"
+
+    def __reduce__(self):
+        from torchlite.serialization import _get_layout
+        return _get_layout, (str(self),)
+
+
+class memory_format(_Singleton):
+    """The order of dimensions in memory: contiguous_format, preserve_format, channels_last, channels_last_3d."""
+
+    __slots__ = ()
+    __module__ = "torchlite"
+
+
+class qscheme(_Singleton):
+    """Names of quantisation schemes (kept so that code mentioning them imports)."""
+
+    __slots__ = ()
+    __module__ = "torchlite"
+
+
+strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, _mkldnn, jagged = LAYOUTS = layout._family(
+    "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged")
+contiguous_format, preserve_format, channels_last, channels_last_3d = MEMORY_FORMATS = memory_format._family(
+    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+(per_tensor_affine, per_channel_affine, per_tensor_symmetric, per_channel_symmetric,
+ per_channel_affine_float_qparams) = QSCHEMES = qscheme._family(
+    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+    "per_channel_affine_float_qparams")

@@ -1,0 +1,145 @@
+"""Data types: `torch.dtype` and its instances, `torch.finfo`, `torch.iinfo`.
+
+The objects are singletons, so `is` compares them; `_code` is the number the native core uses (order of TL_DTYPES).
+"""
+
+
+class dtype:
+    """The type of a tensor's elements, for example `torch.float32`."""
+
+    __slots__ = ("name", "_code", "itemsize", "is_floating_point", "is_complex", "is_signed", "abbr", "_scalar_type",
+                 "__weakref__")
+    __module__ = "torchlite"
+
+    def __new__(cls, *args, **kwargs):
+        raise TypeError("cannot create 'torch.dtype' instances")
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return self.name                        # pickled as the global torch.<name>
+
+    def to_real(self):
+        """The dtype of one component: float32 for complex64; real dtypes are returned unchanged."""
+        if self.is_complex:
+            return float32 if self is complex64 else float64
+        return self
+
+    def to_complex(self):
+        """The complex dtype that holds this floating dtype."""
+        if self.is_complex:
+            return self
+        if self.is_floating_point and self is not float16:      # float16 would need complex32
+            return complex128 if self is float64 else complex64
+        raise RuntimeError("Unknown Complex ScalarType for " + self._scalar_type)
+
+
+def _make(code, name, scalar_type, itemsize, kind, signed, abbr):
+    d = object.__new__(dtype)
+    d.name, d._code, d._scalar_type, d.itemsize, d.is_signed, d.abbr = name, code, scalar_type, itemsize, signed, abbr
+    d.is_floating_point, d.is_complex = kind == "f", kind == "c"
+    return d
+
+
+bool = _make(0, "bool", "Bool", 1, "b", False, "b8")
+uint8 = _make(1, "uint8", "Byte", 1, "u", False, "u8")
+int8 = _make(2, "int8", "Char", 1, "i", True, "i8")
+int16 = short = _make(3, "int16", "Short", 2, "i", True, "i16")
+int32 = int = _make(4, "int32", "Int", 4, "i", True, "i32")
+int64 = long = _make(5, "int64", "Long", 8, "i", True, "i64")
+float16 = half = _make(6, "float16", "Half", 2, "f", True, "f16")
+bfloat16 = _make(7, "bfloat16", "BFloat16", 2, "f", True, "bf16")
+float32 = float = _make(8, "float32", "Float", 4, "f", True, "f32")
+float64 = double = _make(9, "float64", "Double", 8, "f", True, "f64")
+complex64 = cfloat = _make(10, "complex64", "ComplexFloat", 8, "c", True, "c64")
+complex128 = cdouble = _make(11, "complex128", "ComplexDouble", 16, "c", True, "c128")
+
+DTYPES = (bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+# every public name of a dtype
+NAMES = {d.name: d for d in DTYPES}
+NAMES.update(short=int16, int=int32, long=int64, half=float16, float=float32, double=float64, cfloat=complex64,
+             cdouble=complex128)
+
+# (bits, eps, max, smallest normal, decimal resolution)
+_FLOATS = {
+    "float16": (16, 2.0 ** -10, 65504.0, 2.0 ** -14, 1e-3),
+    "bfloat16": (16, 2.0 ** -7, (2 - 2.0 ** -7) * 2.0 ** 127, 2.0 ** -126, 1e-2),
+    "float32": (32, 2.0 ** -23, (2 - 2.0 ** -23) * 2.0 ** 127, 2.0 ** -126, 1e-6),
+    "float64": (64, 2.0 ** -52, (2 - 2.0 ** -52) * 2.0 ** 1023, 2.0 ** -1022, 1e-15),
+}
+
+
+def _type_argument(name, args, kwargs, default):
+    if kwargs and "type" not in kwargs or not args and not kwargs and default is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "type"')
+    if len(args) + len(kwargs) > 1:
+        raise TypeError(f"{name}() takes 1 positional argument but {len(args) + len(kwargs)} were given")
+    type_ = args[0] if args else kwargs.get("type", default)
+    if not isinstance(type_, dtype):
+        raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type_.__class__.__name__}")
+    return type_
+
+
+class _info:
+    __slots__ = ("_fields",)
+    __module__ = "torchlite"
+
+    def __getattr__(self, name):
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(f"'torch.{type(self).__name__}' object has no attribute '{name}'") from None
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._fields == other._fields
+
+    __hash__ = None
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._fields]
+
+    def __repr__(self):
+        names = [n for n in self._fields if n not in ("bits", "dtype")]
+        values = ", ".join(f"{n}={self._fields[n]:g}" for n in names)
+        return f"{type(self).__name__}({values}, dtype={self.dtype})"
+
+
+class finfo(_info):
+    """Limits of a floating point dtype (of the component for a complex one): bits, eps, max, min, smallest_normal
+    (also as tiny) and resolution. Without an argument: of the default dtype."""
+
+    __slots__ = ()
+    __module__ = "torchlite"
+
+    def __init__(self, *args, **kwargs):
+        default = None
+        if not args and not kwargs:
+            import torchlite
+            default = torchlite.get_default_dtype() if hasattr(torchlite, "get_default_dtype") else float32
+        type_ = _type_argument("finfo", args, kwargs, default)
+        if not (type_.is_floating_point or type_.is_complex):
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        real = type_.to_real()
+        bits, eps, largest, smallest, resolution = _FLOATS[real.name]
+        self._fields = {"resolution": resolution, "min": -largest, "max": largest, "eps": eps,
+                        "smallest_normal": smallest, "tiny": smallest, "bits": bits, "dtype": real.name}
+
+
+class iinfo(_info):
+    """Limits of an integer dtype: bits, max and min."""
+
+    __slots__ = ()
+    __module__ = "torchlite"
+
+    def __init__(self, *args, **kwargs):
+        type_ = _type_argument("iinfo", args, kwargs, None)
+        if type_.is_floating_point or type_.is_complex:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        if type_ is bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        bits = 8 * type_.itemsize
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_.is_signed else (0, (1 << bits) - 1)
+        self._fields = {"min": low, "max": high, "bits": bits, "dtype": type_.name}
