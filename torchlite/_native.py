@@ -1,0 +1,91 @@
+"""Loads the native core and puts it in place as `torchlite._C`.
+
+A wheel for Pyodide carries the core twice: `_C.abi3.so` (SIMD128, runs everywhere) and `_C_relaxed.wasm` (relaxed SIMD,
+fused multiply-add). The second has another suffix because Pyodide loads every .so of a wheel when it is installed, and
+an engine without relaxed SIMD rejects that file. The environment variable TORCHLITE_NATIVE overrides the choice:
+`simd128`, `relaxed`, or the path of a build.
+"""
+
+import os
+import sys
+
+# WebAssembly text: (func (param v128 v128 v128) (result v128)
+#   (f32x4.relaxed_madd (local.get 0) (local.get 1) (local.get 2)))
+_RELAXED_PROBE = bytes.fromhex(
+    "0061736d01000000 01080160037b7b7b017b 03020100 0a0d010b00200020012002fd85020b"
+)
+
+variant = "host"  # "host", "simd128", "relaxed" or a path
+
+
+def has_relaxed_simd():
+    """Whether this JavaScript engine runs relaxed SIMD."""
+    try:
+        import js
+        from pyodide.ffi import to_js
+
+        return bool(js.WebAssembly.validate(to_js(_RELAXED_PROBE)))
+    except Exception:
+        return False
+
+
+def _load_file(path):
+    from importlib.machinery import ExtensionFileLoader, ModuleSpec
+
+    name = __package__ + "._C"
+    loader = ExtensionFileLoader(name, path)
+    spec = ModuleSpec(name, loader, origin=path)
+    spec.has_location = True
+    module = loader.create_module(spec)
+    module.__spec__, module.__loader__, module.__file__, module.__package__ = spec, loader, path, __package__
+    sys.modules[name] = module
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def _load():
+    global variant
+    done = sys.modules.get(__package__ + "._C")
+    if done is not None:
+        return done
+    here = os.path.dirname(os.path.abspath(__file__))
+    wanted = os.environ.get("TORCHLITE_NATIVE", "")
+    if wanted and wanted not in ("simd128", "relaxed"):
+        variant = wanted
+        return _load_file(wanted)
+    if sys.platform == "emscripten":
+        relaxed = os.path.join(here, "_C_relaxed.wasm")
+        if wanted != "simd128" and os.path.exists(relaxed) and (wanted == "relaxed" or has_relaxed_simd()):
+            try:
+                module = _load_file(relaxed)
+            except ImportError:
+                if wanted == "relaxed":
+                    raise
+            else:
+                variant = "relaxed"
+                return module
+        variant = "simd128"
+    try:
+        from . import _C
+    except ImportError as e:
+        suffix = ".pyd" if os.name == "nt" else ".abi3.so"
+        built = os.path.exists(os.path.join(here, "_C" + suffix))
+        if sys.platform == "emscripten":
+            hint = "this wheel is for another version of Pyodide: install the one whose tag matches yours"
+        elif built:
+            hint = "it was built for another Python or from a broken source: run `python native/build.py host` again"
+        else:
+            hint = (
+                "it is not built: run `python native/build.py host` in the source tree (needs the package ziglang), "
+                "or `pip install .`"
+            )
+        raise ImportError(f"torchlite's native core could not be loaded; {hint} ({e})") from e
+    return _C
+
+
+_C = _load()
+setattr(sys.modules[__package__], "_C", _C)

@@ -1,0 +1,1 @@
+"""Names under which other software looks for torchlite."""

@@ -1,0 +1,93 @@
+"""`import torch` means torchlite.
+
+After `install()`, `torch` and every `torch.x.y` are the very same module objects as `torchlite` and `torchlite.x.y`: no
+copies, so `isinstance`, pickles and monkey patches agree whichever name they came by. Nothing calls this by itself on a
+desktop; the wheel for Pyodide brings a package `torch` that does.
+"""
+
+import importlib
+import sys
+from importlib.machinery import ModuleSpec
+
+REAL = "torchlite"
+ALIAS = "torch"
+
+
+class _Loader:
+    """Hands out a module that is already imported."""
+
+    def __init__(self, module):
+        self.module = module
+        self.spec = module.__spec__
+
+    def create_module(self, spec):
+        return self.module
+
+    def exec_module(self, module):
+        module.__spec__ = self.spec  # the import system has just put the alias's spec there
+
+    def get_source(self, fullname):
+        get = getattr(self.spec.loader, "get_source", None)
+        return get(self.spec.name) if get else None
+
+    def get_code(self, fullname):  # for `python -m torch.x`
+        get = getattr(self.spec.loader, "get_code", None)
+        return get(self.spec.name) if get else None
+
+    def is_package(self, fullname):
+        return hasattr(self.module, "__path__")
+
+
+class _Finder:
+    """Answers for torch and torch.*, before any other finder."""
+
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
+        if fullname != ALIAS and not fullname.startswith(ALIAS + "."):
+            return None
+        real = REAL + fullname[len(ALIAS):]
+        try:
+            module = importlib.import_module(real)
+        except ModuleNotFoundError as e:
+            if e.name is not None and (real == e.name or real.startswith(e.name + ".")):
+                return None  # the usual "No module named 'torch.x'" follows
+            raise
+        loader = _Loader(module)
+        spec = ModuleSpec(fullname, loader, origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__"))
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations = module.__path__
+        return spec
+
+
+def installed():
+    """Whether `import torch` gives torchlite."""
+    return sys.modules.get(ALIAS) is sys.modules.get(REAL) and _Finder in sys.meta_path
+
+
+def install():
+    """Makes `import torch` give torchlite in this process. Raises RuntimeError when another torch is already imported."""
+    real = importlib.import_module(REAL)
+    have = sys.modules.get(ALIAS)
+    if have is not None and have is not real and not getattr(have, "__torchlite_alias__", False):
+        where = getattr(have, "__file__", None) or "an unknown place"
+        raise RuntimeError(
+            f"torchlite cannot take the name torch: another torch is already imported (from {where}). "
+            "Call torchlite.install_as_torch() before the first `import torch`."
+        )
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
+    for name, module in list(sys.modules.items()):
+        if name == REAL or name.startswith(REAL + "."):
+            sys.modules[ALIAS + name[len(REAL):]] = module
+    return real
+
+
+def uninstall():
+    """Takes the names back (for tests)."""
+    if _Finder in sys.meta_path:
+        sys.meta_path.remove(_Finder)
+    for name in list(sys.modules):
+        if name == ALIAS or name.startswith(ALIAS + "."):
+            module = sys.modules[name]
+            if module is sys.modules.get(REAL + name[len(ALIAS):]):
+                del sys.modules[name]
