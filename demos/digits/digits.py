@@ -1,0 +1,71 @@
+"""Teach a small convolutional network to read handwritten digits.
+
+The data: 1797 scanned digits of 8x8 pixels, ink from 0 to 16 (UCI handwritten digits).
+"""
+
+import gzip
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset, random_split
+
+EPOCHS = 15
+BATCH_SIZE = 32
+
+torch.manual_seed(1)
+
+
+def load_digits():
+    """The images, scaled to 0..1 as (1797, 1, 8, 8), and their labels."""
+    raw = gzip.decompress(Path(__file__).with_name("digits.bin.gz").read_bytes())
+    rows = torch.tensor(list(raw)).view(-1, 65)  # 64 pixels and a label each
+    return rows[:, :64].float().view(-1, 1, 8, 8) / 16, rows[:, 64]
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 16, kernel_size=3, padding=1)
+        self.conv2 = nn.Conv2d(16, 32, kernel_size=3, padding=1)
+        self.pool = nn.MaxPool2d(2)
+        self.dropout = nn.Dropout(0.3)
+        self.fc1 = nn.Linear(32 * 4 * 4, 64)
+        self.fc2 = nn.Linear(64, 10)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(x))
+        x = self.pool(F.relu(self.conv2(x)))
+        x = F.relu(self.fc1(x.flatten(1)))
+        return self.fc2(self.dropout(x))
+
+
+dataset = TensorDataset(*load_digits())
+train_set, test_set = random_split(dataset, [1437, 360])
+train_loader = DataLoader(train_set, batch_size=BATCH_SIZE, shuffle=True)
+test_loader = DataLoader(test_set, batch_size=len(test_set))
+
+model = Net()
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {len(train_set)} digits to learn from")
+
+for epoch in range(1, EPOCHS + 1):
+    model.train()
+    total = 0.0
+    for images, labels in train_loader:
+        optimizer.zero_grad()
+        loss = criterion(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        total += loss.item() * len(labels)
+
+    model.eval()
+    correct = 0
+    with torch.no_grad():
+        for images, labels in test_loader:
+            correct += (model(images).argmax(dim=1) == labels).sum().item()
+
+    print(f"epoch {epoch:2d}/{EPOCHS}  loss {total / len(train_set):.4f}  "
+          f"test accuracy {correct / len(test_set):.1%}")

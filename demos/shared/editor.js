@@ -1,0 +1,90 @@
+// The Python editor: CodeMirror 6 with the page's own colours. build.py bundles this file.
+
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { python } from "@codemirror/lang-python";
+import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { EditorState, StateEffect, StateField } from "@codemirror/state";
+import {
+  Decoration,
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+const colours = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword], class: "code-keyword" },
+  { tag: [tags.string, tags.special(tags.string)], class: "code-string" },
+  { tag: [tags.number, tags.bool, tags.null], class: "code-number" },
+  { tag: tags.comment, class: "code-comment" },
+  { tag: [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className)], class: "code-name" },
+  { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], class: "code-call" },
+]);
+
+const setMark = StateEffect.define();
+const wrong = Decoration.line({ class: "code-wrong" });
+
+// The line where the script failed; any edit clears it.
+const mark = StateField.define({
+  create: () => Decoration.none,
+  update(value, change) {
+    for (const effect of change.effects) {
+      if (effect.is(setMark)) {
+        const { value: line } = effect;
+        if (line === null || line < 1 || line > change.state.doc.lines) return Decoration.none;
+        return Decoration.set([wrong.range(change.state.doc.line(line).from)]);
+      }
+    }
+    return change.docChanged ? Decoration.none : value;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** Puts an editor into `parent`; Ctrl+Enter (or Cmd+Enter) calls `onRun`. */
+export function createEditor(parent, { text = "", label = "Python code", onRun = () => {} } = {}) {
+  const run = () => {
+    onRun();
+    return true;
+  };
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        highlightActiveLineGutter(),
+        highlightActiveLine(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        indentUnit.of("    "),
+        bracketMatching(),
+        python(),
+        syntaxHighlighting(colours),
+        mark,
+        keymap.of([{ key: "Mod-Enter", run }, indentWithTab, ...defaultKeymap, ...historyKeymap]),
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+      ],
+    }),
+  });
+  return {
+    get text() {
+      return view.state.doc.toString();
+    },
+    set text(value) {
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
+    },
+    /** Marks a line as wrong and scrolls to it; null clears the mark. */
+    mark(line) {
+      const effects = [setMark.of(line)];
+      if (line !== null && line >= 1 && line <= view.state.doc.lines) {
+        effects.push(EditorView.scrollIntoView(view.state.doc.line(line).from, { y: "center" }));
+      }
+      view.dispatch({ effects });
+    },
+    focus: () => view.focus(),
+  };
+}

@@ -1,0 +1,126 @@
+// Python for a page: start it, run a script, stop it, judge a drawing.
+//
+// Events: "state" (see `state`), "progress" {stage, done, total}, "output" {text, stream}, "losses" {steps, values}.
+
+const PATIENCE = 3000; // ms that Stop waits for Python before it replaces the worker
+
+export class Engine extends EventTarget {
+  /** "off", "starting", "ready", "running", "stopping" or "broken" */
+  state = "off";
+  /** What Python said about itself when it was ready. */
+  about = null;
+  /** Why the engine is broken. */
+  trouble = "";
+
+  #worker;
+  #files;
+  #shared = null;
+  #started;
+  #finishRun;
+  #predictions = new Map();
+  #nextId = 1;
+  #timer;
+
+  /** `files`: what the script finds beside itself, as {name: URL}. */
+  constructor({ files = {} } = {}) {
+    super();
+    this.#files = Object.fromEntries(Object.entries(files).map(([name, url]) => [name, new URL(url, location).href]));
+  }
+
+  /** Starts Python (once); resolves when it is ready. */
+  start() {
+    this.#started ??= this.#launch();
+    return this.#started;
+  }
+
+  #launch() {
+    this.#set("starting");
+    // The fast way to interrupt Python; only a cross-origin isolated page may share memory.
+    this.#shared = globalThis.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
+    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "Python" });
+    this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared });
+    return new Promise((resolve, reject) => {
+      const fail = (text) => {
+        this.trouble = text;
+        this.#set("broken");
+        reject(new Error(text));
+      };
+      this.#worker.onerror = (event) => fail(event.message || "The worker could not be loaded.");
+      this.#worker.onmessage = ({ data }) => {
+        if (data.type === "ready") {
+          this.about = data.about;
+          this.#set("ready");
+          resolve(data.about);
+        } else if (data.type === "broken") {
+          fail(data.text);
+        } else {
+          this.#receive(data);
+        }
+      };
+    });
+  }
+
+  #receive(data) {
+    if (data.type === "done") {
+      this.#finish(data.result);
+    } else if (data.type === "prediction") {
+      this.#predictions.get(data.id)?.(data);
+      this.#predictions.delete(data.id);
+    } else {
+      this.dispatchEvent(new CustomEvent(data.type, { detail: data }));
+    }
+  }
+
+  /** Runs a script; resolves to {status: "done" | "stopped" | "failed", traceback, line, model, restarted}. */
+  async run(source, { name = "script.py", device = "cpu" } = {}) {
+    await this.start();
+    if (this.state !== "ready") throw new Error("a script is running already");
+    this.#set("running");
+    return new Promise((resolve) => {
+      this.#finishRun = resolve;
+      this.#worker.postMessage({ type: "run", source, name, device });
+    });
+  }
+
+  #finish(result) {
+    clearTimeout(this.#timer);
+    const resolve = this.#finishRun;
+    this.#finishRun = null;
+    if (this.state !== "starting") this.#set("ready");
+    resolve?.(result);
+  }
+
+  /** Stops the running script: by the shared byte, by a message, and as the last resort by a new worker. */
+  stop() {
+    if (this.state !== "running") return;
+    this.#set("stopping");
+    if (this.#shared) Atomics.store(new Uint8Array(this.#shared), 0, 2); // SIGINT
+    this.#worker.postMessage({ type: "stop" });
+    // Without shared memory and JSPI no message gets through to a running script: do not wait in vain.
+    const hopeless = !this.#shared && !this.about.jspi;
+    this.#timer = setTimeout(() => this.#replace(), hopeless ? 0 : PATIENCE);
+  }
+
+  #replace() {
+    this.#worker.terminate();
+    for (const answer of this.#predictions.values()) answer({ error: "no model" });
+    this.#predictions.clear();
+    this.#started = this.#launch();
+    this.#started.catch(() => {}); // shown through the state
+    this.#finish({ status: "stopped", traceback: "", line: null, model: false, restarted: true });
+  }
+
+  /** Probabilities of an 8x8 drawing (values 0..16): {probabilities} or {error}. Works while a script runs, too. */
+  predict(pixels) {
+    const id = this.#nextId++;
+    return new Promise((resolve) => {
+      this.#predictions.set(id, resolve);
+      this.#worker.postMessage({ type: "predict", id, pixels });
+    });
+  }
+
+  #set(state) {
+    this.state = state;
+    this.dispatchEvent(new CustomEvent("state"));
+  }
+}

@@ -1,0 +1,225 @@
+"""The Python side of the demo pages: runs a script as `python script.py` would, and lets the page in now and then.
+
+The script is not touched. Three things happen around it:
+* at the loop jumps of the script's own code (`sys.monitoring`) Python yields to the browser, some ten times a second, so
+  that a Stop or a drawing that came in by message is seen; without JSPI this is not possible and the page falls back to
+  the interrupt byte, or to a fresh worker;
+* PyTorch's global module hook reports the value of each training loss;
+* an error is given back as the traceback from the script downwards.
+"""
+
+import gc
+import json
+import linecache
+import os
+import sys
+import traceback
+import types
+from time import perf_counter
+
+BREATH = 0.08  # seconds between two looks at the page's messages
+REPORT = 0.05  # seconds between two batches of losses
+
+_TOOL = 4  # one of the tool ids that sys.monitoring leaves free
+
+_host = None
+_folder = "."
+_globals = {}
+
+
+def setup(host, folder):
+    """Imports torch and installs the hooks; returns what the page shows about this Python, as JSON."""
+    global _host, _folder
+    _host, _folder = host, folder
+    os.chdir(folder)
+    began = perf_counter()
+    import torch
+
+    took = perf_counter() - began
+    sys.monitoring.use_tool_id(_TOOL, "torchlite demo")
+    return json.dumps(
+        {
+            "python": sys.version.split()[0],
+            "torch": getattr(torch, "__version__", "?"),
+            "import_seconds": took,
+            "devices": _devices(torch),
+            "live_loss": _losses.install(),
+        }
+    )
+
+
+def _devices(torch):
+    devices = ["cpu"]
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is not None and accelerator.is_available():
+        devices.append(accelerator.current_accelerator().type)
+    return devices
+
+
+class _Losses:
+    """Collects (step, loss) pairs and sends them in batches."""
+
+    def __init__(self):
+        self.clear()
+
+    def clear(self):
+        self.step, self.steps, self.values, self.sent = 0, [], [], 0.0
+
+    def install(self):
+        try:
+            from torch.nn.modules.loss import _Loss
+            from torch.nn.modules.module import register_module_forward_hook
+        except ImportError:
+            return False
+
+        def report(module, args, output):
+            if isinstance(module, _Loss) and output.requires_grad and output.ndim == 0:
+                self.step += 1
+                self.steps.append(self.step)
+                self.values.append(output.item())
+                if perf_counter() - self.sent > REPORT:
+                    self.flush()
+
+        register_module_forward_hook(report)
+        return True
+
+    def flush(self):
+        if self.steps:
+            from pyodide.ffi import to_js
+
+            _host.losses(to_js(self.steps), to_js(self.values))
+            self.steps, self.values = [], []
+        self.sent = perf_counter()
+
+
+_losses = _Losses()
+
+
+class _Breath:
+    """Called at every loop jump of the script; yields to the page when it is time."""
+
+    def __init__(self):
+        self.due = 0.0
+
+    def __call__(self, *_):
+        if perf_counter() < self.due:
+            return
+        from pyodide.ffi import can_run_sync, run_sync
+
+        if can_run_sync():
+            wish = run_sync(_host.breathe())
+            if wish == "stop":
+                raise KeyboardInterrupt
+            if wish == "predict":
+                _host.answerPredictions()
+        self.due = perf_counter() + BREATH
+
+
+def _watch(code, events):
+    sys.monitoring.set_local_events(_TOOL, code, events)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _watch(constant, events)
+
+
+def run(source, name, device, breathe):
+    """Runs `source` as the file `name`; returns JSON {status: done | stopped | failed, traceback, line}."""
+    global _globals
+    _globals = {"__name__": "__main__", "__file__": os.path.join(_folder, name), "__builtins__": __builtins__}
+    gc.collect()
+    with open(os.path.join(_folder, name), "w", encoding="utf-8") as file:
+        file.write(source)
+    linecache.checkcache()
+    _losses.clear()
+
+    result = {"status": "done", "traceback": "", "line": None}
+    monitoring, events = sys.monitoring, sys.monitoring.events
+    try:
+        code = compile(source, name, "exec")
+        if breathe:
+            breath = _Breath()
+            for event in (events.JUMP, events.PY_START):
+                monitoring.register_callback(_TOOL, event, breath)
+            _watch(code, events.JUMP | events.PY_START)
+        _choose_device(device)
+        exec(code, _globals)
+    except KeyboardInterrupt:
+        result["status"] = "stopped"
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            result.update(status="failed", traceback=f"SystemExit: {error.code}")
+    except BaseException as error:
+        result.update(status="failed", **_explain(error, name))
+    finally:
+        for event in (events.JUMP, events.PY_START):
+            monitoring.register_callback(_TOOL, event, None)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _losses.flush()
+    result["model"] = _model() is not None
+    return json.dumps(result)
+
+
+def _choose_device(device):
+    if device != "cpu":
+        import torch
+
+        torch.set_default_device(device)
+
+
+def _explain(error, name):
+    """The traceback from the script's first frame on, and the last line number in the script."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename != name:
+        frames = frames.tb_next
+    line = error.lineno if isinstance(error, SyntaxError) and error.filename == name else None
+    step = frames
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == name:
+            line = step.tb_lineno
+        step = step.tb_next
+    text = "".join(traceback.format_exception(type(error), error, frames))
+    error.__traceback__ = None  # lets go of the script's tensors
+    return {"traceback": text, "line": line}
+
+
+def _model():
+    """The network that the script made: its `model`, or else the first module it holds that is no loss."""
+    try:
+        from torch.nn import Module
+        from torch.nn.modules.loss import _Loss
+    except ImportError:
+        return None
+    named = [_globals.get(name) for name in ("model", "net", "network")]
+    for value in [*named, *_globals.values()]:
+        if isinstance(value, Module) and not isinstance(value, _Loss):
+            return value
+    return None
+
+
+def predict(pixels):
+    """Class probabilities of one 8x8 drawing (64 values from 0 to 16), as JSON."""
+    model = _model()
+    if model is None:
+        return json.dumps({"error": "no model"})
+    try:
+        return json.dumps({"probabilities": _probabilities(model, list(pixels))})
+    except Exception as error:
+        return json.dumps({"error": f"The model did not take a 1x1x8x8 image. {type(error).__name__}: {error}"})
+
+
+def _probabilities(model, pixels):
+    import torch
+
+    image = torch.tensor(pixels, dtype=torch.float32).view(1, 1, 8, 8) / 16
+    parameter = next(model.parameters(), None)
+    if parameter is not None:
+        image = image.to(parameter.device)
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            return torch.softmax(model(image).float(), dim=1)[0].tolist()
+    finally:
+        for module, training in modes:
+            module.training = training

@@ -1,0 +1,145 @@
+// The worker that holds Python. The page talks to it with plain messages (see engine.js), so the page never waits.
+
+import { loadPyodide } from "../runtime/pyodide/pyodide.mjs";
+
+const root = new URL("../", import.meta.url);
+const post = (type, body = {}) => self.postMessage({ type, ...body });
+
+let runner; // the Python module shared/runner.py
+let jspi = false; // can Python wait for a promise in this browser?
+let running = false;
+let stopAsked = false;
+let interrupt; // one shared byte, where the page is cross-origin isolated
+let predictions = []; // drawings to judge, oldest first
+
+// What Python sees of this file.
+const host = {
+  write: (text, stream) => post("output", { text, stream }),
+
+  // Lets waiting messages in, then says what they ask for. Only called where JSPI is there.
+  breathe: () =>
+    new Promise((resolve) => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => {
+        channel.port1.close();
+        resolve(stopAsked ? "stop" : predictions.length ? "predict" : "");
+      };
+      channel.port2.postMessage(0);
+    }),
+
+  losses: (steps, values) => post("losses", { steps: steps.toJs(), values: values.toJs() }),
+
+  answerPredictions,
+};
+
+function answerPredictions() {
+  for (const { id, pixels } of predictions.splice(0)) {
+    // `predict` returns JSON: the probabilities, or why there are none.
+    post("prediction", { id, ...JSON.parse(runner.predict(Array.from(pixels))) });
+  }
+}
+
+// Counts the bytes of every download while Python starts.
+function countDownloads(sizes) {
+  const plain = self.fetch;
+  const total = Object.values(sizes).reduce((sum, size) => sum + size, 0);
+  const done = {};
+  const known = (url) => Object.keys(sizes).find((path) => new URL(path, root).href === url);
+
+  self.fetch = async (input, options) => {
+    const response = await plain(input, options);
+    const name = known(response.url || String(input.url ?? input));
+    if (!name || !response.body || !response.ok) return response;
+    const counter = new TransformStream({
+      transform(chunk, controller) {
+        done[name] = Math.min((done[name] ?? 0) + chunk.byteLength, sizes[name]);
+        post("progress", { stage: "download", done: Object.values(done).reduce((a, b) => a + b, 0), total });
+        controller.enqueue(chunk);
+      },
+    });
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
+  };
+  return () => (self.fetch = plain);
+}
+
+async function start({ files, shared }) {
+  const began = performance.now();
+  const manifest = await (await fetch(new URL("runtime/files.json", root))).json();
+  const restoreFetch = countDownloads(manifest.sizes);
+  post("progress", { stage: "download", done: 0, total: 1 });
+
+  const wheel = new URL(`runtime/${manifest.wheel}`, root).href;
+  const pyodide = await loadPyodide({ indexURL: new URL("runtime/pyodide/", root).href, fullStdLib: false });
+  post("progress", { stage: "install" });
+  await pyodide.loadPackage(wheel, { checkIntegrity: false, messageCallback: () => {} });
+  restoreFetch();
+
+  const folder = "/home/pyodide/demo";
+  pyodide.FS.mkdirTree(folder);
+  for (const [name, url] of Object.entries(files)) {
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url}: HTTP ${response.status}`);
+    pyodide.FS.writeFile(`${folder}/${name}`, new Uint8Array(await response.arrayBuffer()));
+  }
+  const source = await (await fetch(new URL("shared/runner.py", root))).text();
+  pyodide.FS.writeFile("/home/pyodide/demo_runner.py", source);
+  runner = pyodide.pyimport("demo_runner");
+
+  const decoders = { out: new TextDecoder(), err: new TextDecoder() };
+  const writer = (stream) => ({
+    write(bytes) {
+      host.write(decoders[stream].decode(bytes, { stream: true }), stream);
+      return bytes.length;
+    },
+  });
+  pyodide.setStdout(writer("out"));
+  pyodide.setStderr(writer("err"));
+  if (shared) {
+    interrupt = new Uint8Array(shared);
+    pyodide.setInterruptBuffer(interrupt);
+  }
+  jspi = await pyodide.runPythonAsync("from pyodide.ffi import can_run_sync; can_run_sync()");
+
+  post("progress", { stage: "import" });
+  const about = JSON.parse(runner.setup(host, folder));
+  const seconds = (performance.now() - began) / 1000;
+  post("ready", { about: { ...about, jspi, isolated: Boolean(shared), pyodide: pyodide.version, seconds } });
+}
+
+async function run({ source, name, device }) {
+  running = true;
+  stopAsked = false;
+  if (interrupt) interrupt[0] = 0;
+  let result;
+  try {
+    // Only Python entered through callPromising may wait for a promise.
+    const json = jspi
+      ? await runner.run.callPromising(source, name, device, true)
+      : runner.run(source, name, device, false);
+    result = JSON.parse(json);
+  } catch (error) {
+    result = { status: "failed", traceback: String(error), line: null };
+  }
+  running = false;
+  if (interrupt) interrupt[0] = 0;
+  post("done", { result });
+  answerPredictions();
+}
+
+self.onmessage = async ({ data }) => {
+  if (data.type === "start") {
+    try {
+      await start(data);
+    } catch (error) {
+      post("broken", { text: String(error?.stack ?? error) });
+    }
+  } else if (data.type === "run") {
+    run(data);
+  } else if (data.type === "stop") {
+    stopAsked = running;
+  } else if (data.type === "predict") {
+    predictions = predictions.filter((waiting) => waiting.id !== data.id).concat(data);
+    if (!running) answerPredictions();
+  }
+};
