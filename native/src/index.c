@@ -1,0 +1,383 @@
+/* index.c: advanced indexing, masks, nonzero, take and put; the table of the indexing family. */
+#include "index.h"
+
+/* ---- index, index_put ------------------------------------------------------------------------------------------- */
+static PyObject *k_index(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *r;
+  tl_plan p;
+  (void)k; (void)n; (void)out;
+  if (tl_plan_index(&p, self, a[1]) < 0) return NULL;
+  r = tl_plan_take(&p, self);
+  tl_plan_free(&p);
+  return (PyObject *)r;
+}
+
+/* values expanded to the plan's shape, contiguous; one element stays as it is */
+static TlTensor *expand_values(TlTensor *values, const tl_plan *p) {
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  TlTensor *v, *r;
+  int nd, ok, same = values->ndim == p->nshape;
+  nd = values->ndim > p->nshape ? values->ndim : p->nshape;
+  ok = nd <= TL_MAX_DIMS;
+  for (int i = 0; i < nd && ok; i++) {       /* values may have leading 1s more than the result */
+    int d = values->ndim - nd + i, e = p->nshape - nd + i;
+    int64_t want = e >= 0 ? p->shape[e] : 1;
+    ok = d < 0 || values->shape[d] == 1 || values->shape[d] == want;
+    shape[i] = want;
+    strides[i] = d >= 0 && values->shape[d] == want ? values->strides[d] : 0;
+    if (d < 0 || values->shape[d] != want) same = 0;
+  }
+  if (!ok) {
+    PyErr_Format(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+                 tl_fmt_shape(values->ndim, values->shape), tl_fmt_shape(p->nshape, p->shape));
+    return NULL;
+  }
+  if (values->numel == 1 || same) return tl_contiguous(values);
+  v = tl_view(values, nd, shape, strides, values->offset);
+  if (!v) return NULL;
+  r = tl_contiguous(v);
+  TL_DEC(v);
+  return r;
+}
+
+/* index_put(self, indices, values, accumulate=False) */
+static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *values = (TlTensor *)a[2], *dst = NULL, *v = NULL, *u = NULL;
+  int accumulate = n > 3 && a[3] != Py_None ? PyObject_IsTrue(a[3]) : 0;
+  tl_row_fn fn = tl_row_op(accumulate ? TL_ROW_ADD : TL_ROW_ASSIGN, self->dtype);
+  tl_plan p;
+  (void)k;
+  if (!fn || accumulate < 0) return NULL;
+  if (values->dtype != self->dtype) {
+    PyErr_Format(PyExc_RuntimeError, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[values->dtype]);
+    return NULL;
+  }
+  dst = tl_index_begin(self, out);
+  if (!dst) return NULL;
+  if (tl_plan_index(&p, dst, a[1]) < 0) { TL_DEC(dst); return NULL; }
+  u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
+  if (u) v = expand_values(u, &p);
+  if (!v || tl_plan_put(&p, dst, v, fn, NULL) < 0) TL_CLEAR(dst);
+  tl_plan_free(&p);
+  TL_DEC(v);
+  TL_DEC(u);
+  return tl_index_end(dst, out);
+}
+
+static PyObject *k_nonzero(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *cols = tl_nonzero_columns((TlTensor *)a[0]), *v, *r = NULL;
+  int64_t shape[2], strides[2];
+  (void)k; (void)n; (void)out;
+  if (!cols) return NULL;
+  shape[0] = cols->shape[1]; shape[1] = cols->shape[0];
+  strides[0] = 1; strides[1] = cols->shape[1] ? cols->shape[1] : 1;
+  v = tl_view(cols, 2, shape, strides, cols->offset);
+  if (v) r = tl_contiguous(v);
+  TL_DEC(v);
+  TL_DEC(cols);
+  return (PyObject *)r;
+}
+
+/* the columns of nonzero, one tensor a dim: nonzero(as_tuple=True) without the transposition */
+static PyObject *k_nonzero_numpy(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *cols, *flat = NULL;
+  PyObject *r = NULL;
+  int64_t one = 1, count;
+  (void)k; (void)n; (void)out;
+  if (!self->ndim) { flat = tl_view(self, 1, &one, &one, self->offset); if (!flat) return NULL; self = flat; }
+  cols = tl_nonzero_columns(self);
+  if (cols) {
+    count = cols->shape[1];
+    r = PyTuple_New(self->ndim);
+    for (int d = 0; r && d < self->ndim; d++) {
+      PyObject *c = (PyObject *)tl_view(cols, 1, &count, &one, cols->offset + d * count);
+      if (!c || PyTuple_SetItem(r, d, c) < 0) { Py_XDECREF(r); r = NULL; }
+    }
+  }
+  TL_DEC(cols);
+  TL_DEC(flat);
+  return r;
+}
+
+/* ---- masks ------------------------------------------------------------------------------------------------------ */
+typedef struct { int size; const char *value; } mf_ctx;
+#define MF(T) { T v = *(const T *)c->value; for (; n > 0; n--, d += st[0], s += st[1], m += st[2]) *(T *)d = *m ? v : *(const T *)s; return 0; }
+#define MFC(T) if (st[0] == (intptr_t)sizeof(T) && st[1] == (intptr_t)sizeof(T) && st[2] == 1) { \
+    T v = *(const T *)c->value, *dd = (T *)d; const T *sp = (const T *)s; \
+    for (int64_t i = 0; i < n; i++) dd[i] = m[i] ? v : sp[i]; return 0; }
+static int mf_loop(void *ctx, char **p, const intptr_t *st, int64_t n) {
+  mf_ctx *c = ctx;
+  char *d = p[0], *s = p[1];
+  const uint8_t *m = (const uint8_t *)p[2];
+  switch (c->size) {
+    case 1: MF(uint8_t)
+    case 2: MF(uint16_t)
+    case 4: MFC(uint32_t) MF(uint32_t)
+    case 8: MF(uint64_t)
+    default: MF(tl_c128)
+  }
+}
+
+static const char *lower_name(tl_dtype d) {
+  static const char *const names[TL_NUM_DTYPES] = {"bool", "unsigned char", "signed char", "short int", "int", "long int",
+    "c10::Half", "c10::BFloat16", "float", "double", "c10::complex<float>", "c10::complex<double>"};
+  return names[d];
+}
+
+/* masked_fill(self, mask, value: Scalar or 0-dim Tensor) */
+static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *dst, *ops[3];
+  int64_t shape[TL_MAX_DIMS];
+  char value[16] __attribute__((aligned(16)));
+  mf_ctx ctx = {tl_itemsize[self->dtype], value};
+  TlIter it;
+  int nd, inplace = out == self;
+  (void)k; (void)n;
+  if (mask->dtype != TL_BOOL) {
+    PyErr_Format(PyExc_RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype %s", lower_name(mask->dtype));
+    return NULL;
+  }
+  if (TL_CHECK(a[2])) {
+    TlTensor *v = (TlTensor *)a[2], *c;
+    if (v->ndim) {
+      PyErr_Format(PyExc_RuntimeError, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", v->ndim);
+      return NULL;
+    }
+    c = tl_cast(v, self->dtype);
+    if (!c) return NULL;
+    memcpy(value, tl_data(c), tl_itemsize[self->dtype]);
+    TL_DEC(c);
+  } else if (PyComplex_Check(a[2]) && !tl_is_complex(self->dtype) && PyComplex_ImagAsDouble(a[2]) != 0) {
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", lower_name(self->dtype));
+    return NULL;
+  } else if (tl_scalar_store(self->dtype, value, a[2]) < 0) return NULL;
+  if (inplace ? tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0
+              : tl_broadcast(mask->ndim, mask->shape, self->ndim, self->shape, &nd, shape) < 0) return NULL;
+  if (inplace) {
+    int ok = nd == self->ndim;
+    for (int d = 0; d < nd && ok; d++) ok = shape[d] == self->shape[d];
+    if (!ok) {
+      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                   tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(nd, shape));
+      return NULL;
+    }
+    dst = TL_INC(self);
+  } else dst = nd == self->ndim && !memcmp(shape, self->shape, (size_t)nd * sizeof *shape) ? tl_empty_like(self, self->dtype) : tl_empty(self->dtype, nd, shape);
+  if (!dst) return NULL;
+  ops[0] = dst; ops[1] = self; ops[2] = mask;
+  tl_iter_init(&it, 3, ops, nd, shape);
+  if (dst->numel && tl_iter_run(&it, mf_loop, &ctx) < 0) TL_CLEAR(dst);
+  return tl_index_end(dst, out);
+}
+
+/* t broadcast to shape, contiguous */
+static TlTensor *expand_contiguous(TlTensor *t, int nd, const int64_t *shape) {
+  int64_t strides[TL_MAX_DIMS];
+  TlTensor *v, *r;
+  for (int i = 0; i < nd; i++) {
+    int d = i - (nd - t->ndim);
+    strides[i] = d >= 0 && t->shape[d] == shape[i] ? t->strides[d] : 0;
+  }
+  v = tl_view(t, nd, shape, strides, t->offset);
+  if (!v) return NULL;
+  r = tl_contiguous(v);
+  TL_DEC(v);
+  return r;
+}
+
+#define SEL(T) { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[at++] = s[i]; break; }
+#define SCT(T) { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[i] = s[at++]; break; }
+#define BY_SIZE(size, M) switch (size) { case 1: M(uint8_t) case 2: M(uint16_t) case 4: M(uint32_t) case 8: M(uint64_t) default: M(tl_c128) }
+
+static PyObject *k_masked_select(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *s = NULL, *mt = NULL, *r = NULL;
+  int64_t shape[TL_MAX_DIMS], count = 0, at = 0, n;
+  int nd;
+  (void)k; (void)n_; (void)out;
+  if (mask->dtype != TL_BOOL) { PyErr_SetString(PyExc_RuntimeError, "masked_select: expected BoolTensor for mask"); return NULL; }
+  if (tl_broadcast(mask->ndim, mask->shape, self->ndim, self->shape, &nd, shape) < 0) return NULL;
+  s = expand_contiguous(self, nd, shape);
+  mt = s ? expand_contiguous(mask, nd, shape) : NULL;
+  if (mt) {
+    const uint8_t *m = (const uint8_t *)tl_data(mt);
+    n = mt->numel;
+    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
+    r = tl_empty(self->dtype, 1, &count);
+    if (r) {
+      const char *src = tl_data(s);
+      char *dst = tl_data(r);
+      BY_SIZE(tl_itemsize[self->dtype], SEL)
+    }
+  }
+  TL_DEC(s);
+  TL_DEC(mt);
+  return (PyObject *)r;
+}
+
+static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *source = (TlTensor *)a[2], *r = NULL, *mt = NULL, *sc = NULL;
+  int64_t shape[TL_MAX_DIMS], at = 0, n, count = 0;
+  int nd;
+  (void)k; (void)n_;
+  if (self->dtype != source->dtype) {
+    PyErr_Format(PyExc_RuntimeError, "masked_scatter: expected self and source to have same dtypes but got%s and %s",
+                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[source->dtype]);
+    return NULL;
+  }
+  if (mask->dtype != TL_BOOL) {
+    PyErr_Format(PyExc_RuntimeError, "masked_scatter_ only supports boolean masks, but got mask with dtype %s", tl_scalar_type_name[mask->dtype]);
+    return NULL;
+  }
+  if (tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0) return NULL;
+  r = tl_empty(self->dtype, nd, shape);
+  if (r && tl_copy(r, self) < 0) TL_CLEAR(r);
+  mt = r ? expand_contiguous(mask, nd, shape) : NULL;
+  sc = mt ? tl_contiguous(source) : NULL;
+  if (sc) {
+    const uint8_t *m = (const uint8_t *)tl_data(mt);
+    const char *src = tl_data(sc);
+    char *dst = tl_data(r);
+    n = mt->numel;
+    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
+    if (count > sc->numel) {
+      PyErr_SetString(PyExc_RuntimeError, "Number of elements of source < number of ones in mask");
+      TL_CLEAR(r);
+    } else BY_SIZE(tl_itemsize[self->dtype], SCT)
+  } else TL_CLEAR(r);
+  TL_DEC(mt);
+  TL_DEC(sc);
+  return tl_index_end(r, out);
+}
+
+/* ---- take, put -------------------------------------------------------------------------------------------------- */
+static int flat_index(int64_t *v, int64_t n, int64_t size) {
+  for (int64_t i = 0; i < n; i++) {
+    if (v[i] < -size || v[i] >= size) {
+      PyErr_Format(PyExc_IndexError, "out of range: tried to access index %lld on a tensor of %lld elements.", (long long)v[i], (long long)size);
+      return -1;
+    }
+    if (v[i] < 0) v[i] += size;
+  }
+  return 0;
+}
+
+static TlTensor *own_index(TlTensor *index, const char *name) {
+  TlTensor *r;
+  if (index->dtype != TL_I64) {
+    PyErr_Format(PyExc_RuntimeError, "%s(): Expected a long tensor for index, but got %s", name, tl_scalar_type_name[index->dtype]);
+    return NULL;
+  }
+  r = tl_empty(TL_I64, index->ndim, index->shape);
+  if (r && tl_copy(r, index) < 0) TL_CLEAR(r);
+  return r;
+}
+
+static PyObject *k_take(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *ix = own_index((TlTensor *)a[1], "take"), *s = NULL, *r = NULL;
+  (void)k; (void)n_; (void)out;
+  if (!ix) return NULL;
+  if (!self->numel && ix->numel) PyErr_SetString(PyExc_IndexError, "take(): tried to take from an empty tensor");
+  else if (!flat_index((int64_t *)tl_data(ix), ix->numel, self->numel) && (s = tl_contiguous(self))) {
+    r = tl_empty(self->dtype, ix->ndim, ix->shape);
+    if (r) {
+      const int64_t *v = (const int64_t *)tl_data(ix);
+      int64_t n = ix->numel;
+      const char *src = tl_data(s);
+      char *dst = tl_data(r);
+#define TK(T) { for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = ((const T *)src)[v[i]]; break; }
+      BY_SIZE(tl_itemsize[self->dtype], TK)
+    }
+  }
+  TL_DEC(s);
+  TL_DEC(ix);
+  return (PyObject *)r;
+}
+
+/* put(self, index, source, accumulate=False) */
+static PyObject *k_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *source = (TlTensor *)a[2], *ix, *s = NULL, *r = NULL;
+  int accumulate = n_ > 3 ? PyObject_IsTrue(a[3]) : 0;
+  tl_row_fn fn = tl_row_op(accumulate > 0 ? TL_ROW_ADD : TL_ROW_ASSIGN, self->dtype);
+  intptr_t isz = tl_itemsize[self->dtype];
+  (void)k;
+  if (!fn || accumulate < 0) return NULL;
+  if (source->dtype != self->dtype && ((TlTensor *)a[1])->dtype == TL_I64) {
+    PyErr_Format(PyExc_RuntimeError, "put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s",
+                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[source->dtype]);
+    return NULL;
+  }
+  ix = own_index((TlTensor *)a[1], "put_");
+  if (!ix) return NULL;
+  if (ix->numel != source->numel) {
+    PyErr_Format(PyExc_IndexError, "put_(): Expected source and index to have the same number of elements, but got source.numel() = %lld, index.numel() = %lld",
+                 (long long)source->numel, (long long)ix->numel);
+  } else if (!flat_index((int64_t *)tl_data(ix), ix->numel, self->numel)) {
+    s = tl_contiguous(source);
+    r = s ? tl_empty(self->dtype, self->ndim, self->shape) : NULL;
+    if (r && tl_copy(r, self) < 0) TL_CLEAR(r);
+    if (r) {
+      const int64_t *v = (const int64_t *)tl_data(ix);
+      for (int64_t i = 0; i < ix->numel; i++) fn(tl_data(r) + v[i] * isz, isz, tl_data(s) + i * isz, isz, 1);
+    }
+  }
+  TL_DEC(s);
+  TL_DEC(ix);
+  return tl_index_end(r, out);
+}
+
+/* one_hot(self, num_classes=-1): long labels to a 0/1 matrix */
+static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *c = NULL, *r = NULL;
+  int64_t classes, shape[TL_MAX_DIMS], lo = 0, hi = -1;
+  const int64_t *v;
+  (void)k; (void)n; (void)out;
+  if (tl_int(a[1], &classes) < 0) return NULL;
+  if (self->dtype != TL_I64) {
+    PyErr_SetString(PyExc_RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.");
+    return NULL;
+  }
+  if (!self->numel && classes <= 0) {
+    PyErr_SetString(PyExc_RuntimeError, "Can not infer total number of classes from empty tensor.");
+    return NULL;
+  }
+  if (!(c = tl_contiguous(self))) return NULL;
+  v = (const int64_t *)tl_data(c);
+  for (int64_t i = 0; i < c->numel; i++) { if (v[i] < lo) lo = v[i]; if (v[i] > hi) hi = v[i]; }
+  if (lo < 0) { PyErr_SetString(PyExc_RuntimeError, "Class values must be non-negative."); goto end; }
+  if (classes == -1) classes = hi + 1;
+  if (hi >= classes) { PyErr_SetString(PyExc_RuntimeError, "Class values must be smaller than num_classes."); goto end; }
+  for (int d = 0; d < self->ndim; d++) shape[d] = self->shape[d];
+  shape[self->ndim] = classes;
+  r = tl_zeros(TL_I64, self->ndim + 1, shape);
+  if (r) { int64_t *o = (int64_t *)tl_data(r); for (int64_t i = 0; i < c->numel; i++) o[i * classes + v[i]] = 1; }
+end:
+  TL_DEC(c);
+  return (PyObject *)r;
+}
+
+/* scatter ids: 0 assign (a 5th argument names add or multiply), 1 add, 2 scatter_reduce */
+const TlKernel tl_kernels_index[] = {
+  {"index", k_index, 0, 0, NULL},
+  {"index_put", k_index_put, 0, TL_K_OUT, NULL},
+  {"nonzero", k_nonzero, 0, 0, NULL},
+  {"nonzero_numpy", k_nonzero_numpy, 0, 0, NULL},
+  {"masked_fill", k_masked_fill, 0, TL_K_OUT, NULL},
+  {"masked_select", k_masked_select, 0, 0, NULL},
+  {"masked_scatter", k_masked_scatter, 0, TL_K_OUT, NULL},
+  {"take", k_take, 0, 0, NULL},
+  {"put", k_put, 0, TL_K_OUT, NULL},
+  {"one_hot", k_one_hot, 0, 0, NULL},
+  {"gather", tl_k_gather, 0, 0, NULL},
+  {"scatter", tl_k_scatter, 0, TL_K_OUT, NULL},
+  {"scatter_add", tl_k_scatter, 1, TL_K_OUT, NULL},
+  {"scatter_reduce", tl_k_scatter, 2, TL_K_OUT, NULL},
+  {"index_select", tl_k_index_select, 0, 0, NULL},
+  {"index_add", tl_k_index_add, 0, TL_K_OUT, NULL},
+  {"index_copy", tl_k_index_copy, 0, TL_K_OUT, NULL},
+  {"index_fill", tl_k_index_fill, 0, TL_K_OUT, NULL},
+  {"index_reduce", tl_k_index_reduce, 0, TL_K_OUT, NULL},
+  {"embedding", tl_k_embedding, 0, 0, NULL},
+  {"embedding_dense_backward", tl_k_embedding_backward, 0, 0, NULL},
+  {"embedding_renorm", tl_k_embedding_renorm, 0, TL_K_OUT, NULL},
+  {0}};

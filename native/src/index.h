@@ -1,0 +1,59 @@
+/* index.h: shared by the indexing kernels: row operations per dtype, and the plan of an index operation. */
+#ifndef TL_INDEX_H
+#define TL_INDEX_H
+#include "tl.h"
+
+#define TL_INC(t) ((TlTensor *)Py_NewRef((PyObject *)(t)))
+#define TL_DEC(t) Py_XDECREF((PyObject *)(t))
+#define TL_CLEAR(t) do { Py_XDECREF((PyObject *)(t)); (t) = NULL; } while (0)
+
+extern const char *const tl_scalar_type_name[TL_NUM_DTYPES];   /* "Float", "Long": PyTorch's names in messages */
+
+/* d[i] = d[i] (op) s[i] for n elements with byte strides */
+typedef void (*tl_row_fn)(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n);
+enum { TL_ROW_ASSIGN, TL_ROW_ADD, TL_ROW_MUL, TL_ROW_MAX, TL_ROW_MIN };
+tl_row_fn tl_row_op(int mode, tl_dtype dtype);                 /* NULL with RuntimeError when there is none */
+
+/* Kernels that change a copy of self: the copy, or self itself for the in-place form; then tl_index_end puts it into out. */
+TlTensor *tl_index_begin(TlTensor *self, TlTensor *out);
+PyObject *tl_index_end(TlTensor *dst, TlTensor *out);
+TlTensor *tl_dense_clone(TlTensor *t);
+/* src, copied when it shares dst's memory; dtype as dst's */
+TlTensor *tl_unshared(TlTensor *src, const TlTensor *dst);
+
+/* A plan splits self's dims in (before, indexed, after). The indexed ones collapse into `count` element offsets; the
+ * result's shape is before + shape of the broadcast indices + after. */
+typedef struct {
+  int nbefore, nafter, nshape;
+  int64_t before[TL_MAX_DIMS], sbefore[TL_MAX_DIMS], after[TL_MAX_DIMS], safter[TL_MAX_DIMS];
+  int64_t shape[TL_MAX_DIMS];       /* of the result */
+  int64_t count, *off;              /* element offsets from self's start, tl_malloc'ed */
+  int64_t nouter, ninner;           /* numel of before, after */
+} tl_plan;
+
+/* Advanced indexing: indices is a list of Tensor or None. -1 on error. */
+int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices);
+/* One index tensor along dim; the caller has checked its values (0 <= i < size) with tl_check_index. */
+int tl_plan_dim(tl_plan *p, TlTensor *self, int dim, TlTensor *index);
+void tl_plan_free(tl_plan *p);
+/* result (contiguous, of the plan's shape) = self[...] */
+TlTensor *tl_plan_take(tl_plan *p, TlTensor *self);
+/* self[...] (op)= values; values has the plan's shape and is contiguous, or has one element. first: NULL, or for every
+ * index a flag that makes the row be assigned instead. */
+int tl_plan_put(tl_plan *p, TlTensor *self, TlTensor *values, tl_row_fn fn, const uint8_t *first);
+
+TlTensor *tl_nonzero_columns(TlTensor *t);                     /* (ndim, n) int64 */
+/* contiguous int64 copy of an int32/int64 tensor; NULL with no error set when the dtype is another one */
+TlTensor *tl_index_i64(TlTensor *t);
+
+PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_index_select(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_index_add(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_index_copy(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_embedding(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+#endif

@@ -1,0 +1,410 @@
+/* index_plan.c: row operations per dtype and the plan shared by index, index_put and the index_* family. */
+#include "index.h"
+
+const char *const tl_scalar_type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long",
+  "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
+
+/* ---- row operations --------------------------------------------------------------------------------------------- */
+#define ID(x) (x)
+#define BOOL_ST(x) ((uint8_t)((x) != 0))
+#define ROW(NAME, T, ACC, LD, ST, EXPR) \
+  static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
+    for (; n > 0; n--, d += ds, s += ss) { ACC a = LD(*(T *)d), b = LD(*(const T *)s); *(T *)d = (T)ST(EXPR); } \
+  }
+/* the hot ones also get a loop the compiler vectorises */
+#define ROW_FAST(NAME, T, ACC, LD, ST, EXPR) \
+  static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
+    if (ds == (intptr_t)sizeof(T) && ss == (intptr_t)sizeof(T)) { \
+      T *restrict p = (T *)d; const T *restrict q = (const T *)s; \
+      for (int64_t i = 0; i < n; i++) { ACC a = p[i], b = q[i]; p[i] = (T)(EXPR); } \
+      return; \
+    } \
+    for (; n > 0; n--, d += ds, s += ss) { ACC a = LD(*(T *)d), b = LD(*(const T *)s); *(T *)d = (T)ST(EXPR); } \
+  }
+#define MAXE (a != a || a > b ? a : b)
+#define MINE (a != a || a < b ? a : b)
+#define INT_ROWS(S, T, U, C) \
+  ROW(add_##S, T, U, (U), ID, a + b) ROW(mul_##S, T, U, (U), ID, a * b) \
+  ROW(max_##S, T, C, ID, ID, a > b ? a : b) ROW(min_##S, T, C, ID, ID, a < b ? a : b)
+#define FLT_ROWS(S, T, C, LD, ST) \
+  ROW(mul_##S, T, C, LD, ST, a * b) ROW(max_##S, T, C, LD, ST, MAXE) ROW(min_##S, T, C, LD, ST, MINE)
+ROW(add_bool, uint8_t, int, ID, BOOL_ST, a | b)
+ROW(mul_bool, uint8_t, int, ID, BOOL_ST, a && b)
+INT_ROWS(u8, uint8_t, uint32_t, int)
+INT_ROWS(i8, int8_t, uint32_t, int)
+INT_ROWS(i16, int16_t, uint32_t, int)
+INT_ROWS(i32, int32_t, uint32_t, int32_t)
+INT_ROWS(i64, int64_t, uint64_t, int64_t)
+FLT_ROWS(f16, uint16_t, float, tl_half_to_float, tl_float_to_half)
+FLT_ROWS(bf16, uint16_t, float, tl_bf16_to_float, tl_float_to_bf16)
+FLT_ROWS(f32, float, float, ID, ID)
+FLT_ROWS(f64, double, double, ID, ID)
+ROW(add_f16, uint16_t, float, tl_half_to_float, tl_float_to_half, a + b)
+ROW(add_bf16, uint16_t, float, tl_bf16_to_float, tl_float_to_bf16, a + b)
+ROW_FAST(add_f32, float, float, ID, ID, a + b)
+ROW_FAST(add_f64, double, double, ID, ID, a + b)
+#define CROWS(S, T, R) \
+  static void add_##S(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
+    for (; n > 0; n--, d += ds, s += ss) { ((T *)d)->re += ((const T *)s)->re; ((T *)d)->im += ((const T *)s)->im; } \
+  } \
+  static void mul_##S(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
+    for (; n > 0; n--, d += ds, s += ss) { \
+      T a = *(T *)d, b = *(const T *)s; \
+      ((T *)d)->re = a.re * b.re - a.im * b.im; ((T *)d)->im = a.re * b.im + a.im * b.re; \
+    } \
+  }
+CROWS(c64, tl_c64, float)
+CROWS(c128, tl_c128, double)
+
+#define COPY(NAME, T) \
+  static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
+    if (ds == (intptr_t)sizeof(T) && ss == (intptr_t)sizeof(T)) { memcpy(d, s, (size_t)n * sizeof(T)); return; } \
+    for (; n > 0; n--, d += ds, s += ss) *(T *)d = *(const T *)s; \
+  }
+COPY(copy1, uint8_t)
+COPY(copy2, uint16_t)
+COPY(copy4, uint32_t)
+COPY(copy8, uint64_t)
+COPY(copy16, tl_c128)
+
+tl_row_fn tl_row_op(int mode, tl_dtype dt) {
+  static const tl_row_fn table[4][TL_NUM_DTYPES] = {
+    {add_bool, add_u8, add_i8, add_i16, add_i32, add_i64, add_f16, add_bf16, add_f32, add_f64, add_c64, add_c128},
+    {mul_bool, mul_u8, mul_i8, mul_i16, mul_i32, mul_i64, mul_f16, mul_bf16, mul_f32, mul_f64, mul_c64, mul_c128},
+    {add_bool, max_u8, max_i8, max_i16, max_i32, max_i64, max_f16, max_bf16, max_f32, max_f64, NULL, NULL},
+    {mul_bool, min_u8, min_i8, min_i16, min_i32, min_i64, min_f16, min_bf16, min_f32, min_f64, NULL, NULL}};
+  tl_row_fn fn;
+  if (mode == TL_ROW_ASSIGN) {
+    switch (tl_itemsize[dt]) { case 1: return copy1; case 2: return copy2; case 4: return copy4; case 8: return copy8; default: return copy16; }
+  }
+  fn = table[mode - 1][dt];
+  if (!fn) PyErr_Format(PyExc_RuntimeError, "\"index_reduce\" not implemented for '%s'", tl_scalar_type_name[dt]);
+  return fn;
+}
+
+/* ---- small helpers ---------------------------------------------------------------------------------------------- */
+TlTensor *tl_dense_clone(TlTensor *t) {
+  TlTensor *r = tl_empty_like(t, t->dtype);
+  if (r && tl_copy(r, t) < 0) TL_CLEAR(r);
+  return r;
+}
+
+TlTensor *tl_index_begin(TlTensor *self, TlTensor *out) {
+  if (out == self) return TL_INC(self);
+  return tl_dense_clone(self);
+}
+
+PyObject *tl_index_end(TlTensor *dst, TlTensor *out) {
+  if (!dst || !out || out == dst) return (PyObject *)dst;
+  int bad = tl_copy(out, dst);
+  TL_DEC(dst);
+  return bad < 0 ? NULL : (PyObject *)TL_INC(out);
+}
+
+TlTensor *tl_unshared(TlTensor *src, const TlTensor *dst) {
+  TlTensor *s = tl_contiguous_as(src, dst->dtype);
+  if (s && s->storage == dst->storage) {
+    TlTensor *c = tl_dense_clone(s);
+    TL_DEC(s);
+    s = c;
+  }
+  return s;
+}
+
+TlTensor *tl_index_i64(TlTensor *t) {
+  if (t->dtype != TL_I64 && t->dtype != TL_I32) return NULL;
+  return tl_contiguous_as(t, TL_I64);
+}
+
+/* ---- nonzero ---------------------------------------------------------------------------------------------------- */
+TlTensor *tl_nonzero_columns(TlTensor *t) {
+  TlTensor *m = tl_contiguous_as(t, TL_BOOL), *r = NULL;
+  int64_t n = 0, shape[2], at = 0, pos[TL_MAX_DIMS] = {0};
+  const uint8_t *p;
+  int nd = t->ndim;
+  if (!m) return NULL;
+  p = (const uint8_t *)tl_data(m);
+  for (int64_t i = 0; i < m->numel; i++) n += p[i] != 0;
+  shape[0] = nd; shape[1] = n;
+  r = tl_empty(TL_I64, 2, shape);
+  if (r && n && nd) {
+    int64_t *o = (int64_t *)tl_data(r), last = m->shape[nd - 1];
+    for (int64_t row = 0; row < m->numel / last; row++, p += last) {
+      for (int64_t j = 0; j < last; j++) {
+        if (!p[j]) continue;
+        for (int d = 0; d < nd - 1; d++) o[d * n + at] = pos[d];
+        o[(nd - 1) * n + at++] = j;
+      }
+      for (int d = nd - 2; d >= 0 && ++pos[d] == m->shape[d]; d--) pos[d] = 0;
+    }
+  }
+  TL_DEC(m);
+  return r;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------ */
+static void plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, int bdims, const int64_t *bshape) {
+  int first = -1, last = -1, adjacent = 1;
+  p->nbefore = p->nafter = p->nshape = 0;
+  p->nouter = p->ninner = 1;
+  for (int d = 0; d < self->ndim; d++) {
+    if (!indexed[d]) continue;
+    if (first < 0) first = d;
+    else if (last != d - 1) adjacent = 0;
+    last = d;
+  }
+  for (int d = 0; d < self->ndim; d++) {
+    if (indexed[d]) continue;
+    if (adjacent && d < first) {
+      p->before[p->nbefore] = self->shape[d];
+      p->sbefore[p->nbefore++] = self->strides[d];
+      p->nouter *= self->shape[d];
+    } else {
+      p->after[p->nafter] = self->shape[d];
+      p->safter[p->nafter++] = self->strides[d];
+      p->ninner *= self->shape[d];
+    }
+  }
+  for (int i = 0; i < p->nbefore; i++) p->shape[p->nshape++] = p->before[i];
+  for (int i = 0; i < bdims; i++) p->shape[p->nshape++] = bshape[i];
+  for (int i = 0; i < p->nafter; i++) p->shape[p->nshape++] = p->after[i];
+}
+
+static void index_bounds(int64_t v, int dim, int64_t size) {
+  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim, (long long)size);
+}
+
+/* offsets += wrap(index) * stride, the index broadcast to bshape */
+static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_t stride, int bdims, const int64_t *bshape) {
+  const int64_t *v = (const int64_t *)tl_data(ix);
+  int64_t st[TL_MAX_DIMS], pos[TL_MAX_DIMS] = {0}, at = 0, step = 1;
+  if (ix->numel == p->count) {
+    for (int64_t i = 0; i < p->count; i++) {
+      int64_t x = v[i];
+      if (x < -size || x >= size) { index_bounds(x, order, size); return -1; }
+      p->off[i] += (x < 0 ? x + size : x) * stride;
+    }
+    return 0;
+  }
+  for (int d = bdims - 1, e = ix->ndim - 1; d >= 0; d--, e--) {
+    st[d] = e >= 0 && ix->shape[e] != 1 ? step : 0;
+    if (e >= 0) step *= ix->shape[e];
+  }
+  for (int64_t i = 0; i < p->count; i++) {
+    int64_t x = v[at];
+    if (x < -size || x >= size) { index_bounds(x, order, size); return -1; }
+    p->off[i] += (x < 0 ? x + size : x) * stride;
+    for (int d = bdims - 1; d >= 0; d--) {
+      at += st[d];
+      if (++pos[d] < bshape[d]) break;
+      at -= st[d] * bshape[d];
+      pos[d] = 0;
+    }
+  }
+  return 0;
+}
+
+static int start_offsets(tl_plan *p, int bdims, const int64_t *bshape) {
+  p->count = 1;
+  for (int d = 0; d < bdims; d++) p->count *= bshape[d];
+  p->off = tl_malloc((size_t)(p->count ? p->count : 1) * sizeof(int64_t));
+  if (!p->off) return -1;
+  memset(p->off, 0, (size_t)p->count * sizeof(int64_t));
+  return 0;
+}
+
+/* masks become their nonzero columns; index tensors become contiguous int64. Returns the number of slots or -1. */
+static int expand_indices(TlTensor *self, PyObject *indices, TlTensor **ix) {
+  int n = 0;
+  Py_ssize_t len = PySequence_Size(indices);
+  if (len < 0) return -1;
+  for (Py_ssize_t i = 0; i < len; i++) {
+    PyObject *o = PySequence_GetItem(indices, i);
+    TlTensor *t = (TlTensor *)o;
+    int bad = 0;
+    if (!o) return -1;
+    if (o == Py_None) {
+      Py_DECREF(o);
+      if (n >= self->ndim) goto many;
+      ix[n++] = NULL;
+      continue;
+    }
+    if (!TL_CHECK(o)) {
+      PyErr_SetString(PyExc_TypeError, "index(): indices must be tensors or None");
+      bad = 1;
+    } else if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
+      TlTensor *cols = NULL;
+      for (int d = 0; d < t->ndim && !bad; d++) {
+        if (n + d >= self->ndim) { Py_DECREF(o); goto many; }
+        if (t->shape[d] != self->shape[n + d]) {
+          PyErr_Format(PyExc_IndexError, "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
+                       tl_fmt_shape(t->ndim, t->shape), d, tl_fmt_shape(self->ndim, self->shape), n + d);
+          bad = 1;
+        }
+      }
+      if (!bad) bad = !(cols = tl_nonzero_columns(t));
+      for (int d = 0; d < t->ndim && !bad; d++) {
+        int64_t count = cols->shape[1], one = 1;
+        ix[n] = tl_view(cols, 1, &count, &one, cols->offset + d * count);
+        bad = !ix[n];
+        if (!bad) n++;
+      }
+      TL_DEC(cols);
+    } else {
+      TlTensor *c = tl_index_i64(t);
+      if (!c) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
+        bad = 1;
+      } else if (n >= self->ndim) {
+        TL_DEC(c);
+        Py_DECREF(o);
+        goto many;
+      } else ix[n++] = c;
+    }
+    Py_DECREF(o);
+    if (bad) goto fail;
+  }
+  return n;
+many:
+  PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d (got %lld)", self->ndim, (long long)len);
+fail:
+  while (n--) TL_DEC(ix[n]);
+  return -1;
+}
+
+static void shape_mismatch(TlTensor **ix, int n) {
+  PyObject *text = PyUnicode_FromString("shape mismatch: indexing tensors could not be broadcast together with shapes ");
+  int first = 1;
+  for (int i = 0; i < n && text; i++) {
+    PyObject *next;
+    if (!ix[i]) continue;
+    next = PyUnicode_FromFormat("%U%s%s", text, first ? "" : ", ", tl_fmt_shape(ix[i]->ndim, ix[i]->shape));
+    Py_DECREF(text);
+    text = next;
+    first = 0;
+  }
+  PyErr_Clear();
+  if (text) PyErr_SetObject(PyExc_IndexError, text);
+  Py_XDECREF(text);
+}
+
+int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices) {
+  TlTensor *ix[TL_MAX_DIMS];
+  uint8_t indexed[TL_MAX_DIMS] = {0};
+  int64_t bshape[TL_MAX_DIMS];
+  int n = expand_indices(self, indices, ix), bdims = 0, rc = -1, order = 0;
+  p->off = NULL;
+  if (n < 0) return -1;
+  for (int i = 0; i < n; i++) {
+    if (!ix[i]) continue;
+    indexed[i] = 1;
+    if (tl_broadcast(bdims, bshape, ix[i]->ndim, ix[i]->shape, &bdims, bshape) < 0) { shape_mismatch(ix, n); goto end; }
+  }
+  plan_dims(p, self, indexed, bdims, bshape);
+  if (start_offsets(p, bdims, bshape) < 0) goto end;
+  for (int i = 0; i < n; i++) {
+    if (!ix[i]) continue;
+    if (!self->shape[i] && p->count) {
+      PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
+      goto end;
+    }
+    if (add_offsets(p, ix[i], order++, self->shape[i], self->strides[i], bdims, bshape) < 0) goto end;
+  }
+  rc = 0;
+end:
+  while (n--) TL_DEC(ix[n]);
+  if (rc < 0) tl_plan_free(p);
+  return rc;
+}
+
+int tl_plan_dim(tl_plan *p, TlTensor *self, int dim, TlTensor *index) {
+  uint8_t indexed[TL_MAX_DIMS] = {0};
+  int64_t stride = self->ndim ? self->strides[dim] : 0;
+  const int64_t *v = (const int64_t *)tl_data(index);
+  p->off = NULL;
+  if (self->ndim) indexed[dim] = 1;
+  plan_dims(p, self, indexed, index->ndim, index->shape);
+  if (start_offsets(p, index->ndim, index->shape) < 0) return -1;
+  for (int64_t i = 0; i < p->count; i++) p->off[i] = v[i] * stride;
+  return 0;
+}
+
+void tl_plan_free(tl_plan *p) {
+  tl_free(p->off);
+  p->off = NULL;
+}
+
+/* after dims merged where they are contiguous: n dims left, innermost last; at least one */
+static int merge_after(const tl_plan *p, int64_t *size, int64_t *stride) {
+  int n = 0;
+  for (int d = 0; d < p->nafter; d++) {
+    if (p->after[d] == 1) continue;
+    if (n && stride[n - 1] == p->safter[d] * p->after[d]) {
+      size[n - 1] *= p->after[d];
+      stride[n - 1] = p->safter[d];
+    } else {
+      size[n] = p->after[d];
+      stride[n++] = p->safter[d];
+    }
+  }
+  if (!n) { size[0] = 1; stride[0] = 0; n = 1; }
+  return n;
+}
+
+#define TAKE1(T) { const T *s = (const T *)base; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) d[i] = s[off[i]]; break; }
+static void take_elements(char *dst, const char *base, const int64_t *off, int64_t n, int size) {
+  switch (size) { case 1: TAKE1(uint8_t) case 2: TAKE1(uint16_t) case 4: TAKE1(uint32_t) case 8: TAKE1(uint64_t) default: TAKE1(tl_c128) }
+}
+
+/* The one loop: for each before, index and after position call fn on a row. take: fn(values, self), else fn(self, values). */
+static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row_fn fn, tl_row_fn assign, const uint8_t *first, int take) {
+  int64_t size[TL_MAX_DIMS], stride[TL_MAX_DIMS], bpos[TL_MAX_DIMS] = {0}, isz = tl_itemsize[self->dtype];
+  int na = merge_after(p, size, stride);
+  int64_t n = size[na - 1], rows = n ? p->ninner / n : 0, work = 0;
+  intptr_t ss = (intptr_t)(stride[na - 1] * isz), vs = scalar ? 0 : (intptr_t)isz;
+  char *base = tl_data(self);
+  if (!p->count || !p->nouter || !p->ninner) return 0;
+  for (int64_t o = 0; o < p->nouter; o++) {
+    if (take && p->ninner == 1) {
+      take_elements(values, base, p->off, p->count, (int)isz);
+      values += p->count * isz;
+      work += p->count;
+    } else {
+      for (int64_t b = 0; b < p->count; b++) {
+        char *s = base + p->off[b] * isz;
+        tl_row_fn f = first && first[b] ? assign : fn;
+        int64_t apos[TL_MAX_DIMS] = {0};
+        for (int64_t r = 0; r < rows; r++) {
+          if (take) f(values, vs, s, ss, n); else f(s, ss, values, vs, n);
+          values += n * vs;
+          for (int d = na - 2; d >= 0; d--) {
+            s += stride[d] * isz;
+            if (++apos[d] < size[d]) break;
+            s -= stride[d] * size[d] * isz;
+            apos[d] = 0;
+          }
+        }
+      }
+      work += p->count * p->ninner;
+    }
+    if (work > (1 << 20)) { work = 0; if (tl_check_interrupt() < 0) return -1; }
+    for (int d = p->nbefore - 1; d >= 0; d--) {
+      base += p->sbefore[d] * isz;
+      if (++bpos[d] < p->before[d]) break;
+      base -= p->sbefore[d] * p->before[d] * isz;
+      bpos[d] = 0;
+    }
+  }
+  return 0;
+}
+
+TlTensor *tl_plan_take(tl_plan *p, TlTensor *self) {
+  TlTensor *r = tl_empty(self->dtype, p->nshape, p->shape);
+  tl_row_fn copy = tl_row_op(TL_ROW_ASSIGN, self->dtype);
+  if (r && plan_run(p, self, tl_data(r), 0, copy, copy, NULL, 1) < 0) TL_CLEAR(r);
+  return r;
+}
+
+int tl_plan_put(tl_plan *p, TlTensor *self, TlTensor *values, tl_row_fn fn, const uint8_t *first) {
+  return plan_run(p, self, tl_data(values), values->numel == 1, fn, tl_row_op(TL_ROW_ASSIGN, self->dtype), first, 0);
+}
