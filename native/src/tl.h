@@ -13,6 +13,7 @@
 #define Py_LIMITED_API 0x030C0000
 #endif
 #include <Python.h>
+#include <stdint.h>
 #if PY_VERSION_HEX < 0x030C0000   /* CPython 3.11 has these, its headers keep them from the limited API */
 #include <structmember.h>
 #define Py_T_PYSSIZET T_PYSSIZET
@@ -24,6 +25,46 @@ PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *, PyObject *const *, size_t
 PyAPI_FUNC(PyObject *) PyObject_VectorcallMethod(PyObject *, PyObject *const *, size_t, PyObject *);
 PyAPI_FUNC(PyObject *) PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
 #endif
+/* The limited API takes PyObject * only and, from 3.12 on, counts references by calls. Tensors and storages are passed
+ * as they are here; on WASM, where such a call leaves the module, the count is done in place: its position is part of the
+ * stable ABI, and every CPython from 3.12 keeps immortal objects at or above this bound on 32-bit machines. */
+#if defined(__wasm32__)
+#define TL_IMMORTAL 0x3fffffffu
+PyAPI_FUNC(void) _Py_Dealloc(PyObject *);
+static inline void tl_incref(PyObject *o) {
+  uint32_t *r = (uint32_t *)o;
+  if (*r < TL_IMMORTAL) ++*r;
+}
+static inline void tl_decref(PyObject *o) {
+  uint32_t *r = (uint32_t *)o;
+  if (*r < TL_IMMORTAL && --*r == 0) _Py_Dealloc(o);
+}
+#else
+static inline void tl_incref(PyObject *o) { Py_INCREF(o); }
+static inline void tl_decref(PyObject *o) { Py_DECREF(o); }
+#endif
+static inline PyObject *tl_newref(PyObject *o) { tl_incref(o); return o; }
+static inline PyObject *tl_xnewref(PyObject *o) { if (o) tl_incref(o); return o; }
+static inline void tl_xincref(PyObject *o) { if (o) tl_incref(o); }
+static inline void tl_xdecref(PyObject *o) { if (o) tl_decref(o); }
+#undef Py_INCREF
+#undef Py_DECREF
+#undef Py_XINCREF
+#undef Py_XDECREF
+#undef Py_NewRef
+#undef Py_XNewRef
+#undef Py_CLEAR
+#undef Py_TYPE
+#undef Py_IS_TYPE
+#define Py_INCREF(o) tl_incref((PyObject *)(o))
+#define Py_DECREF(o) tl_decref((PyObject *)(o))
+#define Py_XINCREF(o) tl_xincref((PyObject *)(o))
+#define Py_XDECREF(o) tl_xdecref((PyObject *)(o))
+#define Py_NewRef(o) tl_newref((PyObject *)(o))
+#define Py_XNewRef(o) tl_xnewref((PyObject *)(o))
+#define Py_CLEAR(o) do { PyObject *tl_old_ = (PyObject *)(o); if (tl_old_) { (o) = NULL; tl_decref(tl_old_); } } while (0)
+#define Py_TYPE(o) (((PyObject *)(o))->ob_type)
+#define Py_IS_TYPE(o, t) (Py_TYPE(o) == (t))
 #undef PyVectorcall_NARGS         /* no call needed, and 3.11 does not export it */
 #define PyVectorcall_NARGS(n) ((Py_ssize_t)((size_t)(n) & ~PY_VECTORCALL_ARGUMENTS_OFFSET))
 #include <stdbool.h>

@@ -1,0 +1,169 @@
+"""The build backend of pyproject.toml (PEP 517, PEP 660), standard library and ziglang only.
+
+`pip install .` compiles the core for the running Python; under `pyodide build` it makes the wheel for Pyodide. The same
+writer serves the wheel recipe in wheels/. Wheels and sdists are the same bytes for the same inputs.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from typing import Any, Mapping, Sequence
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import build as native_build  # noqa: E402
+
+ROOT = native_build.ROOT
+DATA_SUFFIXES = {".py", ".pyi", ".js", ".mjs", ".wgsl", ".json", ".typed"}
+EPOCH = (2020, 1, 1, 0, 0, 0)
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]  # type: ignore[no-any-return]
+
+
+def name_version() -> str:
+    p = project()
+    return f"{p['name']}-{p['version']}"
+
+
+def metadata() -> bytes:
+    p = project()
+    lines = ["Metadata-Version: 2.1", f"Name: {p['name']}", f"Version: {p['version']}", f"Summary: {p['description']}",
+             f"Requires-Python: {p['requires-python']}", "Keywords: " + ",".join(p.get("keywords", []))]
+    lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
+    readme = ROOT / p.get("readme", "README.md")
+    if readme.exists():
+        lines += ["Description-Content-Type: text/markdown", "", readme.read_text()]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def package_files() -> dict[str, bytes]:
+    """The Python side of the package: archive name -> content."""
+    files = {}
+    for p in sorted((ROOT / "torchlite").rglob("*")):
+        if p.is_file() and p.suffix in DATA_SUFFIXES and "__pycache__" not in p.parts:
+            files[p.relative_to(ROOT).as_posix()] = p.read_bytes()
+    return files
+
+
+def _record_hash(data: bytes) -> str:
+    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def write_wheel(folder: pathlib.Path, tags: str, files: Mapping[str, bytes], *, dist: str | None = None,
+                meta: bytes | None = None, pure: bool = False) -> pathlib.Path:
+    """Writes a wheel named by `tags` ("cp312-abi3-plat1.plat2") and returns its path."""
+    dist = dist or name_version()
+    info = dist + ".dist-info"
+    python, abi, platforms = tags.split("-")
+    wheel = ["Wheel-Version: 1.0", "Generator: torchlite-backend", f"Root-Is-Purelib: {str(pure).lower()}"]
+    wheel += [f"Tag: {python}-{abi}-{p}" for p in platforms.split(".")]
+    everything = dict(sorted(files.items()))
+    everything[f"{info}/METADATA"] = meta or metadata()
+    everything[f"{info}/WHEEL"] = ("\n".join(wheel) + "\n").encode()
+    record = "".join(f"{n},{_record_hash(b)},{len(b)}\n" for n, b in everything.items()) + f"{info}/RECORD,,\n"
+    everything[f"{info}/RECORD"] = record.encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    out = folder / f"{dist}-{tags}.whl"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+        for name, data in everything.items():
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.external_attr = (0o755 if name.endswith((".so", ".pyd")) else 0o644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            z.writestr(entry, data, compresslevel=9)
+    out.write_bytes(buffer.getvalue())
+    return out
+
+
+def host_tags() -> str:
+    """The tag of a wheel for the running Python. The core keeps to the limited API of the headers it was compiled with:
+    3.11's headers give code that runs on 3.11 and later, newer ones code for 3.12 and later."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise SystemExit("torchlite's core uses the limited API, which free-threaded builds of CPython do not have yet")
+    python = "cp311" if sys.version_info < (3, 12) else "cp312"
+    return f"{python}-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+
+
+def in_pyodide_build() -> bool:
+    return os.environ.get("PYODIDE") == "1" or "PYODIDE_ABI_VERSION" in os.environ
+
+
+def pyodide_tags() -> str:
+    """The tag pyodide-build works for, from its environment."""
+    platform = os.environ.get("_PYTHON_HOST_PLATFORM", "") or sysconfig.get_platform()
+    return "cp312-abi3-" + platform.replace("-", "_").replace(".", "_")
+
+
+def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    files = package_files()
+    with tempfile.TemporaryDirectory() as tmp, native_build.locked():
+        folder = pathlib.Path(tmp)
+        if in_pyodide_build():
+            sys.path.insert(0, str(ROOT / "wheels"))
+            import recipe
+
+            files |= recipe.wasm_files(folder)
+            tags = pyodide_tags()
+        else:
+            out = native_build.build(native_build.Host(), folder / native_build.Host.file_name(), strict=True)
+            files["torchlite/" + out.name] = out.read_bytes()
+            tags = host_tags()
+    return write_wheel(pathlib.Path(wheel_directory), tags, files).name
+
+
+def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    with native_build.locked():
+        native_build.build(native_build.Host(), ROOT / "torchlite" / native_build.Host.file_name())
+    files = {"__editable__.torchlite.pth": f"{ROOT}\n".encode()}
+    return write_wheel(pathlib.Path(wheel_directory), host_tags(), files).name
+
+
+def _source_files() -> Sequence[pathlib.Path]:
+    try:
+        out = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+        names = [n for n in out.split("\0") if n]
+        if names:
+            return [ROOT / n for n in sorted(names) if (ROOT / n).is_file()]
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    skip = {".git", ".build", ".cache", "node_modules", "__pycache__", "dist", "_site", ".venv"}
+    return sorted(p for p in ROOT.rglob("*") if p.is_file() and not skip & set(p.relative_to(ROOT).parts)
+                  and p.suffix not in (".so", ".pyc", ".pyd"))
+
+
+def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
+    base = name_version()
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        entries = [(f"{base}/PKG-INFO", metadata(), 0o644)]
+        entries += [(f"{base}/{p.relative_to(ROOT).as_posix()}", p.read_bytes(), p.stat().st_mode & 0o777)
+                    for p in _source_files()]
+        for name, data, mode in entries:
+            info = tarfile.TarInfo(name)
+            info.size, info.mode, info.mtime = len(data), mode, 1577836800
+            tar.addfile(info, io.BytesIO(data))
+    out = pathlib.Path(sdist_directory) / f"{base}.tar.gz"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(gzip.compress(buffer.getvalue(), 9, mtime=0))
+    return out.name
+
+
+def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
+    return []
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+get_requires_for_build_sdist = get_requires_for_build_wheel

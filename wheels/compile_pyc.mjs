@@ -1,0 +1,29 @@
+// node compile_pyc.mjs PYODIDE_DIR SRC OUT SITE < names.json
+// Compiles Python files to bytecode with the very Python that will import them.
+import { readFileSync, mkdirSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+
+const [dist, src, out, site] = process.argv.slice(2);
+const names = readFileSync(0, "utf8");
+const { loadPyodide } = await import(pathToFileURL(join(dist, "pyodide.mjs")));
+const py = await loadPyodide({ indexURL: dist + "/" });
+mkdirSync(out, { recursive: true });
+for (const [at, dir] of [["/src", src], ["/out", out]]) {
+  py.FS.mkdir(at);
+  py.FS.mount(py.FS.filesystems.NODEFS, { root: dir }, at);
+}
+py.globals.set("names", names);
+py.globals.set("site", site);
+py.runPython(`
+import importlib._bootstrap_external as external, importlib.util, json, os, pathlib, sys
+tag = sys.implementation.cache_tag
+for name in json.loads(names):
+    source = pathlib.Path("/src", name).read_bytes()
+    code = compile(source, f"{site}/{name}", "exec", dont_inherit=True, optimize=0)
+    data = external._code_to_hash_pyc(code, importlib.util.source_hash(source), False)
+    p = pathlib.Path("/out", name)
+    target = p.parent / "__pycache__" / f"{p.stem}.{tag}.pyc"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+`);

@@ -1,0 +1,141 @@
+"""What goes into a wheel for Pyodide, for each Pyodide version."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT / "native")]
+import backend  # noqa: E402
+import build as native_build  # noqa: E402
+import runtime  # noqa: E402
+
+TORCH_VERSION = "2.13.0"
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """One generation of Pyodide."""
+
+    name: str
+    npm: str  # folder in node_modules
+    python: str
+    platforms: tuple[str, ...]
+
+    @property
+    def tags(self) -> str:
+        return "cp312-abi3-" + ".".join(self.platforms)
+
+    @property
+    def cache_tag(self) -> str:
+        return "cpython-" + self.python.replace(".", "")
+
+    @property
+    def site(self) -> str:
+        return f"/lib/python{self.python}/site-packages"
+
+
+TARGETS = {
+    "314": Target("314", "pyodide-314", "3.14", ("pyemscripten_2026_0_wasm32",)),
+    "029": Target("029", "pyodide-029", "3.13", ("pyodide_2025_0_wasm32", "pyemscripten_2025_0_wasm32")),
+}
+
+# `import torch` in a page: a package that gives its name away while it is being imported.
+TORCH_INIT = '''"""torchlite under the name torch."""
+
+__torchlite_alias__ = True
+
+from torchlite.compat.alias import install as _install
+
+_install()
+'''
+
+
+def wasm_files(folder: pathlib.Path, strict: bool = True) -> dict[str, bytes]:
+    """Both WASM builds of the core and the alias package, as wheel entries."""
+    files = {"torch/__init__.py": TORCH_INIT.encode()}
+    for relaxed, name in ((False, "_C.abi3.so"), (True, "_C_relaxed.wasm")):
+        out = native_build.build(native_build.Wasm(relaxed), folder / name, strict=strict)
+        files["torchlite/" + name] = out.read_bytes()
+    return files
+
+
+def torch_version() -> str:
+    return f"{TORCH_VERSION}+torchlite.{backend.project()['version']}"
+
+
+def torch_metadata(requires: str = "") -> bytes:
+    text = (f"Metadata-Version: 2.1\nName: torch\nVersion: {torch_version()}\n"
+            "Summary: torchlite stands in for torch\n")
+    return (text + (f"Requires-Dist: {requires}\n" if requires else "")).encode()
+
+
+def torch_dist_info(target: Target) -> dict[str, bytes]:
+    """Makes installers see `torch` as installed, so that packages that require it can be installed after this wheel. A
+    wheel has one .dist-info; a second one can travel among its data files, which are unpacked under sys.prefix."""
+    info = f"torch-{torch_version()}.dist-info"
+    folder = f"{backend.name_version()}.data/data{target.site}/{info}"
+    return {
+        f"{folder}/METADATA": torch_metadata(),
+        f"{folder}/INSTALLER": b"torchlite\n",
+        f"{folder}/RECORD": f"{info}/METADATA,,\n{info}/INSTALLER,,\n{info}/RECORD,,\n".encode(),
+    }
+
+
+def compiled(target: Target, files: dict[str, bytes]) -> dict[str, bytes]:
+    """Bytecode for every .py of `files`, made by the target's own Python (unchecked-hash pyc files, so that import does
+    not look at the source's date)."""
+    sources = {n: b for n, b in files.items() if n.endswith(".py")}
+    key = native_build.digest(target.npm, *(x for n, b in sorted(sources.items()) for x in (n, b)),
+                              (HERE / "package-lock.json").read_bytes(), (HERE / "compile_pyc.mjs").read_bytes())
+    cache = ROOT / ".build" / "pyc" / f"{target.name}.{key}"
+    if not (cache / "done").exists():
+        src = cache / "src"
+        for name, data in sources.items():
+            p = src / name
+            p.parent.mkdir(parents=True, exist_ok=True)
+            p.write_bytes(data)
+        cmd = [runtime.node(), str(HERE / "compile_pyc.mjs"), str(runtime.pyodide(target.npm)), str(src),
+               str(cache / "out"), target.site]
+        done = subprocess.run(cmd, input=json.dumps(sorted(sources)), text=True, check=False, env=runtime.environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            raise native_build.BuildError(f"compiling the package to bytecode failed:\n{done.stdout}")
+        (cache / "done").write_text("")
+        olds = sorted((ROOT / ".build" / "pyc").glob(f"{target.name}.*"), key=os.path.getmtime)
+        for old in olds[:-3]:
+            import shutil
+
+            shutil.rmtree(old, ignore_errors=True)
+    out = {}
+    for name in sources:
+        p = pathlib.PurePosixPath(name)
+        pyc = f"{p.parent}/__pycache__/{p.stem}.{target.cache_tag}.pyc"
+        out[pyc] = (cache / "out" / pyc).read_bytes()
+    return out
+
+
+def make(target: Target, out: pathlib.Path, strict: bool = True) -> pathlib.Path:
+    """Writes the wheel for one Pyodide generation."""
+    files = backend.package_files()
+    with native_build.locked():
+        files |= wasm_files(ROOT / ".build" / "out", strict)
+        try:
+            files |= compiled(target, files)
+        except runtime.Missing as e:
+            print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
+    files |= torch_dist_info(target)
+    return backend.write_wheel(out, target.tags, files)
+
+
+def make_torch_stub(out: pathlib.Path) -> pathlib.Path:
+    """A wheel `torch` without code that requires torchlite: for package indexes, so that resolvers find it by name."""
+    p = backend.project()
+    return backend.write_wheel(out, "py3-none-any", {}, dist=f"torch-{torch_version()}", pure=True,
+                               meta=torch_metadata(f"torchlite=={p['version']}"))
