@@ -1,0 +1,180 @@
+"""The formats of `torch.save` before the zip archive: a sequence of pickles followed by raw storages, and the tar files
+of PyTorch 0.1. Loaded on demand."""
+
+import sys
+
+import torchlite as torch
+from torchlite import serialization as _s, storage as _storage
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+
+def renaming_pickler(file, protocol, persistent_id_):
+    """A pickler (in Python) that writes torch.* for torchlite.*; for the protocols whose frames forbid renaming later."""
+    import pickle
+    from types import FunctionType
+
+    class Pickler(pickle._Pickler):
+        dispatch = dict(pickle._Pickler.dispatch)
+
+        def persistent_id(self, obj):
+            return persistent_id_(obj)
+
+        def save_global(self, obj, name=None):
+            module = getattr(obj, "__module__", None) or ""
+            if module != "torchlite" and not module.startswith("torchlite."):
+                return super().save_global(obj, name)
+            self.save("torch" + module[9:])
+            self.save(name or obj.__qualname__)
+            self.write(pickle.STACK_GLOBAL)
+            self.memoize(obj)
+
+        def save_type(self, obj):
+            if obj in (type(None), type(NotImplemented), type(...)):
+                return super().save_type(obj)
+            return self.save_global(obj)
+
+        dispatch[FunctionType] = save_global
+        dispatch[type] = save_type
+
+    return Pickler(file, protocol)
+
+
+def legacy_save(obj, file, pickle_module, protocol):
+    """Writes magic number, version, system facts, the object's pickle, the storage keys, the storages."""
+    import pickle
+    module = pickle_module or pickle
+    facts = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little",
+             "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    for item in (MAGIC_NUMBER, PROTOCOL_VERSION, facts):
+        module.dump(item, file, protocol=protocol)
+    data, storages = _s._pickle(obj, pickle_module, protocol, legacy=True)
+    file.write(data)
+    keys = sorted(storages)
+    module.dump(keys, file, protocol=protocol)
+    for key in keys:
+        storage, dtype = storages[key]
+        file.write((storage.nbytes() // dtype.itemsize).to_bytes(8, "little"))
+        file.write(memoryview(_storage._move(storage, "cpu", dtype)))
+
+
+def legacy_load(file, map_location, base, weights_only, pickle_load_args):
+    """Reads what `legacy_save` (or a PyTorch before 1.6) wrote."""
+    import io
+    start = file.tell()
+    head = file.read(262)
+    file.seek(start)
+    if head[257:262] == b"ustar":
+        return _load_tar(file, map_location, base, weights_only, pickle_load_args)
+    stream = io.BytesIO(file.read())
+    if not stream.getbuffer().nbytes:
+        raise EOFError("Ran out of input")
+
+    def load_next():
+        return base(stream, **pickle_load_args).load()
+
+    if load_next() != MAGIC_NUMBER:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    version = load_next()
+    if version != PROTOCOL_VERSION:
+        raise RuntimeError(f"Invalid protocol version: {version}")
+    facts = load_next()
+    object_at = stream.tell()
+    restore = _s._restorer(map_location)
+    buffers, typed, moved = {}, {}, {}
+
+    def persistent_load(saved_id):
+        kind, *rest = saved_id
+        if kind in ("module", b"module"):
+            return rest[0]
+        if kind not in ("storage", b"storage"):
+            raise RuntimeError(f"Unknown saved id type: {kind}")
+        storage_class, key, location, count, view = rest
+        dtype = torch.uint8 if storage_class is _storage.UntypedStorage else storage_class.dtype
+        if key not in typed:
+            buffers.setdefault(key, bytearray(count * dtype.itemsize))
+            location = location.decode("ascii") if isinstance(location, bytes) else location
+            storage = torch._C.storage_from_buffer(buffers[key])
+            if filled:
+                storage = restore(storage, location)
+            elif map_location is not None or location != "cpu":
+                moved[key] = location
+            typed[key] = _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+        if view is None:
+            return typed[key]
+        view_key, offset, size = view
+        if view_key not in typed:
+            part = memoryview(buffers[key])[offset * dtype.itemsize:(offset + size) * dtype.itemsize]
+            typed[view_key] = _storage.TypedStorage(wrap_storage=torch._C.storage_from_buffer(part), dtype=dtype,
+                                                    _internal=True)
+        return typed[view_key]
+
+    def load_object():
+        stream.seek(object_at)
+        unpickler = _s.unpickler_class(base, weights_only)(stream, **pickle_load_args)
+        unpickler.persistent_load = persistent_load
+        return unpickler.load()
+
+    # the bytes come after the pickle that uses them: build the object over empty buffers, then fill those
+    filled = False
+    result = load_object()
+    swap = facts.get("little_endian", True) != (sys.byteorder == "little")
+    for key in load_next():
+        count = int.from_bytes(stream.read(8), "little")
+        dtype = typed[key].dtype
+        data = stream.read(count * dtype.itemsize)
+        if len(data) != len(buffers[key]):
+            raise RuntimeError("unexpected EOF, expected "
+                               f"{len(buffers[key]) - len(data)} more bytes. The file might be corrupted.")
+        if swap:
+            data = _s._swap_bytes(data, dtype.itemsize // (2 if dtype.is_complex else 1))
+        buffers[key][:] = data
+    if moved:
+        # a storage is moved only once it is complete, so the object is built a second time
+        filled = True
+        typed.clear()
+        result = load_object()
+    return result
+
+
+def _load_tar(file, map_location, base, weights_only, pickle_load_args):
+    import io
+    import tarfile
+    from struct import unpack
+    if weights_only:
+        raise RuntimeError("Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + _s._UNSAFE)
+    wrapper = _s.unpickler_class(base, False)
+    restore = _s._restorer(map_location)
+    with tarfile.open(fileobj=file, mode="r:", format=tarfile.PAX_FORMAT) as tar:
+        parts = {name: io.BytesIO(tar.extractfile(name).read()) for name in ("storages", "tensors", "pickle")}
+    objects = {}
+
+    def load_next(stream):
+        return wrapper(stream, **pickle_load_args).load()
+
+    stream = parts["storages"]
+    for _ in range(load_next(stream)):
+        key, location, storage_class = load_next(stream)
+        dtype = storage_class.dtype
+        data = bytearray(stream.read(8))
+        data = bytearray(stream.read(int.from_bytes(data, "little") * dtype.itemsize))
+        storage = restore(torch._C.storage_from_buffer(data), location)
+        objects[key] = _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+    for target, root, offset, count in load_next(stream):
+        whole = objects[root]
+        size = whole.dtype.itemsize
+        part = memoryview(whole._untyped_storage)[offset * size:(offset + count) * size]
+        objects[target] = _storage.TypedStorage(wrap_storage=torch._C.storage_from_buffer(part), dtype=whole.dtype,
+                                                _internal=True)
+    stream = parts["tensors"]
+    for _ in range(load_next(stream)):
+        key, storage_key, _ = load_next(stream)
+        ndim, = unpack("<i", stream.read(8)[:4])
+        shape, strides = (unpack(f"<{ndim}q", stream.read(8 * ndim)) for _ in range(2))
+        offset, = unpack("<q", stream.read(8))
+        storage = objects[storage_key]
+        objects[key] = torch._C.tensor_from_storage(storage._untyped_storage, storage.dtype, offset, shape, strides)
+    unpickler = wrapper(parts["pickle"], **pickle_load_args)
+    unpickler.persistent_load = lambda saved: saved[0] if isinstance(saved, tuple) else objects[int(saved)]
+    return unpickler.load()

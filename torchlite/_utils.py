@@ -1,0 +1,142 @@
+"""Functions that pickles of tensors name: how a tensor is taken apart and built again."""
+
+import torchlite as torch
+from torchlite import _C
+
+
+def _rebuild_tensor(storage, storage_offset, size, stride):
+    return _C.tensor_from_storage(storage._untyped_storage, storage.dtype, storage_offset, tuple(size), tuple(stride))
+
+
+def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+    return _finish(_rebuild_tensor(storage, storage_offset, size, stride), requires_grad, backward_hooks, metadata)
+
+
+def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+    tensor = _C.tensor_from_storage(storage._untyped_storage, dtype, storage_offset, tuple(size), tuple(stride))
+    return _finish(tensor, requires_grad, backward_hooks, metadata)
+
+
+def _finish(tensor, requires_grad, backward_hooks, metadata):
+    if metadata:
+        # the bytes were written before these pending operations
+        if metadata.get("conj"):
+            tensor = tensor.conj()
+        if metadata.get("neg"):
+            tensor = tensor._neg_view()
+    if requires_grad:
+        tensor.requires_grad = True
+    if backward_hooks:
+        tensor._backward_hooks = backward_hooks
+    return tensor
+
+
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+def _rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad):
+    tensor = data.to(dtype=dtype, device=device)
+    tensor.requires_grad = requires_grad
+    return tensor
+
+
+def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
+    return _rebuild_device_tensor_from_cpu_tensor(torch.from_numpy(data), dtype, device, requires_grad)
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    param = torch.nn.Parameter(data, requires_grad)
+    if backward_hooks:
+        param._backward_hooks = backward_hooks
+    return param
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    return _set_obj_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+def _rebuild_from_type_v2(func, new_type, args, state):
+    """A tensor of a subclass, or one with Python attributes."""
+    result = func(*args)
+    if type(result) is not new_type:
+        result = result.as_subclass(new_type)
+    # a subclass that defines __setstate__ itself gets the state as it is
+    if getattr(type(result), "__setstate__", None) is not getattr(torch.Tensor, "__setstate__", None):
+        result.__setstate__(state)
+    else:
+        _set_obj_state(result, state)
+    return result
+
+
+_rebuild_from_type_v2.__module__ = "torchlite._tensor"
+
+
+def _get_obj_state(obj):
+    """The Python attributes of a tensor: its __dict__, or (dict, slots), or an empty dict."""
+    getstate = getattr(type(obj), "__getstate__", None)
+    if getstate is not None and getstate is not getattr(object, "__getstate__", None) \
+            and getstate is not getattr(torch.Tensor, "__getstate__", None):
+        return obj.__getstate__()
+    state = dict(getattr(obj, "__dict__", None) or {})
+    slots = {}
+    for cls in type(obj).__mro__:
+        if cls is torch.Tensor:
+            break
+        names = cls.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if hasattr(obj, name):
+                slots[name] = getattr(obj, name)
+    return (state, slots) if slots else state
+
+
+def _set_obj_state(obj, state):
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    if isinstance(state, tuple) and len(state) != 2:
+        raise RuntimeError(f"Invalid serialized state: {state}")
+    for name, value in (attributes or {}).items():
+        setattr(obj, name, value)
+    for name, value in (slots or {}).items():
+        setattr(obj, name, value)
+    return obj
+
+
+def _reduce_tensor(tensor, proto):
+    """What Tensor.__reduce_ex__ returns."""
+    func, args = _reduce_plain(tensor)
+    state = _get_obj_state(tensor)
+    if type(tensor) is torch.Tensor and not state:
+        return func, args
+    return _rebuild_from_type_v2, (func, type(tensor), args, state)
+
+
+def _reduce_plain(tensor):
+    from collections import OrderedDict
+    from torchlite.storage import TypedStorage
+    if getattr(tensor, "_backward_hooks", None):
+        from torchlite.utils.hooks import warn_if_has_hooks
+        warn_if_has_hooks(tensor)
+    if tensor.device.type == "meta":
+        return _rebuild_meta_tensor_no_storage, (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+    storage = TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
+    args = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad, OrderedDict())
+    metadata = {}
+    if tensor.dtype.is_complex and tensor.is_conj():
+        metadata["conj"] = True
+    if tensor.is_neg():
+        metadata["neg"] = True
+    return _rebuild_tensor_v2, (*args, metadata) if metadata else args
+
+
+def _reduce_parameter(param, proto):
+    """What Parameter.__reduce_ex__ returns."""
+    from collections import OrderedDict
+    state = _get_obj_state(param)
+    if not state:
+        return _rebuild_parameter, (param.data, param.requires_grad, OrderedDict())
+    return _rebuild_parameter_with_state, (param.data, param.requires_grad, OrderedDict(), state)
+
+
+def _element_size(dtype):
+    """Bytes per element of a dtype."""
+    return dtype.itemsize

@@ -1,0 +1,435 @@
+"""`torch.save` and `torch.load`: PyTorch's file formats, in both directions.
+
+A file is a zip archive with the pickled object (data.pkl), in which storages are named by key, and one record per
+storage. Classes of this package are written under PyTorch's paths (torch.nn.modules.linear.Linear), so either library
+reads the other's files.
+"""
+
+import os
+import sys
+
+import torchlite as torch
+from torchlite import _device, _zip_records, storage as _storage
+
+DEFAULT_PROTOCOL = 2
+_UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+           "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+           "arbitrary code execution. Do it only if you got the file from a trusted source.")
+_DOCS = ("\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
+         "https://pytorch.org/docs/stable/generated/torch.load.html.")
+
+_packages = []                  # register_package: (priority, tagger, deserializer)
+
+
+class SourceChangeWarning(Warning):
+    """The source of a loaded module differs from the saved one."""
+
+
+class StorageType:
+    """Stands for torch.FloatStorage ... in a pickle; only its dtype matters."""
+
+    def __init__(self, name):
+        self.dtype = _storage._PICKLE_DTYPES[name]
+
+    def __str__(self):
+        return f"StorageType(dtype={self.dtype})"
+
+
+_layouts = {str(one): one for one in _device.LAYOUTS}
+
+
+def _get_layout(name):
+    return _layouts[name]
+
+
+# ---- which classes may be loaded ---------------------------------------------------------------------------------------
+
+def add_safe_globals(safe_globals):
+    """Allows classes and functions (or pairs (object, "full.path")) in files loaded with weights_only=True."""
+    from torchlite import _weights_only_unpickler as wo
+    wo._user_allowed.extend(g for g in safe_globals if g not in wo._user_allowed)
+
+
+def get_safe_globals():
+    """What `add_safe_globals` has allowed so far."""
+    from torchlite import _weights_only_unpickler as wo
+    return list(wo._user_allowed)
+
+
+def clear_safe_globals():
+    """Forgets what `add_safe_globals` allowed."""
+    from torchlite import _weights_only_unpickler as wo
+    wo._user_allowed.clear()
+
+
+class safe_globals:
+    """Context manager that allows classes and functions for `torch.load` inside the block."""
+
+    def __init__(self, safe_globals):
+        self._globals = safe_globals
+
+    def __enter__(self):
+        self._added = [g for g in self._globals if g not in get_safe_globals()]
+        add_safe_globals(self._added)
+
+    def __exit__(self, *exc):
+        from torchlite import _weights_only_unpickler as wo
+        wo._user_allowed[:] = [g for g in wo._user_allowed if g not in self._added]
+
+
+def get_unsafe_globals_in_checkpoint(f):
+    """Names of the globals in a file that weights_only=True would refuse now."""
+    import pickletools
+    from torchlite import _weights_only_unpickler as wo
+    with _Opened(f, "rb") as file:
+        data = bytes(_zip_records.Reader(file).read("data.pkl"))
+    known = {*wo._default_allowed(), *wo._user_globals()}
+    named = (wo._public(arg.replace(" ", ".")) for op, arg, _ in pickletools.genops(data) if op.name == "GLOBAL")
+    return [name for name in dict.fromkeys(named) if name not in known]
+
+
+# ---- devices -----------------------------------------------------------------------------------------------------------
+
+def register_package(priority, tagger, deserializer):
+    """Adds a storage location: `tagger(storage)` names it, `deserializer(storage, location)` moves a storage there; both
+    return None for storages of others. Lower priorities are asked first."""
+    _packages.append((priority, tagger, deserializer))
+    _packages.sort(key=lambda p: p[0])
+
+
+def location_tag(storage):
+    """The text under which a storage's device is saved."""
+    for _, tagger, _ in _packages:
+        tag = tagger(storage)
+        if tag:
+            return tag
+    return str(_storage._device_of(storage))
+
+
+def default_restore_location(storage, location):
+    """The storage, moved to the device that `location` names."""
+    for _, _, deserializer in _packages:
+        moved = deserializer(storage, location)
+        if moved is not None:
+            return moved
+    kind = location.partition(":")[0]
+    if kind == "cpu":
+        return storage
+    if kind in ("webgpu", "meta"):
+        return _storage._move(storage, location)
+    if kind in ("cuda", "hpu", "xpu"):
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
+            "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+            "your storages to the CPU.")
+    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+
+
+def _restorer(map_location):
+    """Function (storage, saved location) -> storage for an argument `map_location`."""
+    if map_location is None:
+        return default_restore_location
+    if isinstance(map_location, dict):
+        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+    if isinstance(map_location, (str, bytes, torch.device)):
+        target = map_location.decode("ascii") if isinstance(map_location, bytes) else str(map_location)
+        return lambda storage, location: default_restore_location(storage, target)
+
+    def restore(storage, location):
+        moved = map_location(storage, location)
+        return default_restore_location(storage, location) if moved is None else moved
+
+    return restore
+
+
+# ---- files -------------------------------------------------------------------------------------------------------------
+
+def _is_path(f):
+    return isinstance(f, (str, os.PathLike))
+
+
+class _Opened:
+    """Context manager: a path opened in `mode`, or the file-like object itself."""
+
+    def __init__(self, f, mode):
+        self._own = _is_path(f)
+        if self._own:
+            if mode == "wb":
+                folder = os.path.dirname(os.fspath(f))
+                if folder and not os.path.isdir(folder):
+                    raise RuntimeError(f"Parent directory {folder} does not exist.")
+            self._file = open(f, mode)
+        else:
+            self._file = f
+
+    def __enter__(self):
+        return self._file
+
+    def __exit__(self, *exc):
+        if self._own:
+            self._file.close()
+        elif hasattr(self._file, "flush"):
+            self._file.flush()
+
+
+def _check_seekable(f):
+    import io
+    for name in ("seek", "tell", "read"):
+        if not hasattr(f, name):
+            break
+    else:
+        try:
+            f.seek(f.tell())
+            return
+        except io.UnsupportedOperation as error:
+            raise io.UnsupportedOperation(f"{error}. {_SEEK_ADVICE}") from None
+    raise AttributeError(f"'{type(f).__name__}' object has no attribute '{name}'. {_SEEK_ADVICE}")
+
+
+_SEEK_ADVICE = ("You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
+                "io.BytesIO and try to load from it instead.")
+
+
+# ---- save --------------------------------------------------------------------------------------------------------------
+
+def save(obj, f, pickle_module=None, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
+         _disable_byteorder_record=False):
+    """Saves an object to a file.
+
+    Args: obj (anything picklable: tensors, modules, state dicts, containers), f (a path or a file-like object with
+    `write`), pickle_module and pickle_protocol (as in `pickle`).
+    """
+    if not _is_path(f) and not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    if not _use_new_zipfile_serialization:
+        from torchlite._serialization_legacy import legacy_save
+        with _Opened(f, "wb") as file:
+            return legacy_save(obj, file, pickle_module, pickle_protocol)
+    data, storages = _pickle(obj, pickle_module, pickle_protocol)
+    name = os.path.splitext(os.path.basename(os.fspath(f)))[0] if _is_path(f) else "archive"
+    with _Opened(f, "wb") as file:
+        writer = _zip_records.Writer(file.write, name)
+        writer.record("data.pkl", data)
+        writer.record(".format_version", b"1")
+        writer.record(".storage_alignment", b"%d" % _zip_records.ALIGNMENT)
+        if not _disable_byteorder_record:
+            writer.record("byteorder", sys.byteorder.encode())
+        for key, (storage, dtype) in storages.items():
+            writer.record("data/" + key, memoryview(_storage._move(storage, "cpu", dtype)))
+        writer.close()
+
+
+def _pickle(obj, pickle_module, protocol, legacy=False):
+    """(pickle of obj, {key: (storage, dtype)}); the pickle names a storage by its key."""
+    import io
+    import pickle
+    standard = pickle_module is None or pickle_module is pickle
+    storages, keys, dtypes, ours = {}, {}, {}, set()
+    typed, untyped = _storage.TypedStorage, _storage.UntypedStorage
+
+    def persistent_id(obj):
+        cls = obj.__class__
+        if cls is typed:
+            storage, dtype = obj._untyped_storage, obj.dtype
+            kind = _storage.LEGACY_CLASSES[_storage._PICKLE_NAMES[dtype]]
+        elif cls is untyped:
+            storage, dtype, kind = obj, torch.uint8, untyped
+            if legacy:
+                kind = _storage.LEGACY_CLASSES["ByteStorage"]
+        else:
+            return None
+        size = storage.nbytes()
+        if size and dtypes.setdefault(id(storage), dtype) is not dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        key = keys.setdefault(id(storage), str(id(storage) if legacy else len(keys)))
+        storages[key] = storage, dtype
+        ours.add((kind.__module__, kind.__name__))
+        pid = "storage", kind, key, location_tag(storage), size // dtype.itemsize
+        return (*pid, None) if legacy else pid
+
+    class Pickler((pickle if standard else pickle_module).Pickler):
+        if standard:
+            def reducer_override(self, obj):
+                # only notes which globals of this package the pickle will name
+                module = getattr(obj, "__module__", None)
+                if module.__class__ is str and module.startswith("torchlite"):
+                    ours.add((module, getattr(obj, "__qualname__", None) or str(obj).rpartition(".")[2]))
+                return NotImplemented
+
+        def persistent_id(self, obj):
+            return persistent_id(obj)
+
+    out = io.BytesIO()
+    if standard and protocol >= 4:
+        from torchlite._serialization_legacy import renaming_pickler
+        renaming_pickler(out, protocol, persistent_id).dump(obj)
+        return out.getvalue(), storages
+    Pickler(out, protocol=protocol).dump(obj)
+    return _with_public_names(out.getvalue(), ours if standard else None, protocol), storages
+
+
+def _with_public_names(data, names, protocol):
+    """The pickle with torch.* in place of torchlite.* in its globals (a GLOBAL is b"c<module>\\n<name>\\n")."""
+    if protocol >= 4 or b"ctorchlite" not in data:
+        return data
+    if names is not None:
+        # fast way: each global is spelled out once, so a text that occurs once is that global and no user string
+        result = data
+        for module, name in names:
+            spelled = f"c{module}\n{name}\n".encode()
+            if data.count(spelled) == 1:
+                result = result.replace(spelled, b"ctorch" + spelled[10:])
+        if b"ctorchlite" not in result:
+            return result
+    import pickletools
+    pieces, done = [], 0
+    for op, arg, position in pickletools.genops(data):
+        if op.name == "GLOBAL" and (arg.startswith("torchlite.") or arg.startswith("torchlite ")):
+            pieces += [data[done:position], b"ctorch"]
+            done = position + 10
+    return b"".join(pieces) + data[done:]
+
+
+# ---- load --------------------------------------------------------------------------------------------------------------
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+    """Loads an object saved with `torch.save`, here or in PyTorch.
+
+    Args: f (a path, or a file-like object that can seek), map_location (a device, its name, a dict from saved to wanted
+    locations, or a function (storage, location) -> storage), weights_only (default True: only tensors, containers and
+    allowed classes; False runs code that the file names, so only for files you trust), mmap (map the file instead of
+    reading it; needs a path).
+    """
+    import pickle
+    if weights_only is None:
+        weights_only = pickle_module is None
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if pickle_load_args and weights_only:
+        import warnings
+        warnings.warn("pickle_load_args only works if `weights_only=False`.")
+    pickle_load_args.setdefault("encoding", "utf-8")
+    if _is_path(f) and os.fspath(f).endswith(".safetensors"):
+        from torchlite.utils.safetensors import load_file
+        if isinstance(map_location, dict) or callable(map_location):
+            kind = "dict" if isinstance(map_location, dict) else "callable"
+            raise RuntimeError(f"Loading safetensors file with {kind} map_location is not supported. Use a device string "
+                               "or torch.device instead.")
+        return load_file(f, device="cpu" if map_location is None else str(map_location))
+    if not _is_path(f):
+        _check_seekable(f)
+    with _Opened(f, "rb") as file:
+        start = file.tell()
+        magic = file.read(4)
+        file.seek(start)
+        if weights_only:
+            from torchlite._weights_only_unpickler import Unpickler
+        else:
+            Unpickler = (pickle_module or pickle).Unpickler
+        try:
+            if magic == b"PK\3\4":
+                reader = _zip_records.Reader(file)
+                if "constants.pkl" in reader:
+                    raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to "
+                                       "``torch.load``. " + _UNSAFE if weights_only else
+                                       "TorchScript archives (torch.jit.save) cannot be loaded here")
+                mapped = _map_file(f) if mmap else None
+                return _load_zip(reader, map_location, Unpickler, weights_only, mapped, pickle_load_args)
+            if mmap:
+                name = f"{f}, " if isinstance(f, str) else ""
+                raise RuntimeError("mmap can only be used with files saved with `torch.save("
+                                   f"{name}_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
+                                   "this option in order to use mmap.")
+            from torchlite._serialization_legacy import legacy_load
+            return legacy_load(file, map_location, Unpickler, weights_only, pickle_load_args)
+        except pickle.UnpicklingError as error:
+            if not weights_only:
+                raise
+            raise pickle.UnpicklingError(_weights_only_message(str(error))) from None
+
+
+def _weights_only_message(message):
+    if "was not an allowed global by default." in message:
+        text = ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those "
+                f"steps only if you trust the source of the checkpoint\033[0m. \n\t(1) {_UNSAFE}\n\t(2) Alternatively, to "
+                "load with `weights_only=True` please check the recommended steps in the following error message.\n\t"
+                f"WeightsUnpickler error: {message}")
+    else:
+        text = f"Weights only load failed. {_UNSAFE}\n"
+        if "is blocked" not in message:
+            text += ("Please file an issue with the following so that we can make `weights_only=True` compatible with your "
+                     "use case: WeightsUnpickler error: ")
+        text += "\n\n" + message
+    return text + _DOCS
+
+
+def _map_file(f):
+    if not _is_path(f):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    import mmap
+    with open(f, "rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+
+
+def unpickler_class(base, weights_only):
+    """`base` with torch.* globals found in this package and storage classes replaced by their dtypes."""
+    if weights_only:
+        return base
+
+    class UnpicklerWrapper(base):
+        def find_class(self, module, name):
+            if module == "torch.tensor":            # where PyTorch 0.4 had it
+                module = "torch._tensor"
+            if module in ("torch", "torchlite", "torch.cuda", "torch.storage") and name in _storage._PICKLE_DTYPES:
+                return StorageType(name)
+            if module == "torch" or module.startswith("torch."):
+                module = "torchlite" + module[5:]
+            return super().find_class(module, name)
+
+    return UnpicklerWrapper
+
+
+def _swap_bytes(data, size):
+    swapped = bytearray(len(data))
+    for i in range(size):
+        swapped[i::size] = data[size - 1 - i::size]
+    return swapped
+
+
+def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args):
+    import io
+    restore = _restorer(map_location)
+    to_meta = isinstance(map_location, (str, torch.device)) and str(map_location).startswith("meta")
+    order = bytes(reader.read("byteorder")).decode() if "byteorder" in reader else "little"
+    if order not in ("little", "big"):
+        raise ValueError("Unknown endianness type: " + order)
+    loaded = {}
+
+    def persistent_load(saved_id):
+        kind, storage_class, key, location, count = saved_id
+        if kind not in ("storage", b"storage"):
+            raise AssertionError(f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'")
+        if key in loaded:
+            return loaded[key]
+        dtype = torch.uint8 if storage_class is _storage.UntypedStorage else storage_class.dtype
+        nbytes, name = count * dtype.itemsize, "data/" + key
+        if to_meta:
+            storage = torch.empty(nbytes, dtype=torch.uint8, device="meta").untyped_storage()
+        else:
+            if mapped is not None:
+                start = reader.offset(name)
+                data = mapped[start:start + nbytes]
+            else:
+                data = reader.read(name)
+            if order != sys.byteorder:
+                data = _swap_bytes(data, dtype.itemsize // (2 if dtype.is_complex else 1))
+            location = location.decode("ascii") if isinstance(location, bytes) else location
+            storage = restore(torch._C.storage_from_buffer(data), location)
+        result = storage if isinstance(storage, _storage.TypedStorage) else \
+            _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+        loaded[key] = result
+        return result
+
+    unpickler = unpickler_class(base, weights_only)(io.BytesIO(reader.read("data.pkl")), **pickle_load_args)
+    unpickler.persistent_load = persistent_load
+    return unpickler.load()

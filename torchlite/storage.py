@@ -1,0 +1,226 @@
+"""Storages: the bytes under tensors. `UntypedStorage` is the core's own class; `TypedStorage` and `FloatStorage`...
+exist because pickles and older code name them."""
+
+import torchlite as torch
+from torchlite import _C, _dtypes
+
+UntypedStorage = _C.StorageBase
+
+# the class name under which PyTorch pickles a storage of each dtype
+_PICKLE_NAMES = {
+    _dtypes.float64: "DoubleStorage", _dtypes.float32: "FloatStorage", _dtypes.float16: "HalfStorage",
+    _dtypes.int64: "LongStorage", _dtypes.int32: "IntStorage", _dtypes.int16: "ShortStorage",
+    _dtypes.int8: "CharStorage", _dtypes.uint8: "ByteStorage", _dtypes.bool: "BoolStorage",
+    _dtypes.bfloat16: "BFloat16Storage", _dtypes.complex64: "ComplexFloatStorage",
+    _dtypes.complex128: "ComplexDoubleStorage",
+}
+_PICKLE_DTYPES = {name: d for d, name in _PICKLE_NAMES.items()}
+
+
+def _as_tensor(storage, dtype, count=None):
+    """A one-dimensional tensor over a whole storage."""
+    if count is None:
+        count = storage.nbytes() // dtype.itemsize
+    return _C.tensor_from_storage(storage, dtype, 0, (count,), (1,))
+
+
+def _device_of(storage):
+    where = getattr(storage, "device", None)
+    return torch.device("cpu") if where is None else where
+
+
+def _move(storage, device, dtype=_dtypes.uint8):
+    """The storage itself when it is on `device` already, else a copy there."""
+    device = torch.device(device)
+    if _device_of(storage).type == device.type and device.index in (None, _device_of(storage).index):
+        return storage
+    return _as_tensor(storage, dtype).to(device).untyped_storage()
+
+
+def _storage_repr(storage):
+    values = _as_tensor(storage, _dtypes.uint8).tolist()
+    lines = "".join(f" {v}\n" for v in values)
+    return f"{lines}[torch.storage.UntypedStorage(device={_device_of(storage)}) of size {len(values)}]"
+
+
+def _storage_getitem(storage, index):
+    item = _as_tensor(storage, _dtypes.uint8)[index]
+    return item.untyped_storage() if item.dim() and not len(item) else item.clone().untyped_storage() if item.dim() \
+        else item.item()
+
+
+def _attach():
+    """Gives the core's storage class the part of its interface that is written with tensors."""
+    def fill_(self, value):
+        _as_tensor(self, _dtypes.uint8).fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        _as_tensor(self, _dtypes.uint8).copy_(_as_tensor(source, _dtypes.uint8))
+        return self
+
+    def reduce(self):
+        return _reduce(self)
+
+    extra = {
+        "tolist": lambda self: _as_tensor(self, _dtypes.uint8).tolist(),
+        "clone": lambda self: _as_tensor(self, _dtypes.uint8).clone().untyped_storage(),
+        "cpu": lambda self: _move(self, "cpu"),
+        "to": lambda self, *, device, non_blocking=False: _move(self, device),
+        "element_size": lambda self: 1,
+        "untyped": lambda self: self,
+        "__getitem__": _storage_getitem,
+        "__setitem__": lambda self, i, v: _as_tensor(self, _dtypes.uint8).__setitem__(i, v),
+        "__repr__": _storage_repr, "__reduce__": reduce, "fill_": fill_, "copy_": copy_,
+        "is_cuda": property(lambda self: False),
+        "_cdata": property(id),
+    }
+    for name, value in extra.items():
+        if name not in UntypedStorage.__dict__:
+            setattr(UntypedStorage, name, value)
+    UntypedStorage.__name__ = UntypedStorage.__qualname__ = "UntypedStorage"
+    UntypedStorage.__module__ = "torchlite.storage"
+
+
+_attach()
+
+
+def _load_from_bytes(data):
+    import io
+    return torch.load(io.BytesIO(data), weights_only=False)
+
+
+def _reduce(storage):
+    import io
+    out = io.BytesIO()
+    torch.save(storage, out, _use_new_zipfile_serialization=False)
+    return _load_from_bytes, (out.getvalue(),)
+
+
+class TypedStorage:
+    """A storage seen as elements of one dtype (deprecated in PyTorch; kept for pickles and old code)."""
+
+    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+        if wrap_storage is not None:
+            self._untyped_storage, self.dtype = wrap_storage, dtype
+            return
+        self.dtype = dtype or torch.get_default_dtype()
+        if len(args) > 1:
+            raise RuntimeError("Too many positional arguments")
+        source = args[0] if args else 0
+        if isinstance(source, int):
+            tensor = torch.empty(source, dtype=self.dtype, device=device)
+        elif isinstance(source, (list, tuple)):
+            tensor = torch.tensor(source, dtype=self.dtype, device=device)
+        else:
+            raise TypeError(f"Argument type not recognized: {type(source)}")
+        self._untyped_storage = tensor.untyped_storage()
+
+    device = property(lambda self: _device_of(self._untyped_storage))
+    is_cuda = property(lambda self: False)
+    _cdata = property(lambda self: id(self._untyped_storage))
+
+    def _tensor(self):
+        return _as_tensor(self._untyped_storage, self.dtype)
+
+    def _wrap(self, storage, dtype=None):
+        return TypedStorage(wrap_storage=storage, dtype=dtype or self.dtype, _internal=True)
+
+    def untyped(self):
+        """The storage without a dtype."""
+        return self._untyped_storage
+
+    def size(self):
+        """The number of elements."""
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    __len__ = _size = size
+
+    def nbytes(self):
+        """The size in bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self):
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    def data_ptr(self):
+        """Address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    def tolist(self):
+        """The elements as a list."""
+        return self._tensor().tolist()
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._tensor()[index].item()
+
+    def __setitem__(self, index, value):
+        self._tensor()[index] = value
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def fill_(self, value):
+        """Sets every element to `value`."""
+        self._tensor().fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Copies the elements of another storage of the same size."""
+        self._tensor().copy_(source._tensor())
+        return self
+
+    def clone(self):
+        """A copy."""
+        return self._wrap(self._tensor().clone().untyped_storage())
+
+    def cpu(self):
+        """This storage on the CPU."""
+        return self._wrap(_move(self._untyped_storage, "cpu", self.dtype))
+
+    def to(self, *, device, non_blocking=False):
+        """This storage on another device."""
+        return self._wrap(_move(self._untyped_storage, device, self.dtype))
+
+    def type(self, dtype=None):
+        """The name of the storage class, or the storage converted to `dtype`."""
+        if dtype is None:
+            return "torch." + self._pickle_storage_type()
+        return self._wrap(self._tensor().to(dtype).untyped_storage(), dtype)
+
+    def _pickle_storage_type(self):
+        return _PICKLE_NAMES[self.dtype]
+
+    pickle_storage_type = _pickle_storage_type
+
+    def __eq__(self, other):
+        return isinstance(other, TypedStorage) and self.data_ptr() == other.data_ptr() and self.dtype is other.dtype
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        lines = "".join(f" {v}\n" for v in self.tolist())
+        return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+    def __reduce__(self):
+        return _reduce(self)
+
+
+class _LegacyMeta(type):
+    def __instancecheck__(cls, instance):
+        return type(instance) is TypedStorage and instance.dtype is cls.dtype or type.__instancecheck__(cls, instance)
+
+
+def _legacy(name, dtype_):
+    def new(cls, *args, wrap_storage=None, device=None):
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype_, device=device, _internal=True)
+
+    return _LegacyMeta(name, (TypedStorage,), {"dtype": dtype_, "__new__": new, "__module__": "torchlite",
+                                               "__doc__": f"Makes a `TypedStorage` of {dtype_}."})
+
+
+# torch.FloatStorage ... (calling one makes a TypedStorage)
+LEGACY_CLASSES = {name: _legacy(name, d) for name, d in _PICKLE_DTYPES.items()}
