@@ -1,0 +1,79 @@
+/* gemm.c: the products of gemm.h, one instance of gemm_impl.h per element type. */
+#include "gemm.h"
+#include "simd.h"
+
+int PyErr_CheckSignals(void);
+
+enum { MR = 4, GEMM_MC = 128, GEMM_KC = 256, GEMM_NC = 1024 };
+
+/* Packing memory is kept between calls, as most programs multiply again at once. A signal handler may call a product
+ * while one runs: the inner one then allocates its own. */
+static char *scratch;
+static size_t scratch_size;
+static bool scratch_busy;
+
+static char *scratch_get(size_t n, bool *own) {
+  *own = scratch_busy;
+  if (scratch_busy) return tl_malloc(n);
+  if (scratch_size < n) {
+    tl_free(scratch);
+    scratch_size = 0;
+    scratch = tl_malloc(n);
+    if (!scratch) return NULL;
+    scratch_size = n;
+  }
+  scratch_busy = true;
+  return scratch;
+}
+
+static void scratch_put(char *p, bool own) {
+  if (own) tl_free(p);
+  else scratch_busy = false;
+}
+
+typedef double v2d_u __attribute__((vector_size(16), aligned(8)));
+typedef int64_t v2l __attribute__((vector_size(16)));
+typedef int64_t v2l_u __attribute__((vector_size(16), aligned(8)));
+
+#define T float
+#define V v4f
+#define V_U v4f_u
+#define L 4
+#define MADD v4_madd
+#define F(name) name##_f32
+#include "gemm_impl.h"
+#undef T
+#undef V
+#undef V_U
+#undef L
+#undef MADD
+#undef F
+
+#if defined(__wasm_relaxed_simd__)
+#define MADD(a, b, c) __builtin_wasm_relaxed_madd_f64x2(a, b, c)
+#elif defined(__FMA__)
+#define MADD(a, b, c) (v2d)_mm_fmadd_pd((__m128d)(a), (__m128d)(b), (__m128d)(c))
+#else
+#define MADD(a, b, c) ((a) * (b) + (c))
+#endif
+#define T double
+#define V v2d
+#define V_U v2d_u
+#define L 2
+#define F(name) name##_f64
+#include "gemm_impl.h"
+#undef T
+#undef V
+#undef V_U
+#undef L
+#undef MADD
+#undef F
+
+/* integers of every width: sums modulo 2^64 cut to the result's width are exact modulo that width */
+#define T int64_t
+#define V v2l
+#define V_U v2l_u
+#define L 2
+#define MADD(a, b, c) ((a) * (b) + (c))
+#define F(name) name##_i64
+#include "gemm_impl.h"

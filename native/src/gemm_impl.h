@@ -1,0 +1,413 @@
+/* gemm_impl.h: the product for one element type; gemm.c includes it once per type with
+ *   T element, V its 16-byte vector, V_U the unaligned one, L lanes, MADD(a, b, c), F(name) name mangling.
+ *
+ * Blocks: NC columns of b are packed (KC deep) into panels of NR columns, MC rows of a into panels of MR rows; the
+ * inner kernel keeps an MR x NR tile in registers (8 accumulators, as WASM engines spill beyond about 13 vectors). */
+#define NR (2 * L)
+
+static inline V F(ld)(const T *p) { return *(const V_U *)p; }
+static inline void F(st)(T *p, V v) { *(V_U *)p = v; }
+static inline V F(dup)(T x) {
+#if L == 4
+  return (V){x, x, x, x};
+#else
+  return (V){x, x};
+#endif
+}
+static inline T F(hsum)(V v) {
+#if L == 4
+  return (v[0] + v[2]) + (v[1] + v[3]);
+#else
+  return v[0] + v[1];
+#endif
+}
+
+/* c[4][NR] = init[4][NR] + a panel * b; b rows are ldb apart (NR when packed), a element (i, k) at a[i * ar + k * ac] */
+#define TILE_BODY(LOADA, STEP)                                                                              \
+  V c00 = F(ld)(init), c01 = F(ld)(init + L), c10 = F(ld)(init + li), c11 = F(ld)(init + li + L);           \
+  V c20 = F(ld)(init + 2 * li), c21 = F(ld)(init + 2 * li + L);                                             \
+  V c30 = F(ld)(init + 3 * li), c31 = F(ld)(init + 3 * li + L);                                             \
+  for (int64_t k = 0; k < kc; k++) {                                                                        \
+    V b0 = F(ld)(b), b1 = F(ld)(b + L), x;                                                                  \
+    x = F(dup)(LOADA(0)); c00 = MADD(x, b0, c00); c01 = MADD(x, b1, c01);                                   \
+    x = F(dup)(LOADA(1)); c10 = MADD(x, b0, c10); c11 = MADD(x, b1, c11);                                   \
+    x = F(dup)(LOADA(2)); c20 = MADD(x, b0, c20); c21 = MADD(x, b1, c21);                                   \
+    x = F(dup)(LOADA(3)); c30 = MADD(x, b0, c30); c31 = MADD(x, b1, c31);                                   \
+    b += ldb; STEP;                                                                                         \
+  }                                                                                                         \
+  F(st)(c, c00); F(st)(c + L, c01); F(st)(c + lc, c10); F(st)(c + lc + L, c11);                             \
+  F(st)(c + 2 * lc, c20); F(st)(c + 2 * lc + L, c21); F(st)(c + 3 * lc, c30); F(st)(c + 3 * lc + L, c31);
+
+static void F(tile)(int64_t kc, const T *restrict a, const T *restrict b, const T *init, int64_t li, T *c, int64_t lc) {
+  enum { ldb = NR };
+#define LOADA(i) a[i]
+  TILE_BODY(LOADA, a += MR)
+#undef LOADA
+}
+
+static void F(tile_direct)(int64_t kc, const T *restrict a, int64_t ar, int64_t ac, const T *restrict b, int64_t ldb,
+                           const T *init, int64_t li, T *c, int64_t lc) {
+  const T *a1 = a + ar, *a2 = a1 + ar, *a3 = a2 + ar;
+  int64_t o = 0;
+#define LOADA(i) (i == 0 ? a : i == 1 ? a1 : i == 2 ? a2 : a3)[o]
+  TILE_BODY(LOADA, o += ac)
+#undef LOADA
+}
+#undef TILE_BODY
+
+/* ---- packing: rows i0 .. i0 + ni of an operand, k0 .. k0 + nk, into panels dst[panel][k][w]; rows beyond the end repeat
+ * the last one (their products are never stored) ---- */
+#if L == 4
+static inline void F(transpose)(T *d, int64_t w, V r0, V r1, V r2, V r3) {
+  V t0 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), t1 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+  V t2 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7), t3 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  F(st)(d, __builtin_shufflevector(t0, t1, 0, 1, 4, 5));
+  F(st)(d + w, __builtin_shufflevector(t0, t1, 2, 3, 6, 7));
+  F(st)(d + 2 * w, __builtin_shufflevector(t2, t3, 0, 1, 4, 5));
+  F(st)(d + 3 * w, __builtin_shufflevector(t2, t3, 2, 3, 6, 7));
+}
+#endif
+
+/* one panel from pointers to its w rows, all with the same k stride */
+static void F(pack_rows)(T *dst, const T *const *rows, int64_t ks, int64_t nk, int w) {
+  int64_t k = 0;
+#if L == 4
+  if (ks == 1)
+    for (; k + 4 <= nk; k += 4)
+      for (int i = 0; i < w; i += 4)
+        F(transpose)(dst + k * w + i, w, F(ld)(rows[i] + k), F(ld)(rows[i + 1] + k), F(ld)(rows[i + 2] + k), F(ld)(rows[i + 3] + k));
+#endif
+  for (; k < nk; k++)
+    for (int i = 0; i < w; i++) dst[k * w + i] = rows[i][k * ks];
+}
+
+static void F(pack_strided)(T *dst, const TlMat *s, const T *p, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int w) {
+  p += i0 * s->is + k0 * s->ks;
+  for (int64_t i = 0; i < ni; i += w, dst += nk * w) {
+    const T *q = p + i * s->is;
+    int64_t ks = s->ks;
+    if (s->is == 1 && ni - i >= w) {
+      if (w == 2 * L) for (int64_t k = 0; k < nk; k++, q += ks) {
+        F(st)(dst + k * 2 * L, F(ld)(q));
+        F(st)(dst + k * 2 * L + L, F(ld)(q + L));
+      }
+      else for (int64_t k = 0; k < nk; k++, q += ks) memcpy(dst + k * MR, q, MR * sizeof(T));
+    } else {
+      const T *rows[8];
+      for (int r = 0; r < w; r++) rows[r] = q + (r < ni - i ? r : ni - i - 1) * s->is;
+      F(pack_rows)(dst, rows, ks, nk, w);
+    }
+  }
+}
+
+static void F(pack_table)(T *dst, const TlMat *s, const T *p, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int w) {
+  const int32_t *ko = s->koff + k0;
+  for (int64_t i = 0; i < ni; i += w, dst += nk * w) {
+    const T *rows[8];
+    int32_t o[8];
+    for (int r = 0; r < w; r++) { o[r] = s->ioff[i0 + (i + r < ni ? i + r : ni - 1)]; rows[r] = p + o[r]; }
+    int64_t k = 0;
+#if L == 4
+    if (s->k_runs) {
+      while (k + 4 <= nk) {
+        if (ko[k + 3] - ko[k] != 3) {   /* offsets grow along k, so 3 means four neighbours */
+          for (int i2 = 0; i2 < w; i2++) dst[k * w + i2] = rows[i2][ko[k]];
+          k++;
+          continue;
+        }
+        for (int g = 0; g < w; g += 4)
+          F(transpose)(dst + k * w + g, w, F(ld)(rows[g] + ko[k]), F(ld)(rows[g + 1] + ko[k]), F(ld)(rows[g + 2] + ko[k]), F(ld)(rows[g + 3] + ko[k]));
+        k += 4;
+      }
+    } else {
+      /* each group of four columns: 1 neighbours, 2 every second element, 0 anywhere */
+      int kind[2] = {0, 0};
+      for (int g = 0; g < w; g += 4)
+        for (int st = 1; st <= 2; st++)
+          if (o[g + 1] - o[g] == st && o[g + 2] - o[g + 1] == st && o[g + 3] - o[g + 2] == st) kind[g / 4] = st;
+      if (w == 8 && kind[0] == 1 && kind[1] == 1) {
+        const T *q = rows[0];
+        int d = o[4] - o[0];
+        for (; k < nk; k++) { F(st)(dst + k * 8, F(ld)(q + ko[k])); F(st)(dst + k * 8 + 4, F(ld)(q + ko[k] + d)); }
+      } else if (kind[0] || kind[1]) {
+        for (int g = 0; g < w; g += 4) {
+          const T *q0 = rows[g], *q1 = rows[g + 1], *q2 = rows[g + 2], *q3 = rows[g + 3];
+          T *d = dst + g;
+          if (kind[g / 4] == 1) for (k = 0; k < nk; k++, d += w) F(st)(d, F(ld)(q0 + ko[k]));
+          else if (kind[g / 4] == 2) for (k = 0; k < nk; k++, d += w)
+            F(st)(d, __builtin_shufflevector(F(ld)(q0 + ko[k]), F(ld)(q0 + 3 + ko[k]), 0, 2, 5, 7));
+          else for (k = 0; k < nk; k++, d += w) { d[0] = q0[ko[k]]; d[1] = q1[ko[k]]; d[2] = q2[ko[k]]; d[3] = q3[ko[k]]; }
+        }
+        k = nk;
+      }
+    }
+#endif
+    for (; k < nk; k++)
+      for (int r = 0; r < w; r++) dst[k * w + r] = rows[r][ko[k]];
+  }
+}
+
+static void F(pack)(T *dst, const TlMat *s, const T *p, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int w) {
+  if (s->ioff) F(pack_table)(dst, s, p, i0, ni, k0, nk, w);
+  else F(pack_strided)(dst, s, p, i0, ni, k0, nk, w);
+}
+
+/* ---- the blocked product ---- */
+static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t ncp) {
+  const int64_t images = g->images ? g->images : 1, ppi = (g->n + NR - 1) / NR, panels = ppi * images;
+  const bool plain_c = !g->coff && g->c_cs == 1;
+  T zeros[NR] = {0}, tmp[MR * NR], rowb[GEMM_MC * NR];
+  for (int64_t p0 = 0; p0 < panels; p0 += ncp) {
+    int64_t np = panels - p0 < ncp ? panels - p0 : ncp;
+    for (int64_t k0 = 0; k0 < g->k; k0 += kcmax) {
+      int64_t kc = g->k - k0 < kcmax ? g->k - k0 : kcmax;
+      bool acc = g->accumulate || k0 > 0;
+      for (int64_t p = p0; p < p0 + np;) {
+        int64_t im = p / ppi, first = p % ppi, last = ppi < first + p0 + np - p ? ppi : first + p0 + np - p;
+        int64_t j = first * NR, nj = (last * NR < g->n ? last * NR : g->n) - j;
+        F(pack)(bpack + (p - p0) * kc * NR, &g->b, (const T *)g->b.p + im * g->b_image, j, nj, k0, kc, NR);
+        p += last - first;
+      }
+      for (int64_t i0 = 0; i0 < g->m; i0 += GEMM_MC) {
+        int64_t mc = g->m - i0 < GEMM_MC ? g->m - i0 : GEMM_MC;
+        if (PyErr_CheckSignals()) return -1;
+        F(pack)(apack, &g->a, g->a.p, i0, mc, k0, kc, MR);
+        const T *rb = g->row_bias && !acc ? rowb : NULL, *cb = acc ? NULL : g->col_bias;
+        if (rb)
+          for (int64_t i = 0; i < (mc + MR - 1) / MR * MR; i++)
+            for (int j = 0; j < NR; j++) rowb[i * NR + j] = i < mc ? ((const T *)g->row_bias)[i0 + i] : 0;
+        for (int64_t p = p0; p < p0 + np; p++) {
+          int64_t im = p / ppi, j = (p % ppi) * NR;
+          int nj = g->n - j < NR ? (int)(g->n - j) : NR;
+          const T *bp = bpack + (p - p0) * kc * NR;
+          T *cimg = (T *)g->c + im * g->c_image + i0 * g->c_rs, *c = cimg + j * g->c_cs;
+          for (int64_t i = 0; i < mc; i += MR) {
+            int mi = mc - i < MR ? (int)(mc - i) : MR;
+            const T *ap = apack + i * kc;
+            if (plain_c && mi == MR && nj == NR) {
+              T *ct = c + i * g->c_rs;
+              const T *init = acc ? ct : rb ? rb + i * NR : cb ? cb + j : zeros;
+              F(tile)(kc, ap, bp, init, acc ? g->c_rs : rb ? NR : 0, ct, g->c_rs);
+              continue;
+            }
+            for (int r = 0; r < mi; r++)
+              for (int s = 0; s < nj; s++) {
+                T *ct = g->coff ? cimg + (i + r) * g->c_rs + g->coff[j + s] : c + (i + r) * g->c_rs + s * g->c_cs;
+                tmp[r * NR + s] = acc ? *ct : rb ? rb[(i + r) * NR] : cb ? cb[j + s] : 0;
+              }
+            F(tile)(kc, ap, bp, tmp, NR, tmp, NR);
+            for (int r = 0; r < mi; r++)
+              for (int s = 0; s < nj; s++)
+                *(g->coff ? cimg + (i + r) * g->c_rs + g->coff[j + s] : c + (i + r) * g->c_rs + s * g->c_cs) = tmp[r * NR + s];
+          }
+        }
+      }
+    }
+  }
+  return 0;
+}
+
+/* ---- small and thin products, operands read in place ---- */
+static inline T F(start)(const TlGemm *g, int64_t i, int64_t j) {
+  if (g->accumulate) return ((T *)g->c)[i * g->c_rs + j * g->c_cs];
+  return g->row_bias ? ((const T *)g->row_bias)[i] : g->col_bias ? ((const T *)g->col_bias)[j] : 0;
+}
+#define C_AT(i, j) ((T *)g->c)[(i) * g->c_rs + (j) * g->c_cs]
+
+/* both operands contiguous along k: dot products, 4 x 2 or 1 x 4 at a time */
+static int F(dots)(const TlGemm *g) {
+  const T *A = g->a.p, *B = g->b.p;
+  const int64_t as = g->a.is, bs = g->b.is, K = g->k, KV = K - K % L, KW = K - K % (2 * L);
+  int64_t work = 0, m4 = g->m - g->m % 4;
+  for (int64_t j = 0; j + 2 <= g->n && m4; j += 2) {
+    const T *b0 = B + j * bs, *b1 = b0 + bs;
+    for (int64_t i = 0; i < m4; i += 4) {
+      const T *a0 = A + i * as, *a1 = a0 + as, *a2 = a1 + as, *a3 = a2 + as;
+      V c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0};
+      for (int64_t k = 0; k < KV; k += L) {
+        V x = F(ld)(b0 + k), y = F(ld)(b1 + k), a;
+        a = F(ld)(a0 + k); c00 = MADD(a, x, c00); c01 = MADD(a, y, c01);
+        a = F(ld)(a1 + k); c10 = MADD(a, x, c10); c11 = MADD(a, y, c11);
+        a = F(ld)(a2 + k); c20 = MADD(a, x, c20); c21 = MADD(a, y, c21);
+        a = F(ld)(a3 + k); c30 = MADD(a, x, c30); c31 = MADD(a, y, c31);
+      }
+      T s[8] = {F(hsum)(c00), F(hsum)(c01), F(hsum)(c10), F(hsum)(c11), F(hsum)(c20), F(hsum)(c21), F(hsum)(c30), F(hsum)(c31)};
+      for (int64_t k = KV; k < K; k++) {
+        s[0] += a0[k] * b0[k]; s[1] += a0[k] * b1[k]; s[2] += a1[k] * b0[k]; s[3] += a1[k] * b1[k];
+        s[4] += a2[k] * b0[k]; s[5] += a2[k] * b1[k]; s[6] += a3[k] * b0[k]; s[7] += a3[k] * b1[k];
+      }
+      for (int r = 0; r < 4; r++) {
+        T v0 = F(start)(g, i + r, j) + s[2 * r], v1 = F(start)(g, i + r, j + 1) + s[2 * r + 1];
+        C_AT(i + r, j) = v0; C_AT(i + r, j + 1) = v1;
+      }
+    }
+    if ((work += 8 * m4 * K) > (1 << 26)) { work = 0; if (PyErr_CheckSignals()) return -1; }
+  }
+  for (int64_t i = 0; i < g->m; i++) {
+    const T *a = A + i * as;
+    int64_t j = i < m4 ? g->n - g->n % 2 : 0;
+    for (; j < g->n; j += 4) {
+      int nj = g->n - j < 4 ? (int)(g->n - j) : 4;
+      const T *b0 = B + j * bs, *b1 = nj > 1 ? b0 + bs : b0, *b2 = nj > 2 ? b1 + bs : b0, *b3 = nj > 3 ? b2 + bs : b0;
+      V c0 = {0}, c1 = {0}, c2 = {0}, c3 = {0}, d0 = {0}, d1 = {0}, d2 = {0}, d3 = {0};
+      const T *x = a, *end = a + KW;
+#define STEP(o)                                                               \
+  x0 = F(ld)(x + (o)); x1 = F(ld)(x + (o) + L);                               \
+  c0 = MADD(x0, F(ld)(b0 + (o)), c0); d0 = MADD(x1, F(ld)(b0 + (o) + L), d0); \
+  c1 = MADD(x0, F(ld)(b1 + (o)), c1); d1 = MADD(x1, F(ld)(b1 + (o) + L), d1); \
+  c2 = MADD(x0, F(ld)(b2 + (o)), c2); d2 = MADD(x1, F(ld)(b2 + (o) + L), d2); \
+  c3 = MADD(x0, F(ld)(b3 + (o)), c3); d3 = MADD(x1, F(ld)(b3 + (o) + L), d3);
+      V x0, x1;
+      for (; end - x >= 8 * L; x += 8 * L, b0 += 8 * L, b1 += 8 * L, b2 += 8 * L, b3 += 8 * L) {
+        STEP(0) STEP(2 * L) STEP(4 * L) STEP(6 * L)
+      }
+      for (; x < end; x += 2 * L, b0 += 2 * L, b1 += 2 * L, b2 += 2 * L, b3 += 2 * L) { STEP(0) }
+#undef STEP
+      T s[4] = {F(hsum)(c0 + d0), F(hsum)(c1 + d1), F(hsum)(c2 + d2), F(hsum)(c3 + d3)};
+      for (int k = 0; k < K - KW; k++) { s[0] += x[k] * b0[k]; s[1] += x[k] * b1[k]; s[2] += x[k] * b2[k]; s[3] += x[k] * b3[k]; }
+      for (int r = 0; r < nj; r++) { T v = F(start)(g, i, j + r) + s[r]; C_AT(i, j + r) = v; }
+    }
+    if ((work += 2 * g->n * K) > (1 << 26)) { work = 0; if (PyErr_CheckSignals()) return -1; }
+  }
+  return 0;
+}
+
+/* one row times b with rows contiguous in memory: c += x[k] * b[k], eight rows at a time, c in L1 */
+static int F(axpys)(const TlGemm *g) {
+  const T *A = g->a.p, *B = g->b.p;
+  T *C = g->c;
+  const int64_t ks = g->b.ks, as = g->a.ks;
+  enum { CHUNK = 2048 };
+  for (int64_t j0 = 0; j0 < g->n; j0 += CHUNK) {
+    int64_t nj = g->n - j0 < CHUNK ? g->n - j0 : CHUNK, k = 0;
+    for (int64_t j = 0; j < nj; j++) C[j0 + j] = F(start)(g, 0, j0 + j);
+    T *c = C + j0;
+    for (; k + 8 <= g->k; k += 8) {
+      const T *b = B + j0 + k * ks, *x = A + k * as;
+      T x0 = x[0], x1 = x[as], x2 = x[2 * as], x3 = x[3 * as], x4 = x[4 * as], x5 = x[5 * as], x6 = x[6 * as], x7 = x[7 * as];
+      V v0 = F(dup)(x0), v1 = F(dup)(x1), v2 = F(dup)(x2), v3 = F(dup)(x3), v4 = F(dup)(x4), v5 = F(dup)(x5), v6 = F(dup)(x6), v7 = F(dup)(x7);
+      const T *p0 = b, *p1 = b + ks, *p2 = p1 + ks, *p3 = p2 + ks, *p4 = p3 + ks, *p5 = p4 + ks, *p6 = p5 + ks, *p7 = p6 + ks;
+      int64_t j = 0;
+      for (; j + L <= nj; j += L) {
+        V s = F(ld)(c + j), t = v1 * F(ld)(p1 + j);
+        s = MADD(v0, F(ld)(p0 + j), s); t = MADD(v3, F(ld)(p3 + j), t);
+        s = MADD(v2, F(ld)(p2 + j), s); t = MADD(v5, F(ld)(p5 + j), t);
+        s = MADD(v4, F(ld)(p4 + j), s); t = MADD(v7, F(ld)(p7 + j), t);
+        s = MADD(v6, F(ld)(p6 + j), s);
+        F(st)(c + j, s + t);
+      }
+      for (; j < nj; j++)
+        c[j] += ((x0 * p0[j] + x1 * p1[j]) + (x2 * p2[j] + x3 * p3[j])) + ((x4 * p4[j] + x5 * p5[j]) + (x6 * p6[j] + x7 * p7[j]));
+    }
+    for (; k < g->k; k++) {
+      const T *b = B + j0 + k * ks;
+      T x = A[k * as];
+      for (int64_t j = 0; j < nj; j++) c[j] += x * b[j];
+    }
+    if (PyErr_CheckSignals()) return -1;
+  }
+  return 0;
+}
+
+/* few rows, or a product small as a whole: b rows contiguous and unpacked, any a */
+static int F(direct)(const TlGemm *g) {
+  const T *A = g->a.p, *B = g->b.p;
+  T zeros[NR] = {0}, tmp[MR * NR];
+  int64_t work = 0;
+  for (int64_t k0 = 0; k0 < g->k; k0 += 256) {
+    int64_t kc = g->k - k0 < 256 ? g->k - k0 : 256;
+    TlGemm sub = *g;
+    sub.accumulate = g->accumulate || k0;
+    for (int64_t j = 0; j < g->n; j += NR) {
+      int nj = g->n - j < NR ? (int)(g->n - j) : NR;
+      T bt[256 * NR];   /* a partial last panel is copied, so that no load passes its end */
+      const T *b = B + k0 * g->b.ks + j;
+      int64_t ldb = g->b.ks;
+      if (nj < NR) {
+        for (int64_t k = 0; k < kc; k++)
+          for (int s = 0; s < NR; s++) bt[k * NR + s] = s < nj ? b[k * ldb + s] : 0;
+        b = bt;
+        ldb = NR;
+      }
+      for (int64_t i = 0; i < g->m; i += MR) {
+        int mi = g->m - i < MR ? (int)(g->m - i) : MR;
+        const T *a = A + i * g->a.is + k0 * g->a.ks;
+        int64_t ar = mi == MR ? g->a.is : 0;   /* a partial last block runs one row at a time below */
+        if (mi == MR && nj == NR && g->c_cs == 1) {
+          T *ct = &C_AT(i, j);
+          const T *cb = sub.accumulate ? NULL : g->col_bias;
+          if (sub.accumulate || !g->row_bias) {
+            const T *init = sub.accumulate ? ct : cb ? cb + j : zeros;
+            F(tile_direct)(kc, a, ar, g->a.ks, b, ldb, init, sub.accumulate ? g->c_rs : 0, ct, g->c_rs);
+            continue;
+          }
+        }
+        for (int r = 0; r < MR; r++)
+          for (int s = 0; s < NR; s++) tmp[r * NR + s] = r < mi && s < nj ? F(start)(&sub, i + r, j + s) : 0;
+        if (mi == MR) F(tile_direct)(kc, a, ar, g->a.ks, b, ldb, tmp, NR, tmp, NR);
+        else for (int r = 0; r < mi; r++) {
+          V c0 = F(ld)(tmp + r * NR), c1 = F(ld)(tmp + r * NR + L), d0 = {0}, d1 = {0};
+          const T *ap = a + r * g->a.is, *bp = b;
+          int64_t k = 0;
+          for (; k + 2 <= kc; k += 2, bp += 2 * ldb) {
+            V x = F(dup)(ap[k * g->a.ks]), y = F(dup)(ap[(k + 1) * g->a.ks]);
+            c0 = MADD(x, F(ld)(bp), c0); c1 = MADD(x, F(ld)(bp + L), c1);
+            d0 = MADD(y, F(ld)(bp + ldb), d0); d1 = MADD(y, F(ld)(bp + ldb + L), d1);
+          }
+          if (k < kc) { V x = F(dup)(ap[k * g->a.ks]); c0 = MADD(x, F(ld)(bp), c0); c1 = MADD(x, F(ld)(bp + L), c1); }
+          F(st)(tmp + r * NR, c0 + d0);
+          F(st)(tmp + r * NR + L, c1 + d1);
+        }
+        for (int r = 0; r < mi; r++)
+          for (int s = 0; s < nj; s++) C_AT(i + r, j + s) = tmp[r * NR + s];
+      }
+      if ((work += NR * g->m * kc) > (1 << 26)) { work = 0; if (PyErr_CheckSignals()) return -1; }
+    }
+  }
+  return 0;
+}
+#undef C_AT
+
+static TlGemm F(swapped)(const TlGemm *g) {
+  TlGemm s = *g;
+  s.m = g->n; s.n = g->m; s.a = g->b; s.b = g->a; s.c_rs = g->c_cs; s.c_cs = g->c_rs;
+  s.row_bias = g->col_bias; s.col_bias = g->row_bias;
+  return s;
+}
+
+int F(tl_gemm)(const TlGemm *g) {
+  if (g->m == 0 || g->n == 0) return 0;
+  TlGemm s;
+  if (!g->a.ioff && !g->b.ioff && !g->coff && g->images <= 1) {
+    /* a column of results is the same as a row of them; also let a run along memory of c */
+    if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) { s = F(swapped)(g); g = &s; }
+    const int64_t size = g->m * g->n * g->k;
+    const bool nt = g->a.ks == 1 && g->b.ks == 1 && g->k > 1, nn = g->b.is == 1;
+    if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L)) return F(dots)(g);
+    if (g->k && g->m == 1 && nn && g->c_cs == 1 && g->n >= 16) return F(axpys)(g);
+    if (g->k && nn && (g->m <= 8 || size <= 65536)) return F(direct)(g);
+  }
+  if (g->k == 0) {
+    int64_t images = g->images ? g->images : 1;
+    if (!g->accumulate)
+      for (int64_t im = 0; im < images; im++)
+        for (int64_t i = 0; i < g->m; i++)
+          for (int64_t j = 0; j < g->n; j++) {
+            T *c = (T *)g->c + im * g->c_image + i * g->c_rs + (g->coff ? g->coff[j] : j * g->c_cs);
+            *c = g->row_bias ? ((const T *)g->row_bias)[i] : g->col_bias ? ((const T *)g->col_bias)[j] : 0;
+          }
+    return 0;
+  }
+  const int64_t images = g->images ? g->images : 1, panels = (g->n + NR - 1) / NR * images;
+  int64_t kc = g->k <= GEMM_KC + GEMM_KC / 4 ? g->k : GEMM_KC;
+  int64_t ncp = GEMM_NC * GEMM_KC / NR / kc, mc = g->m < GEMM_MC ? (g->m + MR - 1) / MR * MR : GEMM_MC;
+  if (ncp > panels) ncp = panels;
+  size_t an = (size_t)(mc * kc) * sizeof(T), bn = (size_t)(ncp * kc) * NR * sizeof(T);
+  bool own;
+  char *mem = scratch_get(an + bn + 64, &own);
+  if (!mem) return -1;
+  int rc = F(packed)(g, (T *)mem, (T *)(mem + (an + 63) / 64 * 64), kc, ncp);
+  scratch_put(mem, own);
+  return rc;
+}
+#undef NR
