@@ -1,0 +1,270 @@
+/* reduce_plan.c: how a reduction walks memory (see reduce.h). */
+#include "reduce.h"
+#include <math.h>
+
+const char *const tl_type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long",
+                                                 "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
+
+PyObject *tl_not_implemented(const char *kernel, tl_dtype dtype) {
+  PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", kernel, tl_type_name[dtype]);
+  return NULL;
+}
+
+PyObject *tl_pack2(TlTensor *a, TlTensor *b) {
+  PyObject *r = a && b ? PyTuple_Pack(2, (PyObject *)a, (PyObject *)b) : NULL;
+  Py_XDECREF((PyObject *)a);
+  Py_XDECREF((PyObject *)b);
+  return r;
+}
+
+PyObject *tl_pack3(TlTensor *a, TlTensor *b, TlTensor *c) {
+  PyObject *r = a && b && c ? PyTuple_Pack(3, (PyObject *)a, (PyObject *)b, (PyObject *)c) : NULL;
+  Py_XDECREF((PyObject *)a);
+  Py_XDECREF((PyObject *)b);
+  Py_XDECREF((PyObject *)c);
+  return r;
+}
+
+TlAxis tl_axis(const TlTensor *t, int dim) {
+  TlAxis a = {1, 1, 1};
+  for (int i = 0; i < t->ndim; i++) {
+    if (i < dim) a.outer *= t->shape[i];
+    else if (i == dim) a.n = t->shape[i];
+    else a.inner *= t->shape[i];
+  }
+  return a;
+}
+
+int tl_red_mask(PyObject *dim, int ndim, uint8_t *mask, bool empty_is_none) {
+  int64_t dims[TL_MAX_DIMS];
+  int n;
+  if (tl_none(dim)) {
+    memset(mask, 1, ndim);
+    return 0;
+  }
+  if (PyLong_Check(dim)) {
+    dims[0] = PyLong_AsLongLong(dim);
+    if (dims[0] == -1 && PyErr_Occurred()) return -1;
+    n = 1;
+  } else if (tl_ints(dim, dims, &n) < 0) {
+    return -1;
+  }
+  memset(mask, n <= 0 && !empty_is_none, ndim);
+  for (int i = 0; i < n; i++) {
+    int d;
+    if (tl_wrap_dim(dims[i], ndim, &d) < 0) return -1;
+    if (ndim == 0) continue;
+    if (mask[d]) {
+      PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
+      return -1;
+    }
+    mask[d] = 1;
+  }
+  return 0;
+}
+
+void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dtype load) {
+  int order[TL_MAX_DIMS], n = 0;
+  r->dtype = t->dtype;
+  r->load = load;
+  r->abs = false;
+  r->data = tl_data(t);
+  r->nout = r->k = 1;
+  r->odim = 0;
+  for (int d = 0; d < t->ndim; d++) {
+    if (mask[d]) {
+      r->k *= t->shape[d];
+      if (keepdim) r->oshape[r->odim++] = 1;
+    } else {
+      r->nout *= t->shape[d];
+      r->oshape[r->odim++] = t->shape[d];
+    }
+    if (t->shape[d] != 1) order[n++] = d;
+  }
+  r->natural = true;
+  if (tl_is_contiguous(t)) {
+    ;
+  } else {
+    /* outermost first: expanded dims, then by falling stride; equal strides keep their order */
+    for (int i = 1; i < n; i++) {
+      int d = order[i], j = i;
+      int64_t s = t->strides[d] ? t->strides[d] : INT64_MAX;
+      for (; j > 0; j--) {
+        int64_t q = t->strides[order[j - 1]] ? t->strides[order[j - 1]] : INT64_MAX;
+        if (q >= s) break;
+        order[j] = order[j - 1];
+      }
+      order[j] = d;
+    }
+    int last = -1;
+    for (int i = 0; i < n; i++)
+      if (!mask[order[i]]) {
+        if (order[i] < last) r->natural = false;
+        last = order[i];
+      }
+    if (!r->natural) {
+      int64_t step = 1, strides[TL_MAX_DIMS];
+      for (int i = n - 1; i >= 0; i--) {
+        int d = order[i];
+        strides[d] = step;
+        if (!mask[d]) step *= t->shape[d];
+      }
+      for (int d = 0, o = 0; d < t->ndim; d++) {
+        if (mask[d] && !keepdim) continue;
+        r->ostride[o++] = mask[d] || t->shape[d] == 1 ? 1 : strides[d];
+      }
+    }
+  }
+  int m = 0;
+  for (int i = 0; i < n; i++) {
+    int d = order[i];
+    if (m && r->red[m - 1] == mask[d] && r->stride[m - 1] == t->strides[d] * t->shape[d]) {
+      r->size[m - 1] *= t->shape[d];
+      r->stride[m - 1] = t->strides[d];
+      continue;
+    }
+    r->size[m] = t->shape[d];
+    r->stride[m] = t->strides[d];
+    r->red[m++] = mask[d];
+  }
+  r->ndim = m;
+  int64_t ostep = 1, kstep = 1;
+  for (int i = m - 1; i >= 0; i--) {
+    r->ostep[i] = r->red[i] ? 0 : ostep;
+    r->kstep[i] = r->red[i] ? kstep : 0;
+    if (r->red[i]) kstep *= r->size[i];
+    else ostep *= r->size[i];
+  }
+}
+
+TlTensor *tl_red_result(const TlRed *r, tl_dtype dtype) {
+  return r->natural ? tl_empty(dtype, r->odim, r->oshape) : tl_empty_strided(dtype, r->odim, r->oshape, r->ostride);
+}
+
+/* ---- the walk ----------------------------------------------------------------------------------------------------- */
+enum { CHUNK = 1024 };
+typedef struct { _Alignas(64) char raw[CHUNK * 16], conv[CHUNK * 16]; } Buffer;
+
+static void gather(char *dst, const char *src, int64_t step, int64_t n, int size) {
+#define GATHER(T) { T *d = (T *)dst; const T *s = (const T *)src; for (int64_t i = 0; i < n; i++) d[i] = s[i * step]; } break
+  switch (size) {
+    case 1: GATHER(uint8_t);
+    case 2: GATHER(uint16_t);
+    case 4: GATHER(uint32_t);
+    case 8: GATHER(uint64_t);
+    default: GATHER(tl_c128);
+  }
+#undef GATHER
+}
+
+/* n elements at p, `step` apart, as contiguous elements of r->load */
+static const void *load(const TlRed *r, Buffer *b, char *dst, const char *p, int64_t step, int64_t n) {
+  int size = tl_itemsize[r->dtype];
+  if (r->abs) {
+    if (r->dtype == TL_C64) {
+      const tl_c64 *z = (const tl_c64 *)p;
+      float *d = (float *)dst;
+      for (int64_t i = 0; i < n; i++) {
+        double re = z[i * step].re, im = z[i * step].im;
+        d[i] = (float)sqrt(re * re + im * im);
+      }
+    } else {
+      const tl_c128 *z = (const tl_c128 *)p;
+      double *d = (double *)dst;
+      for (int64_t i = 0; i < n; i++) d[i] = hypot(z[i * step].re, z[i * step].im);
+    }
+  } else if (step == 1) {
+    tl_cast_contig(r->load, dst, r->dtype, p, n);
+  } else if (r->dtype == r->load) {
+    gather(dst, p, step, n, size);
+  } else {
+    gather(b->raw, p, step, n, size);
+    tl_cast_contig(r->load, dst, r->dtype, b->raw, n);
+  }
+  return dst;
+}
+
+int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx) {
+  if (r->nout == 0 || r->k == 0) return 0;
+  int inner = r->ndim - 1, rdim = -1, nloop = 0, loops[TL_MAX_DIMS];
+  int64_t at[TL_MAX_DIMS], size = tl_itemsize[r->dtype], lsize = tl_itemsize[r->load];
+  int64_t n = 1, step = 1, rows = 1, rstep = 0, rk = 0, budget = 1 << 22;
+  bool by_row = r->ndim == 0 || r->red[inner];
+  Buffer buf;
+  if (r->ndim) {
+    n = r->size[inner];
+    step = r->stride[inner];
+  }
+  if (!by_row) {
+    for (rdim = inner - 1; rdim >= 0 && !r->red[rdim]; rdim--) {}
+    if (rdim >= 0) {
+      rows = r->size[rdim];
+      rstep = r->stride[rdim];
+      rk = r->kstep[rdim];
+    }
+  }
+  for (int i = 0; i < inner; i++)
+    if (i != rdim) {
+      at[nloop] = 0;
+      loops[nloop++] = i;
+    }
+  bool direct = r->dtype == r->load && step == 1 && !r->abs;
+  const char *p = r->data;
+  int64_t o = 0, k = 0, work = n * rows;
+  for (;;) {
+    if (by_row) {
+      if (direct) {
+        if (n <= 1 << 22) {
+          loop.row(ctx, o, k, p, n);
+        } else {
+          for (int64_t i = 0; i < n; i += 1 << 22) {
+            int64_t m = n - i < 1 << 22 ? n - i : 1 << 22;
+            loop.row(ctx, o, k + i, p + i * size, m);
+            if (tl_check_interrupt() < 0) return -1;
+          }
+        }
+      } else {
+        for (int64_t i = 0; i < n; i += CHUNK) {
+          int64_t m = n - i < CHUNK ? n - i : CHUNK;
+          loop.row(ctx, o, k + i, load(r, &buf, buf.conv, p + i * step * size, step, m), m);
+        }
+      }
+    } else if (direct) {
+      /* bands of rows, so that a long walk can be interrupted */
+      int64_t band = (1 << 22) / n + 1;
+      for (int64_t q = 0; q < rows; q += band) {
+        int64_t m = rows - q < band ? rows - q : band;
+        loop.cols(ctx, o, k + q * rk, p + q * rstep * size, rstep, m, n);
+        if (rows > band && tl_check_interrupt() < 0) return -1;
+      }
+    } else {
+      int64_t w = n < 256 ? n : 256, band = CHUNK / w;
+      for (int64_t j = 0; j < n; j += w) {
+        int64_t m = n - j < w ? n - j : w;
+        for (int64_t q = 0; q < rows; q += band) {
+          int64_t h = rows - q < band ? rows - q : band;
+          for (int64_t i = 0; i < h; i++)
+            load(r, &buf, buf.conv + i * m * lsize, p + ((q + i) * rstep + j * step) * size, step, m);
+          loop.cols(ctx, o + j, k + q * rk, buf.conv, m, h, m);
+        }
+      }
+    }
+    if ((budget -= work) < 0) {
+      budget = 1 << 22;
+      if (tl_check_interrupt() < 0) return -1;
+    }
+    int i = nloop - 1;
+    for (; i >= 0; i--) {
+      int d = loops[i];
+      p += r->stride[d] * size;
+      o += r->ostep[d];
+      k += r->kstep[d];
+      if (++at[i] < r->size[d]) break;
+      at[i] = 0;
+      p -= r->stride[d] * size * r->size[d];
+      o -= r->ostep[d] * r->size[d];
+      k -= r->kstep[d] * r->size[d];
+    }
+    if (i < 0) return 0;
+  }
+}
