@@ -9,7 +9,7 @@ from torchlite import _device, _dtypes, _utils
 
 _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 # names of Python 2 that protocol 2 writes
-_RENAMED = {("__builtin__", "set"): ("builtins", "set"), ("copy_reg", "_reconstructor"): ("copyreg", "_reconstructor")}
+_RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 
 _user_allowed = []              # torch.serialization.add_safe_globals
 _allowed = {}
@@ -18,6 +18,11 @@ _allowed = {}
 def _public(name):
     """The path that files use: torch.x for torchlite.x."""
     return "torch" + name[9:] if name == "torchlite" or name.startswith("torchlite.") else name
+
+
+def _modern(module, name):
+    """Python 3's module and name for what protocol 2 wrote."""
+    return _RENAMED.get(module, module), name
 
 
 def _default_allowed():
@@ -197,7 +202,7 @@ class Unpickler:
         middle = data.index(b"\n", at)
         stop = data.index(b"\n", middle + 1)
         module, name = data[at:middle].decode(), data[middle + 1:stop].decode()
-        module, name = _RENAMED.get((module, name), ("builtins" if module == "__builtin__" else module, name))
+        module, name = _modern(module, name)
         path = _public(f"{module}.{name}")
         if module in _BLOCKED_MODULES:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")

@@ -7,6 +7,10 @@ from struct import pack, unpack_from
 ALIGNMENT = 64
 _FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
 _U32 = 0xFFFFFFFF
+_CORRUPT = ("PytorchStreamReader failed reading zip archive: failed finding central directory. This is an internal miniz "
+            "error. If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This "
+            "can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified "
+            "after saving.")
 
 
 class Writer:
@@ -65,7 +69,7 @@ class Reader:
         tail = self._read(max(0, size - 0x10000 - 22), min(size, 0x10000 + 22))
         at = tail.rfind(b"PK\5\6")
         if at < 0:
-            raise RuntimeError("PytorchStreamReader failed reading zip archive: failed finding central directory")
+            raise RuntimeError(_CORRUPT)
         count, length, where = unpack_from("<HII", tail, at + 10)
         locator = tail.rfind(b"PK\6\7", 0, at)
         if locator >= 0:

@@ -84,7 +84,8 @@ def get_unsafe_globals_in_checkpoint(f):
     with _Opened(f, "rb") as file:
         data = bytes(_zip_records.Reader(file).read("data.pkl"))
     known = {*wo._default_allowed(), *wo._user_globals()}
-    named = (wo._public(arg.replace(" ", ".")) for op, arg, _ in pickletools.genops(data) if op.name == "GLOBAL")
+    named = (arg.split(" ") for op, arg, _ in pickletools.genops(data) if op.name == "GLOBAL")
+    named = (wo._public(".".join(wo._modern(*pair))) for pair in named)
     return [name for name in dict.fromkeys(named) if name not in known]
 
 
