@@ -1,0 +1,100 @@
+"""Fixtures for tests in real browsers. The generation of Pyodide comes from TORCHLITE_PYODIDE (314, the default, or 029)."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "pyodide"), str(ROOT / "wheels"), str(ROOT / "native")]
+import backend  # noqa: E402
+import dist as distribution  # noqa: E402
+import firefox  # noqa: E402
+import make  # noqa: E402
+import pages  # noqa: E402
+import runtime  # noqa: E402
+
+TARGET = os.environ.get("TORCHLITE_PYODIDE", "314")
+BROWSERS = [b for b in os.environ.get("TORCHLITE_BROWSERS", "chromium,firefox").split(",") if b]
+
+
+def _missing(browser: str) -> str | None:
+    if browser == "chromium":
+        return pages.chromium_available()
+    return None if firefox.executable() else "Firefox is not installed: apt-get install firefox-esr"
+
+
+def _open(browser: str):
+    reason = _missing(browser)
+    if reason:
+        pytest.skip(reason)
+    return pages.chromium() if browser == "chromium" else firefox.FirefoxBiDi()
+
+
+# ---- pytest-pyodide: `selenium`, `selenium_worker`, @run_in_pyodide ---------------------------------------------------
+
+
+def pytest_configure(config):
+    try:
+        config.option.dist_dir = distribution.prepare(TARGET)
+    except runtime.Missing as e:
+        pytest.exit(f"browser tests: {e}", returncode=3)
+    from pytest_pyodide import runner
+    from pytest_pyodide.config import get_global_config
+
+    c = get_global_config()
+    c.set_flags("chrome", [*c.get_flags("chrome"), "--no-sandbox", "--disable-dev-shm-usage", *pages.CHROMIUM_WEBGPU])
+    runner.SeleniumFirefoxRunner.get_driver = lambda self, jspi=False: firefox.FirefoxBiDi()
+
+
+# ---- ordinary pages ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def dist_folder():
+    return distribution.prepare(TARGET)
+
+
+@pytest.fixture(scope="session")
+def wheel_name(dist_folder):
+    return distribution.wheel(TARGET, dist_folder).name
+
+
+@pytest.fixture(scope="session")
+def extra_index(tmp_path_factory):
+    """An index with one package of our own making that requires torch>=2.0."""
+    folder = tmp_path_factory.mktemp("extra")
+    code = b"import torch\n\n\ndef answer():\n    return float(torch.arange(4).sum())\n"
+    meta = b"Metadata-Version: 2.1\nName: needs-torch\nVersion: 1.0\nRequires-Dist: torch>=2.0\n"
+    backend.write_wheel(folder, "py3-none-any", {"needs_torch.py": code}, dist="needs_torch-1.0", meta=meta, pure=True)
+    make.write_index(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(dist_folder, extra_index):
+    """Base URL of a server with /dist/, /extra/ and an empty page; ordinary headers."""
+    with pages.serve({"/dist/": dist_folder, "/extra/": extra_index}, {"/empty.html": pages.EMPTY}) as base:
+        yield base
+
+
+@pytest.fixture(scope="session")
+def isolated_site(dist_folder):
+    """The same with PyScript's pages, cross-origin isolated."""
+    import test_pyscript
+
+    roots = {"/dist/": dist_folder, "/pyscript/": runtime.npm_packages() / "@pyscript" / "core" / "dist"}
+    with pages.serve(roots, test_pyscript.pages(TARGET), pages.ISOLATED) as base:
+        yield base
+
+
+@pytest.fixture(scope="session", params=BROWSERS)
+def driver(request):
+    d = _open(request.param)
+    d.name_ = request.param
+    yield d
+    d.quit()

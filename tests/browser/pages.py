@@ -1,0 +1,112 @@
+"""A static server and two browsers for tests that open ordinary pages."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import json
+import pathlib
+import shutil
+import threading
+from typing import Any, Iterator
+
+ISOLATED = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
+# Software WebGPU, and reading it back through a canvas: each of the four is needed.
+CHROMIUM_WEBGPU = ["--enable-unsafe-webgpu", "--use-angle=swiftshader", "--enable-features=Vulkan", "--use-vulkan=swiftshader"]
+EMPTY = '<!DOCTYPE html><html><head><meta charset="utf-8"><link rel="icon" href="data:,"></head><body></body></html>'
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {
+        **http.server.SimpleHTTPRequestHandler.extensions_map,
+        ".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".whl": "application/zip",
+        ".json": "application/json", ".py": "text/x-python",
+    }
+    headers_extra: dict[str, str] = {}
+    roots: dict[str, str] = {}
+    pages: dict[str, str] = {}
+
+    def translate_path(self, path: str) -> str:
+        clean = path.split("?")[0].split("#")[0]
+        for prefix, folder in self.roots.items():
+            if clean.startswith(prefix):
+                self.directory = folder
+                return super().translate_path("/" + clean[len(prefix):])
+        return super().translate_path(clean)
+
+    def do_GET(self) -> None:
+        page = self.pages.get(self.path.split("?")[0])
+        if page is None:
+            return super().do_GET()
+        data = page.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-store")
+        for k, v in self.headers_extra.items():
+            self.send_header(k, v)
+        super().end_headers()
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def serve(roots: dict[str, pathlib.Path], pages: dict[str, str] | None = None, headers: dict[str, str] | None = None) -> Iterator[str]:
+    """Serves folders under URL prefixes and pages given as text; yields the base URL."""
+    handler = type("Handler", (_Handler,), {
+        "roots": {k: str(v) for k, v in roots.items()}, "pages": pages or {}, "headers_extra": headers or {}})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(next(iter(roots.values())))))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def chromium_available() -> str | None:
+    """None, or what is missing."""
+    if not (shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")):
+        return "Chromium is not installed: apt-get install chromium chromium-driver"
+    return None if shutil.which("chromedriver") else "chromedriver is not installed: apt-get install chromium-driver"
+
+
+def chromium(extra: list[str] | None = None) -> Any:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
+    for flag in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", *CHROMIUM_WEBGPU, *(extra or [])]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.set_script_timeout(300)
+    return driver
+
+
+def run_async(driver: Any, body: str) -> Any:
+    """Runs the body of a JavaScript async function in the page and returns its (JSON) result; raises with its error."""
+    text = driver.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        f"(async () => {{ {body} }})().then(v => done(JSON.stringify({{ok: v === undefined ? null : v}})),"
+        " e => done(JSON.stringify({error: String(e && e.stack || e) + String(e && e.message || '')})));")
+    result = json.loads(text)
+    if "error" in result:
+        raise AssertionError(result["error"])
+    return result["ok"]
+
+
+def python(driver: Any, code: str) -> Any:
+    """Runs Python in a page whose `pyodide` is a global; the value of the last line, as JSON."""
+    return run_async(driver, f"const r = await pyodide.runPythonAsync({json.dumps(code)}); "
+                             "return r && r.toJs ? r.toJs({dict_converter: Object.fromEntries}) : r;")

@@ -1,0 +1,53 @@
+"""PyScript pages, on the main thread and in a worker: the wheel by URL, then a gradient."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+import time
+
+import pytest
+from pages import run_async
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pyodide"))
+import dist as distribution
+
+CODE = """
+import torch
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+(x * x).sum().backward()
+result = str(x.grad.tolist())
+from pyscript import document
+document.title = "done " + result
+"""
+
+
+def pages(target: str) -> dict[str, str]:
+    """The two pages, by path."""
+    wheel = distribution.wheel(target, distribution.prepare(target)).name
+    config = json.dumps({"interpreter": "/dist/pyodide.mjs", "packages": [f"./dist/torchlite/{wheel}"]})
+    out = {}
+    for name, attribute in (("main", ""), ("worker", " worker")):
+        out[f"/pyscript-{name}.html"] = (
+            '<!DOCTYPE html><html><head><meta charset="utf-8"><link rel="icon" href="data:,">'
+            '<link rel="stylesheet" href="/pyscript/core.css"><script type="module" src="/pyscript/core.js"></script></head>'
+            f"<body><script type=\"py\"{attribute} config='{config}'>{CODE}</script></body></html>")
+    return out
+
+
+@pytest.mark.parametrize("where", ["main", "worker"])
+def test_gradient_in_pyscript(driver, isolated_site, where):
+    # the worker reaches the page's title only where the page is cross-origin isolated
+    driver.get(f"{isolated_site}/pyscript-{where}.html")
+    end = time.monotonic() + 120
+    title = ""
+    while time.monotonic() < end:
+        title = run_async(driver, "return document.title")
+        if title.startswith("done"):
+            break
+        time.sleep(0.3)
+    else:
+        body = run_async(driver, "return document.body.innerText")
+        raise AssertionError(f"the page did not finish: {title!r} {body[:2000]!r}")
+    assert title == "done [2.0, 4.0, 6.0]"

@@ -1,0 +1,101 @@
+"""Runs tests or a script inside Pyodide on node, with our wheel installed.
+
+    python tests/pyodide/run_node.py [--target 314|029] tests/unit/test_add.py -k name ...     pytest in Pyodide
+    python tests/pyodide/run_node.py --script file.py [args ...]                             any script
+    python tests/pyodide/run_node.py -c "import torch; print(torch.ones(2))"
+
+Tests that compare with real PyTorch skip there: in pytest runs the name `torch` is taken away from the wheel, so that
+nothing is compared with itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import dist as distribution  # noqa: E402
+from dist import ROOT, runtime  # noqa: E402
+
+PYTEST = """
+import os, shutil, sys, site
+here = site.getsitepackages()[0]
+shutil.rmtree(os.path.join(here, "torch"), ignore_errors=True)
+os.chdir("/project")
+sys.path.insert(0, "/project/tests")
+import pytest
+int(pytest.main(["-p", "no:cacheprovider", "-p", "no:faulthandler", "-c", "/project/pyproject.toml", "--rootdir", "/project", *argv]))
+"""
+SCRIPT = """
+import os, sys, runpy
+sys.argv = list(argv)
+sys.path.insert(0, os.path.dirname(argv[0]))
+os.chdir("/project")
+runpy.run_path(argv[0], run_name="__main__")
+0
+"""
+COMMAND = """
+import os, sys
+sys.argv = ["-c", *argv[1:]]
+os.chdir("/project")
+await __import__("pyodide").code.eval_code_async(argv[0], {"__name__": "__main__"})
+0
+"""
+
+
+def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str, ...] = (), mounts: dict[str, str] | None = None,
+        env: dict[str, str] | None = None, install: bool = True, timeout: float | None = None, capture: bool = False
+        ) -> subprocess.CompletedProcess[str]:
+    """Runs `code` in a fresh Pyodide; the list `argv` is a global of it. /project is the source tree."""
+    folder = distribution.prepare(target)
+    wheel = distribution.wheel(target, folder)
+    job = {
+        "dist": str(folder),
+        "wheel": str(wheel) if install else None,
+        "wheelName": wheel.name,
+        "packages": ["micropip", *packages],
+        "mounts": {"/project": str(ROOT), **(mounts or {})},
+        "env": {"PYTHONDONTWRITEBYTECODE": "1", **{k: v for k, v in os.environ.items() if k.startswith("TORCHLITE_")}, **(env or {})},
+        "argv": argv,
+        "code": code,
+    }
+    cmd = [runtime.node(), "--stack-size=4000", str(pathlib.Path(__file__).with_name("runner.mjs"))]
+    return subprocess.run(cmd, input=json.dumps(job), text=True, check=False, timeout=timeout, env=runtime.environment(),
+                          capture_output=capture)
+
+
+def inside(arg: str) -> str:
+    """A path of the source tree as Pyodide sees it."""
+    path = pathlib.Path(arg.split("::")[0])
+    if not arg.startswith("-") and path.exists() and path.resolve().is_relative_to(ROOT):
+        rest = arg[len(str(path)):] if arg.startswith(str(path)) else ""
+        return "/project/" + path.resolve().relative_to(ROOT).as_posix() + rest
+    return arg
+
+
+def main(argv: list[str] | None = None) -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--target", default="314", choices=["314", "029"])
+    p.add_argument("--script", action="store_true")
+    p.add_argument("-c", dest="command")
+    p.add_argument("--packages", default="", help="comma list of Pyodide packages to load, e.g. numpy")
+    a, rest = p.parse_known_args(argv)
+    packages = tuple(x for x in a.packages.split(",") if x)
+    try:
+        if a.command is not None:
+            return run(COMMAND, [a.command, *rest], target=a.target, packages=packages).returncode
+        args = [inside(r) for r in rest]
+        if a.script:
+            return run(SCRIPT, args, target=a.target, packages=packages).returncode
+        return run(PYTEST, args or ["/project/tests/unit"], target=a.target, packages=("pytest", *packages)).returncode
+    except runtime.Missing as e:
+        print(f"run_node: {e}", file=sys.stderr)
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())
