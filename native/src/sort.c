@@ -1,0 +1,300 @@
+/* sort.c: sort, argsort, topk, kthvalue, median, nanmedian, mode: everything that orders rows along one dim. */
+#include "sort.h"
+#include <math.h>
+
+/* The rows of a tensor along one dim, widened to the loop dtype. */
+typedef struct {
+  TlTensor *x;        /* contiguous, loop dtype */
+  tl_dtype loop;
+  TlAxis ax;
+  TlRow row;
+} Rows;
+
+static int rows_open(Rows *w, TlTensor *t, int dim) {
+  w->loop = tl_compute[t->dtype];
+  w->row.items = NULL;
+  if (!(w->x = tl_contiguous_as(t, w->loop))) return -1;
+  w->ax = t->ndim ? tl_axis(w->x, dim) : (TlAxis){1, 1, 1};
+  return tl_row_alloc(&w->row, w->loop, w->ax.n);
+}
+static void rows_close(Rows *w) {
+  tl_row_free(&w->row);
+  Py_XDECREF((PyObject *)w->x);
+}
+static inline const char *rows_at(const Rows *w, int64_t o, int64_t j) {
+  return tl_data(w->x) + (o * w->ax.n * w->ax.inner + j) * tl_itemsize[w->loop];
+}
+
+/* result values: take(x, index) along the dim, where index is [outer, m, inner] */
+static TlTensor *take_values(const Rows *w, TlTensor *index, int64_t m, tl_dtype dtype) {
+  TlTensor *v = tl_empty(w->loop, index->ndim, index->shape), *res;
+  if (!v) return NULL;
+  const int64_t *at = (const int64_t *)tl_data(index);
+  for (int64_t o = 0; o < w->ax.outer; o++) {
+    int64_t src = o * w->ax.n * w->ax.inner, dst = o * m * w->ax.inner;
+#define TAKE(T) \
+  { \
+    const T *s = (const T *)tl_data(w->x) + src; \
+    T *d = (T *)tl_data(v) + dst; \
+    if (w->ax.inner == 1) for (int64_t i = 0; i < m; i++) d[i] = s[at[dst + i]]; \
+    else \
+      for (int64_t i = 0; i < m; i++) \
+        for (int64_t j = 0; j < w->ax.inner; j++) d[i * w->ax.inner + j] = s[at[dst + i * w->ax.inner + j] * w->ax.inner + j]; \
+  }
+    if (tl_itemsize[w->loop] == 4) TAKE(uint32_t) else TAKE(uint64_t)
+  }
+  res = tl_cast(v, dtype);
+  Py_DECREF((PyObject *)v);
+  return res;
+}
+
+static int dim_of(PyObject *o, const TlTensor *t, int *dim) {
+  int64_t at = -1;
+  if (!tl_none(o) && tl_int(o, &at) < 0) return -1;
+  return tl_wrap_dim(at, t->ndim, dim);
+}
+
+/* the first m positions of each row in order; top: only those m are wanted */
+static TlTensor *order(Rows *w, TlTensor *t, int dim, int64_t m, bool descending, bool top) {
+  int64_t shape[TL_MAX_DIMS];
+  memcpy(shape, t->shape, t->ndim * sizeof *shape);
+  if (t->ndim) shape[dim] = m;
+  TlTensor *index = tl_empty(TL_I64, t->ndim, shape);
+  if (!index) return NULL;
+  int64_t *at = (int64_t *)tl_data(index), inner = w->ax.inner;
+  int64_t n = w->ax.n;
+  for (int64_t o = 0; o < w->ax.outer && n && m; o++)
+    for (int64_t j = 0; j < inner; j++) {
+      tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
+      if (top && m < n / 4 && n > 64) {
+        TlRow r = w->row;
+        if (r.wide) tl_select64(r.items, n, m);
+        else tl_select32(r.items, n, m);
+        r.n = m;
+        tl_row_sort(&r);
+      } else {
+        tl_row_sort(&w->row);
+      }
+      for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = tl_row_at(&w->row, i);
+      if (n > 4096 && tl_check_interrupt() < 0) {
+        Py_DECREF((PyObject *)index);
+        return NULL;
+      }
+    }
+  return index;
+}
+
+enum { SORT, ARGSORT };
+/* sort(self, dim, descending); sort_stable and argsort_stable: (self, stable, dim, descending). id bit 1: stable form */
+static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;
+  PyObject *const *a = args + (k->id & 2 ? 2 : 1);
+  Rows w = {0};
+  int dim;
+  (void)nargs, (void)out;
+  if (tl_is_complex(t->dtype)) {
+    PyErr_SetString(PyExc_RuntimeError, " Sort does not support complex dtypes on CPU");
+    return NULL;
+  }
+  if (dim_of(a[0], t, &dim) < 0 || rows_open(&w, t, dim) < 0) goto done;
+  index = order(&w, t, dim, w.ax.n, PyObject_IsTrue(a[1]), false);
+  if (index && !(k->id & 1)) values = take_values(&w, index, w.ax.n, t->dtype);
+done:
+  rows_close(&w);
+  return k->id & 1 ? (PyObject *)index : tl_pack2(values, index);
+}
+
+/* topk's search for few among many: keep a bounded set of candidates below a falling limit */
+static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest) {
+  if (w->row.wide || w->ax.n < 256 || m > w->ax.n / 16) return order(w, t, dim, m, largest, true);
+  int64_t shape[TL_MAX_DIMS], n = w->ax.n, inner = w->ax.inner, cap = 2 * m + 64;
+  memcpy(shape, t->shape, t->ndim * sizeof *shape);
+  shape[dim] = m;
+  TlTensor *index = tl_empty(TL_I64, t->ndim, shape);
+  if (!index || !m) return index;
+  int64_t *at = (int64_t *)tl_data(index);
+  TlItem32 *c = w->row.items;
+  uint32_t flip = largest ? UINT32_MAX : 0;
+  for (int64_t o = 0; o < w->ax.outer; o++)
+    for (int64_t j = 0; j < inner; j++) {
+      const char *p = rows_at(w, o, j);
+      uint64_t limit = UINT64_MAX;
+      int64_t have = 0;
+#define SCAN_ROW(T, KEY) \
+  for (int64_t i = 0; i < n; i++) { \
+    uint64_t item = (uint64_t)(KEY(((const T *)p)[i * inner]) ^ flip) << 32 | (uint32_t)i; \
+    if (item >= limit) continue; \
+    c[have++] = item; \
+    if (have == cap) { \
+      tl_select32(c, have, m); \
+      have = m; \
+      limit = c[0]; \
+      for (int64_t q = 1; q < m; q++) if (c[q] > limit) limit = c[q]; \
+    } \
+  }
+      if (w->loop == TL_F32) SCAN_ROW(float, tl_key_f32) else SCAN_ROW(int32_t, tl_key_i32)
+      tl_sort32(c, w->row.tmp, have);
+      for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = (int64_t)(uint32_t)c[i];
+    }
+  return index;
+}
+
+/* (self, k, dim, largest, sorted) */
+static PyObject *k_topk(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;
+  int64_t m;
+  Rows w = {0};
+  int dim;
+  (void)k, (void)nargs, (void)out;
+  if (tl_is_complex(t->dtype) || t->dtype == TL_BOOL) {
+    PyErr_SetString(PyExc_RuntimeError, t->dtype == TL_BOOL ? "topk does not support bool dtypes on CPU"
+                                                           : " topk does not support complex dtypes on CPU");
+    return NULL;
+  }
+  if (tl_int(args[1], &m) < 0 || dim_of(args[2], t, &dim) < 0) return NULL;
+  if (m < 0 || m > (t->ndim ? t->shape[dim] : 1)) {
+    PyErr_SetString(PyExc_RuntimeError, "selected index k out of range");
+    return NULL;
+  }
+  if (rows_open(&w, t, dim) < 0) goto done;
+  index = top_few(&w, t, dim, m, PyObject_IsTrue(args[3]));
+  if (index) values = take_values(&w, index, m, t->dtype);
+done:
+  rows_close(&w);
+  return tl_pack2(values, index);
+}
+
+/* ---- one position per row ---------------------------------------------------------------------------------------------- */
+static bool row_nan(const Rows *w, const char *p, int64_t i) {
+  int64_t q = i * w->ax.inner;
+  return w->loop == TL_F32 ? isnan(((const float *)p)[q]) : w->loop == TL_F64 ? isnan(((const double *)p)[q]) : false;
+}
+
+enum { KTH, MEDIAN, NANMEDIAN, MODE };
+static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
+  TlRow *r = &w->row;
+  int64_t n = r->n;
+  tl_row_load(r, w->loop, p, w->ax.inner, false);
+  if (op == MODE) {
+    int64_t best = 0, at = 0;
+    tl_row_sort(r);
+    for (int64_t i = 0, j; i < n; i = j) {
+      for (j = i + 1; j < n && tl_row_key(r, j) == tl_row_key(r, i) && !row_nan(w, p, tl_row_at(r, i)); j++) {}
+      if (j - i > best) {
+        best = j - i;
+        at = j - 1;
+      }
+    }
+    return tl_row_at(r, at);
+  }
+  if (op != KTH) {
+    int64_t nans = 0, first = -1;
+    if (tl_is_float(w->loop))
+      for (int64_t i = 0; i < n; i++)
+        if (row_nan(w, p, i)) {
+          if (first < 0) first = i;
+          nans++;
+        }
+    if (nans && (op == MEDIAN || nans == n)) return first;
+    rank = (n - nans - 1) / 2 + 1;
+  }
+  if (r->wide) {
+    TlItem64 *a = r->items, best = {0, 0};
+    tl_select64(a, n, rank);
+    for (int64_t i = 0; i < rank; i++)
+      if (i == 0 || a[i].key > best.key || (a[i].key == best.key && a[i].at > best.at)) best = a[i];
+    return (int64_t)best.at;
+  }
+  TlItem32 *a = r->items, best = 0;
+  tl_select32(a, n, rank);
+  for (int64_t i = 0; i < rank; i++)
+    if (a[i] > best) best = a[i];
+  return (int64_t)(uint32_t)best;
+}
+
+/* kthvalue(self, k, dim, keepdim); median(self, dim, keepdim); mode alike */
+static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const char *const names[] = {"kthvalue", "median", "nanmedian", "mode"};
+  TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;
+  PyObject *const *a = args + (k->id == KTH ? 2 : 1);
+  int64_t shape[TL_MAX_DIMS], rank = 1;
+  bool keep = PyObject_IsTrue(a[1]);
+  Rows w = {0};
+  int dim, nd = 0;
+  (void)nargs, (void)out;
+  if (dim_of(a[0], t, &dim) < 0) return NULL;
+  int64_t n = t->ndim ? t->shape[dim] : 1;
+  if (n == 0 && (k->id != MODE || t->ndim)) {
+    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", k->id == NANMEDIAN ? "median" : names[k->id], dim);
+    return NULL;
+  }
+  if (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE))
+    return tl_not_implemented(k->id == KTH ? "kthvalue_cpu" : k->id == MODE ? "mode_cpu" : "median_cpu", t->dtype);
+  if (k->id == KTH) {
+    if (tl_int(args[1], &rank) < 0) return NULL;
+    if (rank < 1 || rank > n) {
+      PyErr_Format(PyExc_RuntimeError, "kthvalue(): selected number k out of range for dimension %d", dim);
+      return NULL;
+    }
+  }
+  for (int d = 0; d < t->ndim; d++) {
+    if (d != dim) shape[nd++] = t->shape[d];
+    else if (keep) shape[nd++] = 1;
+  }
+  if (rows_open(&w, t, dim) < 0 || !(index = tl_empty(TL_I64, nd, shape))) goto done;
+  int64_t *at = (int64_t *)tl_data(index);
+  for (int64_t o = 0; o < w.ax.outer; o++)
+    for (int64_t j = 0; j < w.ax.inner; j++) at[o * w.ax.inner + j] = pick(&w, k->id, rows_at(&w, o, j), rank);
+  values = take_values(&w, index, 1, t->dtype);
+done:
+  rows_close(&w);
+  return tl_pack2(values, index);
+}
+
+/* median(self), nanmedian(self): the value alone */
+static PyObject *k_median_all(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *res = NULL;
+  Rows w = {0};
+  (void)nargs, (void)out;
+  if (tl_is_complex(t->dtype) || t->dtype == TL_BOOL) return tl_not_implemented("median_cpu", t->dtype);
+  if (!(res = tl_empty(t->dtype, 0, NULL))) return NULL;
+  if (t->numel == 0) {
+    PyObject *nan = tl_is_float(t->dtype) ? PyFloat_FromDouble(NAN) : PyLong_FromLong(0);
+    int rc = nan ? tl_fill(res, nan) : -1;
+    Py_XDECREF(nan);
+    if (rc < 0) Py_CLEAR(res);
+    return (PyObject *)res;
+  }
+  w.loop = tl_compute[t->dtype];
+  w.ax = (TlAxis){1, t->numel, 1};
+  if (!(w.x = tl_contiguous_as(t, w.loop)) || tl_row_alloc(&w.row, w.loop, t->numel) < 0) {
+    Py_CLEAR(res);
+  } else {
+    int64_t at = pick(&w, k->id, tl_data(w.x), 0);
+    tl_cast_contig(t->dtype, tl_data(res), w.loop, tl_data(w.x) + at * tl_itemsize[w.loop], 1);
+  }
+  rows_close(&w);
+  return (PyObject *)res;
+}
+
+const TlKernel tl_kernels_sort[] = {
+    {"sort", k_sort, 0, 0, NULL},              /* (self, dim, descending) */
+    {"argsort", k_sort, 1, 0, NULL},
+    {"sort_stable", k_sort, 2, 0, NULL},       /* (self, stable, dim, descending) */
+    {"argsort_stable", k_sort, 3, 0, NULL},
+    {"topk", k_topk, 0, 0, NULL},
+    {"kthvalue", k_pick, KTH, 0, NULL},
+    {"median_dim", k_pick, MEDIAN, 0, NULL},
+    {"nanmedian_dim", k_pick, NANMEDIAN, 0, NULL},
+    {"mode", k_pick, MODE, 0, NULL},
+    {"median", k_median_all, MEDIAN, 0, NULL},
+    {"nanmedian", k_median_all, NANMEDIAN, 0, NULL},
+    {"_unique2", tl_k_unique, 0, 0, NULL},     /* (self, sorted, return_inverse, return_counts) */
+    {"unique_dim", tl_k_unique_dim, 0, 0, NULL},         /* (self, dim, sorted, return_inverse, return_counts) */
+    {"unique_consecutive", tl_k_unique_dim, 1, 0, NULL}, /* (self, return_inverse, return_counts, dim) */
+    {"searchsorted", tl_k_searchsorted, 0, 0, NULL},     /* (sorted_sequence, self, out_int32, right, side, sorter) */
+    {"bucketize", tl_k_searchsorted, 1, 0, NULL},        /* (self, boundaries, out_int32, right) */
+    {"histc", tl_k_histc, 0, 0, NULL},         /* (self, bins, min, max) */
+    {"bincount", tl_k_bincount, 0, 0, NULL},   /* (self, weights, minlength) */
+    {0},
+};

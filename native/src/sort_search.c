@@ -1,0 +1,366 @@
+/* sort_search.c: unique values, binary search, histograms and counts. */
+#include "sort.h"
+#include <math.h>
+
+static TlTensor *empty1(tl_dtype d, int64_t n) { return tl_empty(d, 1, &n); }
+
+/* ---- unique ----------------------------------------------------------------------------------------------------------- */
+static bool is_nan(tl_dtype d, const char *p, int64_t i) {
+  return d == TL_F32 ? isnan(((const float *)p)[i]) : d == TL_F64 ? isnan(((const double *)p)[i]) : false;
+}
+
+/* (self, sorted, return_inverse, return_counts) -> values, inverse, counts; every NaN is a value of its own */
+PyObject *tl_k_unique(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *x = NULL, *v = NULL, *values = NULL, *inverse = NULL, *counts = NULL;
+  bool want_inverse = PyObject_IsTrue(args[2]), want_counts = PyObject_IsTrue(args[3]);
+  tl_dtype loop = tl_compute[t->dtype];
+  int64_t n = t->numel, m = 0, *starts = NULL;
+  TlRow r = {0};
+  (void)k, (void)nargs, (void)out;
+  if (tl_is_complex(t->dtype)) return tl_not_implemented("unique", t->dtype);
+  if (!(x = tl_contiguous_as(t, loop)) || tl_row_alloc(&r, loop, n) < 0 || !(starts = tl_malloc((n + 1) * sizeof *starts))) goto done;
+  const char *p = tl_data(x);
+  tl_row_load(&r, loop, p, 1, false);
+  tl_row_sort(&r);
+  for (int64_t i = 0; i < n; i++)
+    if (i == 0 || tl_row_key(&r, i) != tl_row_key(&r, i - 1) || is_nan(loop, p, tl_row_at(&r, i))) starts[m++] = i;
+  starts[m] = n;
+  if (!(v = empty1(loop, m))) goto done;
+  for (int64_t i = 0; i < m; i++) {
+    int64_t at = tl_row_at(&r, starts[i]);
+    if (tl_itemsize[loop] == 4) ((uint32_t *)tl_data(v))[i] = ((const uint32_t *)p)[at];
+    else ((uint64_t *)tl_data(v))[i] = ((const uint64_t *)p)[at];
+  }
+  inverse = want_inverse ? tl_empty(TL_I64, t->ndim, t->shape) : empty1(TL_I64, 0);
+  counts = empty1(TL_I64, want_counts ? m : 0);
+  if (!inverse || !counts) goto done;
+  for (int64_t i = 0; want_inverse && i < m; i++)
+    for (int64_t q = starts[i]; q < starts[i + 1]; q++) ((int64_t *)tl_data(inverse))[tl_row_at(&r, q)] = i;
+  for (int64_t i = 0; want_counts && i < m; i++) ((int64_t *)tl_data(counts))[i] = starts[i + 1] - starts[i];
+  values = tl_cast(v, t->dtype);
+done:
+  tl_row_free(&r);
+  if (starts) tl_free(starts);
+  Py_XDECREF((PyObject *)x);
+  Py_XDECREF((PyObject *)v);
+  return tl_pack3(values, inverse, counts);
+}
+
+/* slices along a dim, compared element by element */
+typedef struct { const char *p; tl_dtype d; int64_t m; } Slices;
+static int slice_cmp(const Slices *s, int64_t a, int64_t b) {
+#define CMP(T, KEY) \
+  { \
+    const T *x = (const T *)s->p + a * s->m, *y = (const T *)s->p + b * s->m; \
+    for (int64_t i = 0; i < s->m; i++) \
+      if (x[i] != y[i]) return KEY(x[i]) < KEY(y[i]) ? -1 : 1; \
+    return 0; \
+  }
+  switch (s->d) {
+    case TL_I32: CMP(int32_t, )
+    case TL_I64: CMP(int64_t, )
+    case TL_F32: CMP(float, tl_key_f32)
+    default: CMP(double, tl_key_f64)
+  }
+}
+static void slice_sort(const Slices *s, int64_t *a, int64_t *tmp, int64_t n) {
+  if (n < 2) return;
+  int64_t h = n / 2, l = 0, r = h;
+  slice_sort(s, a, tmp, h);
+  slice_sort(s, a + h, tmp, n - h);
+  memcpy(tmp, a, n * sizeof *a);
+  for (int64_t o = 0; o < n; o++) a[o] = l < h && (r >= n || slice_cmp(s, tmp[r], tmp[l]) >= 0) ? tmp[l++] : tmp[r++];
+}
+
+/* id 0: unique_dim(self, dim, sorted, return_inverse, return_counts)
+ * id 1: unique_consecutive(self, return_inverse, return_counts, dim) */
+PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *view = NULL, *x = NULL, *values = NULL, *inverse = NULL, *counts = NULL, *v = NULL;
+  bool consecutive = k->id, want_inverse = PyObject_IsTrue(args[consecutive ? 1 : 3]), want_counts = PyObject_IsTrue(args[consecutive ? 2 : 4]);
+  PyObject *dim_arg = args[consecutive ? 3 : 1];
+  bool flat = tl_none(dim_arg);
+  int64_t at, n = t->numel, m = 0, *order = NULL, *starts, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int dim = 0;
+  (void)nargs, (void)out;
+  if (tl_is_complex(t->dtype)) return tl_not_implemented("unique", t->dtype);
+  if (!flat && (tl_int(dim_arg, &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0)) return NULL;
+  tl_dtype loop = tl_compute[t->dtype];
+  int nd = t->ndim;
+  if (flat) {
+    if (!(x = tl_contiguous_as(t, loop))) return NULL;
+  } else {
+    for (int d = 0, o = 1; d < nd; d++) {
+      int q = d == dim ? 0 : o++;
+      shape[q] = t->shape[d];
+      strides[q] = t->strides[d];
+    }
+    n = nd ? shape[0] : 1;
+    if (t->numel == 0 && n != 0) {
+      PyErr_SetString(PyExc_RuntimeError, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+      return NULL;
+    }
+    if (!(view = tl_view(t, nd, shape, strides, t->offset))) return NULL;
+    x = tl_contiguous_as(view, loop);
+    Py_DECREF((PyObject *)view);
+    if (!x) return NULL;
+  }
+  Slices s = {tl_data(x), loop, flat ? 1 : n ? t->numel / n : 0};
+  if (!(order = tl_malloc((3 * n + 2) * sizeof *order))) goto done;
+  starts = order + n;
+  for (int64_t i = 0; i < n; i++) order[i] = i;
+  if (!consecutive) slice_sort(&s, order, starts, n);
+  for (int64_t i = 0; i < n; i++)
+    if (i == 0 || slice_cmp(&s, order[i - 1], order[i])) starts[m++] = i;
+  starts[m] = n;
+  inverse = !want_inverse ? empty1(TL_I64, 0) : flat ? tl_empty(TL_I64, t->ndim, t->shape) : empty1(TL_I64, n);
+  counts = empty1(TL_I64, want_counts ? m : 0);
+  if (flat) v = empty1(loop, m);
+  else {
+    if (nd) shape[0] = m;
+    v = tl_empty(loop, nd, shape);
+  }
+  if (!inverse || !counts || !v) goto done;
+  size_t bytes = (size_t)s.m * tl_itemsize[loop];
+  for (int64_t i = 0; i < m; i++) {
+    memcpy(tl_data(v) + i * bytes, s.p + order[starts[i]] * bytes, bytes);
+    if (want_inverse)
+      for (int64_t q = starts[i]; q < starts[i + 1]; q++) ((int64_t *)tl_data(inverse))[order[q]] = i;
+    if (want_counts) ((int64_t *)tl_data(counts))[i] = starts[i + 1] - starts[i];
+  }
+  if (!flat && nd) {         /* the dim goes back to its place, in a dense result */
+    TlTensor *back, *dense = NULL;
+    for (int d = 0, o = 1; d < nd; d++) {
+      int q = d == dim ? 0 : o++;
+      shape[d] = v->shape[q];
+      strides[d] = v->strides[q];
+    }
+    back = tl_view(v, nd, shape, strides, v->offset);
+    if (back) dense = tl_contiguous(back);
+    Py_XDECREF((PyObject *)back);
+    Py_DECREF((PyObject *)v);
+    if (!(v = dense)) goto done;
+  }
+  values = tl_cast(v, t->dtype);
+done:
+  if (order) tl_free(order);
+  Py_XDECREF((PyObject *)x);
+  Py_XDECREF((PyObject *)v);
+  return tl_pack3(values, inverse, counts);
+}
+
+/* ---- searchsorted -------------------------------------------------------------------------------------------------------- */
+#define SEARCH(NAME, T) \
+  static int64_t NAME(const T *a, const int64_t *sorter, int64_t n, T v, bool right) { \
+    int64_t lo = 0, hi = n; \
+    while (lo < hi) { \
+      int64_t mid = lo + (hi - lo) / 2; \
+      T x = a[sorter ? sorter[mid] : mid]; \
+      if (right ? !(x > v) : !(x >= v)) lo = mid + 1; \
+      else hi = mid; \
+    } \
+    return lo; \
+  }
+SEARCH(search_i, int32_t)
+SEARCH(search_l, int64_t)
+SEARCH(search_f, float)
+SEARCH(search_d, double)
+
+static int search_shapes(const TlTensor *b, const TlTensor *v, const TlTensor *sorter) {
+  if (v->ndim == 0 && v->numel == 1 && b->ndim != 1) {
+    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, "
+                 "but we got boundaries tensor dim(%d) and input value's dim(%d) numel(%lld)", b->ndim, v->ndim, (long long)v->numel);
+    return -1;
+  }
+  if (b->ndim == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
+    return -1;
+  }
+  if (b->ndim != 1 && (b->ndim != v->ndim || memcmp(b->shape, v->shape, (b->ndim - 1) * sizeof *b->shape))) {
+    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                 "boundaries tensor and input value tensor must match, but we got boundaries tensor %s and input value tensor %s",
+                 tl_fmt_shape(b->ndim, b->shape), tl_fmt_shape(v->ndim, v->shape));
+    return -1;
+  }
+  if (!sorter) return 0;
+  if (sorter->ndim != b->ndim || memcmp(sorter->shape, b->shape, b->ndim * sizeof *b->shape)) {
+    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor %sand "
+                 "got sorter tensor %s", tl_fmt_shape(b->ndim, b->shape), tl_fmt_shape(sorter->ndim, sorter->shape));
+    return -1;
+  }
+  if (sorter->dtype != TL_I64) {
+    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s", tl_type_name[sorter->dtype]);
+    return -1;
+  }
+  return 0;
+}
+
+/* a tensor argument as it is; a Python number as a 0-dim tensor that does not widen floats */
+static TlTensor *value_tensor(PyObject *o, const TlTensor *beside) {
+  if (TL_CHECK(o)) return (TlTensor *)Py_NewRef(o);
+  tl_dtype d = PyFloat_Check(o) ? (tl_is_float(beside->dtype) ? beside->dtype : tl_default_dtype) : tl_is_float(beside->dtype) ? beside->dtype : TL_I64;
+  if (PyComplex_Check(o)) d = TL_C64;
+  TlTensor *t = tl_empty(d, 0, NULL);
+  if (t && tl_fill(t, o) < 0) Py_CLEAR(t);
+  return t;
+}
+
+/* id 0: searchsorted(sorted_sequence, self, out_int32, right, side, sorter); id 1: bucketize(self, boundaries, out_int32, right) */
+PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *b = (TlTensor *)args[k->id ? 1 : 0], *v = NULL, *bc = NULL, *vc = NULL, *sc = NULL, *res = NULL;
+  TlTensor *sorter = k->id ? NULL : tl_opt(args[5]);
+  bool narrow = PyObject_IsTrue(args[2]), right = PyObject_IsTrue(args[3]);
+  (void)nargs, (void)out;
+  if (!(v = value_tensor(args[k->id ? 0 : 1], b))) return NULL;
+  if (k->id && b->ndim != 1) {
+    PyErr_Format(PyExc_RuntimeError, "boundaries tensor must be 1 dimension, but got dim(%d)", b->ndim);
+    goto done;
+  }
+  if (!k->id && !tl_none(args[4])) {
+    bool is_right = PyUnicode_CompareWithASCIIString(args[4], "right") == 0;
+    if (!is_right && PyUnicode_CompareWithASCIIString(args[4], "left") != 0) {
+      PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): side can only be 'left' or 'right' but got %S", args[4]);
+      goto done;
+    }
+    if (!is_right && right) {
+      PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+      goto done;
+    }
+    right = is_right;
+  }
+  if (search_shapes(b, v, sorter) < 0) goto done;
+  tl_dtype common = tl_promote(b->dtype, v->dtype);
+  if (tl_is_complex(common)) {
+    tl_not_implemented("searchsorted_out_cpu", common);
+    goto done;
+  }
+  tl_dtype loop = tl_compute[common];
+  if (!(bc = tl_contiguous_as(b, loop)) || !(vc = tl_contiguous_as(v, loop))) goto done;
+  if (sorter && !(sc = tl_contiguous(sorter))) goto done;
+  int64_t n = b->shape[b->ndim - 1], rows = b->ndim == 1 ? 1 : n ? b->numel / n : 0;
+  int64_t each = b->ndim == 1 ? v->numel : v->shape[v->ndim - 1];
+  if (b->ndim > 1 && !n) {
+    rows = 1;
+    for (int d = 0; d < b->ndim - 1; d++) rows *= b->shape[d];
+  }
+  const int64_t *order = sc ? (const int64_t *)tl_data(sc) : NULL;
+  for (int64_t i = 0; order && i < sc->numel; i++)
+    if (order[i] < 0 || order[i] >= n) {
+      PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): sorter index out of range");
+      goto done;
+    }
+  if (!(res = tl_empty(narrow ? TL_I32 : TL_I64, v->ndim, v->shape))) goto done;
+  for (int64_t o = 0; o < rows; o++)
+    for (int64_t i = 0; i < each; i++) {
+      int64_t q = o * each + i, at;
+      const int64_t *so = order ? order + o * n : NULL;
+      switch (loop) {
+        case TL_I32: at = search_i((const int32_t *)tl_data(bc) + o * n, so, n, ((const int32_t *)tl_data(vc))[q], right); break;
+        case TL_I64: at = search_l((const int64_t *)tl_data(bc) + o * n, so, n, ((const int64_t *)tl_data(vc))[q], right); break;
+        case TL_F32: at = search_f((const float *)tl_data(bc) + o * n, so, n, ((const float *)tl_data(vc))[q], right); break;
+        default: at = search_d((const double *)tl_data(bc) + o * n, so, n, ((const double *)tl_data(vc))[q], right);
+      }
+      if (narrow) ((int32_t *)tl_data(res))[q] = (int32_t)at;
+      else ((int64_t *)tl_data(res))[q] = at;
+    }
+done:
+  Py_XDECREF((PyObject *)v);
+  Py_XDECREF((PyObject *)bc);
+  Py_XDECREF((PyObject *)vc);
+  Py_XDECREF((PyObject *)sc);
+  return (PyObject *)res;
+}
+
+/* ---- histc, bincount -------------------------------------------------------------------------------------------------------- */
+#define HISTC(NAME, T) \
+  static int NAME(const T *p, int64_t n, T *h, int64_t bins, double lo_arg, double hi_arg) { \
+    T lo = (T)lo_arg, hi = (T)hi_arg; \
+    if (lo == hi && n) { \
+      lo = hi = p[0]; \
+      for (int64_t i = 1; i < n; i++) { \
+        lo = p[i] < lo || p[i] != p[i] ? p[i] : lo; \
+        hi = p[i] > hi || p[i] != p[i] ? p[i] : hi; \
+      } \
+    } \
+    if (!isfinite(lo) || !isfinite(hi)) { \
+      char text[120]; \
+      PyOS_snprintf(text, sizeof text, "torch.histc: range of [%g, %g] is not finite", (double)lo, (double)hi); \
+      PyErr_SetString(PyExc_RuntimeError, text); \
+      return -1; \
+    } \
+    if (lo == hi) { lo -= 1; hi += 1; } \
+    if (lo > hi) { \
+      PyErr_SetString(PyExc_RuntimeError, "torch.histc: max must be larger than min"); \
+      return -1; \
+    } \
+    memset(h, 0, bins * sizeof *h); \
+    for (int64_t i = 0; i < n; i++) { \
+      if (!(p[i] >= lo && p[i] <= hi)) continue; \
+      int64_t at = (int64_t)((p[i] - lo) * (T)bins / (hi - lo)); \
+      h[at < bins ? at : bins - 1] += 1; \
+    } \
+    return 0; \
+  }
+HISTC(histc_f, float)
+HISTC(histc_d, double)
+
+PyObject *tl_k_histc(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *x = NULL, *h = NULL, *res = NULL;
+  tl_dtype loop = tl_compute[t->dtype];
+  int64_t bins;
+  double lo, hi;
+  int rc;
+  (void)k, (void)nargs, (void)out;
+  if (!tl_is_float(t->dtype) || t->dtype == TL_F16) return tl_not_implemented("histogram_cpu", t->dtype);
+  if (tl_int(args[1], &bins) < 0 || tl_double(args[2], &lo) < 0 || tl_double(args[3], &hi) < 0) return NULL;
+  if (bins <= 0) {
+    PyErr_Format(PyExc_RuntimeError, "torch.histogram(): bins must be > 0, but got %lld for dimension 0", (long long)bins);
+    return NULL;
+  }
+  if (!(x = tl_contiguous_as(t, loop)) || !(h = empty1(loop, bins))) goto done;
+  if (loop == TL_F32) rc = histc_f((const float *)tl_data(x), t->numel, (float *)tl_data(h), bins, lo, hi);
+  else rc = histc_d((const double *)tl_data(x), t->numel, (double *)tl_data(h), bins, lo, hi);
+  if (rc == 0) res = tl_cast(h, t->dtype);
+done:
+  Py_XDECREF((PyObject *)x);
+  Py_XDECREF((PyObject *)h);
+  return (PyObject *)res;
+}
+
+PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *w = tl_opt(args[1]), *x = NULL, *wc = NULL, *res = NULL;
+  int64_t bins;
+  (void)k, (void)nargs, (void)out;
+  if (!tl_is_integral(t->dtype) || t->dtype == TL_BOOL) return tl_not_implemented("bincount_cpu", t->dtype);
+  if (tl_int(args[2], &bins) < 0) return NULL;
+  if (bins < 0) {
+    PyErr_SetString(PyExc_RuntimeError, "minlength should be >= 0");
+    return NULL;
+  }
+  if (t->ndim == 1 && t->numel == 0) return (PyObject *)tl_zeros(TL_I64, 1, &bins);
+  if (!(x = tl_contiguous_as(t, TL_I64))) return NULL;
+  const int64_t *p = (const int64_t *)tl_data(x);
+  bool bad = t->ndim != 1;
+  for (int64_t i = 0; i < t->numel && !bad; i++) {
+    if (p[i] < 0) bad = true;
+    else if (p[i] >= bins) bins = p[i] + 1;
+  }
+  if (bad) {
+    PyErr_SetString(PyExc_RuntimeError, "bincount only supports 1-d non-negative integral inputs.");
+    goto done;
+  }
+  if (w && (w->ndim != 1 || w->numel != t->numel)) {
+    PyErr_SetString(PyExc_RuntimeError, "weights should be 1-d and have the same length as input");
+    goto done;
+  }
+  tl_dtype d = !w ? TL_I64 : w->dtype == TL_F32 ? TL_F32 : TL_F64;
+  if ((w && !(wc = tl_contiguous_as(w, d))) || !(res = tl_zeros(d, 1, &bins))) goto done;
+  for (int64_t i = 0; i < t->numel; i++) {
+    if (!w) ((int64_t *)tl_data(res))[p[i]]++;
+    else if (d == TL_F32) ((float *)tl_data(res))[p[i]] += ((const float *)tl_data(wc))[i];
+    else ((double *)tl_data(res))[p[i]] += ((const double *)tl_data(wc))[i];
+  }
+done:
+  Py_XDECREF((PyObject *)x);
+  Py_XDECREF((PyObject *)wc);
+  return (PyObject *)res;
+}
