@@ -1,0 +1,51 @@
+# The commands of this project; CONTRIBUTING.md says more. Everything lands in .venv, .build, .cache and wheels/dist.
+PYTHON ?= python3
+PY := .venv/bin/python
+LAYERS ?=
+ARGS ?=
+
+.PHONY: help setup build test check bench wheel demo docs format clean
+
+help:
+	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"
+	@echo "make test    all layers of the test suite; LAYERS=\"host node-314\" for some (tests/run.py --list)"
+	@echo "make check   ruff, mypy, and the C compiler's warnings for the host and for WASM"
+	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
+	@echo "make demo    builds the demo site, serves it and prints its address"
+	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
+	@echo "make docs    the documentation, in docs/_site"
+	@echo "make clean   removes what was built"
+
+setup:
+	@$(PYTHON) tests/setup_env.py
+
+build: setup
+	$(PY) native/build.py host
+
+test: setup
+	$(PY) tests/run.py $(LAYERS)
+
+check: setup
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(PY) native/build.py check
+
+format: setup
+	$(PY) -m ruff check --fix .
+
+wheel: setup
+	$(PY) wheels/make.py $(ARGS)
+
+demo: wheel
+	$(PY) demos/build.py
+	$(PY) demos/serve.py $(ARGS)
+
+bench: build wheel
+	$(PY) tests/bench/run.py $(ARGS)
+
+docs: build
+	$(PY) docs/build.py $(ARGS)
+
+clean:
+	rm -rf .build .out wheels/dist demos/_site docs/_site torchlite/_C.abi3.so
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,180 @@
+"""Runs the layers of the test suite and adds up their counts.
+
+    python tests/run.py [--list] [--jobs N] [LAYER ...]
+
+Layers that cannot run here say why and count as one skip.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+from typing import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUT = ROOT / ".out"
+PY = sys.executable
+
+
+@dataclasses.dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def run(cmd: list[str], env: dict[str, str] | None = None, cwd: pathlib.Path = ROOT, timeout: float = 1500) -> tuple[int, str]:
+    """Runs a command, showing its output; returns the status and the text."""
+    print("$", " ".join(os.path.relpath(c, ROOT) if c.startswith(str(ROOT)) else c for c in cmd), flush=True)
+    full = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
+    process = subprocess.Popen(cmd, cwd=cwd, env=full, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    assert process.stdout
+    lines = []
+    end = time.monotonic() + timeout
+    for text in process.stdout:
+        print(text, end="", flush=True)
+        lines.append(text)
+        if time.monotonic() > end:
+            process.kill()
+            lines.append("timed out\n")
+            print("timed out", flush=True)
+    return process.wait(), "".join(lines)
+
+
+SUMMARY = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
+
+
+def count(status: int, text: str) -> Count:
+    """Counts from the last line of pytest's kind ("3 passed, 1 skipped in 2.10s")."""
+    c = Count()
+    for text_line in reversed(text.splitlines()):
+        found = SUMMARY.findall(text_line)
+        if found:
+            for n, kind in found:
+                if kind in ("passed", "xpassed", "xfailed"):
+                    c.passed += int(n)
+                elif kind == "skipped":
+                    c.skipped += int(n)
+                else:
+                    c.failed += int(n)
+            break
+    if status not in (0, 5) and not c.failed:
+        c.failed = 1
+    if status == 5:
+        c.skipped = max(c.skipped, 1)
+    return c
+
+
+def skip(reason: str) -> Count:
+    print(f"skipped: {reason}", flush=True)
+    return Count(skipped=1)
+
+
+def pytest(*args: str, env: dict[str, str] | None = None) -> Count:
+    return count(*run([PY, "-m", "pytest", "-ra", "--tb=short", *args], env))
+
+
+def host() -> Count:
+    """Tests on this Python, compared with PyTorch where that is installed."""
+    status, text = run([PY, "native/build.py", "host", "--strict"])
+    if status:
+        return Count(failed=1)
+    folders = [str(p) for p in sorted((ROOT / "tests").iterdir())
+               if p.is_dir() and p.name not in ("browser", "pyodide") and any(p.rglob("test_*.py"))]
+    return pytest(*folders)
+
+
+def wheels() -> Count:
+    """The wheels for Pyodide: made twice with the same bytes, within the budget; installing the package from source."""
+    status, _ = run([PY, "wheels/make.py"])
+    return pytest("tests/packaging") if status == 0 and (ROOT / "tests" / "packaging").is_dir() else Count(failed=int(status != 0))
+
+
+def node(target: str) -> Count:
+    """The unit tests inside Pyodide on node."""
+    return count(*run([PY, "tests/pyodide/run_node.py", "--target", target, "-m", "not slow"]))
+
+
+def conformance() -> Count:
+    """PyTorch's recorded answers inside Pyodide; an op that passes on the host must pass there."""
+    status, text = run([PY, "tests/pyodide/conformance.py", "--compare", "--max-samples", "2"])
+    return skip("no fixtures beside the project") if "conformance: skipped" in text else count(status, text)
+
+
+def browser(target: str) -> Count:
+    """Chromium and Firefox: installation, training, PyScript, WebGPU."""
+    rt = "chrome-no-host,firefox-no-host"
+    c = pytest("tests/browser", "--rt", rt, "-p", "no:cacheprovider", env={"TORCHLITE_PYODIDE": target})
+    return c
+
+
+def javascript() -> Count:
+    """The WebGPU bridge's own tests."""
+    folder = ROOT / "js_bridge"
+    if not (folder / "package.json").exists():
+        return skip("there is no js_bridge/package.json")
+    status, _ = run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder)
+    if status:
+        return Count(failed=1)
+    return count(*run(["npm", "test", "--silent"], cwd=folder))
+
+
+def demos() -> Count:
+    """The demo site builds."""
+    if not (ROOT / "demos" / "build.py").exists():
+        return skip("there is no demos/build.py")
+    status, _ = run([PY, "demos/build.py"])
+    return Count(passed=int(status == 0), failed=int(status != 0))
+
+
+LAYERS: dict[str, Callable[[], Count]] = {
+    "host": host,
+    "wheels": wheels,
+    "node-314": lambda: node("314"),
+    "node-029": lambda: node("029"),
+    "conformance": conformance,
+    "javascript": javascript,
+    "demos": demos,
+    "browser-314": lambda: browser("314"),
+    "browser-029": lambda: browser("029"),
+}
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("layers", nargs="*", metavar="LAYER")
+    p.add_argument("--list", action="store_true")
+    a = p.parse_args()
+    if a.list:
+        print("\n".join(LAYERS))
+        return 0
+    unknown = set(a.layers) - set(LAYERS)
+    if unknown:
+        p.error(f"no such layer: {', '.join(sorted(unknown))} (there are {', '.join(LAYERS)})")
+    OUT.mkdir(exist_ok=True)
+    rows = []
+    total = Count()
+    for name in a.layers or LAYERS:
+        print(f"\n==== {name} ====", flush=True)
+        start = time.monotonic()
+        c = LAYERS[name]()
+        rows.append((name, c, time.monotonic() - start))
+        total.passed += c.passed
+        total.failed += c.failed
+        total.skipped += c.skipped
+    print("\n" + "\n".join(f"{name:12} {c!s:44} {seconds:6.0f} s" for name, c, seconds in rows))
+    print(total)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
