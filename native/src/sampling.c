@@ -1,0 +1,135 @@
+/* sampling.c: poisson, binomial and gamma samples by rejection. Poisson: Hoermann's transformed rejection (1993) from
+ * rate 10, products of uniforms below; binomial: BTRS (Hoermann 1993) from 10 expected successes, geometric gaps below;
+ * gamma: Marsaglia and Tsang (2000). */
+#include "rng.h"
+#include <math.h>
+
+static double poisson(TlGenerator *g, double rate) {
+  if (rate >= 10) {
+    double root = sqrt(rate), log_rate = log(rate), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
+    double inv_alpha = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2);
+    for (;;) {
+      double u = tl_uniform_d(g) - 0.5, v = tl_uniform_d(g), us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + rate + 0.43);
+      if (us >= 0.07 && v <= vr) return k;
+      if (k < 0 || (us < 0.013 && v > us)) continue;
+      if (log(v) + log(inv_alpha) - log(a / (us * us) + b) <= -rate + k * log_rate - lgamma(k + 1)) return k;
+    }
+  }
+  if (rate == 0) return 0;
+  {
+    double limit = exp(-rate), product = 1, k = 0;
+    for (;;) {
+      product *= tl_uniform_d(g);
+      if (product <= limit) return k;
+      k++;
+    }
+  }
+}
+
+/* log(k!) minus Stirling's formula */
+static double stirling_tail(double k) {
+  static const double small[] = {0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
+                                 0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
+  double s;
+  if (k <= 9) return small[(int)k];
+  s = (k + 1) * (k + 1);
+  return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / s) / s) / (k + 1);
+}
+
+static double binomial_small(TlGenerator *g, double count, double p) {
+  double sum = 0, log_q = log1p(-p), k = 0;
+  for (;;) {
+    sum += ceil(log(tl_uniform_d(g)) / log_q);
+    if (sum > count) return k;
+    k++;
+  }
+}
+
+static double binomial_large(TlGenerator *g, double count, double p) {
+  double sd = sqrt(count * p * (1 - p)), b = 1.15 + 2.53 * sd, a = -0.0873 + 0.0248 * b + 0.01 * p, c = count * p + 0.5;
+  double vr = 0.92 - 4.2 / b, r = p / (1 - p), alpha = (2.83 + 5.1 / b) * sd, m = floor((count + 1) * p);
+  for (;;) {
+    double u = tl_uniform_d(g) - 0.5, v = tl_uniform_d(g), us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
+    if (us >= 0.07 && v <= vr) return k;
+    if (k < 0 || k > count) continue;
+    v = log(v * alpha / (a / (us * us) + b));
+    if (v <= (m + 0.5) * log((m + 1) / (r * (count - m + 1))) + (count + 1) * log((count - m + 1) / (count - k + 1)) +
+                 (k + 0.5) * log(r * (count - k + 1) / (k + 1)) + stirling_tail(m) + stirling_tail(count - m) - stirling_tail(k) - stirling_tail(count - k))
+      return k;
+  }
+}
+
+static double binomial(TlGenerator *g, double count, double p) {
+  if (count <= 0 || p <= 0) return 0;
+  if (p >= 1) return count;
+  if (p <= 0.5) return count * p >= 10 ? binomial_large(g, count, p) : binomial_small(g, count, p);
+  if (p != p) return p;
+  return count - (count * (1 - p) >= 10 ? binomial_large(g, count, 1 - p) : binomial_small(g, count, 1 - p));
+}
+
+static double gamma_sample(TlGenerator *g, double alpha) {
+  double scale = 1, d, c;
+  if (alpha < 1) {
+    if (alpha == 0) return 0;
+    scale = pow(1 - tl_uniform_d(g), 1 / alpha);
+    alpha += 1;
+  }
+  d = alpha - 1.0 / 3;
+  c = 1 / sqrt(9 * d);
+  for (;;) {
+    double x, y, v, u, xx;
+    do { x = tl_normal_d(g); y = 1 + c * x; } while (y <= 0);
+    v = y * y * y;
+    u = 1 - tl_uniform_d(g);
+    xx = x * x;
+    if (u < 1 - 0.0331 * xx * xx || log(u) < 0.5 * xx + d * (1 - v + log(v))) return scale * d * v;
+  }
+}
+
+/* id 0: poisson(self, generator); 1: binomial(count, prob, generator); 2: _standard_gamma(self, generator) */
+PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  static const char *const name[] = {"poisson_cpu", "binomial_cpu", "_s_gamma_cpu"};
+  TlTensor *self = (TlTensor *)a[0], *x = NULL, *y = NULL, *r = NULL, *result = NULL;
+  TlGenerator *g = tl_generator(a[n - 1]);
+  (void)out;
+  if (!g) return NULL;
+  if (!tl_is_float(self->dtype)) {
+    if (k->id == 1) PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s", tl_scalar_type_name[self->dtype]);
+    else PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type_name[self->dtype]);
+    return NULL;
+  }
+  x = tl_contiguous_as(self, TL_F64);
+  if (k->id == 1 && x) {
+    TlTensor *prob = (TlTensor *)a[1];
+    if (!tl_is_float(prob->dtype)) {
+      PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for prob, got: %s", tl_scalar_type_name[prob->dtype]);
+      goto end;
+    }
+    if (prob->ndim != self->ndim || memcmp(prob->shape, self->shape, (size_t)self->ndim * sizeof *self->shape)) {
+      PyErr_SetString(PyExc_RuntimeError, "binomial: count and prob must have the same shape");
+      goto end;
+    }
+    y = tl_contiguous_as(prob, TL_F64);
+  }
+  r = x && (k->id != 1 || y) ? tl_empty(TL_F64, self->ndim, self->shape) : NULL;
+  if (!r) goto end;
+  for (int64_t i = 0; i < r->numel; i++) {
+    double v = ((double *)tl_data(x))[i], *o = (double *)tl_data(r) + i;
+    if (k->id == 0) {
+      if (!(v >= 0)) { PyErr_SetString(PyExc_RuntimeError, "invalid Poisson rate, expected rate to be non-negative"); goto end; }
+      *o = poisson(g, v);
+    } else if (k->id == 1) *o = binomial(g, v, ((double *)tl_data(y))[i]);
+    else {
+      double least = self->dtype == TL_F64 ? 2.2250738585072014e-308 : self->dtype == TL_F16 ? 6.103515625e-05 : 1.1754943508222875e-38;
+      *o = gamma_sample(g, v);
+      if (*o < least) *o = least;
+    }
+    if (!(i & 4095) && tl_check_interrupt() < 0) goto end;
+  }
+  result = tl_cast(r, self->dtype);
+end:
+  TL_DEC(x);
+  TL_DEC(y);
+  TL_DEC(r);
+  return (PyObject *)result;
+}
