@@ -36,7 +36,7 @@ SRC = NATIVE / "src"
 
 # NaN, infinities, signed zeros and the order of sums are part of the results, so no -ffast-math. errno and floating
 # point traps are not looked at; contraction is written out where it is wanted (v4_madd), so all builds agree.
-FLAGS = ["-std=c11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fvisibility=hidden",
+FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fvisibility=hidden",
          "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections", "-DNDEBUG"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-sign-compare",
             "-Wno-cast-function-type", "-Wno-unknown-warning-option"]

@@ -1,0 +1,187 @@
+"""What the wheels contain, that they are the same bytes each time, and that the package installs from source."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "wheels"), str(ROOT / "native")]
+import backend  # noqa: E402
+import make  # noqa: E402
+import recipe  # noqa: E402
+import runtime  # noqa: E402
+
+TARGETS = sorted(recipe.TARGETS)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    return {name: recipe.make(recipe.TARGETS[name], folder) for name in TARGETS}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_budget(built, target):
+    assert built[target].stat().st_size <= make.BUDGET
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_same_bytes_again(built, target, tmp_path):
+    assert recipe.make(recipe.TARGETS[target], tmp_path).read_bytes() == built[target].read_bytes()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_record_agrees_with_the_files(built, target):
+    with zipfile.ZipFile(built[target]) as z:
+        record = next(n for n in z.namelist() if n.startswith("torchlite-") and n.endswith(".dist-info/RECORD"))
+        rows = [line.rsplit(",", 2) for line in z.read(record).decode().splitlines()]
+        assert {name for name, _, _ in rows} == set(z.namelist())
+        for name, digest, size in rows:
+            if name != record:
+                data = z.read(name)
+                want = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                assert (digest, int(size)) == ("sha256=" + want, len(data)), name
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_contents(built, target):
+    t = recipe.TARGETS[target]
+    with zipfile.ZipFile(built[target]) as z:
+        names = set(z.namelist())
+        # Pyodide loads every .so when it installs a wheel; only the build that runs everywhere may be one
+        assert [n for n in names if ".so" in n] == ["torchlite/_C.abi3.so"]
+        assert {"torchlite/_C_relaxed.wasm", "torch/__init__.py", "torchlite/__init__.py"} <= names
+        assert z.read("torchlite/_C.abi3.so") != z.read("torchlite/_C_relaxed.wasm")
+        sources = {n for n in names if n.endswith(".py")}
+        for n in sources:
+            p = pathlib.PurePosixPath(n)
+            assert f"{p.parent}/__pycache__/{p.stem}.{t.cache_tag}.pyc" in names
+        # Pyodide takes the first folder of a wheel that ends like this
+        assert {n.split("/")[0] for n in names if n.split("/")[0].endswith(".dist-info")} == {"torchlite-0.3.0.dist-info"}
+
+
+def read_leb(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def wasm_section(data, wanted):
+    at = 8
+    while at < len(data):
+        kind = data[at]
+        size, at = read_leb(data, at + 1)
+        if kind == wanted:
+            return data[at:at + size]
+        at += size
+    return b"\0"
+
+
+def wasm_imports(data):
+    """(module, name) of each import of a WebAssembly module."""
+    section = wasm_section(data, 2)
+    n, at = read_leb(section, 0)
+    for _ in range(n):
+        names = []
+        for _ in range(2):
+            size, at = read_leb(section, at)
+            names.append(section[at:at + size].decode())
+            at += size
+        kind = section[at]
+        at += 1
+        if kind == 0:
+            _, at = read_leb(section, at)
+        elif kind == 3:
+            at += 2
+        elif kind in (1, 2):
+            at += kind == 1
+            flags, at = read_leb(section, at)
+            _, at = read_leb(section, at)
+            if flags & 1:
+                _, at = read_leb(section, at)
+        yield tuple(names)
+
+
+def wasm_exports(data):
+    section = wasm_section(data, 7)
+    n, at = read_leb(section, 0)
+    names = set()
+    for _ in range(n):
+        size, at = read_leb(section, at)
+        names.add(section[at:at + size].decode())
+        _, at = read_leb(section, at + size + 1)
+    return names
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_import_of_the_core_exists_in_pyodide(built, target):
+    """A C function that Pyodide's main module lacks would only fail when it is called; here it fails by name."""
+    t = recipe.TARGETS[target]
+    main = wasm_exports((runtime.pyodide(t.npm) / "pyodide.asm.wasm").read_bytes())
+    own = {"__memory_base", "__table_base", "__stack_pointer", "memory", "__indirect_function_table"}
+    with zipfile.ZipFile(built[target]) as z:
+        for name in ("torchlite/_C.abi3.so", "torchlite/_C_relaxed.wasm"):
+            missing = sorted({n for m, n in wasm_imports(z.read(name)) if n not in main and n not in own})
+            assert not missing, f"{name} imports what Pyodide {target} lacks: {missing}"
+
+
+def test_the_two_builds_differ_by_relaxed_simd_only(built):
+    """The SIMD128 build must be valid without relaxed SIMD; node's validator is asked with the feature off."""
+    node = shutil.which("node")
+    if node is None or int(subprocess.run([node, "--version"], capture_output=True, text=True).stdout[1:].split(".")[0]) >= 22:
+        pytest.skip("needs a node without relaxed SIMD (20) on the path")
+    with zipfile.ZipFile(built["314"]) as z:
+        code = "const b=require('fs').readFileSync(0);console.log(WebAssembly.validate(b))"
+        answers = [subprocess.run([node, "-e", code], input=z.read(n), capture_output=True).stdout.strip()
+                   for n in ("torchlite/_C.abi3.so", "torchlite/_C_relaxed.wasm")]
+    assert answers == [b"true", b"false"]
+
+
+def test_install_from_source(tmp_path):
+    """`pip install .` in a fresh environment: compiles, imports without the source tree, takes no other name."""
+    env = tmp_path / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True)
+    python = env / "bin" / "python"
+    wheel = tmp_path / backend.build_wheel(str(tmp_path))
+    site = subprocess.run([str(python), "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True,
+                          check=True).stdout.strip()
+    with zipfile.ZipFile(wheel) as z:
+        assert not [n for n in z.namelist() if n.startswith("torch/")], "a desktop wheel must not bring the name torch"
+        z.extractall(site)
+    code = ("import torchlite as t, importlib.util as u; x = t.ones(3, requires_grad=True); (x * x).sum().backward();"
+            "print(x.grad.tolist(), u.find_spec('torch'))")
+    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.strip() == "[2.0, 2.0, 2.0] None", done.stderr
+
+
+def test_pip_finds_the_backend(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "-w", str(tmp_path),
+                           str(ROOT)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert [p.name.split("-")[0] for p in tmp_path.glob("*.whl")] == ["torchlite"]
+
+
+def test_sdist_is_complete_and_repeatable(tmp_path):
+    import tarfile
+
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    a = tmp_path / "a" / backend.build_sdist(str(tmp_path / "a"))
+    b = tmp_path / "b" / backend.build_sdist(str(tmp_path / "b"))
+    assert a.read_bytes() == b.read_bytes()
+    with tarfile.open(a) as tar:
+        names = {n.split("/", 1)[1] for n in tar.getnames()}
+    assert {"pyproject.toml", "PKG-INFO", "native/build.py", "native/backend.py", "native/src/tl.h", "torchlite/__init__.py"} <= names

@@ -1,0 +1,90 @@
+"""The name torch for torchlite: in one process, by `python -m torchlite`, and when another torch is there."""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def python(*args, expect=0):
+    env = {"PYTHONPATH": str(ROOT), "PATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, *args], capture_output=True, text=True, cwd=ROOT, env=env)
+    assert done.returncode == expect, done.stderr
+    return done.stdout.strip() if expect == 0 else done.stderr.strip()
+
+
+def test_modules_are_the_same_objects():
+    out = python("-c", """
+import torchlite, sys
+torchlite.install_as_torch()
+torchlite.install_as_torch()   # twice does no harm
+import torch
+import torch.nn as nn, torch.nn.functional as F, torch.utils.data
+from torch.optim import SGD
+import torch.nn.modules.linear as linear
+assert torch is torchlite and nn is torchlite.nn and F is torchlite.nn.functional
+assert linear is sys.modules["torchlite.nn.modules.linear"] and linear.Linear is nn.Linear
+assert SGD is torchlite.optim.SGD and torch.utils.data is torchlite.utils.data
+assert torchlite.nn.__spec__.name == "torchlite.nn" and torchlite.__spec__.name == "torchlite"
+import importlib, importlib.util
+assert importlib.import_module("torch.nn") is nn and importlib.util.find_spec("torch.nn") is not None
+print("same")
+""")
+    assert out == "same"
+
+
+def test_a_module_imported_late_is_not_imported_twice():
+    out = python("-c", """
+import torchlite, sys
+torchlite.install_as_torch()
+import torch.utils.checkpoint as a
+import torchlite.utils.checkpoint as b
+print(a is b, a.__name__)
+""")
+    assert out == "True torchlite.utils.checkpoint"
+
+
+def test_missing_submodule_is_named_as_asked():
+    assert "No module named 'torch.nothing_like_this'" in python("-c", """
+import torchlite
+torchlite.install_as_torch()
+import torch.nothing_like_this
+""", expect=1)
+
+
+def test_refuses_when_another_torch_is_imported():
+    message = python("-c", """
+import sys, types
+sys.modules["torch"] = types.ModuleType("torch")
+import torchlite
+torchlite.install_as_torch()
+""", expect=1)
+    assert "RuntimeError: torchlite cannot take the name torch: another torch is already imported" in message
+
+
+def test_importing_torchlite_does_not_take_the_name():
+    assert python("-c", "import torchlite, sys; print('torch' in sys.modules)") == "False"
+
+
+def test_run_a_script(tmp_path):
+    script = tmp_path / "program.py"
+    (tmp_path / "helper.py").write_text("import torch\nvalue = torch.ones(2).sum().item()\n")
+    script.write_text("import sys, torch, helper, torchlite\nprint(__name__, torch is torchlite, helper.value, sys.argv[1:])\n")
+    assert python("-m", "torchlite", str(script), "--epochs", "3") == "__main__ True 2.0 ['--epochs', '3']"
+
+
+def test_run_a_command_and_a_module():
+    assert python("-m", "torchlite", "-c", "import torch; print(torch.arange(3).tolist())") == "[0, 1, 2]"
+    assert "can't open file" in python("-m", "torchlite", "no_such_file.py", expect=2)
+
+
+def test_pickle_under_either_name():
+    out = python("-c", """
+import torchlite, pickle
+torchlite.install_as_torch()
+import torch
+d = pickle.loads(pickle.dumps(torch.nn.Linear(2, 2).state_dict()))
+print(sorted(d), torch.Size([1]) == torchlite.Size([1]))
+""")
+    assert out == "['bias', 'weight'] True"

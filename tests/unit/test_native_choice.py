@@ -1,0 +1,44 @@
+"""Which build of the native core is loaded."""
+
+import shutil
+import subprocess
+
+import pytest
+
+
+def test_the_host_build_is_loaded():
+    import torchlite
+    from torchlite import _native
+
+    assert torchlite._C is _native._C and hasattr(torchlite._C, "kernels")
+    assert _native.variant in ("host", "simd128", "relaxed") or _native.variant.endswith(".so")
+
+
+def test_probe_is_a_module_of_relaxed_simd():
+    """The probe is valid exactly where relaxed SIMD is on."""
+    from torchlite._native import _RELAXED_PROBE
+
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    code = "console.log(WebAssembly.validate(Buffer.from(process.argv[1], 'hex')))"
+    version = int(subprocess.run([node, "--version"], capture_output=True, text=True).stdout[1:].split(".")[0])
+    flags = ["--experimental-wasm-relaxed-simd"] if version < 22 else []
+    answer = subprocess.run([node, *flags, "-e", code, _RELAXED_PROBE.hex()], capture_output=True, text=True).stdout.strip()
+    assert answer == "true"
+    if version < 22:
+        assert subprocess.run([node, "-e", code, _RELAXED_PROBE.hex()], capture_output=True, text=True).stdout.strip() == "false"
+
+
+def test_a_missing_build_says_what_to_do(tmp_path):
+    import pathlib
+    import sys
+
+    package = tmp_path / "torchlite"
+    package.mkdir()
+    source = pathlib.Path(__file__).resolve().parents[2] / "torchlite" / "_native.py"
+    (package / "__init__.py").write_text("from . import _native\n")
+    shutil.copy(source, package / "_native.py")
+    done = subprocess.run([sys.executable, "-c", "import torchlite"], cwd=tmp_path, capture_output=True, text=True,
+                          env={"PYTHONPATH": str(tmp_path)})
+    assert "ImportError: torchlite's native core could not be loaded; it is not built: run `python native/build.py host`" in done.stderr
