@@ -1,0 +1,295 @@
+/* conv.c: the convolution ops: arguments, shapes and PyTorch's messages; the loops are in conv_run.c and depthwise.c. */
+#include "conv.h"
+
+#define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
+#define LL(x) ((long long)(x))
+
+static const char *const cpp_name[TL_NUM_DTYPES] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half",
+    "c10::BFloat16", "float", "double", "c10::complex<float>", "c10::complex<double>"};
+static const char *const type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double",
+    "ComplexFloat", "ComplexDouble"};
+
+typedef struct {
+  int nd;
+  int64_t stride[3], padding[3], dilation[3], outpad[3], groups;
+  bool transposed;
+} Args;
+
+/* an int[nd] argument: one value counts for every dim */
+static int dims_arg(PyObject *o, const char *name, int nd, int64_t *v) {
+  int64_t all[TL_MAX_DIMS];
+  int n;
+  if (tl_ints(o, all, &n)) return -1;
+  if (n != 1 && n != nd)
+    FAIL("expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %s=%s", name, nd, name, tl_fmt_shape(n, all));
+  for (int i = 0; i < nd; i++) v[i] = all[n == 1 ? 0 : i];
+  return 0;
+}
+
+static int parse(Args *a, int nd, PyObject *stride, PyObject *padding, PyObject *dilation, PyObject *outpad, PyObject *groups) {
+  a->nd = nd;
+  if (dims_arg(stride, "stride", nd, a->stride) || dims_arg(padding, "padding", nd, a->padding) || dims_arg(dilation, "dilation", nd, a->dilation)) return -1;
+  memset(a->outpad, 0, sizeof a->outpad);
+  if (outpad && dims_arg(outpad, "output_padding", nd, a->outpad)) return -1;
+  return tl_int(groups, &a->groups);
+}
+
+static const char *by_x(char *buf, int nd, const int64_t *v) {   /* (2 x 3) */
+  char *p = buf;
+  for (int i = 0; i < nd; i++) p += PyOS_snprintf(p, 24, "%s%lld", i ? " x " : "", LL(v[i]));
+  return buf;
+}
+
+static int check_outpad(const Args *a) {
+  static const char *const names[3] = {"depth", "height", "width"}, *const what[3] = {"output_padding", "stride", "dilation"};
+  bool bad = false;
+  for (int i = 0; i < a->nd; i++) bad |= a->outpad[i] >= a->stride[i] && a->outpad[i] >= a->dilation[i];
+  if (!bad) return 0;
+  char msg[512], *p = msg;
+  const int64_t *v[3] = {a->outpad, a->stride, a->dilation};
+  for (int w = 0; w < 3; w++)
+    for (int i = a->nd == 3 ? 0 : 1; i < 3; i++) {
+      int d = a->nd == 1 ? (i == 2 ? 0 : -1) : i - (3 - a->nd);   /* one dim counts as height 1 */
+      p += PyOS_snprintf(p, 60, " %s_%s: %lld", what[w], names[i], LL(d < 0 ? (w ? 1 : 0) : v[w][d]));
+    }
+  FAIL("output padding must be smaller than either stride or dilation, but got%s", msg);
+}
+
+/* checks everything PyTorch checks; x, w batched */
+static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
+  const int nd = a->nd;
+  for (int i = 0; i < nd; i++) if (a->padding[i] < 0) FAIL("negative padding is not supported");
+  for (int i = 0; i < nd; i++) if (a->outpad[i] < 0) FAIL("negative output_padding is not supported");
+  for (int i = 0; i < nd; i++) if (a->stride[i] <= 0) FAIL("non-positive stride is not supported");
+  for (int i = 0; i < nd; i++) if (a->dilation[i] <= 0) FAIL("dilation should be greater than zero, but got %s", tl_fmt_shape(nd, a->dilation));
+  if (a->groups <= 0) FAIL("non-positive groups is not supported");
+  if (x->ndim != w->ndim)
+    FAIL("Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead", w->ndim, w->ndim,
+         tl_fmt_shape(w->ndim, w->shape), x->ndim, tl_fmt_shape(x->ndim, x->shape));
+  if (w->shape[0] < a->groups)
+    FAIL("Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead", LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
+  if (w->shape[0] % a->groups)
+    FAIL("Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead", LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
+  const int64_t want = a->transposed ? w->shape[0] : w->shape[1] * a->groups, outc = a->transposed ? w->shape[1] * a->groups : w->shape[0];
+  if (x->shape[1] != want)
+    FAIL("Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead", a->transposed ? "transposed" : "groups",
+         a->transposed ? 1LL : LL(a->groups), tl_fmt_shape(w->ndim, w->shape), tl_fmt_shape(x->ndim, x->shape), LL(want), LL(x->shape[1]));
+  if (bias && (bias->ndim != 1 || bias->shape[0] != outc))
+    FAIL("Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s instead", a->transposed ? "transposed=1, " : "",
+         tl_fmt_shape(w->ndim, w->shape), LL(outc), tl_fmt_shape(bias->ndim, bias->shape));
+  if (!a->transposed) {
+    bool bad = false;
+    int64_t in[3];
+    for (int i = 0; i < nd; i++) {
+      in[i] = x->shape[i + 2] + 2 * a->padding[i];
+      bad |= in[i] < a->dilation[i] * (w->shape[i + 2] - 1) + 1;
+    }
+    if (bad) {
+      int64_t kk[3];
+      char s1[96], s2[96];
+      for (int i = 0; i < nd; i++) kk[i] = a->dilation[i] * (w->shape[i + 2] - 1) + 1;
+      FAIL("Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual input size", by_x(s1, nd, in), by_x(s2, nd, kk));
+    }
+  } else if (check_outpad(a)) return -1;
+  if (x->dtype != w->dtype) {
+    if (tl_is_complex(x->dtype) || tl_is_complex(w->dtype))
+      FAIL("Input type (CPU%sType) and weight type (torch.%sTensor) should be the same", type_name[x->dtype], type_name[w->dtype]);
+    FAIL("expected scalar type %s but found %s", type_name[x->dtype], type_name[w->dtype]);
+  }
+  if (bias && bias->dtype != x->dtype) FAIL("Input type (%s) and bias type (%s) should be the same", cpp_name[x->dtype], cpp_name[bias->dtype]);
+  if (x->dtype == TL_BOOL) {
+    PyErr_SetString(PyExc_NotImplementedError, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+    return -1;
+  }
+  return 0;
+}
+
+/* geometry with the op's input on the x side (or y side when transposed); out: spatial size of the result */
+static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t *out) {
+  const int nd = a->nd, lead = 3 - nd;
+  *c = (TlConv){.n = x->shape[0], .groups = a->groups, .xc = w->shape[1], .yc = w->shape[0] / a->groups};
+  bool small = false;
+  for (int i = 0; i < 3; i++) {
+    c->x[i] = c->y[i] = c->k[i] = c->s[i] = c->d[i] = 1;
+    c->p[i] = 0;
+    if (i < lead) continue;
+    int j = i - lead;
+    c->k[i] = w->shape[j + 2]; c->s[i] = a->stride[j]; c->p[i] = a->padding[j]; c->d[i] = a->dilation[j];
+    int64_t in = x->shape[j + 2], span = c->d[i] * (c->k[i] - 1);
+    out[j] = a->transposed ? (in - 1) * c->s[i] - 2 * c->p[i] + span + a->outpad[j] + 1 : (in + 2 * c->p[i] - span - 1) / c->s[i] + 1;
+    small |= out[j] <= 0;
+    c->x[i] = a->transposed ? out[j] : in;
+    c->y[i] = a->transposed ? in : out[j];
+  }
+  if (small && a->transposed) {
+    char s1[96], s2[96];
+    for (int i = 0; i < nd; i++)
+      if (!x->shape[i + 2]) FAIL("Only zero batch or zero channel inputs are supported, but got input shape: %s", tl_fmt_shape(x->ndim, x->shape));
+    FAIL("Given input size per channel: (%s). Calculated output size per channel: (%s). Output size is too small", by_x(s1, nd, x->shape + 2), by_x(s2, nd, out));
+  }
+  return 0;
+}
+
+static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
+
+static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
+  TlConv c;
+  int64_t shape[5];
+  if (check(a, x, w, bias) || geometry(a, x, w, &c, shape + 2)) return NULL;
+  if (tl_is_complex(x->dtype)) return TL_FALLBACK();
+  const tl_dtype dt = x->dtype, wd = work_dtype(dt);
+  TlTensor *xc = tl_contiguous_as(x, wd), *wc = tl_contiguous_as(w, wd), *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
+  shape[0] = c.n;
+  shape[1] = (a->transposed ? c.xc : c.yc) * c.groups;
+  if (!xc || !wc || (bias && !bc) || !(y = tl_empty(wd, a->nd + 2, shape))) goto done;
+  int rc = !y->numel ? 0 : a->transposed ? tl_conv_data(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y))
+                                          : tl_conv_forward(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y));
+  if (!rc) r = tl_cast(y, dt);
+done:
+  Py_XDECREF(xc);
+  Py_XDECREF(wc);
+  Py_XDECREF(bc);
+  Py_XDECREF(y);
+  return (PyObject *)r;
+}
+
+#define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
+#define ARG(i) ((TlTensor *)args[i])
+#define OPT(i) (args[i] == Py_None ? NULL : ARG(i))
+
+/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
+KERNEL(k_convolution) {
+  Args a = {.transposed = args[6] == Py_True};
+  int nd = ARG(1)->ndim - 2;
+  if (nd < 1 || nd > 3) {
+    PyErr_Format(PyExc_RuntimeError, "convolution: weight should have 3, 4 or 5 dimensions, got %d", nd + 2);
+    return NULL;
+  }
+  if (parse(&a, nd, args[3], args[4], args[5], args[7], args[8])) return NULL;
+  return run(&a, ARG(0), ARG(1), OPT(2));
+}
+
+/* convNd(input, weight, bias, stride, padding, dilation, groups), conv_transposeNd(input, weight, bias, stride, padding,
+ * output_padding, groups, dilation); id: N, negative when transposed. Takes inputs without a batch dim. */
+KERNEL(k_conv) {
+  const bool tr = k->id < 0;
+  const int nd = tr ? -k->id : k->id;
+  TlTensor *x = ARG(0), *w = ARG(1), *xb = NULL;
+  Args a = {.transposed = tr};
+  if (x->ndim != nd + 1 && x->ndim != nd + 2) {
+    PyErr_Format(PyExc_RuntimeError, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s", nd + 1, nd + 2, k->name, tl_fmt_shape(x->ndim, x->shape));
+    return NULL;
+  }
+  int wd = w->ndim - 2;
+  if (wd < 1 || wd > 3) {
+    PyErr_Format(PyExc_RuntimeError, "%s: weight should have %d dimensions, got %d", k->name, nd + 2, w->ndim);
+    return NULL;
+  }
+  if (parse(&a, wd, args[3], args[4], tr ? args[7] : args[5], tr ? args[5] : NULL, tr ? args[6] : args[6])) return NULL;
+  if (x->ndim == nd + 2) return run(&a, x, w, OPT(2));
+  int64_t shape[5] = {1}, strides[5] = {0};
+  for (int i = 0; i <= nd; i++) { shape[i + 1] = x->shape[i]; strides[i + 1] = x->strides[i]; }
+  if (!(xb = tl_view(x, nd + 2, shape, strides, x->offset))) return NULL;
+  PyObject *r = run(&a, xb, w, OPT(2));
+  Py_DECREF(xb);
+  if (!r || r == Py_NotImplemented) return r;
+  TlTensor *y = (TlTensor *)r, *v = tl_view(y, nd + 1, y->shape + 1, y->strides + 1, y->offset);
+  Py_DECREF(r);
+  return (PyObject *)v;
+}
+
+/* sums over the batch and the pixels */
+static TlTensor *bias_grad(TlTensor *g, tl_dtype wd) {
+  const int64_t ch = g->shape[1], pix = g->shape[0] && ch ? g->numel / g->shape[0] / ch : 0;
+  TlTensor *b = tl_zeros(wd, 1, &ch);
+  if (!b) return NULL;
+  const char *p = tl_data(g);
+  for (int64_t c = 0; c < ch; c++) {
+    double sum = 0;
+    int64_t isum = 0;
+    for (int64_t n = 0; n < g->shape[0]; n++) {
+      int64_t at = (n * ch + c) * pix, i = 0;
+      if (wd == TL_F32) {
+        const float *q = (const float *)p + at;
+        double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        for (; i + 4 <= pix; i += 4) { s0 += q[i]; s1 += q[i + 1]; s2 += q[i + 2]; s3 += q[i + 3]; }
+        for (; i < pix; i++) s0 += q[i];
+        sum += (s0 + s1) + (s2 + s3);
+      } else if (wd == TL_F64) for (; i < pix; i++) sum += ((const double *)p)[at + i];
+      else for (; i < pix; i++) isum += ((const int64_t *)p)[at + i];
+    }
+    if (wd == TL_F32) ((float *)tl_data(b))[c] = (float)sum;
+    else if (wd == TL_F64) ((double *)tl_data(b))[c] = sum;
+    else ((int64_t *)tl_data(b))[c] = isum;
+  }
+  return b;
+}
+
+static int put(PyObject *tuple, int i, TlTensor *t, tl_dtype dt) {
+  TlTensor *r = t ? tl_cast(t, dt) : NULL;
+  Py_XDECREF(t);
+  return r ? PyTuple_SetItem(tuple, i, (PyObject *)r) : -1;
+}
+
+/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+ * output_mask) -> (input, weight, bias), None where the mask says no */
+KERNEL(k_backward) {
+  TlTensor *g = ARG(0), *x = ARG(1), *w = ARG(2), *gc = NULL, *xc = NULL, *wc = NULL;
+  PyObject *res = NULL;
+  Args a = {.transposed = args[7] == Py_True};
+  TlConv c;
+  int64_t out[3];
+  bool mask[3];
+  if (parse(&a, w->ndim - 2, args[4], args[5], args[6], args[8], args[9]) || check(&a, x, w, NULL) || geometry(&a, x, w, &c, out)) return NULL;
+  if (g->ndim != x->ndim) {
+    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output has %d dimensions, input has %d", g->ndim, x->ndim);
+    return NULL;
+  }
+  bool ok = g->shape[0] == c.n && g->shape[1] == (a.transposed ? c.xc : c.yc) * c.groups && g->dtype == x->dtype;
+  for (int i = 0; i < a.nd; i++) ok &= g->shape[i + 2] == out[i];
+  if (!ok) {
+    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output of size %s does not fit input %s and weight %s", tl_fmt_shape(g->ndim, g->shape),
+                 tl_fmt_shape(x->ndim, x->shape), tl_fmt_shape(w->ndim, w->shape));
+    return NULL;
+  }
+  if (tl_is_complex(x->dtype)) return TL_FALLBACK();
+  for (int i = 0; i < 3; i++) {
+    PyObject *m = PySequence_GetItem(args[10], i);
+    if (!m) return NULL;
+    mask[i] = PyObject_IsTrue(m) == 1;
+    Py_DECREF(m);
+  }
+  const tl_dtype dt = x->dtype, wd = work_dtype(dt);
+  if (!(gc = tl_contiguous_as(g, wd)) || (mask[1] && !(xc = tl_contiguous_as(x, wd))) || (mask[0] && !(wc = tl_contiguous_as(w, wd)))) goto done;
+  if (!(res = PyTuple_New(3))) goto done;
+  if (mask[0]) {
+    TlTensor *gx = tl_empty(wd, x->ndim, x->shape);
+    if (!gx) goto fail;
+    int rc = !gx->numel ? 0 : a.transposed ? tl_conv_forward(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx))
+                                           : tl_conv_data(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
+    if (rc) { Py_DECREF(gx); goto fail; }
+    if (put(res, 0, gx, dt)) goto fail;
+  } else PyTuple_SetItem(res, 0, Py_NewRef(Py_None));
+  if (mask[1]) {
+    TlTensor *gw = tl_empty(wd, w->ndim, w->shape);
+    if (!gw) goto fail;
+    int rc = !gw->numel ? 0 : a.transposed ? tl_conv_weight(&c, wd, tl_data(gc), tl_data(xc), tl_data(gw)) : tl_conv_weight(&c, wd, tl_data(xc), tl_data(gc), tl_data(gw));
+    if (rc) { Py_DECREF(gw); goto fail; }
+    if (put(res, 1, gw, dt)) goto fail;
+  } else PyTuple_SetItem(res, 1, Py_NewRef(Py_None));
+  if (mask[2]) { if (put(res, 2, bias_grad(gc, wd), dt)) goto fail; }
+  else PyTuple_SetItem(res, 2, Py_NewRef(Py_None));
+  goto done;
+fail:
+  Py_CLEAR(res);
+done:
+  Py_XDECREF(gc);
+  Py_XDECREF(xc);
+  Py_XDECREF(wc);
+  return res;
+}
+
+const TlKernel tl_kernels_conv[] = {
+    {"conv1d", k_conv, 1}, {"conv2d", k_conv, 2}, {"conv3d", k_conv, 3},
+    {"conv_transpose1d", k_conv, -1}, {"conv_transpose2d", k_conv, -2}, {"conv_transpose3d", k_conv, -3},
+    {"convolution", k_convolution}, {"convolution_backward", k_backward}, {0}};
