@@ -238,15 +238,15 @@ KERNEL(k_backward) {
   PyObject *res = NULL;
   Args a = {.transposed = args[7] == Py_True};
   TlConv c;
-  int64_t out[3];
+  int64_t size[3];
   bool mask[3];
-  if (parse(&a, w->ndim - 2, args[4], args[5], args[6], args[8], args[9]) || check(&a, x, w, NULL) || geometry(&a, x, w, &c, out)) return NULL;
+  if (parse(&a, w->ndim - 2, args[4], args[5], args[6], args[8], args[9]) || check(&a, x, w, NULL) || geometry(&a, x, w, &c, size)) return NULL;
   if (g->ndim != x->ndim) {
     PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output has %d dimensions, input has %d", g->ndim, x->ndim);
     return NULL;
   }
   bool ok = g->shape[0] == c.n && g->shape[1] == (a.transposed ? c.xc : c.yc) * c.groups && g->dtype == x->dtype;
-  for (int i = 0; i < a.nd; i++) ok &= g->shape[i + 2] == out[i];
+  for (int i = 0; i < a.nd; i++) ok &= g->shape[i + 2] == size[i];
   if (!ok) {
     PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output of size %s does not fit input %s and weight %s", tl_fmt_shape(g->ndim, g->shape),
                  tl_fmt_shape(x->ndim, x->shape), tl_fmt_shape(w->ndim, w->shape));
