@@ -1,0 +1,239 @@
+"""The state_dict half of `Module`: saving, loading and their hooks."""
+from collections import OrderedDict, namedtuple
+
+import torchlite as torch
+from torchlite.nn.parameter import Parameter, is_lazy
+from torchlite.utils.hooks import RemovableHandle
+
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
+
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    __slots__ = ()
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
+
+
+def _add(hooks, hook, *extra):
+    handle = RemovableHandle(hooks, extra_dict=[d for d in extra if d is not None] or None)
+    hooks[handle.id] = hook
+    return handle
+
+
+class _WrappedHook:
+    """A state_dict hook that gets the module first, without keeping it alive."""
+
+    def __init__(self, hook, module=None):
+        import weakref
+        self.hook = hook
+        self.module = weakref.ref(module) if module is not None else None
+        self.with_module = module is not None
+        if hasattr(hook, "__name__"):
+            self.__name__ = hook.__name__
+
+    def __call__(self, *args, **kwargs):
+        if self.with_module:
+            module = self.module()
+            if module is None:
+                raise RuntimeError("You are trying to call the hook of a dead Module!")
+            return self.hook(module, *args, **kwargs)
+        return self.hook(*args, **kwargs)
+
+    def __getstate__(self):
+        return {"hook": self.hook, "with_module": self.with_module, "module": self.module() if self.with_module else None}
+
+    def __setstate__(self, state):
+        import weakref
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        self.module = weakref.ref(state["module"]) if self.with_module and state["module"] is not None else None
+
+
+class _StateDict:
+    def get_extra_state(self):
+        """Extra state to put in the state_dict; a subclass defines it together with `set_extra_state`."""
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. Please file an "
+                           "issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this "
+                           "bug.")
+
+    def set_extra_state(self, state):
+        """Receives what `get_extra_state` gave."""
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. Please file an "
+                           "issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this "
+                           "bug.")
+
+    # ---- state_dict ------------------------------------------------------------------------------------------------
+    def _register_state_dict_hook(self, hook):
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered "
+                               "via register_state_dict_post_hook")
+        return _add(self._state_dict_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Runs `hook(module, state_dict, prefix, local_metadata)` after `state_dict()`; it may change the dict."""
+        hook._from_public_api = True
+        return _add(self._state_dict_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook):
+        """Runs `hook(module, prefix, keep_vars)` before `state_dict()`."""
+        return _add(self._state_dict_pre_hooks, hook)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        for name, param in self._parameters.items():
+            if param is not None:
+                destination[prefix + name] = param if keep_vars else param.detach()
+        for name, buf in self._buffers.items():
+            if buf is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = buf if keep_vars else buf.detach()
+        if type(self).get_extra_state is not _StateDict.get_extra_state:
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """All parameters and persistent buffers, by dotted name, detached unless `keep_vars`."""
+        if args:
+            import warnings
+            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
+                          "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
+                          "details.", FutureWarning, stacklevel=2)
+            if destination is None:
+                destination = args[0]
+            if len(args) > 1 and prefix == "":
+                prefix = args[1]
+            if len(args) > 2 and keep_vars is False:
+                keep_vars = args[2]
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, local_metadata)
+            if not getattr(hook, "_from_public_api", False):
+                if result is not None:
+                    destination = result
+            elif result is not None:
+                raise RuntimeError("state_dict post-hook must return None")
+        return destination
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return _add(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Runs `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Runs `hook(module, incompatible_keys)` after loading; it may edit the key lists in place."""
+        return _add(self._load_state_dict_post_hooks, hook)
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        local = {k: v for k, v in self._parameters.items() if v is not None}
+        local.update((k, v) for k, v in self._buffers.items()
+                     if v is not None and k not in self._non_persistent_buffers_set)
+        for name, param in local.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+                continue
+            value = state_dict[key]
+            if not isinstance(value, torch.Tensor):
+                error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+                                  f"from checkpoint but received {type(value)}")
+                continue
+            lazy = is_lazy(param)
+            # a 0-dim tensor was once saved as shape (1,)
+            if not lazy and param.dim() == 0 and value.dim() == 1 and value.shape[0] == 1:
+                value = value[0]
+            if not lazy and value.shape != param.shape:
+                error_msgs.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
+                                  f"shape in current model is {param.shape}.")
+                continue
+            try:
+                with torch.no_grad():
+                    if assign:
+                        if isinstance(param, Parameter):
+                            if not isinstance(value, Parameter):
+                                value = Parameter(value, requires_grad=param.requires_grad)
+                            else:
+                                value.requires_grad_(param.requires_grad)
+                        setattr(self, name, value)
+                    else:
+                        param.copy_(value)
+            except Exception as ex:
+                action = "swapping" if torch.__future__.get_swap_module_params_on_conversion() else "copying"
+                error_msgs.append(f'While {action} the parameter named "{key}", whose dimensions in the model are '
+                                  f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception "
+                                  f"occurred : {ex.args}.")
+        extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
+        if type(self).set_extra_state is not _StateDict.set_extra_state:
+            if extra_key in state_dict:
+                self.set_extra_state(state_dict[extra_key])
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+        if strict:
+            for key in state_dict.keys():
+                if key.startswith(prefix) and key != extra_key:
+                    head = key[len(prefix):].split(".", 1)
+                    if len(head) > 1:
+                        if head[0] not in self._modules:
+                            unexpected_keys.append(key)
+                    elif head[0] not in local:
+                        unexpected_keys.append(key)
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copies (or with `assign` adopts) the values of `state_dict`; returns (missing_keys, unexpected_keys).
+
+        With `strict` any difference in the keys is a RuntimeError; a difference in shape always is.
+        """
+        if not (isinstance(state_dict, dict) or (hasattr(state_dict, "keys") and hasattr(state_dict, "__getitem__"))):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        missing_keys, unexpected_keys, error_msgs = [], [], []
+        metadata = getattr(state_dict, "_metadata", None)
+        state_dict = OrderedDict(state_dict)
+        if metadata is not None:
+            state_dict._metadata = metadata
+
+        def load(module, local_state, prefix=""):
+            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+            if assign:
+                local_metadata["assign_to_params_buffers"] = assign
+            module._load_from_state_dict(local_state, prefix, local_metadata, True, missing_keys, unexpected_keys, error_msgs)
+            for name, child in module._modules.items():
+                if child is not None:
+                    child_prefix = prefix + name + "."
+                    load(child, {k: v for k, v in local_state.items() if k.startswith(child_prefix)}, child_prefix)
+            incompatible = _IncompatibleKeys(missing_keys, unexpected_keys)
+            for hook in module._load_state_dict_post_hooks.values():
+                if hook(module, incompatible) is not None:
+                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                                         "return new values, if incompatible_keys need to be modified, it should be done "
+                                         "inplace.")
+
+        load(self, state_dict)
+        if strict:
+            if unexpected_keys:
+                error_msgs.insert(0, "Unexpected key(s) in state_dict: {}. ".format(
+                    ", ".join(f'"{k}"' for k in unexpected_keys)))
+            if missing_keys:
+                error_msgs.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing_keys)))
+        if error_msgs:
+            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__,
+                                                                                   "\n\t".join(error_msgs)))
+        return _IncompatibleKeys(missing_keys, unexpected_keys)

@@ -1,0 +1,767 @@
+"""`Module`: the base class of every layer and model."""
+import itertools
+from collections import OrderedDict
+
+import torchlite as torch
+from torchlite.nn.modules._state import _StateDict, _IncompatibleKeys, _EXTRA_STATE_KEY_SUFFIX, _add, _WrappedHook  # noqa: F401
+from torchlite.nn.parameter import Buffer, Parameter
+from torchlite.utils.hooks import BackwardHook
+
+__all__ = ["Module", "register_module_forward_pre_hook", "register_module_forward_hook",
+           "register_module_full_backward_pre_hook", "register_module_backward_hook", "register_module_full_backward_hook",
+           "register_module_buffer_registration_hook", "register_module_module_registration_hook",
+           "register_module_parameter_registration_hook"]
+
+
+def _addindent(s_, numSpaces):
+    lines = s_.split("\n")
+    if len(lines) == 1:
+        return s_
+    return lines[0] + "\n" + "\n".join(numSpaces * " " + line for line in lines[1:])
+
+
+# hooks for all modules
+_global_backward_pre_hooks = OrderedDict()
+_global_backward_hooks = OrderedDict()
+_global_is_full_backward_hook = None
+_global_forward_pre_hooks = OrderedDict()
+_global_forward_hooks = OrderedDict()
+_global_forward_hooks_always_called = OrderedDict()
+_global_forward_hooks_with_kwargs = OrderedDict()
+_global_buffer_registration_hooks = OrderedDict()
+_global_module_registration_hooks = OrderedDict()
+_global_parameter_registration_hooks = OrderedDict()
+
+
+def register_module_buffer_registration_hook(hook):
+    """Runs `hook(module, name, buffer)` whenever any module registers a buffer; a returned tensor replaces it."""
+    return _add(_global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook):
+    """Runs `hook(module, name, submodule)` whenever any module registers a child."""
+    return _add(_global_module_registration_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """Runs `hook(module, name, param)` whenever any module registers a parameter."""
+    return _add(_global_parameter_registration_hooks, hook)
+
+
+def register_module_forward_pre_hook(hook):
+    """Runs `hook(module, args)` before the forward of every module."""
+    return _add(_global_forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """Runs `hook(module, args, output)` (with kwargs when asked) after the forward of every module."""
+    handle = _add(_global_forward_hooks, hook, _global_forward_hooks_with_kwargs if with_kwargs else None,
+                  _global_forward_hooks_always_called if always_call else None)
+    if with_kwargs:
+        _global_forward_hooks_with_kwargs[handle.id] = True
+    if always_call:
+        _global_forward_hooks_always_called[handle.id] = True
+    return handle
+
+
+def register_module_full_backward_pre_hook(hook):
+    """Runs `hook(module, grad_output)` before the gradient of every module is computed."""
+    return _add(_global_backward_pre_hooks, hook)
+
+
+def _set_global_backward(full):
+    global _global_is_full_backward_hook
+    if _global_is_full_backward_hook is not None and _global_is_full_backward_hook is not full:
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+                           "Please use only one of them.")
+    _global_is_full_backward_hook = full
+
+
+def register_module_backward_hook(hook):
+    """The older, non-full form of `register_module_full_backward_hook`."""
+    _set_global_backward(False)
+    return _add(_global_backward_hooks, hook)
+
+
+def register_module_full_backward_hook(hook):
+    """Runs `hook(module, grad_input, grad_output)` when the gradients of every module are known."""
+    _set_global_backward(True)
+    return _add(_global_backward_hooks, hook)
+
+
+def _forward_unimplemented(self, *input):
+    """Computes the module's output; every subclass defines it."""
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+def _find_tensor(x):
+    # first tensor in a (nested) output, for the non-full backward hooks
+    while not isinstance(x, torch.Tensor):
+        if isinstance(x, dict):
+            x = next(v for v in x.values() if isinstance(v, torch.Tensor))
+        elif isinstance(x, (list, tuple)) and x:
+            x = x[0]
+        else:
+            return None
+    return x
+
+
+_HOOK_DICTS = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
+               "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
+               "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+
+
+class Module(_StateDict):
+    """Base class of all neural network modules.
+
+    Parameters, buffers and child modules become known by assigning them as attributes in `__init__` (after
+    `super().__init__()`); `forward` computes the output; calling the module runs it with its hooks.
+    """
+
+    dump_patches = False
+    _version = 1
+    training: bool
+    call_super_init = False
+    _compiled_call_impl = None
+
+    def __init__(self, *args, **kwargs):
+        if self.call_super_init is False and (args or kwargs):
+            if kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                                f"'{next(iter(kwargs))}'")
+            raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        d = self.__dict__
+        d["training"] = True
+        d["_parameters"] = {}
+        d["_buffers"] = {}
+        d["_non_persistent_buffers_set"] = set()
+        d["_backward_pre_hooks"] = OrderedDict()
+        d["_backward_hooks"] = OrderedDict()
+        d["_is_full_backward_hook"] = None
+        d["_forward_hooks"] = OrderedDict()
+        d["_forward_hooks_with_kwargs"] = OrderedDict()
+        d["_forward_hooks_always_called"] = OrderedDict()
+        d["_forward_pre_hooks"] = OrderedDict()
+        d["_forward_pre_hooks_with_kwargs"] = OrderedDict()
+        d["_state_dict_hooks"] = OrderedDict()
+        d["_state_dict_pre_hooks"] = OrderedDict()
+        d["_load_state_dict_pre_hooks"] = OrderedDict()
+        d["_load_state_dict_post_hooks"] = OrderedDict()
+        d["_modules"] = {}
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    forward = _forward_unimplemented
+
+    # ---- registration ----------------------------------------------------------------------------------------------
+    def _check_name(self, name, kind, table, init):
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {init} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {torch.typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in table:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Adds a buffer: state that is not a parameter. `persistent=False` keeps it out of the state_dict."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name(name, "buffer", self._buffers, "buffer")
+        if tensor is not None and not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
+                            "required)")
+        for hook in _global_buffer_registration_hooks.values():
+            output = hook(self, name, tensor)
+            if output is not None:
+                tensor = output
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name, param):
+        """Adds a parameter; `None` reserves the name and stays out of the state_dict."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name(name, "parameter", self._parameters, "parameter")
+        if param is None:
+            self._parameters[name] = None
+            return
+        if not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or "
+                            "None required)")
+        if param.grad_fn is not None:
+            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                             f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
+                             "forward() method.")
+        for hook in _global_parameter_registration_hooks.values():
+            output = hook(self, name, param)
+            if output is not None:
+                param = output
+        self._parameters[name] = param
+
+    def add_module(self, name, module):
+        """Adds a child module under `name`."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{torch.typename(module)} is not a Module subclass")
+        if not isinstance(name, str):
+            raise TypeError(f"module name should be a string. Got {torch.typename(name)}")
+        if hasattr(self, name) and name not in self._modules:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'module name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError('module name can\'t be empty string ""')
+        for hook in _global_module_registration_hooks.values():
+            output = hook(self, name, module)
+            if output is not None:
+                module = output
+        self._modules[name] = module
+
+    def register_module(self, name, module):
+        """Alias of `add_module`."""
+        self.add_module(name, module)
+
+    # ---- lookup by path --------------------------------------------------------------------------------------------
+    def get_submodule(self, target):
+        """The submodule at a dotted path; AttributeError when there is none."""
+        if target == "":
+            return self
+        mod = self
+        for item in target.split("."):
+            if not hasattr(mod, item):
+                raise AttributeError(mod._get_name() + " has no attribute `" + item + "`")
+            mod = getattr(mod, item)
+            if not isinstance(mod, Module):
+                raise AttributeError("`" + item + "` is not an nn.Module")
+        return mod
+
+    def set_submodule(self, target, module, strict=False):
+        """Replaces (or, unless `strict`, adds) the submodule at a dotted path."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError("`module` is not an nn.Module, found " + str(type(module)))
+        *path, name = target.split(".")
+        parent = self.get_submodule(".".join(path))
+        if strict and not hasattr(parent, name):
+            raise AttributeError(parent._get_name() + " has no attribute `" + name + "`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError("`" + name + "` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def _get_member(self, target, table, what):
+        path, _, name = target.rpartition(".")
+        mod = self.get_submodule(path)
+        if not hasattr(mod, name):
+            raise AttributeError(mod._get_name() + " has no attribute `" + name + "`")
+        value = getattr(mod, name)
+        return mod, name, value
+
+    def get_parameter(self, target):
+        """The parameter at a dotted path."""
+        mod, name, param = self._get_member(target, None, None)
+        if not isinstance(param, Parameter):
+            raise AttributeError("`" + name + "` is not an nn.Parameter")
+        return param
+
+    def get_buffer(self, target):
+        """The buffer at a dotted path."""
+        mod, name, buffer = self._get_member(target, None, None)
+        if name not in mod._buffers:
+            raise AttributeError("`" + name + "` is not a buffer")
+        return buffer
+
+    # ---- conversion ------------------------------------------------------------------------------------------------
+    def _apply(self, fn, recurse=True):
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        overwrite = torch.__future__.get_overwrite_module_params_on_conversion()
+        for key, param in self._parameters.items():
+            if param is None:
+                continue
+            grad = param.grad
+            with torch.no_grad():
+                new = fn(param)
+            if overwrite:
+                param = Parameter(new, param.requires_grad)
+                self._parameters[key] = param
+            elif new is not param:
+                param.data = new
+            if grad is not None:
+                with torch.no_grad():
+                    new_grad = fn(grad)
+                new_grad.requires_grad_(grad.requires_grad)
+                if overwrite or new_grad is not grad:
+                    param.grad = None
+                    param.grad = new_grad
+        for key, buf in self._buffers.items():
+            if buf is not None:
+                self._buffers[key] = fn(buf)
+        return self
+
+    def apply(self, fn):
+        """Calls `fn` on every submodule (children first) and on self."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def cuda(self, device=None):
+        """Moves parameters and buffers to the "cuda" device."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def ipu(self, device=None):
+        return self._apply(lambda t: t.ipu(device))
+
+    def xpu(self, device=None):
+        return self._apply(lambda t: t.xpu(device))
+
+    def mtia(self, device=None):
+        return self._apply(lambda t: t.mtia(device))
+
+    def cpu(self):
+        """Moves parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def type(self, dst_type):
+        """Casts parameters and buffers to `dst_type`."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self):
+        """Casts floating point parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self):
+        """Casts floating point parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self):
+        """Casts floating point parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self):
+        """Casts floating point parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def to_empty(self, *, device, recurse=True):
+        """Moves to `device` without copying the values."""
+        return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
+
+    def to(self, *args, **kwargs):
+        """Moves and/or casts parameters and buffers: `to(device)`, `to(dtype)`, `to(tensor)`, `to(memory_format=)`.
+
+        Only floating point and complex tensors change dtype.
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+
+        def convert(t):
+            d = dtype if t.is_floating_point() or t.is_complex() else None
+            if memory_format is not None and t.dim() in (4, 5):
+                return t.to(device, d, non_blocking, memory_format=memory_format)
+            return t.to(device, d, non_blocking)
+        return self._apply(convert)
+
+    # ---- hooks -----------------------------------------------------------------------------------------------------
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Runs `hook(module, grad_output)` before the module's gradients are computed."""
+        handle = _add(self._backward_pre_hooks, hook)
+        if prepend:
+            self._backward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_backward_hook(self, hook):
+        """Deprecated in favour of `register_full_backward_hook`."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                               "use only one of them.")
+        self._is_full_backward_hook = False
+        return _add(self._backward_hooks, hook)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Runs `hook(module, grad_input, grad_output)` when the gradients for the module's inputs are known."""
+        if self._is_full_backward_hook is False:
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                               "use only one of them.")
+        self._is_full_backward_hook = True
+        handle = _add(self._backward_hooks, hook)
+        if prepend:
+            self._backward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def _get_backward_hooks(self):
+        full, non_full = [], []
+        if _global_is_full_backward_hook is True:
+            full += _global_backward_hooks.values()
+        if self._is_full_backward_hook is True:
+            full += self._backward_hooks.values()
+        if _global_is_full_backward_hook is False:
+            non_full += _global_backward_hooks.values()
+        if self._is_full_backward_hook is False:
+            non_full += self._backward_hooks.values()
+        return full, non_full
+
+    def _get_backward_pre_hooks(self):
+        return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Runs `hook(module, args)` (or `hook(module, args, kwargs)`) before forward; it may return changed inputs."""
+        handle = _add(self._forward_pre_hooks, hook, self._forward_pre_hooks_with_kwargs)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        if prepend:
+            self._forward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Runs `hook(module, args, output)` (or with kwargs) after forward; a returned value replaces the output."""
+        handle = _add(self._forward_hooks, hook, self._forward_hooks_with_kwargs, self._forward_hooks_always_called)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        if prepend:
+            self._forward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    # ---- calling ---------------------------------------------------------------------------------------------------
+    def __call__(self, *args, **kwargs):
+        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks
+                or _global_backward_pre_hooks or self._compiled_call_impl is not None):
+            return self._call_impl(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _wrapped_call_impl(self, *args, **kwargs):
+        return self.__call__(*args, **kwargs)
+
+    def _call_impl(self, *args, **kwargs):
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        called = set()
+        try:
+            return self._run_with_hooks(args, kwargs, called)
+        except Exception:
+            # hooks asked for with always_call run even though forward failed; their own errors only warn
+            for always, hooks, with_kwargs in (
+                    (_global_forward_hooks_always_called, _global_forward_hooks, _global_forward_hooks_with_kwargs),
+                    (self._forward_hooks_always_called, self._forward_hooks, self._forward_hooks_with_kwargs)):
+                for hook_id, hook in list(hooks.items()):
+                    if hook_id in always and hook_id not in called:
+                        try:
+                            hook(self, args, kwargs, None) if hook_id in with_kwargs else hook(self, args, None)
+                        except Exception as e:
+                            import warnings
+                            which = "global module" if always is _global_forward_hooks_always_called else "module"
+                            warnings.warn(f"{which} forward hook with ``always_call=True`` raised an exception that was "
+                                          f"silenced as another error was raised in forward: {e}", stacklevel=3)
+            raise
+
+    def _run_with_hooks(self, args, kwargs, called):
+        full_hooks, non_full_hooks, pre_hooks = [], [], []
+        if self._backward_hooks or _global_backward_hooks:
+            full_hooks, non_full_hooks = self._get_backward_hooks()
+        if self._backward_pre_hooks or _global_backward_pre_hooks:
+            pre_hooks = self._get_backward_pre_hooks()
+        for hook_id, hook in itertools.chain(list(_global_forward_pre_hooks.items()), list(self._forward_pre_hooks.items())):
+            if hook_id in self._forward_pre_hooks_with_kwargs:
+                res = hook(self, args, kwargs)
+                if res is not None:
+                    if not (isinstance(res, tuple) and len(res) == 2):
+                        raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                                           f"{res}.")
+                    args, kwargs = res
+            else:
+                res = hook(self, args)
+                if res is not None:
+                    args = res if isinstance(res, tuple) else (res,)
+        bw_hook = None
+        if full_hooks or pre_hooks:
+            bw_hook = BackwardHook(self, full_hooks, pre_hooks)
+            args = bw_hook.setup_input_hook(args)
+        result = self.forward(*args, **kwargs)
+        for hook_id, hook in itertools.chain(list(_global_forward_hooks.items()), list(self._forward_hooks.items())):
+            if hook_id in self._forward_hooks_always_called or hook_id in _global_forward_hooks_always_called:
+                called.add(hook_id)
+            if hook_id in self._forward_hooks_with_kwargs or hook_id in _global_forward_hooks_with_kwargs:
+                res = hook(self, args, kwargs, result)
+            else:
+                res = hook(self, args, result)
+            if res is not None:
+                result = res
+        if bw_hook:
+            if not isinstance(result, (torch.Tensor, tuple)):
+                import warnings
+                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                              f"received {type(result)}", stacklevel=4)
+            result = bw_hook.setup_output_hook(result)
+        if non_full_hooks:
+            var = _find_tensor(result)
+            grad_fn = None if var is None else var.grad_fn
+            if grad_fn is not None:
+                for hook in non_full_hooks:
+                    grad_fn.register_hook(lambda gi, go, hook=hook: hook(self, gi, go))
+        return result
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        d = self.__dict__
+        for name in _HOOK_DICTS:          # files from older versions lack some
+            d.setdefault(name, OrderedDict())
+        d.setdefault("_non_persistent_buffers_set", set())
+        d.setdefault("_is_full_backward_hook", None)
+
+    # ---- attributes ------------------------------------------------------------------------------------------------
+    def __getattr__(self, name):
+        d = self.__dict__
+        if "_parameters" in d:
+            t = d["_parameters"]
+            if name in t:
+                return t[name]
+            t = d["_modules"]
+            if name in t:
+                return t[name]
+            t = d["_buffers"]
+            if name in t:
+                return t[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        params = d.get("_parameters")
+        if isinstance(value, Parameter):
+            if params is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            _remove_from(name, d, d["_buffers"], d["_modules"], d["_non_persistent_buffers_set"])
+            self.register_parameter(name, value)
+            return
+        if params is not None and name in params:
+            if value is not None:
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                                "expected)")
+            self.register_parameter(name, value)
+            return
+        modules = d.get("_modules")
+        if isinstance(value, Module):
+            if modules is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            _remove_from(name, d, params, d["_buffers"], d["_non_persistent_buffers_set"])
+            for hook in _global_module_registration_hooks.values():
+                output = hook(self, name, value)
+                if output is not None:
+                    value = output
+            modules[name] = value
+            return
+        if modules is not None and name in modules:
+            if value is not None:
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None "
+                                "expected)")
+            for hook in _global_module_registration_hooks.values():
+                output = hook(self, name, value)
+                if output is not None:
+                    value = output
+            modules[name] = value
+            return
+        buffers = d.get("_buffers")
+        if isinstance(value, torch.Tensor) and isinstance(value, Buffer):
+            if buffers is None:
+                raise AttributeError("cannot assign buffer before Module.__init__() call")
+            if name not in buffers:
+                _remove_from(name, d, params, modules)
+            self.register_buffer(name, value, getattr(value, "persistent", True))
+            return
+        if buffers is not None and name in buffers:
+            if value is not None and not isinstance(value, torch.Tensor):
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
+                                "None expected)")
+            for hook in _global_buffer_registration_hooks.values():
+                output = hook(self, name, value)
+                if output is not None:
+                    value = output
+            buffers[name] = value
+            return
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            super().__delattr__(name)
+
+    # ---- iteration -------------------------------------------------------------------------------------------------
+    def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
+        memo = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for module_prefix, module in modules:
+            for k, v in get_members_fn(module):
+                if v is None or v in memo:
+                    continue
+                if remove_duplicate:
+                    memo.add(v)
+                yield module_prefix + ("." if module_prefix else "") + k, v
+
+    def parameters(self, recurse=True):
+        """Iterates over the parameters, each once."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """Iterates over (dotted name, parameter)."""
+        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """Iterates over the buffers."""
+        for _, buf in self.named_buffers(recurse=recurse):
+            yield buf
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """Iterates over (dotted name, buffer)."""
+        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self):
+        """Iterates over the immediate children."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self):
+        """Iterates over (name, immediate child)."""
+        memo = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in memo:
+                memo.add(module)
+                yield name, module
+
+    def modules(self):
+        """Iterates over this module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """Iterates over (dotted name, module), this module first under `prefix`."""
+        if memo is None:
+            memo = set()
+        if self not in memo:
+            if remove_duplicate:
+                memo.add(self)
+            yield prefix, self
+            for name, module in self._modules.items():
+                if module is not None:
+                    yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
+
+    def train(self, mode=True):
+        """Sets training mode here and below."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self):
+        """Sets evaluation mode; the same as `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets `requires_grad` on every parameter."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Clears the gradients of every parameter."""
+        for p in self.parameters():
+            if p.grad is not None:
+                if set_to_none:
+                    p.grad = None
+                else:
+                    if p.grad.grad_fn is not None:
+                        p.grad.detach_()
+                    else:
+                        p.grad.requires_grad_(False)
+                    p.grad.zero_()
+
+    def share_memory(self):
+        """Kept for compatibility: there is one process, so memory is shared already."""
+        return self
+
+    def compile(self, *args, **kwargs):
+        """Compiles `forward` with `torch.compile`."""
+        self._compiled_call_impl = torch.compile(self._run_uncompiled, *args, **kwargs)
+
+    def _run_uncompiled(self, *args, **kwargs):
+        return self._run_with_hooks(args, kwargs, set())
+
+    # ---- printing --------------------------------------------------------------------------------------------------
+    def _get_name(self):
+        return type(self).__name__
+
+    def extra_repr(self):
+        """The text between the parentheses of the module's repr."""
+        return ""
+
+    def __repr__(self):
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        child_lines = [f"({key}): " + _addindent(repr(module), 2) for key, module in self._modules.items()]
+        lines = extra_lines + child_lines
+        main = self._get_name() + "("
+        if lines:
+            if len(extra_lines) == 1 and not child_lines:
+                main += extra_lines[0]
+            else:
+                main += "\n  " + "\n  ".join(lines) + "\n"
+        return main + ")"
+
+    def __dir__(self):
+        keys = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(k for k in keys if not k[0].isdigit())
+
+    def _replicate_for_data_parallel(self):
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        for name in ("_parameters", "_buffers", "_modules"):
+            replica.__dict__[name] = replica.__dict__[name].copy()
+        replica._parameters = {}
+        replica._is_replica = True
+        return replica
+
+
+def _remove_from(name, *tables):
+    for t in tables:
+        if name in t:
+            if isinstance(t, dict):
+                del t[name]
+            else:
+                t.discard(name)
+
+
+def _parse_to(*args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
+    # (device, dtype, non_blocking, copy), (dtype, non_blocking, copy) or (tensor, non_blocking, copy)
+    if args:
+        first, rest = args[0], args[1:]
+        if isinstance(first, torch.dtype):
+            dtype = first
+        elif isinstance(first, torch.Tensor):
+            device, dtype = first.device, first.dtype
+        else:
+            device = first
+            if rest and (rest[0] is None or isinstance(rest[0], torch.dtype)):
+                dtype, rest = rest[0], rest[1:]
+        if rest:
+            non_blocking = rest[0]
+    if device is not None and not isinstance(device, torch.device):
+        device = torch.device(device)
+    return device, dtype, non_blocking, memory_format

@@ -1,0 +1,184 @@
+"""Parameters, buffers and their lazy (shape not yet known) forms."""
+import torchlite as torch
+
+
+class _ParameterMeta(type(torch.Tensor)):
+    def __instancecheck__(self, instance):
+        # a tensor subclass may pose as a parameter by carrying `_is_param`
+        if super().__instancecheck__(instance):
+            return True
+        return self is Parameter and isinstance(instance, torch.Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(torch.Tensor, metaclass=_ParameterMeta):
+    """A tensor that a `Module` lists among its parameters when it is assigned as an attribute.
+
+    Args: data (Tensor), requires_grad (bool, default True).
+    """
+
+    # results of operations on parameters are plain tensors
+    __torch_function__ = getattr(torch._C, "_disabled_torch_function_impl", None)
+
+    def __new__(cls, data=None, requires_grad=True):
+        if data is None:
+            data = torch.empty(0)
+        if type(data) is torch.Tensor or type(data) is Parameter:
+            return torch.Tensor._make_subclass(cls, data, requires_grad)
+        t = data.detach().requires_grad_(requires_grad)
+        if type(t) is not type(data):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
+                f"returns an instance of the same type, but return type {type(t).__name__} was found instead. "
+                "To use the type as a Parameter, please correct the detach() semantics defined by its "
+                "__torch_dispatch__() implementation.")
+        t._is_param = True
+        return t
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.data.clone(), self.requires_grad)
+        memo[id(self)] = result
+        return result
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, proto):
+        state = {k: v for k, v in self.__dict__.items() if k != "_is_param"} if hasattr(self, "__dict__") else {}
+        if not state:
+            return _rebuild_parameter, (self.data, self.requires_grad, _ordered_dict()())
+        return _rebuild_parameter_with_state, (self.data, self.requires_grad, _ordered_dict()(), state)
+
+
+def _ordered_dict():
+    from collections import OrderedDict
+    return OrderedDict
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    param = Parameter(data, requires_grad)
+    param._backward_hooks = backward_hooks
+    return param
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    param = Parameter(data, requires_grad)
+    param._backward_hooks = backward_hooks
+    param.__dict__.update(state[0] if isinstance(state, tuple) else state)
+    return param
+
+
+# pickles name these functions by PyTorch's path, so that either library reads the other's files
+for _f in (_rebuild_parameter, _rebuild_parameter_with_state):
+    _f.__module__ = "torchlite._utils"
+del _f
+
+
+class _BufferMeta(type(torch.Tensor)):
+    def __instancecheck__(self, instance):
+        if self is Buffer:
+            return isinstance(instance, torch.Tensor) and getattr(instance, "_is_buffer", False)
+        return super().__instancecheck__(instance)
+
+
+class Buffer(torch.Tensor, metaclass=_BufferMeta):
+    """A tensor that a `Module` registers as a buffer when it is assigned as an attribute.
+
+    Args: data (Tensor), persistent (bool): whether it is part of the module's state_dict.
+    """
+
+    def __new__(cls, data=None, *, persistent=True):
+        if data is None:
+            data = torch.empty(0)
+        t = data.detach().requires_grad_(data.requires_grad)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t
+
+
+class UninitializedTensorMixin:
+    """A tensor whose shape is not known yet; `materialize` gives it one."""
+
+    _allowed = ("dtype", "device", "is_cuda", "is_meta", "layout", "requires_grad", "grad", "grad_fn", "is_leaf", "data",
+                "cls_to_become")
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Allocates memory of the given shape; the object becomes an ordinary parameter or buffer."""
+        if device is None:
+            device = self.data.device
+        if dtype is None:
+            dtype = self.data.dtype
+        self.data = torch.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+                           "Call `forward` to initialize the parameters before accessing their attributes.")
+
+    def size(self, *a):
+        return self.shape
+
+    def numel(self):
+        return self.shape
+
+    def share_memory_(self):
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+                           "parameters before calling `module.share_memory()`.")
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, proto):
+        return type(self), (self.requires_grad,) if isinstance(self, Parameter) else ()
+
+
+def _refuse(name):
+    def method(self, *args, **kwargs):
+        raise ValueError("Attempted to use an uninitialized parameter in {}. This error happens when you are using a "
+                         "`LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using LazyModules "
+                         "Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+                         .format(f"<method '{name}'>", type(self).__name__))
+    method.__name__ = name
+    return method
+
+
+for _n in ("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__matmul__", "__getitem__",
+           "__neg__", "__pow__", "__lt__", "__gt__", "sum", "mean", "reshape", "view", "tolist", "item", "numpy", "t", "clone"):
+    setattr(UninitializedTensorMixin, _n, _refuse(_n))
+del _n
+
+
+def is_lazy(param):
+    """Whether `param` still waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter of unknown shape. Args: requires_grad, device, dtype."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        memo[id(self)] = result
+        return result
+
+
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
+    """A buffer of unknown shape. Args: requires_grad, device, dtype, persistent."""
+
+    cls_to_become = torch.Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        t = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        t.persistent = persistent
+        t._is_buffer = True
+        return t

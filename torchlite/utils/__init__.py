@@ -1,0 +1,20 @@
+"""Utilities: hooks, data loading, checkpointing."""
+_SUBMODULES = {"hooks", "data", "checkpoint", "model_zoo", "tensorboard", "benchmark", "dlpack", "_pytree", "flop_counter"}
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        from importlib import import_module
+        try:
+            return import_module("." + name, __name__)
+        except ModuleNotFoundError as e:
+            if not e.name.startswith(__name__):
+                raise
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def set_module(obj, mod):
+    """Names `mod` as the module of a function or class."""
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
