@@ -2,7 +2,7 @@
 // each pixel of the 8x8 image counts the ink (0..16) in one 4x4 block.
 
 const SIDE = 32;
-const WIDTH = 26; // the scanned digits are as tall as the bitmap, but rarely wider than this
+const WIDTH = 23; // the scanned digits are as tall as the bitmap, but rarely wider than this
 const INK = 310; // ink of a scanned digit: much the same for all ten classes
 
 /** `strokes`: lists of [x, y] points in any unit. Returns 64 numbers from 0 to 16, or null for an empty drawing. */

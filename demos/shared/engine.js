@@ -19,7 +19,7 @@ export class Engine extends EventTarget {
   #finishRun;
   #predictions = new Map();
   #nextId = 1;
-  #timer;
+  #timers = [];
 
   /** `files`: what the script finds beside itself, as {name: URL}. */
   constructor({ files = {} } = {}) {
@@ -83,7 +83,7 @@ export class Engine extends EventTarget {
   }
 
   #finish(result) {
-    clearTimeout(this.#timer);
+    this.#timers.splice(0).forEach(clearTimeout);
     const resolve = this.#finishRun;
     this.#finishRun = null;
     if (this.state !== "starting") this.#set("ready");
@@ -94,11 +94,15 @@ export class Engine extends EventTarget {
   stop() {
     if (this.state !== "running") return;
     this.#set("stopping");
-    if (this.#shared) Atomics.store(new Uint8Array(this.#shared), 0, 2); // SIGINT
     this.#worker.postMessage({ type: "stop" });
+    // The message is enough while the script loops in Python; the byte reaches into a long computation, too.
+    if (this.#shared) this.#later(this.about.jspi ? 300 : 0, () => Atomics.store(new Uint8Array(this.#shared), 0, 2)); // SIGINT
     // Without shared memory and JSPI no message gets through to a running script: do not wait in vain.
-    const hopeless = !this.#shared && !this.about.jspi;
-    this.#timer = setTimeout(() => this.#replace(), hopeless ? 0 : PATIENCE);
+    this.#later(this.#shared || this.about.jspi ? PATIENCE : 0, () => this.#replace());
+  }
+
+  #later(delay, action) {
+    this.#timers.push(setTimeout(action, delay));
   }
 
   #replace() {

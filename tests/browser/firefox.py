@@ -45,7 +45,7 @@ def vulkan_environment(folder: pathlib.Path) -> dict[str, str]:
 class FirefoxBiDi:
     """The methods of a selenium driver that pytest-pyodide and our page tests call."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefs: dict[str, Any] | None = None) -> None:
         import websocket
 
         exe = executable()
@@ -54,7 +54,7 @@ class FirefoxBiDi:
         self._dir = tempfile.TemporaryDirectory(prefix="firefox-")
         profile = pathlib.Path(self._dir.name, "profile")
         profile.mkdir()
-        (profile / "user.js").write_text("".join(f"user_pref({json.dumps(k)}, {json.dumps(v)});\n" for k, v in PREFS.items()))
+        (profile / "user.js").write_text("".join(f"user_pref({json.dumps(k)}, {json.dumps(v)});\n" for k, v in (PREFS | (prefs or {})).items()))
         env = dict(os.environ, **vulkan_environment(pathlib.Path(self._dir.name, "vulkan")))
         env["HOME"] = self._dir.name
         self._process = subprocess.Popen(

@@ -1,0 +1,58 @@
+// The landing page: a snippet to change and run. Python starts at the first Run.
+
+import { Console } from "./shared/console.js";
+import { createEditor } from "./shared/editor.js";
+import { Engine } from "./shared/engine.js";
+import { prepareOffline } from "./shared/offline.js";
+
+const SNIPPET = `import torch
+
+x = torch.linspace(0, 1, 5, requires_grad=True)
+y = (x ** 3).sum()
+y.backward()
+
+print(x.grad)          # 3 x^2
+print(torch.eye(2) @ torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+`;
+
+const $ = (id) => document.getElementById(id);
+const engine = new Engine();
+const output = new Console($("console"));
+const editor = createEditor($("editor"), { text: SNIPPET, label: "Snippet", onRun: run });
+const offline = prepareOffline();
+
+engine.addEventListener("output", ({ detail }) => output.write(detail.text, detail.stream));
+engine.addEventListener("state", () => {
+  $("run").disabled = !["off", "ready"].includes(engine.state);
+  $("stop").disabled = engine.state !== "running";
+  $("progress").hidden = engine.state !== "starting";
+  const words = { ready: "Ready.", running: "Running", stopping: "Stopping", broken: "Python could not be started." };
+  if (words[engine.state]) $("status").textContent = words[engine.state];
+});
+engine.addEventListener("progress", ({ detail: { stage, done, total } }) => {
+  const words = { install: "Installing torchlite", import: "Importing torch" };
+  $("status").textContent = words[stage] ?? `Loading Python: ${(done / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB`;
+  if (stage === "download") [$("progress").max, $("progress").value] = [total, done];
+  else $("progress").removeAttribute("value");
+});
+$("run").addEventListener("click", run);
+$("stop").addEventListener("click", () => engine.stop());
+
+async function run() {
+  if (!["off", "ready"].includes(engine.state)) return;
+  output.clear();
+  editor.mark(null);
+  try {
+    if (engine.state === "off") {
+      $("run").disabled = true;
+      await offline;
+      await engine.start();
+    }
+    const result = await engine.run(editor.text, { name: "snippet.py" });
+    if (result.status === "failed") output.traceback(result.traceback);
+    if (result.status === "stopped") output.note("Stopped.");
+    editor.mark(result.line ?? null);
+  } catch (error) {
+    output.traceback(engine.trouble || String(error));
+  }
+}
