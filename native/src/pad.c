@@ -1,0 +1,151 @@
+/* pad.c: padding. Constant padding copies into a filled result; the other modes map every output index of the padded
+ * (last) dims to an input index. */
+#include "index.h"
+
+static int pad_args(PyObject *o, const TlTensor *self, int64_t *pad, int *n) {
+  if (tl_ints(o, pad, n) < 0) return -1;
+  if (*n & 1) { PyErr_Format(PyExc_RuntimeError, "Length of pad must be even but instead it equals %d", *n); return -1; }
+  if (*n / 2 > self->ndim) {
+    PyErr_Format(PyExc_RuntimeError, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %dwhile the input has %ddimensions.", *n, self->ndim);
+    return -1;
+  }
+  return 0;
+}
+
+/* constant_pad_nd(self, pad, value=0): pad is (left, right) from the last dim on; negative entries crop */
+PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *r, *s = NULL, *d = NULL;
+  int64_t pad[2 * TL_MAX_DIMS], shape[TL_MAX_DIMS], inner[TL_MAX_DIMS], so = self->offset, dof = 0;
+  int n, rc = 0;
+  (void)k; (void)n_; (void)out;
+  if (pad_args(a[1], self, pad, &n) < 0) return NULL;
+  for (int i = 0; i < self->ndim; i++) {
+    int j = self->ndim - 1 - i;
+    int64_t lo = j < n / 2 ? pad[2 * j] : 0, hi = j < n / 2 ? pad[2 * j + 1] : 0;
+    shape[i] = self->shape[i] + lo + hi;
+    if (shape[i] < 0) {
+      PyErr_Format(PyExc_RuntimeError, "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is invalid. Check dimension %d of your input.",
+                   (long long)self->shape[i], (long long)lo, (long long)hi, i);
+      return NULL;
+    }
+    inner[i] = self->shape[i] + (lo < 0 ? lo : 0) + (hi < 0 ? hi : 0);
+    if (inner[i] < 0) inner[i] = 0;
+    if (lo < 0) so -= lo * self->strides[i];
+  }
+  if (!(r = tl_empty(self->dtype, self->ndim, shape))) return NULL;
+  if (!r->numel) return (PyObject *)r;
+  if (tl_fill(r, a[2]) < 0) { TL_DEC(r); return NULL; }
+  for (int i = 0; i < self->ndim; i++) {
+    int j = self->ndim - 1 - i;
+    if (j < n / 2 && pad[2 * j] > 0) dof += pad[2 * j] * r->strides[i];
+    if (!inner[i]) return (PyObject *)r;
+  }
+  s = tl_view(self, self->ndim, inner, self->strides, so);
+  d = tl_view(r, r->ndim, inner, r->strides, dof);
+  rc = s && d ? tl_copy(d, s) : -1;
+  TL_DEC(s);
+  TL_DEC(d);
+  if (rc < 0) TL_CLEAR(r);
+  return (PyObject *)r;
+}
+
+/* input index of output index j along a dim of the given size */
+static int64_t source_index(int mode, int64_t j, int64_t lo, int64_t size) {
+  int64_t i = j - lo;
+  if (mode == 1) return i < 0 ? 0 : i >= size ? size - 1 : i;
+  if (mode == 2) return ((i % size) + size) % size;
+  if (i < 0) i = -i;
+  return i >= size ? 2 * (size - 1) - i : i;
+}
+
+typedef struct { int64_t *map[3], in[3], out[3], outer; } pad_plan;
+
+/* up to three padded dims, seen as (outer, 3 dims) */
+static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const int64_t *pad, int n, int64_t *oshape) {
+  int64_t total = 0;
+  p->outer = 1;
+  p->map[0] = NULL;
+  for (int d = 0; d < ndim; d++) oshape[d] = shape[d];
+  for (int j = 0; j < 3; j++) p->in[j] = p->out[j] = 1;
+  for (int d = 0; d < ndim - n / 2; d++) p->outer *= shape[d];
+  for (int j = 0; j < n / 2; j++) {                  /* j-th dim from the end */
+    int d = ndim - 1 - j;
+    p->in[2 - j] = shape[d];
+    oshape[d] = p->out[2 - j] = shape[d] + pad[2 * j] + pad[2 * j + 1];
+    if (oshape[d] < 0) { PyErr_SetString(PyExc_RuntimeError, "padding: negative output size"); return -1; }
+  }
+  for (int j = 0; j < 3; j++) total += p->out[j];
+  if (!(p->map[0] = tl_malloc((size_t)(total + 1) * sizeof(int64_t)))) return -1;
+  p->map[1] = p->map[0] + p->out[0];
+  p->map[2] = p->map[1] + p->out[1];
+  for (int j = 0; j < 3; j++) {
+    int back = 2 - j;
+    for (int64_t i = 0; i < p->out[j]; i++) {
+      int64_t s = back < n / 2 ? source_index(mode, i, pad[2 * back], p->in[j]) : i;
+      if (s < 0 || s >= p->in[j]) { PyErr_SetString(PyExc_RuntimeError, "padding: size too large for the input"); tl_free(p->map[0]); p->map[0] = NULL; return -1; }
+      p->map[j][i] = s;
+    }
+  }
+  return 0;
+}
+
+#define PAD_ROW(T) { const T *q = (const T *)(src + base * isz); T *o = (T *)dst; for (int64_t x = 0; x < p.out[2]; x++) o[x] = q[mx[x]]; break; }
+
+/* pad(self, padding) */
+PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *c, *r = NULL;
+  int64_t pad[2 * TL_MAX_DIMS], shape[TL_MAX_DIMS], isz = tl_itemsize[self->dtype];
+  pad_plan p;
+  int n;
+  (void)n_; (void)out;
+  if (pad_args(a[1], self, pad, &n) < 0) return NULL;
+  if (n > 6) { PyErr_SetString(PyExc_NotImplementedError, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"); return NULL; }
+  if (plan_pad(&p, k->id, self->ndim, self->shape, pad, n, shape) < 0) return NULL;
+  c = tl_contiguous(self);
+  r = c ? tl_empty(self->dtype, self->ndim, shape) : NULL;
+  if (r && r->numel) {
+    const char *src = tl_data(c);
+    char *dst = tl_data(r);
+    const int64_t *mx = p.map[2];
+    for (int64_t o = 0; o < p.outer; o++, src += p.in[0] * p.in[1] * p.in[2] * isz)
+      for (int64_t z = 0; z < p.out[0]; z++)
+        for (int64_t y = 0; y < p.out[1]; y++, dst += p.out[2] * isz) {
+          int64_t base = (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2];
+          switch (isz) { case 1: PAD_ROW(uint8_t) case 2: PAD_ROW(uint16_t) case 4: PAD_ROW(uint32_t) case 8: PAD_ROW(uint64_t) default: PAD_ROW(tl_c128) }
+        }
+  }
+  tl_free(p.map[0]);
+  TL_DEC(c);
+  return (PyObject *)r;
+}
+
+/* pad_backward(grad_output, padding, input size): adds every output gradient to its source */
+PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *grad = (TlTensor *)a[0], *c = NULL, *r = NULL;
+  int64_t pad[2 * TL_MAX_DIMS], size[TL_MAX_DIMS], shape[TL_MAX_DIMS], isz = tl_itemsize[grad->dtype];
+  tl_row_fn add = tl_row_op(TL_ROW_ADD, grad->dtype);
+  pad_plan p;
+  int n, nd;
+  (void)n_; (void)out;
+  if (pad_args(a[1], grad, pad, &n) < 0 || tl_ints(a[2], size, &nd) < 0) return NULL;
+  if (n > 6 || plan_pad(&p, k->id, nd, size, pad, n, shape) < 0) return NULL;
+  if (nd != grad->ndim || memcmp(shape, grad->shape, (size_t)nd * sizeof *shape))
+    PyErr_Format(PyExc_RuntimeError, "grad_output size %s does not match the padded size %s", tl_fmt_shape(grad->ndim, grad->shape), tl_fmt_shape(nd, shape));
+  else if ((c = tl_contiguous(grad)) && (r = tl_zeros(grad->dtype, nd, size)) && grad->numel) {
+    const char *src = tl_data(c);
+    char *dst = tl_data(r);
+    for (int64_t o = 0; o < p.outer; o++, dst += p.in[0] * p.in[1] * p.in[2] * isz)
+      for (int64_t z = 0; z < p.out[0]; z++)
+        for (int64_t y = 0; y < p.out[1]; y++) {
+          char *base = dst + (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2] * isz;
+          if (grad->dtype == TL_F32)
+            for (int64_t x = 0; x < p.out[2]; x++) ((float *)base)[p.map[2][x]] += ((const float *)src)[x];
+          else
+            for (int64_t x = 0; x < p.out[2]; x++) add(base + p.map[2][x] * isz, isz, src + x * isz, isz, 1);
+          src += p.out[2] * isz;
+        }
+  }
+  tl_free(p.map[0]);
+  TL_DEC(c);
+  return (PyObject *)r;
+}

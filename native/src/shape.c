@@ -1,0 +1,501 @@
+/* shape.c: joining, copying rearrangements and sequences; the table of the family. */
+#include "index.h"
+#include <math.h>
+
+PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);   /* pad.c */
+PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+
+/* t narrowed along dim */
+static TlTensor *narrow(TlTensor *t, int dim, int64_t start, int64_t length) {
+  int64_t shape[TL_MAX_DIMS];
+  memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
+  shape[dim] = length;
+  return tl_view(t, t->ndim, shape, t->strides, t->offset + start * t->strides[dim]);
+}
+
+static int copy_slice(TlTensor *dst, int dim, int64_t start, TlTensor *src, int64_t from, int64_t length) {
+  TlTensor *d = narrow(dst, dim, start, length), *s = narrow(src, dim, from, length);
+  int rc = d && s ? tl_copy(d, s) : -1;
+  TL_DEC(d);
+  TL_DEC(s);
+  return rc;
+}
+
+/* ---- cat, stack ------------------------------------------------------------------------------------------------- */
+static int legacy_empty(const TlTensor *t) { return t->ndim == 1 && t->shape[0] == 0; }   /* cat skips these whatever the rank */
+
+/* id 0: cat(tensors, dim); 1: stack(tensors, dim) */
+static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  Py_ssize_t count = PySequence_Size(a[0]);
+  int64_t shape[TL_MAX_DIMS], d64, at = 0;
+  int dim = 0, nd = 0, stack = k->id == 1, dense = 1;
+  tl_dtype dt = TL_BOOL;
+  TlTensor *first = NULL, *r = NULL;
+  PyObject *list = NULL;
+  (void)n_; (void)out;
+  if (count < 0 || tl_int(a[1], &d64) < 0) return NULL;
+  if (!count) {
+    if (stack) PyErr_SetString(PyExc_RuntimeError, "stack expects a non-empty TensorList");
+    else PyErr_SetString(PyExc_ValueError, "torch.cat(): expected a non-empty list of Tensors");
+    return NULL;
+  }
+  if (!(list = PySequence_Tuple(a[0]))) return NULL;
+#define ITEM(i) ((TlTensor *)PyTuple_GetItem(list, (i)))
+  for (Py_ssize_t i = 0; i < count; i++) {
+    TlTensor *t = ITEM(i);
+    if (!TL_CHECK(t)) { PyErr_Format(PyExc_TypeError, "expected Tensor as element %zd in argument 0", i); goto end; }
+    if (!stack && !t->ndim) {
+      PyErr_Format(PyExc_RuntimeError, "zero-dimensional tensor (at position %zd) cannot be concatenated", i);
+      goto end;
+    }
+    dt = i ? tl_promote(dt, (tl_dtype)t->dtype) : (tl_dtype)t->dtype;
+    if (!first && (stack || !legacy_empty(t))) first = t;
+  }
+  if (!first) first = ITEM(0);
+  nd = first->ndim + stack;
+  if (nd > TL_MAX_DIMS) { PyErr_Format(PyExc_RuntimeError, "too many dimensions: %d", nd); goto end; }
+  if (tl_wrap_dim(d64, nd, &dim) < 0) goto end;
+  for (int d = 0; d < nd; d++) shape[d] = !stack || d < dim ? first->shape[d < first->ndim ? d : 0] : d == dim ? 1 : first->shape[d - 1];
+  if (!stack) shape[dim] = 0;
+  else shape[dim] = count;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    TlTensor *t = ITEM(i);
+    if (stack) {
+      if (t->ndim != first->ndim || memcmp(t->shape, first->shape, (size_t)t->ndim * sizeof *shape)) {
+        PyErr_Format(PyExc_RuntimeError, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zd",
+                     tl_fmt_shape(first->ndim, first->shape), tl_fmt_shape(t->ndim, t->shape), i);
+        goto end;
+      }
+    } else {
+      if (legacy_empty(t)) continue;
+      if (t->ndim != nd) {
+        PyErr_Format(PyExc_RuntimeError, "Tensors must have same number of dimensions: got %d and %d", nd, t->ndim);
+        goto end;
+      }
+      for (int d = 0; d < nd; d++) {
+        if (d == dim || t->shape[d] == shape[d]) continue;
+        PyErr_Format(PyExc_RuntimeError, "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number %zd in the list.",
+                     dim, (long long)shape[d], (long long)t->shape[d], i);
+        goto end;
+      }
+      shape[dim] += t->shape[dim];
+    }
+    dense = dense && t->dtype == dt && tl_is_contiguous(t);
+  }
+  if (!(r = tl_empty(dt, nd, shape)) || !r->numel) goto end;
+  if (dense) {
+    int64_t outer = 1, inner = tl_itemsize[dt], row;
+    for (int d = 0; d < dim; d++) outer *= shape[d];
+    for (int d = dim + 1; d < nd; d++) inner *= shape[d];
+    row = inner * shape[dim];
+    for (Py_ssize_t i = 0; i < count; i++) {
+      TlTensor *t = ITEM(i);
+      int64_t bytes = inner * (stack ? 1 : t->ndim == nd ? t->shape[dim] : 0);
+      const char *s = tl_data(t);
+      char *d = tl_data(r) + at;
+      if (!stack && legacy_empty(t)) continue;
+      if (bytes == 4) for (int64_t o = 0; o < outer; o++, d += row, s += 4) memcpy(d, s, 4);
+      else for (int64_t o = 0; o < outer; o++, d += row, s += bytes) memcpy(d, s, (size_t)bytes);
+      at += bytes;
+    }
+  } else {
+    for (Py_ssize_t i = 0; i < count; i++) {
+      TlTensor *t = ITEM(i), *d;
+      int64_t length = stack ? 1 : legacy_empty(t) ? 0 : t->shape[dim], sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
+      int m = 0, rc;
+      if (!length) continue;
+      for (int e = 0; e < nd; e++) {                 /* the slice of r, without the new dim when stacking */
+        if (stack && e == dim) continue;
+        sh[m] = e == dim ? length : shape[e];
+        st[m++] = r->strides[e];
+      }
+      d = tl_view(r, m, sh, st, r->offset + at * r->strides[dim]);
+      rc = d ? tl_copy(d, t) : -1;
+      TL_DEC(d);
+      if (rc < 0) { TL_CLEAR(r); goto end; }
+      at += length;
+    }
+  }
+end:
+  Py_XDECREF(list);
+  return (PyObject *)r;
+}
+
+/* ---- flip, roll, repeat ----------------------------------------------------------------------------------------- */
+/* dst (contiguous) from src with any byte strides, negative ones included */
+static void copy_rows(TlTensor *dst, const char *s, const intptr_t *strides) {
+  intptr_t isz = tl_itemsize[dst->dtype];
+  tl_row_fn copy = tl_row_op(TL_ROW_ASSIGN, dst->dtype);
+  int64_t pos[TL_MAX_DIMS] = {0}, n = dst->ndim ? dst->shape[dst->ndim - 1] : 1;
+  char *d = tl_data(dst);
+  if (!dst->numel) return;
+  for (int64_t rows = dst->numel / n; rows > 0; rows--, d += n * isz) {
+    copy(d, isz, s, dst->ndim ? strides[dst->ndim - 1] : 0, n);
+    for (int e = dst->ndim - 2; e >= 0; e--) {
+      s += strides[e];
+      if (++pos[e] < dst->shape[e]) break;
+      s -= strides[e] * (intptr_t)dst->shape[e];
+      pos[e] = 0;
+    }
+  }
+}
+
+static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *r;
+  int64_t dims[TL_MAX_DIMS];
+  intptr_t strides[TL_MAX_DIMS], isz = tl_itemsize[self->dtype];
+  uint8_t seen[TL_MAX_DIMS] = {0};
+  int n;
+  const char *s = tl_data(self);
+  (void)k; (void)n_; (void)out;
+  if (tl_ints(a[1], dims, &n) < 0) return NULL;
+  for (int i = 0; i < n; i++) {
+    int d;
+    if (tl_wrap_dim(dims[i], self->ndim, &d) < 0) return NULL;
+    if (seen[d]) { PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d); return NULL; }
+    seen[d] = 1;
+  }
+  if (!(r = tl_empty(self->dtype, self->ndim, self->shape)) || !r->numel) return (PyObject *)r;
+  for (int d = 0; d < self->ndim; d++) {
+    strides[d] = (intptr_t)self->strides[d] * isz;
+    if (!seen[d]) continue;
+    s += strides[d] * (intptr_t)(self->shape[d] - 1);
+    strides[d] = -strides[d];
+  }
+  copy_rows(r, s, strides);
+  return (PyObject *)r;
+}
+
+/* roll(self, shifts, dims=()) */
+static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *cur, *next;
+  int64_t shifts[TL_MAX_DIMS], dims[TL_MAX_DIMS], flat;
+  int ns, nd;
+  (void)k; (void)n_; (void)out;
+  if (tl_ints(a[1], shifts, &ns) < 0 || tl_ints(a[2], dims, &nd) < 0) return NULL;
+  if (nd < 0) nd = 0;
+  if (ns <= 0) { PyErr_SetString(PyExc_RuntimeError, "`shifts` required"); return NULL; }
+  if (nd == 0 && ns == 1) {                          /* rolls the flattened tensor */
+    TlTensor *c = tl_contiguous(self), *v, *r;
+    PyObject *zero[3] = {NULL, a[1], NULL}, *res = NULL;
+    int64_t one = 1;
+    if (!c) return NULL;
+    flat = c->numel;
+    v = tl_view(c, 1, &flat, &one, c->offset);
+    TL_DEC(c);
+    if (!v) return NULL;
+    zero[0] = (PyObject *)v;
+    zero[2] = PyLong_FromLong(0);
+    if (zero[2]) res = k_roll(k, zero, 3, NULL);
+    Py_XDECREF(zero[2]);
+    TL_DEC(v);
+    if (!res) return NULL;
+    r = tl_empty(self->dtype, self->ndim, self->shape);
+    if (r && r->numel) memcpy(tl_data(r), tl_data((TlTensor *)res), (size_t)flat * tl_itemsize[self->dtype]);
+    Py_DECREF(res);
+    return (PyObject *)r;
+  }
+  if (ns != nd) { PyErr_Format(PyExc_RuntimeError, "shifts and dimensions must align. shifts: %d, dims:%d", ns, nd); return NULL; }
+  cur = TL_INC(self);
+  for (int i = 0; i < nd; i++) {
+    int d;
+    int64_t size, s;
+    if (tl_wrap_dim(dims[i], self->ndim, &d) < 0 || !(next = tl_empty(self->dtype, self->ndim, self->shape))) { TL_DEC(cur); return NULL; }
+    size = self->ndim ? self->shape[d] : 1;
+    s = size ? ((shifts[i] % size) + size) % size : 0;
+    if (next->numel && (!self->ndim ? tl_copy(next, cur) < 0 :
+                        (s && copy_slice(next, d, 0, cur, size - s, s) < 0) || copy_slice(next, d, s, cur, 0, size - s) < 0)) {
+      TL_DEC(next);
+      TL_DEC(cur);
+      return NULL;
+    }
+    TL_DEC(cur);
+    cur = next;
+  }
+  return (PyObject *)cur;
+}
+
+static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *r, *dv = NULL, *sv = NULL;
+  int64_t rep[TL_MAX_DIMS], shape[TL_MAX_DIMS], ds[TL_MAX_DIMS], dt[TL_MAX_DIMS], ss[TL_MAX_DIMS], st[TL_MAX_DIMS];
+  int n, m = 0, rc = 0;
+  (void)k; (void)n_; (void)out;
+  if (tl_ints(a[1], rep, &n) < 0) return NULL;
+  if (n < self->ndim) {
+    PyErr_SetString(PyExc_RuntimeError, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+    return NULL;
+  }
+  for (int i = 0; i < n; i++) {
+    int d = i - (n - self->ndim);
+    shape[i] = rep[i] * (d >= 0 ? self->shape[d] : 1);
+  }
+  for (int i = 0; i < n; i++) {
+    if (shape[i] >= 0 && rep[i] >= 0) continue;
+    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(n, shape));
+    return NULL;
+  }
+  if (!(r = tl_empty(self->dtype, n, shape)) || !r->numel) return (PyObject *)r;
+  /* dims (repeat, size) pairs of the result, 1s left out; the source has stride 0 along the repeats */
+  for (int i = 0; i < n; i++) {
+    int d = i - (n - self->ndim);
+    int64_t size = d >= 0 ? self->shape[d] : 1;
+    if (m + 2 > TL_MAX_DIMS) { PyErr_SetString(PyExc_RuntimeError, "repeat: too many dimensions"); TL_DEC(r); return NULL; }
+    if (rep[i] != 1) { ds[m] = rep[i]; dt[m] = r->strides[i] * size; ss[m] = rep[i]; st[m++] = 0; }
+    if (size != 1) { ds[m] = size; dt[m] = r->strides[i]; ss[m] = size; st[m++] = self->strides[d]; }
+  }
+  dv = tl_view(r, m, ds, dt, r->offset);
+  sv = tl_view(self, m, ss, st, self->offset);
+  rc = dv && sv ? tl_copy(dv, sv) : -1;
+  TL_DEC(dv);
+  TL_DEC(sv);
+  if (rc < 0) TL_CLEAR(r);
+  return (PyObject *)r;
+}
+
+/* repeat_interleave(repeats, output_size=None): the index that repeats entry i repeats[i] times */
+static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *rep = (TlTensor *)a[0], *c, *r = NULL;
+  int64_t total = 0, want, *o;
+  const int64_t *v;
+  (void)k; (void)out;
+  if (rep->ndim != 1) { PyErr_SetString(PyExc_RuntimeError, "repeat_interleave only accept 1D vector as repeat"); return NULL; }
+  if (rep->dtype != TL_I64 && rep->dtype != TL_I32) {
+    PyErr_Format(PyExc_NotImplementedError, "\"repeat_interleave_cpu\" not implemented for '%s'", tl_scalar_type_name[rep->dtype]);
+    return NULL;
+  }
+  if (!(c = tl_contiguous_as(rep, TL_I64))) return NULL;
+  v = (const int64_t *)tl_data(c);
+  for (int64_t i = 0; i < c->numel; i++) {
+    if (v[i] < 0) { PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative"); goto end; }
+    total += v[i];
+  }
+  if (n_ > 1 && a[1] != Py_None) {
+    if (tl_int(a[1], &want) < 0) goto end;
+    if (want != total) { PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size"); goto end; }
+  }
+  if ((r = tl_empty(TL_I64, 1, &total))) {
+    o = (int64_t *)tl_data(r);
+    for (int64_t i = 0; i < c->numel; i++) for (int64_t j = 0; j < v[i]; j++) *o++ = i;
+  }
+end:
+  TL_DEC(c);
+  if (r && rep->dtype != TL_I64) { TlTensor *x = tl_cast(r, (tl_dtype)rep->dtype); TL_DEC(r); r = x; }
+  return (PyObject *)r;
+}
+
+/* ---- triangles, diagonals --------------------------------------------------------------------------------------- */
+/* id 0: tril(self, diagonal); 1: triu */
+static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *r;
+  int64_t diag, rows, cols, isz = tl_itemsize[self->dtype];
+  char *p;
+  (void)n_;
+  if (tl_int(a[1], &diag) < 0) return NULL;
+  if (self->ndim < 2) {
+    PyErr_Format(PyExc_RuntimeError, "%s: input tensor must have at least 2 dimensions", k->id ? "triu" : "tril");
+    return NULL;
+  }
+  if (!(r = tl_empty(self->dtype, self->ndim, self->shape)) || (r->numel && tl_copy(r, self) < 0)) { TL_DEC(r); return NULL; }
+  rows = self->shape[self->ndim - 2];
+  cols = self->shape[self->ndim - 1];
+  p = tl_data(r);
+  if (r->numel)
+    for (int64_t m = r->numel / cols, i = 0; m > 0; m--, p += cols * isz) {
+      int64_t edge = i + diag + (k->id ? 0 : 1);       /* first column past the kept ones, or first kept one */
+      edge = edge < 0 ? 0 : edge > cols ? cols : edge;
+      if (k->id) memset(p, 0, (size_t)(edge * isz));
+      else memset(p + edge * isz, 0, (size_t)((cols - edge) * isz));
+      if (++i == rows) i = 0;
+    }
+  return tl_index_end(r, out);
+}
+
+/* tril_indices(row, col, offset), triu_indices: (2, n) int64 */
+static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  int64_t rows, cols, off, count = 0, shape[2], *p, at = 0;
+  TlTensor *r;
+  (void)n_; (void)out;
+  if (tl_int(a[0], &rows) < 0 || tl_int(a[1], &cols) < 0 || tl_int(a[2], &off) < 0) return NULL;
+  if (rows < 0 || cols < 0) {
+    PyErr_Format(PyExc_RuntimeError, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col", (long long)(rows < 0 ? rows : cols));
+    return NULL;
+  }
+#define EDGE(i) ((i) + off + !k->id < 0 ? 0 : (i) + off + !k->id > cols ? cols : (i) + off + !k->id)
+  for (int64_t i = 0; i < rows; i++) count += k->id ? cols - EDGE(i) : EDGE(i);
+  shape[0] = 2; shape[1] = count;
+  if (!(r = tl_empty(TL_I64, 2, shape))) return NULL;
+  p = (int64_t *)tl_data(r);
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t e = EDGE(i);
+    for (int64_t j = k->id ? e : 0; j < (k->id ? cols : e); j++) { p[at] = i; p[count + at++] = j; }
+  }
+  return (PyObject *)r;
+}
+
+/* diag_embed(self, offset=0, dim1=-2, dim2=-1) */
+static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *r, *v;
+  int64_t off, x, y, size, shape[TL_MAX_DIMS], vs[TL_MAX_DIMS], vt[TL_MAX_DIMS];
+  int d1, d2, nd = self->ndim + 1, m = 0, rc;
+  (void)k; (void)n_; (void)out;
+  if (tl_int(a[1], &off) < 0 || tl_int(a[2], &x) < 0 || tl_int(a[3], &y) < 0) return NULL;
+  if (tl_wrap_dim(x, nd, &d1) < 0 || tl_wrap_dim(y, nd, &d2) < 0) return NULL;
+  if (d1 == d2) { PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y); return NULL; }
+  if (!self->ndim) { PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions"); return NULL; }
+  size = self->shape[self->ndim - 1] + (off < 0 ? -off : off);
+  for (int d = 0; d < nd; d++) shape[d] = d == d1 || d == d2 ? size : self->shape[m++];
+  if (!(r = tl_zeros(self->dtype, nd, shape))) return NULL;
+  m = 0;
+  for (int d = 0; d < nd; d++) if (d != d1 && d != d2) { vs[m] = shape[d]; vt[m++] = r->strides[d]; }
+  vs[m] = self->shape[self->ndim - 1];
+  vt[m++] = r->strides[d1] + r->strides[d2];
+  v = tl_view(r, m, vs, vt, r->offset + (off >= 0 ? off * r->strides[d2] : -off * r->strides[d1]));
+  rc = v ? tl_copy(v, self) : -1;
+  TL_DEC(v);
+  if (rc < 0) TL_CLEAR(r);
+  return (PyObject *)r;
+}
+
+/* ---- sequences -------------------------------------------------------------------------------------------------- */
+/* eye(n, m, dtype) */
+static PyObject *k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  int64_t shape[2], one = 1;
+  TlTensor *r;
+  tl_dtype d;
+  char v[16] = {0};
+  (void)k; (void)n_; (void)out;
+  if (tl_int(a[0], shape) < 0 || tl_int(a[1], shape + 1) < 0 || tl_dtype_arg(a[2], tl_default_dtype, &d) < 0) return NULL;
+  if (!(r = tl_zeros(d, 2, shape))) return NULL;
+  tl_cast_contig(d, v, TL_I64, &one, 1);
+  for (int64_t i = 0; i < shape[0] && i < shape[1]; i++) memcpy(tl_data(r) + i * (shape[1] + 1) * tl_itemsize[d], v, tl_itemsize[d]);
+  return (PyObject *)r;
+}
+
+/* arange(start, end, step, dtype): a dtype of integers computes in int64, others in double */
+static PyObject *k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  double x, y, s, count;
+  int64_t ix = 0, is = 0, iy = 0, n;
+  TlTensor *t, *r;
+  tl_dtype d;
+  int whole;
+  (void)k; (void)n_; (void)out;
+  if (tl_double(a[0], &x) < 0 || tl_double(a[1], &y) < 0 || tl_double(a[2], &s) < 0 || tl_dtype_arg(a[3], tl_default_dtype, &d) < 0) return NULL;
+  if (d == TL_BOOL || tl_is_complex(d)) {
+    PyErr_Format(PyExc_NotImplementedError, "\"arange_cpu\" not implemented for '%s'", tl_scalar_type_name[d]);
+    return NULL;
+  }
+  if (s == 0) { PyErr_SetString(PyExc_RuntimeError, "step must be nonzero"); return NULL; }
+  if (!isfinite(x) || !isfinite(y)) {
+    char *p = PyOS_double_to_string(x, 'g', 6, 0, NULL), *q = PyOS_double_to_string(y, 'g', 6, 0, NULL);
+    if (p && q) PyErr_Format(PyExc_RuntimeError, "unsupported range: %s -> %s", p, q);
+    PyMem_Free(p);
+    PyMem_Free(q);
+    return NULL;
+  }
+  if ((s > 0 && y < x) || (s < 0 && y > x)) { PyErr_SetString(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign"); return NULL; }
+  whole = tl_is_integral(d);
+  if (whole && PyLong_Check(a[0]) && PyLong_Check(a[1]) && PyLong_Check(a[2])) {
+    if (tl_int(a[0], &ix) < 0 || tl_int(a[1], &iy) < 0 || tl_int(a[2], &is) < 0) return NULL;
+    n = is > 0 ? (iy - ix + is - 1) / is : (ix - iy - is - 1) / -is;
+  } else {
+    ix = (int64_t)x;
+    is = (int64_t)s;
+    count = ceil((y - x) / s);
+    if (count < 0 || count > 9e18) { PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?"); return NULL; }
+    n = (int64_t)count;
+  }
+  if (whole) {
+    int64_t *p;
+    if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
+    p = (int64_t *)tl_data(t);
+    for (int64_t i = 0; i < n; i++) p[i] = (int64_t)((uint64_t)ix + (uint64_t)is * (uint64_t)i);
+  } else {
+    double *p;
+    if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
+    p = (double *)tl_data(t);
+    for (int64_t i = 0; i < n; i++) p[i] = x + s * (double)i;
+  }
+  r = tl_cast(t, d);
+  TL_DEC(t);
+  return (PyObject *)r;
+}
+
+/* id 0: linspace(start, end, steps, dtype); 1: logspace(start, end, steps, base, dtype). Real dtypes; the second half
+ * counts from the end, so both ends are exact. */
+static PyObject *k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  double x, y, base = 0, *p;
+  int64_t n;
+  TlTensor *t, *r;
+  tl_dtype d;
+  (void)n_; (void)out;
+  if (tl_double(a[0], &x) < 0 || tl_double(a[1], &y) < 0 || tl_int(a[2], &n) < 0 || (k->id && tl_double(a[3], &base) < 0)) return NULL;
+  if (tl_dtype_arg(a[3 + k->id], tl_default_dtype, &d) < 0) return NULL;
+  if (n < 0) { PyErr_SetString(PyExc_RuntimeError, "number of steps must be non-negative"); return NULL; }
+  if (tl_is_complex(d)) return TL_FALLBACK();
+  if (d == TL_BOOL) {
+    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'", k->id ? "logspace_cpu" : "linspace_cpu");
+    return NULL;
+  }
+  if (tl_is_integral(d)) { x = trunc(x); y = trunc(y); }
+  if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
+  p = (double *)tl_data(t);
+  if (d == TL_F32) {                                /* steps in the dtype's own precision, as PyTorch */
+    float fx = (float)x, fy = (float)y, fs = n > 1 ? (fy - fx) / (float)(n - 1) : 0;
+    for (int64_t i = 0; i < n; i++) p[i] = (float)(i < n / 2 || n == 1 ? (double)fx + (double)fs * (double)i : (double)fy - (double)fs * (double)(n - 1 - i));
+  } else {
+    double s = n > 1 ? (y - x) / (double)(n - 1) : 0;
+    for (int64_t i = 0; i < n; i++) p[i] = i < n / 2 || n == 1 ? x + s * (double)i : y - s * (double)(n - 1 - i);
+  }
+  if (k->id) for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
+  r = tl_cast(t, d);
+  TL_DEC(t);
+  return (PyObject *)r;
+}
+
+/* zeros/empty/full: full(size, fill_value or None, dtype); None leaves the memory as it is */
+static PyObject *k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  int64_t shape[TL_MAX_DIMS];
+  int n;
+  tl_dtype d;
+  TlTensor *r;
+  (void)n_; (void)out;
+  if (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[2], tl_default_dtype, &d) < 0) return NULL;
+  for (int i = 0; i < n; i++) {
+    if (shape[i] >= 0) continue;
+    if (k->id) PyErr_SetString(PyExc_RuntimeError, "zeros: Dimension size must be non-negative.");
+    else PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(n, shape));
+    return NULL;
+  }
+  if (k->id) return (PyObject *)tl_zeros(d, n, shape);
+  r = tl_empty(d, n, shape);
+  if (r && a[1] != Py_None && tl_fill(r, a[1]) < 0) TL_CLEAR(r);
+  return (PyObject *)r;
+}
+
+const TlKernel tl_kernels_shape[] = {
+  {"cat", k_cat, 0, 0, NULL},
+  {"stack", k_cat, 1, 0, NULL},
+  {"flip", k_flip, 0, 0, NULL},
+  {"roll", k_roll, 0, 0, NULL},
+  {"repeat", k_repeat, 0, 0, NULL},
+  {"repeat_interleave", k_repeat_interleave, 0, 0, NULL},
+  {"tril", k_tri, 0, TL_K_OUT, NULL},
+  {"triu", k_tri, 1, TL_K_OUT, NULL},
+  {"tril_indices", k_tri_indices, 0, 0, NULL},
+  {"triu_indices", k_tri_indices, 1, 0, NULL},
+  {"diag_embed", k_diag_embed, 0, 0, NULL},
+  {"eye", k_eye, 0, 0, NULL},
+  {"arange", k_arange, 0, 0, NULL},
+  {"linspace", k_linspace, 0, 0, NULL},
+  {"logspace", k_linspace, 1, 0, NULL},
+  {"full", k_full, 0, 0, NULL},
+  {"zeros", k_full, 1, 0, NULL},
+  {"constant_pad_nd", tl_k_constant_pad, 0, 0, NULL},
+  {"pad_reflect", tl_k_pad, 0, 0, NULL},
+  {"pad_replicate", tl_k_pad, 1, 0, NULL},
+  {"pad_circular", tl_k_pad, 2, 0, NULL},
+  {"pad_reflect_backward", tl_k_pad_backward, 0, 0, NULL},
+  {"pad_replicate_backward", tl_k_pad_backward, 1, 0, NULL},
+  {"pad_circular_backward", tl_k_pad_backward, 2, 0, NULL},
+  {0}};
