@@ -1,0 +1,306 @@
+/* copy.c: casts of contiguous runs, copies between any strides and dtypes, fill.
+ *
+ * A cast goes storage -> compute type -> other compute type -> storage, so there are loads, conversions and stores of
+ * six compute types instead of one loop for each pair of dtypes. */
+#include "tl.h"
+
+#define IVDEP _Pragma("GCC ivdep")
+enum { CHUNK = 512 };
+
+/* ---- 16-bit floats ---------------------------------------------------------------------------------------------- */
+static inline float half_float(uint16_t h) {
+  uint32_t em = (uint32_t)(h & 0x7fff) << 13, u;
+  float f;
+  /* the half's bits read as a float are 2^-112 times its value; infinities and NaN need the exponent filled up */
+  memcpy(&f, &em, 4);
+  f *= 5.192296858534828e33f;
+  memcpy(&u, &f, 4);
+  u |= (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
+  u |= (uint32_t)(h & 0x8000) << 16;
+  memcpy(&f, &u, 4);
+  return f;
+}
+
+static inline uint16_t float_half(float f) {
+  uint32_t u, sign, r, s;
+  memcpy(&u, &f, 4);
+  sign = (u >> 16) & 0x8000u;
+  u &= 0x7fffffffu;
+  /* normal: rebias, round to even on the 13 bits cut off; a carry reaches the exponent (and infinity) by itself */
+  r = (u + 0xc8000000u + 0xfffu + ((u >> 13) & 1u)) >> 13;
+  /* below 2^-14: adding 0.5 leaves the subnormal's bits, correctly rounded, at the end of the mantissa */
+  float a;
+  memcpy(&a, &u, 4);
+  a += 0.5f;
+  memcpy(&s, &a, 4);
+  s -= 0x3f000000u;
+  r = u < 0x38800000u ? s : r;
+  r = u >= 0x47800000u ? 0x7c00u : r;
+  r = u > 0x7f800000u ? 0x7e00u : r;
+  return (uint16_t)(r | sign);
+}
+
+float tl_half_to_float(uint16_t h) { return half_float(h); }
+uint16_t tl_float_to_half(float f) { return float_half(f); }
+
+/* ---- casts ------------------------------------------------------------------------------------------------------ */
+/* out of range (and NaN) gives the smallest integer, as x86 does; C leaves it undefined */
+static inline int32_t f_i32(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
+static inline int64_t f_i64(double x) { return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN; }
+static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
+
+#define LOOP(name, TO, FROM, EXPR) \
+  static void name(void *restrict dst, const void *restrict src, int64_t n) { \
+    TO *restrict o = dst; \
+    const FROM *restrict s = src; \
+    for (int64_t i = 0; i < n; i++) { FROM x = s[i]; o[i] = (EXPR); } \
+  }
+
+/* storage -> compute */
+LOOP(load_u8, int32_t, uint8_t, x)
+LOOP(load_i8, int32_t, int8_t, x)
+LOOP(load_i16, int32_t, int16_t, x)
+LOOP(load_f16, float, uint16_t, half_float(x))
+LOOP(load_bf16, float, uint16_t, tl_bf16_to_float(x))
+/* compute -> storage */
+LOOP(store_8, uint8_t, int32_t, (uint8_t)x)
+LOOP(store_16, uint16_t, int32_t, (uint16_t)x)
+LOOP(store_f16, uint16_t, float, float_half(x))
+LOOP(store_bf16, uint16_t, float, tl_float_to_bf16(x))
+/* to bool */
+LOOP(bool_i32, uint8_t, int32_t, x != 0)
+LOOP(bool_i64, uint8_t, int64_t, x != 0)
+LOOP(bool_f32, uint8_t, float, x != 0)
+LOOP(bool_f64, uint8_t, double, x != 0)
+LOOP(bool_c64, uint8_t, tl_c64, x.re != 0 || x.im != 0)
+LOOP(bool_c128, uint8_t, tl_c128, x.re != 0 || x.im != 0)
+/* compute -> compute */
+LOOP(i32_i64, int64_t, int32_t, x)
+LOOP(i32_f32, float, int32_t, (float)x)
+LOOP(i32_f64, double, int32_t, x)
+LOOP(i64_i32, int32_t, int64_t, (int32_t)x)
+LOOP(i64_f32, float, int64_t, (float)x)
+LOOP(i64_f64, double, int64_t, (double)x)
+LOOP(f32_i32, int32_t, float, ff_i32(x))
+LOOP(f32_i64, int64_t, float, f_i64(x))
+LOOP(f32_f64, double, float, x)
+LOOP(f64_i32, int32_t, double, f_i32(x))
+LOOP(f64_i64, int64_t, double, f_i64(x))
+LOOP(f64_f32, float, double, (float)x)
+LOOP(f32_c64, tl_c64, float, ((tl_c64){x, 0}))
+LOOP(f64_c128, tl_c128, double, ((tl_c128){x, 0}))
+LOOP(c64_f32, float, tl_c64, x.re)
+LOOP(c128_f64, double, tl_c128, x.re)
+
+typedef void (*cast_fn)(void *restrict, const void *restrict, int64_t);
+
+static cast_fn load_of(tl_dtype d) {
+  switch (d) {
+    case TL_BOOL: case TL_U8: return load_u8;
+    case TL_I8: return load_i8;
+    case TL_I16: return load_i16;
+    case TL_F16: return load_f16;
+    case TL_BF16: return load_bf16;
+    default: return NULL;
+  }
+}
+
+static cast_fn store_of(tl_dtype d) {
+  switch (d) {
+    case TL_U8: case TL_I8: return store_8;
+    case TL_I16: return store_16;
+    case TL_F16: return store_f16;
+    case TL_BF16: return store_bf16;
+    default: return NULL;
+  }
+}
+
+static cast_fn bool_of(tl_dtype c) {
+  switch (c) {
+    case TL_I64: return bool_i64;
+    case TL_F32: return bool_f32;
+    case TL_F64: return bool_f64;
+    case TL_C64: return bool_c64;
+    case TL_C128: return bool_c128;
+    default: return bool_i32;
+  }
+}
+
+/* real compute type to real compute type */
+static cast_fn conv_of(tl_dtype to, tl_dtype from) {
+  static const cast_fn table[4][4] = {
+      /* from       to: I32     I64      F32      F64 */
+      {NULL, i32_i64, i32_f32, i32_f64}, {i64_i32, NULL, i64_f32, i64_f64},
+      {f32_i32, f32_i64, NULL, f32_f64}, {f64_i32, f64_i64, f64_f32, NULL}};
+  static const int8_t at[TL_NUM_DTYPES] = {[TL_I32] = 0, [TL_I64] = 1, [TL_F32] = 2, [TL_F64] = 3};
+  return table[at[from]][at[to]];
+}
+
+void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n) {
+  _Alignas(16) char b1[CHUNK * 16], b2[CHUNK * 16];
+  if (to == from || (from == TL_BOOL && (to == TL_U8 || to == TL_I8))) {
+    memcpy(dst, src, (size_t)n * tl_itemsize[to]);
+    return;
+  }
+  cast_fn steps[5];
+  int ns = 0;
+  tl_dtype fc = tl_compute[from], tc = tl_compute[to];
+  cast_fn f = load_of(from);
+  if (f) steps[ns++] = f;
+  if (to == TL_BOOL) {
+    steps[ns++] = bool_of(fc);
+  } else {
+    tl_dtype fr = tl_real_of(fc), tr = tl_real_of(tc);
+    if (tl_is_complex(fc) && tl_is_complex(tc)) {
+      if (fc != tc) { /* pairs of reals */
+        conv_of(tr, fr)(dst, src, 2 * n);
+        return;
+      }
+    }
+    if (tl_is_complex(fc)) steps[ns++] = fc == TL_C64 ? c64_f32 : c128_f64;
+    if ((f = conv_of(tr, fr))) steps[ns++] = f;
+    if (tl_is_complex(tc)) steps[ns++] = tc == TL_C64 ? f32_c64 : f64_c128;
+    if ((f = store_of(to))) steps[ns++] = f;
+  }
+  if (ns == 1) { steps[0](dst, src, n); return; }
+  size_t es = tl_itemsize[from], ed = tl_itemsize[to];
+  for (int64_t at = 0; at < n; at += CHUNK) {
+    int64_t m = n - at < CHUNK ? n - at : CHUNK;
+    const void *s = (const char *)src + at * es;
+    for (int k = 0; k < ns; k++) {
+      void *o = k == ns - 1 ? (void *)((char *)dst + at * ed) : k & 1 ? (void *)b2 : (void *)b1;
+      steps[k](o, s, m);
+      s = o;
+    }
+  }
+}
+
+/* ---- copy ------------------------------------------------------------------------------------------------------- */
+#define MOVE(T) { T *o = (T *)d; const T *s = (const T *)p; (void)o; (void)s; \
+    for (int64_t i = 0; i < n; i++) *(T *)(d + i * ds) = *(const T *)(p + i * ss); }
+
+/* n elements of one size, any byte strides */
+static void move_strided(char *d, intptr_t ds, const char *p, intptr_t ss, int64_t n, int size) {
+  if (ds == size && ss == size) { memmove(d, p, (size_t)n * size); return; }
+  switch (size) {
+    case 1: MOVE(uint8_t) break;
+    case 2: MOVE(uint16_t) break;
+    case 4: MOVE(uint32_t) break;
+    case 8: MOVE(uint64_t) break;
+    default: MOVE(tl_c128) break;
+  }
+}
+
+typedef struct { tl_dtype to, from; } CopyCtx;
+
+static int copy_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
+  const CopyCtx *c = ctx;
+  int ed = tl_itemsize[c->to], es = tl_itemsize[c->from];
+  if (c->to == c->from) { move_strided(ptrs[0], st[0], ptrs[1], st[1], n, ed); return 0; }
+  if (st[0] == ed && st[1] == es) { tl_cast_contig(c->to, ptrs[0], c->from, ptrs[1], n); return 0; }
+  _Alignas(16) char a[CHUNK * 16], b[CHUNK * 16];
+  for (int64_t at = 0; at < n; at += CHUNK) {
+    int64_t m = n - at < CHUNK ? n - at : CHUNK;
+    char *d = ptrs[0] + at * st[0];
+    const char *s = ptrs[1] + at * st[1];
+    if (st[1] != es) { move_strided(a, es, s, st[1], m, es); s = a; }
+    tl_cast_contig(c->to, b, c->from, s, m);
+    move_strided(d, st[0], b, ed, m, ed);
+  }
+  return 0;
+}
+
+/* dst rows are contiguous, src columns are: tiles that fit the first cache level */
+static int copy_transposed(const TlIter *it, int size) {
+  enum { TILE = 32 };
+  int64_t n0 = it->shape[0], n1 = it->shape[1];
+  for (int64_t j = 0; j < n1; j += TILE) {
+    int64_t mj = n1 - j < TILE ? n1 - j : TILE;
+    for (int64_t i = 0; i < n0; i += TILE) {
+      int64_t mi = n0 - i < TILE ? n0 - i : TILE;
+      for (int64_t k = 0; k < mj; k++)
+        move_strided(it->ptrs[0] + (j + k) * it->strides[0][1] + i * size, size,
+                     it->ptrs[1] + (j + k) * it->strides[1][1] + i * it->strides[1][0], it->strides[1][0], mi, size);
+    }
+    if (tl_check_interrupt()) return -1;
+  }
+  return 0;
+}
+
+static void span(const TlTensor *t, const char **lo, const char **hi) {
+  int64_t a = 0, b = 0;
+  for (int d = 0; d < t->ndim; d++) {
+    int64_t e = (t->shape[d] - 1) * t->strides[d];
+    if (e > 0) b += e; else a += e;
+  }
+  *lo = tl_data(t) + a * tl_itemsize[t->dtype];
+  *hi = tl_data(t) + (b + 1) * tl_itemsize[t->dtype];
+}
+
+static bool same_layout(const TlTensor *a, const TlTensor *b) {
+  if (a->dtype != b->dtype || a->ndim != b->ndim || tl_data(a) != tl_data(b)) return false;
+  for (int d = 0; d < a->ndim; d++)
+    if (a->shape[d] != b->shape[d] || (a->strides[d] != b->strides[d] && a->shape[d] > 1)) return false;
+  return true;
+}
+
+int tl_copy(TlTensor *dst, TlTensor *src) {
+  int rc = -1;
+  TlTensor *tmp = NULL;
+  if (dst->numel == 0) return 0;
+  if (dst->storage == src->storage) {
+    if (same_layout(dst, src)) return 0;
+    const char *a, *b, *c, *d;
+    span(dst, &a, &b);
+    span(src, &c, &d);
+    if (a < d && c < b) { /* through a copy; its memory is fresh, so this does not come back here */
+      if (!(tmp = tl_empty((tl_dtype)src->dtype, src->ndim, src->shape))) return -1;
+      if (tl_copy(tmp, src) < 0) goto done;
+      src = tmp;
+    }
+  }
+  CopyCtx ctx = {(tl_dtype)dst->dtype, (tl_dtype)src->dtype};
+  int size = tl_itemsize[dst->dtype];
+  if (tl_is_contiguous(dst) && tl_is_contiguous(src) && dst->numel == src->numel && dst->numel < (1 << 16)) {
+    tl_cast_contig(ctx.to, tl_data(dst), ctx.from, tl_data(src), dst->numel);
+    rc = 0;
+    goto done;
+  }
+  TlIter it;
+  TlTensor *ops[2] = {dst, src};
+  tl_iter_init(&it, 2, ops, dst->ndim, dst->shape);
+  if (ctx.to == ctx.from && it.ndim == 2 && it.strides[0][0] == size && it.strides[1][1] == size && it.strides[1][0] > 128 &&
+      it.shape[0] >= 16 && it.shape[1] >= 16)
+    rc = copy_transposed(&it, size);
+  else
+    rc = tl_iter_run(&it, copy_loop, &ctx);
+done:
+  Py_XDECREF((PyObject *)tmp);
+  return rc;
+}
+
+/* ---- fill ------------------------------------------------------------------------------------------------------- */
+typedef struct { _Alignas(16) char value[16]; int size; } FillCtx;
+
+static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
+  const FillCtx *c = ctx;
+  bool zero = true;
+  for (int i = 0; i < c->size; i++) zero = zero && !c->value[i];
+  if (zero && st[0] == c->size) memset(ptrs[0], 0, (size_t)n * c->size);
+  else if (c->size == 1 && st[0] == 1) memset(ptrs[0], c->value[0], (size_t)n);
+  else if (c->size == 4 && st[0] == 4) {
+    uint32_t v, *o = (uint32_t *)ptrs[0];
+    memcpy(&v, c->value, 4);
+    for (int64_t i = 0; i < n; i++) o[i] = v;
+  } else move_strided(ptrs[0], st[0], c->value, 0, n, c->size);
+  return 0;
+}
+
+int tl_fill(TlTensor *dst, PyObject *value) {
+  FillCtx c = {{0}, tl_itemsize[dst->dtype]};
+  if (tl_scalar_store((tl_dtype)dst->dtype, c.value, value) < 0) return -1;
+  if (dst->numel == 0) return 0;
+  TlIter it;
+  tl_iter_init(&it, 1, &dst, dst->ndim, dst->shape);
+  return tl_iter_run(&it, fill_loop, &c);
+}

@@ -1,0 +1,138 @@
+/* pointwise.h: rows of element-wise kernels and the engine that runs them (pw_engine.c).
+ *
+ * A row holds one loop per compute type over contiguous memory. Operands that are strided, broadcast, numbers or of
+ * another dtype reach the loop through small contiguous chunk buffers, so a row is written once, for plain arrays. */
+#ifndef TL_POINTWISE_H
+#define TL_POINTWISE_H
+#include <math.h>
+#include "tl.h"
+
+/* ---- promote.c ---- */
+int tl_number_dtype(PyObject *o);                                         /* dtype a Python number counts as, -1: not a number */
+int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);      /* torch.result_type of tensors and numbers; None is skipped */
+const char *tl_display_name(tl_dtype d);                                  /* "Float", as PyTorch's messages spell it */
+bool tl_can_cast(tl_dtype from, tl_dtype to);
+int tl_check_cast(tl_dtype from, tl_dtype to);                            /* RuntimeError in PyTorch's words */
+
+/* ---- engine ---- */
+#define PW_MAX_IN 4
+/* numbers that are the same for all elements */
+typedef struct {
+  double x, y, z;
+  tl_c128 c;
+  int64_t i, j;
+  int bits;            /* width of the common dtype */
+  int *zero_division;  /* set by a loop that met an integer divisor of 0 */
+} PwParams;
+
+typedef void (*pw_loop)(const PwParams *p, void *out, const void *const *in, int64_t n);
+enum { PW_I32, PW_I64, PW_F32, PW_F64, PW_C64, PW_C128, PW_NUM };
+
+enum {                 /* PwRow.kind, bits: dtypes of operands and result */
+  PW_SAME = 0,         /* computed in and returned as the common dtype */
+  PW_FLOAT = 1,        /* integers count as the default float dtype */
+  PW_BOOL = 2,         /* computed in the common dtype, returned as bool (loops write uint8_t) */
+  PW_REAL = 4,         /* complex operands give their real dtype (loops write reals) */
+};
+enum {                 /* PwRow.flags */
+  PW_NO_BOOL = 1,      /* "not implemented for 'Bool'" */
+  PW_NO_INT = 2,       /* real and complex floating point only */
+  PW_NO_FLOAT = 4,
+  PW_INT_ID = 8,       /* integers are returned as they are (floor, round) */
+  PW_WIDE = 16,        /* numbers reach 16-bit operands unrounded */
+};
+typedef struct {
+  uint8_t kind, flags, arity;
+  const char *msg;     /* the name PyTorch's "not implemented for" message carries; "name|text": other words for complex */
+  pw_loop loops[PW_NUM];
+} PwRow;
+
+typedef struct {       /* one operand: a tensor, or a number (t == NULL) */
+  TlTensor *t;
+  int cat;             /* tl_number_dtype of the number */
+  int64_t i;
+  tl_c128 c;
+} PwArg;
+
+int pw_arg(PyObject *o, PwArg *a);
+int pw_class(tl_dtype d);                                                 /* PW_I32 ... of a dtype */
+PyObject *pw_not_implemented(const char *msg, tl_dtype d);
+/* Runs the row over args (tensors or numbers). common < 0: by promotion. out may be NULL. */
+PyObject *pw_run(const PwRow *row, const PwParams *p, int nin, PyObject *const *args, int common, TlTensor *out);
+/* The general form: the loop's own operand and result dtypes, the dtype each operand is rounded to first (via), and the
+ * result's dtype. */
+PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via, tl_dtype lo,
+                  tl_dtype result, TlTensor *out);
+
+/* kernel functions for table rows whose data is a PwRow */
+PyObject *pw_unary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *pw_binary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *pw_ternary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+
+/* rows: each family file lists its rows in an .inc, read here, in its .c file and in the kernel table */
+#define ROW(set, name, fn, kind, flags, arity, msg) extern const PwRow pw_row_##name;
+#include "pw_unary.inc"
+#include "pw_binary.inc"
+#include "pw_activation.inc"
+#undef ROW
+/* loops a row has: every type; real; float and double; ... D: double alone, C: complex128 as well (which serves complex64) */
+#define PW_SET_ALL(f) {f##_i32, f##_i64, f##_f32, f##_f64, f##_c64, f##_c128}
+#define PW_SET_REAL(f) {f##_i32, f##_i64, f##_f32, f##_f64, NULL, NULL}
+#define PW_SET_REALC(f) {f##_i32, f##_i64, f##_f32, f##_f64, NULL, f##_c128}
+#define PW_SET_INT(f) {f##_i32, f##_i64, NULL, NULL, NULL, NULL}
+#define PW_SET_F(f) {NULL, NULL, f##_f32, f##_f64, NULL, NULL}
+#define PW_SET_FC(f) {NULL, NULL, f##_f32, f##_f64, NULL, f##_c128}
+#define PW_SET_D(f) {NULL, NULL, NULL, f##_f64, NULL, NULL}
+#define PW_SET_DC(f) {NULL, NULL, NULL, f##_f64, NULL, f##_c128}
+
+/* ---- loops ---- */
+#if defined(__clang__)
+#define PW_VEC _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define PW_VEC _Pragma("GCC ivdep")
+#endif
+/* out may be exactly one of the inputs: each element is read before it is written */
+#define PW_L1(fn, TO, T, EXPR) \
+  static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    TO *o = out; const T *A = in[0]; (void)p; \
+    PW_VEC for (int64_t i = 0; i < n; i++) { T a = A[i]; o[i] = (EXPR); } \
+  }
+#define PW_L2(fn, TO, T, EXPR) \
+  static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    TO *o = out; const T *A = in[0], *B = in[1]; (void)p; \
+    PW_VEC for (int64_t i = 0; i < n; i++) { T a = A[i], b = B[i]; o[i] = (EXPR); } \
+  }
+#define PW_L3(fn, TO, T, EXPR) \
+  static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    TO *o = out; const T *A = in[0], *B = in[1], *C = in[2]; (void)p; \
+    PW_VEC for (int64_t i = 0; i < n; i++) { T a = A[i], b = B[i], c = C[i]; o[i] = (EXPR); } \
+  }
+/* four lanes at a time; the rest goes through the same code in a padded vector, so position does not change a result */
+#define PW_V1(fn, EXPR) \
+  static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    float *o = out; const float *A = in[0]; (void)p; \
+    int64_t i = 0; \
+    for (; i + 4 <= n; i += 4) { v4f a = v4_load(A + i); v4_store(o + i, (EXPR)); } \
+    if (i < n) { \
+      float t[4] = {0}; \
+      memcpy(t, A + i, (size_t)(n - i) * 4); \
+      v4f a = v4_load(t); \
+      v4_store(t, (EXPR)); \
+      memcpy(o + i, t, (size_t)(n - i) * 4); \
+    } \
+  }
+#define PW_V2(fn, EXPR) \
+  static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    float *o = out; const float *A = in[0], *B = in[1]; (void)p; \
+    int64_t i = 0; \
+    for (; i + 4 <= n; i += 4) { v4f a = v4_load(A + i), b = v4_load(B + i); v4_store(o + i, (EXPR)); } \
+    if (i < n) { \
+      float t[4] = {0}, u[4] = {0}; \
+      memcpy(t, A + i, (size_t)(n - i) * 4); \
+      memcpy(u, B + i, (size_t)(n - i) * 4); \
+      v4f a = v4_load(t), b = v4_load(u); \
+      v4_store(t, (EXPR)); \
+      memcpy(o + i, t, (size_t)(n - i) * 4); \
+    } \
+  }
+#endif

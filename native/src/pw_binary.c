@@ -1,0 +1,380 @@
+/* pw_binary.c: loops of two and three operands. */
+#include "cmath.h"
+#include "pointwise.h"
+#include "special.h"
+#include "vmath.h"
+
+/* integers wrap around: arithmetic in the unsigned type */
+#define UINTS(f, E) PW_L2(f##_i32, uint32_t, uint32_t, E) PW_L2(f##_i64, uint64_t, uint64_t, E)
+#define INTS(f, E) PW_L2(f##_i32, int32_t, int32_t, E) PW_L2(f##_i64, int64_t, int64_t, E)
+#define FLOATS(f, EF, ED) PW_L2(f##_f32, float, float, EF) PW_L2(f##_f64, double, double, ED)
+#define CPLX(f, RE, IM) PW_L2(f##_c64, tl_c64, tl_c64, ((tl_c64){RE, IM})) PW_L2(f##_c128, tl_c128, tl_c128, ((tl_c128){RE, IM}))
+#define CZ(f, E) PW_L2(f##_c128, tl_c128, tl_c128, E)
+#define DBL(f, E) PW_L2(f##_f64, double, double, E)
+#define REALS(f, EI, EF, ED) INTS(f, EI) FLOATS(f, EF, ED)
+#define TEST_REAL(f, E) \
+  PW_L2(f##_i32, uint8_t, int32_t, E) PW_L2(f##_i64, uint8_t, int64_t, E) PW_L2(f##_f32, uint8_t, float, E) \
+  PW_L2(f##_f64, uint8_t, double, E)
+#define TEST(f, E, EC) TEST_REAL(f, E) PW_L2(f##_c64, uint8_t, tl_c64, EC) PW_L2(f##_c128, uint8_t, tl_c128, EC)
+
+UINTS(b_add, a + b) FLOATS(b_add, a + b, a + b)
+CPLX(b_add, a.re + b.re, a.im + b.im)
+UINTS(b_sub, a - b) FLOATS(b_sub, a - b, a - b) CPLX(b_sub, a.re - b.re, a.im - b.im)
+UINTS(b_rsub, b - a) FLOATS(b_rsub, b - a, b - a) CPLX(b_rsub, b.re - a.re, b.im - a.im)
+UINTS(b_mul, a * b) FLOATS(b_mul, a * b, a * b) CPLX(b_mul, a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
+FLOATS(b_div, a / b, a / b) CZ(b_div, cz_div(a, b))
+/* alpha: p->i, p->x or p->c */
+PW_L2(b_addalpha_i32, uint32_t, uint32_t, a + (uint32_t)p->i * b) PW_L2(b_addalpha_i64, uint64_t, uint64_t, a + (uint64_t)p->i * b)
+FLOATS(b_addalpha, a + (float)p->x * b, a + p->x * b)
+CZ(b_addalpha, cz_add(a, cz_mul(p->c, b)))
+
+/* INT_MIN / -1 traps on some machines: negate instead */
+#define DIVISOR(b) if (b == 0) { *p->zero_division = 1; return 0; }
+#define INT_DIVISIONS(T, U, S) \
+  static inline T trunc_##S(const PwParams *p, T a, T b) { DIVISOR(b) return b == -1 ? (T)(0 - (U)a) : a / b; } \
+  static inline T floor_##S(const PwParams *p, T a, T b) { \
+    DIVISOR(b) \
+    if (b == -1) return (T)(0 - (U)a); \
+    return a / b - (a % b != 0 && (a < 0) != (b < 0)); \
+  } \
+  static inline T fmod_##S(const PwParams *p, T a, T b) { DIVISOR(b) return b == -1 ? 0 : a % b; } \
+  static inline T rem_##S(const PwParams *p, T a, T b) { \
+    T m = fmod_##S(p, a, b); \
+    return m != 0 && (m < 0) != (b < 0) ? m + b : m; \
+  } \
+  static T pow_##S(T a, T b) { \
+    U r = 1, x = (U)a; \
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0; \
+    for (; b; b >>= 1, x *= x) if (b & 1) r *= x; \
+    return (T)r; \
+  } \
+  static T gcd_##S(T a, T b) { \
+    U x = a < 0 ? 0 - (U)a : (U)a, y = b < 0 ? 0 - (U)b : (U)b; \
+    while (y) { U t = x % y; x = y; y = t; } \
+    return (T)x; \
+  } \
+  static T lcm_##S(T a, T b) { \
+    T g = gcd_##S(a, b); \
+    if (!g) return 0; \
+    T r = (T)((U)(a / g) * (U)b); \
+    return r < 0 ? (T)(0 - (U)r) : r; \
+  }
+INT_DIVISIONS(int32_t, uint32_t, i32)
+INT_DIVISIONS(int64_t, uint64_t, i64)
+
+/* Python's floor division: from the remainder, so that it agrees with it */
+#define FLOAT_DIVISIONS(T, S, F) \
+  static inline T rem_##S(T a, T b) { T m = fmod##F(a, b); return m != 0 && (b < 0) != (m < 0) ? m + b : m; } \
+  static inline T floor_##S(T a, T b) { \
+    if (b == 0) return a / b; \
+    T m = fmod##F(a, b), d = (a - m) / b; \
+    if (m != 0 && (b < 0) != (m < 0)) d -= 1; \
+    if (d == 0) return copysign##F(0, a / b); \
+    T f = floor##F(d); \
+    return d - f > (T)0.5 ? f + 1 : f; \
+  }
+FLOAT_DIVISIONS(float, f32, f)
+FLOAT_DIVISIONS(double, f64, )
+#define EACH(f, g) PW_L2(f##_i32, int32_t, int32_t, g##_i32(p, a, b)) PW_L2(f##_i64, int64_t, int64_t, g##_i64(p, a, b))
+EACH(b_div_trunc, trunc) FLOATS(b_div_trunc, truncf(a / b), trunc(a / b))
+EACH(b_floor_divide, floor) FLOATS(b_floor_divide, floor_f32(a, b), floor_f64(a, b))
+EACH(b_remainder, rem) FLOATS(b_remainder, rem_f32(a, b), rem_f64(a, b))
+EACH(b_fmod, fmod) FLOATS(b_fmod, fmodf(a, b), fmod(a, b))
+PW_L2(b_pow_i32, int32_t, int32_t, pow_i32(a, b)) PW_L2(b_pow_i64, int64_t, int64_t, pow_i64(a, b))
+FLOATS(b_pow, powf(a, b), pow(a, b)) CZ(b_pow, cz_pow(a, b))
+PW_L2(b_gcd_i32, int32_t, int32_t, gcd_i32(a, b)) PW_L2(b_gcd_i64, int64_t, int64_t, gcd_i64(a, b))
+PW_L2(b_lcm_i32, int32_t, int32_t, lcm_i32(a, b)) PW_L2(b_lcm_i64, int64_t, int64_t, lcm_i64(a, b))
+
+INTS(b_maximum, a > b ? a : b) FLOATS(b_maximum, a > b || a != a ? a : b, a > b || a != a ? a : b)
+INTS(b_minimum, a < b ? a : b) FLOATS(b_minimum, a < b || a != a ? a : b, a < b || a != a ? a : b)
+INTS(b_fmax, a > b ? a : b) FLOATS(b_fmax, fmaxf(a, b), fmax(a, b))
+INTS(b_fmin, a < b ? a : b) FLOATS(b_fmin, fminf(a, b), fmin(a, b))
+FLOATS(b_atan2, atan2f(a, b), atan2(a, b)) FLOATS(b_hypot, hypotf(a, b), hypot(a, b))
+FLOATS(b_copysign, copysignf(a, b), copysign(a, b)) FLOATS(b_nextafter, nextafterf(a, b), nextafter(a, b))
+DBL(b_xlogy, isnan(b) ? NAN : a == 0 ? 0 : a * log(b)) DBL(b_special_xlog1py, isnan(b) ? NAN : a == 0 ? 0 : a * log1p(b))
+static double logadd(double a, double b, bool two) {
+  if (isinf(a) && a == b) return a;
+  double m = a > b ? a : b, d = -fabs(a - b);
+  return two ? m + log1p(exp2(d)) * 1.4426950408889634074 : m + log1p(exp(d));
+}
+static cz clogadd(cz a, cz b, double s) {
+  if (cz_eq(a, b) && isinf(a.re)) return a;
+  if (a.re < b.re) { cz t = a; a = b; b = t; }
+  return cz_add(a, cz_scale(cz_log1p(cz_exp(cz_scale(cz_sub(b, a), s))), 1 / s));
+}
+DBL(b_logaddexp, logadd(a, b, false)) CZ(b_logaddexp, clogadd(a, b, 1))
+DBL(b_logaddexp2, logadd(a, b, true)) CZ(b_logaddexp2, clogadd(a, b, 0.69314718055994530942))
+REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
+INTS(b_bitwise_and, a & b) INTS(b_bitwise_or, a | b) INTS(b_bitwise_xor, a ^ b)
+PW_L2(b_bitwise_left_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? 0 : (int32_t)((uint32_t)a << b))
+PW_L2(b_bitwise_left_shift_i64, int64_t, int64_t, b < 0 || b >= 64 ? 0 : (int64_t)((uint64_t)a << b))
+PW_L2(b_bitwise_right_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? (a < 0 ? -1 : 0) : a >> b)
+PW_L2(b_bitwise_right_shift_i64, int64_t, int64_t, b < 0 || b >= 64 ? (a < 0 ? -1 : 0) : a >> b)
+TEST(b_eq, a == b, a.re == b.re && a.im == b.im) TEST(b_ne, a != b, a.re != b.re || a.im != b.im)
+TEST_REAL(b_lt, a < b) TEST_REAL(b_le, a <= b) TEST_REAL(b_gt, a > b) TEST_REAL(b_ge, a >= b)
+#define TRUE(z) (z.re != 0 || z.im != 0)
+TEST(b_logical_and, a != 0 && b != 0, TRUE(a) && TRUE(b)) TEST(b_logical_or, a != 0 || b != 0, TRUE(a) || TRUE(b))
+TEST(b_logical_xor, (a != 0) != (b != 0), TRUE(a) != TRUE(b))
+
+DBL(b_igamma, sp_igamma(a, b)) DBL(b_igammac, sp_igammac(a, b)) DBL(b_special_zeta, sp_zeta(a, b))
+#define POLY(name, kind) DBL(b_special_##name, sp_poly(kind, a, (int64_t)b))
+#define SHIFTED(name, kind) DBL(b_special_shifted_##name, sp_poly(kind, 2 * a - 1, (int64_t)b))
+POLY(chebyshev_polynomial_t, SP_CHEBYSHEV_T) POLY(chebyshev_polynomial_u, SP_CHEBYSHEV_U) POLY(chebyshev_polynomial_v, SP_CHEBYSHEV_V)
+POLY(chebyshev_polynomial_w, SP_CHEBYSHEV_W) POLY(hermite_polynomial_h, SP_HERMITE_H) POLY(hermite_polynomial_he, SP_HERMITE_HE)
+POLY(laguerre_polynomial_l, SP_LAGUERRE_L) POLY(legendre_polynomial_p, SP_LEGENDRE_P)
+SHIFTED(chebyshev_polynomial_t, SP_CHEBYSHEV_T) SHIFTED(chebyshev_polynomial_u, SP_CHEBYSHEV_U)
+SHIFTED(chebyshev_polynomial_v, SP_CHEBYSHEV_V) SHIFTED(chebyshev_polynomial_w, SP_CHEBYSHEV_W)
+
+/* ---- three operands ---- */
+static inline tl_c64 addcmul_c64(const PwParams *p, tl_c64 a, tl_c64 b, tl_c64 c) {
+  float re = (float)p->c.re * b.re - (float)p->c.im * b.im, im = (float)p->c.re * b.im + (float)p->c.im * b.re;
+  return (tl_c64){a.re + re * c.re - im * c.im, a.im + re * c.im + im * c.re};
+}
+PW_L3(b_addcmul_i32, uint32_t, uint32_t, a + (uint32_t)p->i * b * c) PW_L3(b_addcmul_i64, uint64_t, uint64_t, a + (uint64_t)p->i * b * c)
+PW_L3(b_addcmul_f32, float, float, a + (float)p->x * b * c) PW_L3(b_addcmul_f64, double, double, a + p->x * b * c)
+PW_L3(b_addcmul_c64, tl_c64, tl_c64, addcmul_c64(p, a, b, c))
+PW_L3(b_addcmul_c128, tl_c128, tl_c128, cz_add(a, cz_mul(cz_mul(p->c, b), c)))
+PW_L3(b_addcdiv_f32, float, float, a + (float)p->x * b / c) PW_L3(b_addcdiv_f64, double, double, a + p->x * b / c)
+PW_L3(b_addcdiv_c128, tl_c128, tl_c128, cz_add(a, cz_div(cz_mul(p->c, b), c)))
+/* from the end that is nearer, so that weight 1 gives end exactly */
+#define LERP(F) (F(c) < 0.5f ? a + c * (b - a) : b - (b - a) * (1 - c))
+PW_L3(b_lerp_f32, float, float, LERP(fabsf)) PW_L3(b_lerp_f64, double, double, LERP(fabs))
+PW_L3(b_lerp_c128, tl_c128, tl_c128,
+      cz_abs(c) < 0.5 ? cz_add(a, cz_mul(c, cz_sub(b, a))) : cz_sub(b, cz_mul(cz_sub(b, a), cz_sub(cz_of(1, 0), c))))
+/* NaN in any operand gives NaN; when min > max, max wins */
+#define CLAMP_LO(x, b) ((x) < (b) || (b) != (b) ? (b) : (x))
+#define CLAMP_HI(x, c) ((x) > (c) || (c) != (c) ? (c) : (x))
+#define CLAMPS(S, T) \
+  static inline T clamp_##S(T a, T b, T c) { T x = a != a ? a : CLAMP_LO(a, b); return x != x ? x : CLAMP_HI(x, c); } \
+  PW_L3(b_clamp_##S, T, T, clamp_##S(a, b, c)) \
+  PW_L2(b_clamp_min_##S, T, T, (a < b || b != b) && a == a ? b : a) \
+  PW_L2(b_clamp_max_##S, T, T, (a > b || b != b) && a == a ? b : a)
+CLAMPS(i32, int32_t) CLAMPS(i64, int64_t) CLAMPS(f32, float) CLAMPS(f64, double)
+
+#define WHERE(S, T) \
+  static void b_where_##S(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    T *o = out; const uint8_t *M = in[0]; const T *A = in[1], *B = in[2]; (void)p; \
+    PW_VEC for (int64_t i = 0; i < n; i++) o[i] = M[i] ? A[i] : B[i]; \
+  }
+WHERE(i32, int32_t) WHERE(i64, int64_t) WHERE(f32, float) WHERE(f64, double) WHERE(c64, tl_c64) WHERE(c128, tl_c128)
+
+static const PwRow addalpha_row = {PW_SAME, PW_WIDE, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
+static const PwRow clamp_min_row = {PW_SAME, 0, 2, "clamp_min|clamp is not supported for complex types", PW_SET_REAL(b_clamp_min)};
+static const PwRow clamp_max_row = {PW_SAME, 0, 2, "clamp_max|clamp is not supported for complex types", PW_SET_REAL(b_clamp_max)};
+#define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(b_##name)};
+#include "pw_binary.inc"
+#undef ROW
+
+/* ---- kernels with more than a row ---- */
+static bool is_bool(PyObject *o) { return TL_CHECK(o) ? ((TlTensor *)o)->dtype == TL_BOOL : PyBool_Check(o); }
+static bool is_one(PyObject *o) { return PyLong_Check(o) && !PyBool_Check(o) && PyLong_AsLong(o) == 1; }
+static void clear_overflow(void) { if (PyErr_Occurred()) PyErr_Clear(); }
+
+static void fill_params(PwParams *p, const PwArg *a) { p->i = a->cat == TL_BOOL || a->cat == TL_I64 ? a->i : (int64_t)a->c.re; p->x = a->c.re; p->c = a->c; }
+
+/* p from alpha, checked against the common dtype d */
+static int alpha_params(PyObject *alpha, tl_dtype d, PwParams *p) {
+  PwArg a;
+  if (TL_CHECK(alpha)) { /* a 0-dim tensor stands for its value */
+    TlTensor *t = (TlTensor *)alpha;
+    PyObject *v = tl_scalar_object((tl_dtype)t->dtype, tl_data(t));
+    int rc = v ? alpha_params(v, d, p) : -1;
+    Py_XDECREF(v);
+    return rc;
+  }
+  if (pw_arg(alpha, &a)) return -1;
+  const char *msg = NULL;
+  if (a.cat == TL_BOOL && d != TL_BOOL) msg = "Boolean alpha only supported for Boolean results.";
+  else if (tl_is_integral(d) && a.cat != TL_BOOL && a.cat != TL_I64) msg = "For integral input tensors, argument alpha must not be a floating point number.";
+  else if (!tl_is_complex(d) && a.cat >= TL_C64) msg = "For non-complex input tensors, argument alpha must not be a complex number.";
+  if (msg) { PyErr_SetString(PyExc_RuntimeError, msg); return -1; }
+  fill_params(p, &a);
+  return 0;
+}
+
+static PyObject *add_alpha(PyObject *const *args, TlTensor *out, bool negate) {
+  PwParams p = {0};
+  tl_dtype d;
+  if (tl_result_type(2, args, &d) || alpha_params(args[2], d, &p)) return NULL;
+  if (d == TL_BOOL) p.i = p.i != 0;
+  if (negate) { p.i = (int64_t)(0 - (uint64_t)p.i); p.x = -p.x; p.c = cz_neg(p.c); }
+  return pw_run(&addalpha_row, &p, 2, args, (int)d, out);
+}
+
+/* add(self, other, alpha=1) */
+PyObject *pw_add(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (nargs > 2 && !is_one(args[2])) { clear_overflow(); return add_alpha(args, out, false); }
+  return pw_binary(k, args, 2, out);
+}
+
+static int no_bool_sub(PyObject *a, PyObject *b) {
+  bool x = is_bool(a), y = is_bool(b);
+  if (!x && !y) return 0;
+  bool both = x && y && TL_CHECK(a) && TL_CHECK(b);
+  if (!both && !(x && TL_CHECK(a)) && !(y && TL_CHECK(b))) return 0;
+  PyErr_SetString(PyExc_RuntimeError,
+                  both ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+                       : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+                         "`~` or `logical_not()` operator instead.");
+  return -1;
+}
+
+PyObject *pw_sub(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (no_bool_sub(args[0], args[1])) return NULL;
+  if (nargs > 2 && !is_one(args[2])) { clear_overflow(); return add_alpha(args, out, true); }
+  return pw_binary(k, args, 2, out);
+}
+
+PyObject *pw_rsub(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (no_bool_sub(args[0], args[1])) return NULL;
+  if (nargs > 2 && !is_one(args[2])) {
+    PyObject *swapped[3] = {args[1], args[0], args[2]};
+    clear_overflow();
+    return add_alpha(swapped, out, true);
+  }
+  return pw_binary(k, args, 2, out);
+}
+
+/* integer division and remainders: a divisor of 0 is an error */
+PyObject *pw_zero_checked(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  int zero = 0;
+  PwParams p = {.zero_division = &zero};
+  PyObject *r = pw_run(k->data, &p, 2, args, -1, out);
+  if (zero && r) {
+    Py_CLEAR(r);
+    PyErr_SetString(PyExc_RuntimeError, "ZeroDivisionError");
+  }
+  return r;
+}
+
+/* div(self, other, rounding_mode=None) */
+PyObject *pw_div(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (nargs < 3 || args[2] == Py_None) return pw_binary(k, args, 2, out);
+  TlKernel t = *k;
+  if (PyUnicode_CompareWithASCIIString(args[2], "trunc") == 0) t.data = &pw_row_div_trunc;
+  else if (PyUnicode_CompareWithASCIIString(args[2], "floor") == 0) t.data = &pw_row_floor_divide;
+  else return PyErr_Format(PyExc_RuntimeError, "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%S'", args[2]);
+  return pw_zero_checked(&t, args, 2, out);
+}
+
+/* pow(self, exponent): each a tensor or a number */
+PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  PyObject *base = args[0], *e = args[1];
+  if (TL_CHECK(base) && !TL_CHECK(e)) {
+    PwArg a;
+    tl_dtype d;
+    if (pw_arg(e, &a) || tl_result_type(2, args, &d)) return NULL;
+    if (tl_is_integral(d) && a.i < 0) {
+      PyErr_SetString(PyExc_RuntimeError, "Integers to negative integer powers are not allowed.");
+      return NULL;
+    }
+    const PwRow *row = NULL;
+    /* the usual exponents, as products and roots: rounded once or twice, and many times faster */
+    if (a.c.im == 0 && (tl_is_float(d) || tl_is_complex(d))) {
+      double v = a.c.re;
+      row = v == 2 ? &pw_row_square : v == 0.5 ? &pw_row_sqrt : v == -1 ? &pw_row_reciprocal : v == -0.5 && tl_is_float(d) ? &pw_row_rsqrt : NULL;
+    } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
+    if (row) return pw_run(row, NULL, 1, args, (int)d, out);
+  }
+  return pw_binary(k, args, 2, out);
+}
+
+PyObject *pw_heaviside(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (TL_CHECK(args[0]) && TL_CHECK(args[1]) && ((TlTensor *)args[0])->dtype != ((TlTensor *)args[1])->dtype) {
+    PyErr_SetString(PyExc_RuntimeError, "heaviside is not yet implemented for tensors with different dtypes.");
+    return NULL;
+  }
+  return pw_binary(k, args, 2, out);
+}
+
+/* 16-bit floats have their own neighbours; p->i: bfloat16 */
+static float next16(const PwParams *p, float a, float b) {
+  if (a != a || b != b) return NAN;
+  if (a == b) return b;
+  uint16_t u = p->i ? tl_float_to_bf16(a) : tl_float_to_half(a);
+  if (a == 0) u = b < 0 ? 0x8001 : 1;
+  else u = (uint16_t)((b > a) == (a > 0) ? u + 1 : u - 1);
+  return p->i ? tl_bf16_to_float(u) : tl_half_to_float(u);
+}
+PW_L2(b_next16_f32, float, float, next16(p, a, b))
+
+PyObject *pw_nextafter(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const PwRow row16 = {PW_SAME, PW_NO_INT, 2, "nextafter_cpu", {[PW_F32] = b_next16_f32}};
+  tl_dtype d;
+  if (tl_result_type(2, args, &d)) return NULL;
+  if (d != TL_F16 && d != TL_BF16) return pw_binary(k, args, 2, out);
+  PwParams p = {.i = d == TL_BF16};
+  return pw_run(&row16, &p, 2, args, (int)d, out);
+}
+
+static PyObject *add_product(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out, bool divide) {
+  PwParams p = {.x = 1, .i = 1, .c = {1, 0}};
+  tl_dtype d;
+  PwArg v;
+  if (tl_result_type(3, args, &d)) return NULL;
+  if (divide && tl_is_integral(d)) {
+    PyErr_SetString(PyExc_RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+                    "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+                    "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float "
+                    "inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.");
+    return NULL;
+  }
+  if (nargs > 3) {
+    if (pw_arg(args[3], &v)) return NULL;
+    fill_params(&p, &v);
+  }
+  return pw_run(k->data, &p, 3, args, (int)d, out);
+}
+/* addcmul(self, tensor1, tensor2, value=1) */
+PyObject *pw_addcmul(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) { return add_product(k, args, nargs, out, false); }
+PyObject *pw_addcdiv(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) { return add_product(k, args, nargs, out, true); }
+
+/* lerp(self, end, weight) */
+PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const char *const names[] = {"self", "end", "weight"};
+  tl_dtype d = (tl_dtype)((TlTensor *)args[0])->dtype;
+  for (int i = 1; i < 3; i++)
+    if (TL_CHECK(args[i]) && ((TlTensor *)args[i])->dtype != d)
+      return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", tl_dtype_name[d], names[i],
+                          tl_dtype_name[((TlTensor *)args[i])->dtype]);
+  return pw_run(k->data, NULL, 3, args, (int)d, out);
+}
+
+/* clamp(self, min=None, max=None) */
+PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  PyObject *lo = nargs > 1 ? args[1] : Py_None, *hi = nargs > 2 ? args[2] : Py_None;
+  if (lo == Py_None && hi == Py_None) {
+    PyErr_SetString(PyExc_RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None");
+    return NULL;
+  }
+  if (lo != Py_None && hi != Py_None) {
+    PyObject *all[3] = {args[0], lo, hi};
+    return pw_run(k->data, NULL, 3, all, -1, out);
+  }
+  PyObject *two[2] = {args[0], lo != Py_None ? lo : hi};
+  return pw_run(lo != Py_None ? &clamp_min_row : &clamp_max_row, NULL, 2, two, -1, out);
+}
+PyObject *pw_clamp_min(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return pw_run(&clamp_min_row, NULL, 2, args, -1, out);
+}
+PyObject *pw_clamp_max(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return pw_run(&clamp_max_row, NULL, 2, args, -1, out);
+}
+
+/* where(condition, self, other) */
+PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  PwArg in[3];
+  tl_dtype d, it[3], via[3];
+  static const PwParams none;
+  static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_C64, TL_C128};
+  tl_dtype c = (tl_dtype)((TlTensor *)args[0])->dtype;
+  if (c != TL_BOOL && c != TL_U8)
+    return PyErr_Format(PyExc_RuntimeError, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tl_display_name(c));
+  for (int i = 0; i < 3; i++) if (pw_arg(args[i], &in[i])) return NULL;
+  if (tl_result_type(2, args + 1, &d)) return NULL;
+  int cls = pw_class(d);
+  it[0] = via[0] = c;
+  it[1] = it[2] = class_dtype[cls];
+  via[1] = via[2] = d;
+  return pw_exec(((const PwRow *)k->data)->loops[cls], &none, 3, in, it, via, it[1], d, out);
+}

@@ -1,0 +1,446 @@
+/* pw_engine.c: runs a contiguous loop over operands of any strides and dtypes, in chunks. */
+#include "pointwise.h"
+
+enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18 };
+
+int pw_class(tl_dtype d) {
+  static const uint8_t at[TL_NUM_DTYPES] = {[TL_I32] = PW_I32, [TL_I64] = PW_I64, [TL_F32] = PW_F32,
+                                            [TL_F64] = PW_F64, [TL_C64] = PW_C64, [TL_C128] = PW_C128};
+  return at[tl_compute[d]];
+}
+
+PyObject *pw_not_implemented(const char *msg, tl_dtype d) {
+  const char *bar = strchr(msg, '|'); /* after the bar: the words for complex operands */
+  if (bar && tl_is_complex(d)) { PyErr_SetString(PyExc_NotImplementedError, bar + 1); return NULL; }
+  char name[64] = {0};
+  strncpy(name, msg, bar && bar - msg < 63 ? (size_t)(bar - msg) : 63);
+  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name, tl_display_name(d));
+}
+
+int pw_arg(PyObject *o, PwArg *a) {
+  a->t = NULL;
+  if (TL_CHECK(o)) { a->t = (TlTensor *)o; return 0; }
+  a->cat = tl_number_dtype(o);
+  a->i = 0;
+  a->c = (tl_c128){0, 0};
+  if (a->cat < 0 && PyIndex_Check(o)) {
+    PyObject *n = PyNumber_Index(o);
+    if (!n) return -1;
+    int rc = pw_arg(n, a);
+    Py_DECREF(n);
+    return rc;
+  }
+  if (a->cat == TL_BOOL || a->cat == TL_I64) {
+    a->i = PyLong_AsLongLong(o);
+    if (a->i == -1 && PyErr_Occurred()) return -1;
+    a->c.re = (double)a->i;
+  } else if (a->cat >= TL_C64) {
+    a->c.re = PyComplex_RealAsDouble(o);
+    a->c.im = PyComplex_ImagAsDouble(o);
+  } else if (a->cat >= 0) {
+    a->c.re = PyFloat_AsDouble(o);
+  } else {
+    PyErr_Format(PyExc_TypeError, "expected a Tensor or a number, got %R", (PyObject *)Py_TYPE(o));
+    return -1;
+  }
+  return 0;
+}
+
+/* a number as one element of dtype `it`, rounded to `via` on the way */
+static void store_number(const PwArg *a, tl_dtype via, tl_dtype it, void *dst) {
+  tl_c128 tmp;
+  if (a->cat == TL_BOOL || a->cat == TL_I64) tl_cast_contig(via, &tmp, TL_I64, &a->i, 1);
+  else if (a->cat >= TL_C64) tl_cast_contig(via, &tmp, TL_C128, &a->c, 1);
+  else tl_cast_contig(via, &tmp, TL_F64, &a->c.re, 1);
+  tl_cast_contig(it, dst, via, &tmp, 1);
+}
+
+static void repeat(void *buf, int size, int64_t n) {
+  char *b = buf;
+  int64_t have = 1;
+  while (have < n) {
+    int64_t m = have < n - have ? have : n - have;
+    memcpy(b + have * size, b, (size_t)m * size);
+    have += m;
+  }
+}
+
+/* ---- cursors: the elements of an operand in the order of the iteration -------------------------------------------- */
+typedef struct {
+  char *base;
+  int nd, size;
+  int64_t n[TL_MAX_DIMS], at[TL_MAX_DIMS];
+  intptr_t s[TL_MAX_DIMS];
+} Cursor;
+
+static void cursor_init(Cursor *c, const TlTensor *t, int ndim, const int64_t *shape, const int *order) {
+  c->base = tl_data(t);
+  c->size = tl_itemsize[t->dtype];
+  c->nd = 0;
+  for (int k = 0; k < ndim; k++) {
+    int d = order[k], j = d - (ndim - t->ndim);
+    if (shape[d] == 1) continue;
+    intptr_t s = j >= 0 && t->shape[j] != 1 ? (intptr_t)t->strides[j] * c->size : 0;
+    if (c->nd && s == c->s[c->nd - 1] * c->n[c->nd - 1]) { c->n[c->nd - 1] *= shape[d]; continue; }
+    c->n[c->nd] = shape[d];
+    c->s[c->nd] = s;
+    c->at[c->nd++] = 0;
+  }
+  if (!c->nd) { c->n[0] = 1; c->s[0] = c->size; c->at[0] = 0; c->nd = 1; }
+}
+
+static bool cursor_linear(const Cursor *c) { return c->nd == 1 && c->s[0] == c->size; }
+
+#define RUN(T) \
+  if (scatter) for (int64_t i = 0; i < n; i++) *(T *)(p + i * s) = ((const T *)buf)[i]; \
+  else for (int64_t i = 0; i < n; i++) ((T *)buf)[i] = *(const T *)(p + i * s);
+
+static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool scatter) {
+  if (s == size) { if (scatter) memcpy(p, buf, (size_t)n * size); else memcpy(buf, p, (size_t)n * size); return; }
+  switch (size) {
+    case 1: RUN(uint8_t) break;
+    case 2: RUN(uint16_t) break;
+    case 4: RUN(uint32_t) break;
+    case 8: RUN(uint64_t) break;
+    default: RUN(tl_c128) break;
+  }
+}
+
+/* moves the next n elements into buf (or out of it) */
+static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
+  while (n > 0) {
+    int64_t m = c->n[0] - c->at[0];
+    if (m > n) m = n;
+    run(c->base, c->s[0], buf, m, c->size, scatter);
+    buf += m * c->size;
+    n -= m;
+    c->at[0] += m;
+    c->base += m * c->s[0];
+    for (int d = 0; d < c->nd && c->at[d] == c->n[d]; d++) {
+      c->at[d] = 0;
+      c->base -= c->n[d] * c->s[d];
+      if (d + 1 == c->nd) break;
+      c->at[d + 1]++;
+      c->base += c->s[d + 1];
+    }
+  }
+}
+
+/* ---- order of dims and overlap ------------------------------------------------------------------------------------ */
+static int64_t stride_in(const TlTensor *t, int d, int ndim, const int64_t *shape) {
+  int j = d - (ndim - t->ndim);
+  return j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : t->strides[j];
+}
+
+/* innermost dim first; the first operand that tells two dims apart decides, as in PyTorch, so results get its strides */
+static void order_dims(int nops, const TlTensor *const *ops, int ndim, const int64_t *shape, int *order) {
+  for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
+  for (int i = 1; i < ndim; i++) {
+    int at = i;
+    for (int j = i - 1; j >= 0; j--) {
+      int a = order[j], b = order[at], cmp = 0;
+      for (int k = 0; k < nops && !cmp; k++) {
+        int64_t sa = stride_in(ops[k], a, ndim, shape), sb = stride_in(ops[k], b, ndim, shape);
+        if (sa == 0 || sb == 0) continue;
+        cmp = sa < sb ? -1 : sa > sb ? 1 : shape[a] > shape[b] ? 1 : 0;
+      }
+      if (cmp < 0) break;
+      if (cmp > 0) { order[j] = b; order[at] = a; at = j; }
+    }
+  }
+}
+
+static bool dense(const TlTensor *t) {
+  int64_t expect = 1;
+  if (tl_is_contiguous(t)) return true;
+  for (int done = 0; done < t->ndim; done++) {
+    bool found = false;
+    if (expect == t->numel) return true;
+    for (int d = 0; d < t->ndim && !found; d++)
+      if (t->shape[d] > 1 && t->strides[d] == expect) { expect *= t->shape[d]; found = true; }
+    if (!found) return false;
+  }
+  return expect == t->numel;
+}
+
+static bool same_strides(const TlTensor *a, const TlTensor *b) {
+  if (a->ndim != b->ndim) return false;
+  for (int d = 0; d < a->ndim; d++)
+    if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d])) return false;
+  return true;
+}
+
+static void extent(const TlTensor *t, const char **lo, const char **hi) {
+  int64_t e = 1;
+  for (int d = 0; d < t->ndim; d++) e += (t->shape[d] - 1) * t->strides[d];
+  *lo = tl_data(t);
+  *hi = *lo + e * tl_itemsize[t->dtype];
+}
+
+/* 0: none or the very same elements; 1: results must go through a copy; -1: an error is set */
+static int check_overlap(const TlTensor *out, int nin, const PwArg *in) {
+  int rc = 0;
+  if (out->numel == 0) return 0;
+  for (int d = 0; d < out->ndim; d++)
+    if (out->shape[d] > 1 && out->strides[d] == 0) {
+      PyErr_SetString(PyExc_RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single "
+                      "memory location. Please clone() the tensor before performing the operation.");
+      return -1;
+    }
+  for (int k = 0; k < nin; k++) {
+    const TlTensor *t = in[k].t;
+    const char *a, *b, *c, *d;
+    if (!t || t == out || t->storage != out->storage || t->numel == 0) continue;
+    extent(out, &a, &b);
+    extent(t, &c, &d);
+    if (a >= d || c >= b || (a == c && same_strides(out, t))) continue;
+    if (dense(out) && dense(t)) {
+      PyErr_SetString(PyExc_RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                      "single memory location. Please clone() the tensor before performing the operation.");
+      return -1;
+    }
+    rc = 1;
+  }
+  return rc;
+}
+
+/* ---- engine ------------------------------------------------------------------------------------------------------- */
+typedef struct {
+  bool constant, direct;
+  int size;                /* of the loop's operand */
+  Cursor cur;
+  const char *ptr;
+} Operand;
+
+static int run_direct(pw_loop loop, const PwParams *p, int nin, const char **ptr, const int *size, char *o, int osize, int64_t n) {
+  if (n <= DIRECT_CHUNK) { loop(p, o, (const void *const *)ptr, n); return 0; }
+  for (int64_t at = 0; at < n; at += DIRECT_CHUNK) {
+    int64_t m = n - at < DIRECT_CHUNK ? n - at : DIRECT_CHUNK;
+    const void *q[PW_MAX_IN];
+    for (int k = 0; k < nin; k++) q[k] = ptr[k] + at * size[k];
+    loop(p, o + at * osize, q, m);
+    if (tl_check_interrupt()) return -1;
+  }
+  return 0;
+}
+
+static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via, tl_dtype lo,
+                      TlTensor *out, const int *order) {
+  _Alignas(16) char buf[PW_MAX_IN][CHUNK_BYTES], raw[CHUNK_BYTES], tmp[CHUNK_BYTES], obuf[CHUNK_BYTES];
+  Operand op[PW_MAX_IN];
+  Cursor oc;
+  tl_dtype od = (tl_dtype)out->dtype;
+  int most = tl_itemsize[lo] > tl_itemsize[od] ? tl_itemsize[lo] : tl_itemsize[od];
+  cursor_init(&oc, out, out->ndim, out->shape, order);
+  for (int k = 0; k < nin; k++) {
+    int sizes[3] = {tl_itemsize[it[k]], tl_itemsize[via[k]], in[k].t ? tl_itemsize[in[k].t->dtype] : 1};
+    for (int j = 0; j < 3; j++) if (sizes[j] > most) most = sizes[j];
+  }
+  int64_t chunk = CHUNK_BYTES / most, n = out->numel;
+  if (chunk > n) chunk = n;
+  for (int k = 0; k < nin; k++) {
+    const TlTensor *t = in[k].t;
+    op[k].size = tl_itemsize[it[k]];
+    op[k].constant = !t || t->numel == 1;
+    if (op[k].constant) {
+      if (!t) store_number(&in[k], via[k], it[k], buf[k]);
+      else {
+        tl_cast_contig(via[k], tmp, (tl_dtype)t->dtype, tl_data(t), 1);
+        tl_cast_contig(it[k], buf[k], via[k], tmp, 1);
+      }
+      repeat(buf[k], op[k].size, chunk);
+      continue;
+    }
+    cursor_init(&op[k].cur, t, out->ndim, out->shape, order);
+    op[k].direct = cursor_linear(&op[k].cur);
+    op[k].ptr = op[k].cur.base;
+  }
+  bool olinear = cursor_linear(&oc);
+  char *optr = oc.base;
+  int count = 0;
+  for (int64_t at = 0; at < n; at += chunk) {
+    int64_t m = n - at < chunk ? n - at : chunk;
+    const void *q[PW_MAX_IN];
+    for (int k = 0; k < nin; k++) {
+      q[k] = buf[k];
+      if (op[k].constant) continue;
+      tl_dtype d = (tl_dtype)in[k].t->dtype;
+      bool straight = d == it[k] && via[k] == d;
+      const char *src = op[k].ptr;
+      if (op[k].direct) op[k].ptr += m * tl_itemsize[d];
+      else {
+        src = straight ? buf[k] : raw;
+        cursor_move(&op[k].cur, (char *)src, m, false);
+      }
+      if (straight) { q[k] = src; continue; }
+      if (via[k] == d || via[k] == it[k]) tl_cast_contig(it[k], buf[k], d, src, m);
+      else {
+        tl_cast_contig(via[k], tmp, d, src, m);
+        tl_cast_contig(it[k], buf[k], via[k], tmp, m);
+      }
+    }
+    bool same = od == lo;
+    char *dst = olinear && same ? optr : obuf;
+    loop(p, dst, q, m);
+    if (!same) {
+      char *cast = olinear ? optr : tmp;
+      tl_cast_contig(od, cast, lo, obuf, m);
+      dst = cast;
+    }
+    if (!olinear) cursor_move(&oc, dst, m, true);
+    optr += m * tl_itemsize[od];
+    if ((++count & 255) == 0 && tl_check_interrupt()) return -1;
+  }
+  return 0;
+}
+
+PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via, tl_dtype lo,
+                  tl_dtype result, TlTensor *out) {
+  int64_t shape[TL_MAX_DIMS];
+  int ndim = 0, order[TL_MAX_DIMS], nt = 0, size[PW_MAX_IN];
+  const TlTensor *first = NULL, *ops[PW_MAX_IN + 1];
+  const char *ptr[PW_MAX_IN];
+  bool same_shape = true, contig = true, exact = true;
+  TlTensor *res = NULL, *target = NULL;
+  for (int k = 0; k < nin; k++) {
+    const TlTensor *t = in[k].t;
+    exact = exact && t && t->dtype == it[k] && via[k] == it[k];
+    if (!t) continue;
+    contig = contig && tl_is_contiguous(t);
+    if (!first) {
+      first = t;
+      ndim = t->ndim;
+      memcpy(shape, t->shape, sizeof(int64_t) * ndim);
+    } else if (t->ndim != ndim || memcmp(shape, t->shape, sizeof(int64_t) * ndim)) {
+      same_shape = false;
+      if (tl_broadcast(ndim, shape, t->ndim, t->shape, &ndim, shape) < 0) return NULL;
+    }
+    ops[nt++] = t;
+  }
+  bool through = false;
+  if (out) {
+    if (tl_check_cast(result, (tl_dtype)out->dtype)) return NULL;
+    if (out->ndim != ndim || memcmp(out->shape, shape, sizeof(int64_t) * ndim)) {
+      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s", tl_fmt_shape(out->ndim, out->shape),
+                   tl_fmt_shape(ndim, shape));
+      return NULL;
+    }
+    int over = check_overlap(out, nin, in);
+    if (over < 0) return NULL;
+    through = over > 0;
+  }
+  if (out && !through) {
+    res = (TlTensor *)Py_NewRef((PyObject *)out);
+    contig = contig && tl_is_contiguous(out);
+    memmove(ops + 1, ops, sizeof(ops[0]) * nt++);
+    ops[0] = out;
+  }
+  if (contig) {
+    for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
+  } else order_dims(nt, ops, ndim, shape, order);
+  if (!res) {
+    tl_dtype rd = through ? (tl_dtype)out->dtype : result;
+    if (contig) res = tl_empty(rd, ndim, shape);
+    else if (nt == 1 && same_shape) res = tl_empty_like(first, rd);
+    else {
+      int64_t st[TL_MAX_DIMS], run = 1;
+      for (int i = 0; i < ndim; i++) { st[order[i]] = run; run *= shape[order[i]] > 1 ? shape[order[i]] : 1; }
+      res = tl_empty_strided(rd, ndim, shape, st);
+    }
+    if (!res) return NULL;
+  }
+  target = res;
+  if (res->numel == 0) goto done;
+  int rc;
+  if (exact && contig && same_shape && res->dtype == lo && tl_is_contiguous(res)) {
+    for (int k = 0; k < nin; k++) { ptr[k] = tl_data(in[k].t); size[k] = tl_itemsize[it[k]]; }
+    rc = run_direct(loop, p, nin, ptr, size, tl_data(res), tl_itemsize[lo], res->numel);
+  } else rc = run_chunks(loop, p, nin, in, it, via, lo, res, order);
+  if (rc < 0) { Py_DECREF((PyObject *)res); return NULL; }
+done:
+  if (through) {
+    rc = tl_copy(out, target);
+    Py_DECREF((PyObject *)target);
+    if (rc < 0) return NULL;
+    return Py_NewRef((PyObject *)out);
+  }
+  return (PyObject *)res;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* the loop for a class, or a wider one of the same kind; *cls becomes the one found */
+static pw_loop find_loop(const PwRow *row, int *cls) {
+  for (int c = *cls; c < PW_NUM && c <= (*cls | 1); c++)
+    if (row->loops[c]) { *cls = c; return row->loops[c]; }
+  return NULL;
+}
+
+static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_C64, TL_C128};
+
+PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *const *args, int common, TlTensor *out) {
+  static const PwParams none;
+  PwArg in[PW_MAX_IN];
+  tl_dtype it[PW_MAX_IN], via[PW_MAX_IN], d;
+  PwParams p = params ? *params : none;
+  for (int k = 0; k < nin; k++)
+    if (pw_arg(args[k], &in[k])) return NULL;
+  if (common >= 0) d = (tl_dtype)common;
+  else if (nin == 1 && in[0].t) d = (tl_dtype)in[0].t->dtype;
+  else if (tl_result_type(nin, args, &d)) return NULL;
+  tl_dtype given = d;
+  if (row->kind & PW_FLOAT) d = tl_float_of(d);
+  if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
+      (!tl_is_integral(d) && row->flags & PW_NO_FLOAT))
+    return pw_not_implemented(row->msg, given);
+  if (row->flags & PW_INT_ID && tl_is_integral(d) && nin == 1) {
+    if (!out) {
+      TlTensor *r = tl_empty_like(in[0].t, d);
+      if (r && tl_copy(r, in[0].t) < 0) Py_CLEAR(r);
+      return (PyObject *)r;
+    }
+    if (tl_check_cast(d, (tl_dtype)out->dtype) || tl_copy(out, in[0].t) < 0) return NULL;
+    return Py_NewRef((PyObject *)out);
+  }
+  int cls = pw_class(d);
+  pw_loop loop = find_loop(row, &cls);
+  if (!loop) return pw_not_implemented(row->msg, d);
+  p.bits = tl_itemsize[d] * 8;
+  for (int k = 0; k < nin; k++) {
+    it[k] = class_dtype[cls];
+    bool lone = !in[k].t || in[k].t->ndim == 0;
+    via[k] = row->flags & PW_WIDE && lone && (d == TL_F16 || d == TL_BF16) ? it[k] : d;
+  }
+  tl_dtype lo = it[0], result = d;
+  if (row->kind & PW_BOOL) lo = result = TL_BOOL;
+  else if (row->kind & PW_REAL) { lo = tl_real_of(lo); result = tl_real_of(d); }
+  return pw_exec(loop, &p, nin, in, it, via, lo, result, out);
+}
+
+PyObject *pw_unary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return pw_run(k->data, NULL, 1, args, -1, out);
+}
+
+PyObject *pw_binary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  const PwRow *row = k->data;
+  PyObject *a = args[0], *b = args[1];
+  if (!out && TL_CHECK(a) && TL_CHECK(b)) { /* the commonest case, without set-up: two alike contiguous tensors */
+    const TlTensor *x = (const TlTensor *)a, *y = (const TlTensor *)b;
+    tl_dtype d = (tl_dtype)x->dtype;
+    pw_loop loop;
+    if (x->dtype == y->dtype && tl_compute[d] == d && x->ndim == y->ndim && x->numel && x->numel <= DIRECT_CHUNK &&
+        x->flags & y->flags & TL_CONTIGUOUS && (d >= TL_F32 || (!(row->kind & PW_FLOAT) && !row->flags)) &&
+        !memcmp(x->shape, y->shape, sizeof(int64_t) * x->ndim) && (loop = row->loops[pw_class(d)])) {
+      TlTensor *r = tl_empty(row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d, x->ndim, x->shape);
+      if (!r) return NULL;
+      PwParams p = {.bits = tl_itemsize[d] * 8};
+      const void *in[2] = {tl_data(x), tl_data(y)};
+      loop(&p, tl_data(r), in, r->numel);
+      return (PyObject *)r;
+    }
+  }
+  return pw_run(row, NULL, 2, args, -1, out);
+}
+
+PyObject *pw_ternary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return pw_run(k->data, NULL, 3, args, -1, out);
+}

@@ -1,0 +1,143 @@
+/* pw_unary.c: loops of one operand. */
+#include "cmath.h"
+#include "pointwise.h"
+#include "special.h"
+#include "vmath.h"
+
+/* integers wrap around: arithmetic in the unsigned type */
+#define INTS(f, E) PW_L1(f##_i32, int32_t, int32_t, E) PW_L1(f##_i64, int64_t, int64_t, E)
+#define UINTS(f, E) PW_L1(f##_i32, uint32_t, uint32_t, E) PW_L1(f##_i64, uint64_t, uint64_t, E)
+#define FLOATS(f, EF, ED) PW_L1(f##_f32, float, float, EF) PW_L1(f##_f64, double, double, ED)
+#define CPLX(f, E) PW_L1(f##_c64, tl_c64, tl_c64, E) PW_L1(f##_c128, tl_c128, tl_c128, E)
+#define CZ(f, E) PW_L1(f##_c128, tl_c128, tl_c128, E)
+#define DBL(f, E) PW_L1(f##_f64, double, double, E)
+/* four lanes in float, libm in double, cmath.h in complex */
+#define TEST(f, EI, EF, EC) \
+  PW_L1(f##_i32, uint8_t, int32_t, EI) PW_L1(f##_i64, uint8_t, int64_t, EI) PW_L1(f##_f32, uint8_t, float, EF) \
+  PW_L1(f##_f64, uint8_t, double, EF) PW_L1(f##_c64, uint8_t, tl_c64, EC) PW_L1(f##_c128, uint8_t, tl_c128, EC)
+#define TEST_REAL(f, EI, EF) \
+  PW_L1(f##_i32, uint8_t, int32_t, EI) PW_L1(f##_i64, uint8_t, int64_t, EI) PW_L1(f##_f32, uint8_t, float, EF) \
+  PW_L1(f##_f64, uint8_t, double, EF)
+
+UINTS(u_neg, 0 - a) FLOATS(u_neg, -a, -a) PW_L1(u_neg_c64, tl_c64, tl_c64, ((tl_c64){-a.re, -a.im})) CZ(u_neg, cz_neg(a))
+PW_L1(u_abs_i32, uint32_t, int32_t, a < 0 ? 0u - (uint32_t)a : (uint32_t)a)
+PW_L1(u_abs_i64, uint64_t, int64_t, a < 0 ? 0u - (uint64_t)a : (uint64_t)a)
+FLOATS(u_abs, fabsf(a), fabs(a))
+PW_L1(u_abs_c64, float, tl_c64, (float)hypot(a.re, a.im)) PW_L1(u_abs_c128, double, tl_c128, cz_abs(a))
+INTS(u_sign, (a > 0) - (a < 0)) FLOATS(u_sign, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))
+INTS(u_sgn, (a > 0) - (a < 0)) FLOATS(u_sgn, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0))) CZ(u_sgn, cz_sgn(a))
+UINTS(u_square, a * a) FLOATS(u_square, a * a, a * a)
+PW_L1(u_square_c64, tl_c64, tl_c64, ((tl_c64){a.re * a.re - a.im * a.im, 2 * a.re * a.im})) CZ(u_square, cz_mul(a, a))
+FLOATS(u_ceil, ceilf(a), ceil(a)) FLOATS(u_floor, floorf(a), floor(a)) FLOATS(u_trunc, truncf(a), trunc(a))
+FLOATS(u_round, rintf(a), rint(a)) FLOATS(u_frac, a - truncf(a), a - trunc(a))
+/* decimals: p->x = 10^|decimals|, p->i its sign */
+FLOATS(u_round_decimals, p->i < 0 ? rintf(a / (float)p->x) * (float)p->x : rintf(a * (float)p->x) / (float)p->x,
+       p->i < 0 ? rint(a / p->x) * p->x : rint(a * p->x) / p->x)
+
+/* four lanes in float, libm in double, cmath.h in complex */
+#define MATHU(f) PW_V1(u_##f##_f32, vm_##f(a)) DBL(u_##f, f(a)) CZ(u_##f, cz_##f(a))
+#define LIBMU(g) FLOATS(u_##g, g##f(a), g(a)) CZ(u_##g, cz_##g(a))
+MATHU(exp) MATHU(expm1) MATHU(log) MATHU(log1p) MATHU(sin) MATHU(cos) MATHU(tanh)
+LIBMU(sqrt) LIBMU(tan) LIBMU(asin) LIBMU(acos) LIBMU(atan) LIBMU(sinh) LIBMU(cosh) LIBMU(asinh) LIBMU(acosh) LIBMU(atanh)
+FLOATS(u_exp2, exp2f(a), exp2(a)) CZ(u_exp2, cz_exp(cz_scale(a, 0.69314718055994530942)))
+PW_V1(u_log2_f32, vm_log2(a)) DBL(u_log2, log2(a)) CZ(u_log2, cz_scale(cz_log(a), 1.4426950408889634074))
+PW_V1(u_log10_f32, vm_log10(a)) DBL(u_log10, log10(a)) CZ(u_log10, cz_scale(cz_log(a), 0.43429448190325182765))
+FLOATS(u_rsqrt, 1.0f / sqrtf(a), 1.0 / sqrt(a)) CZ(u_rsqrt, cz_rsqrt(a))
+FLOATS(u_reciprocal, 1.0f / a, 1.0 / a) CZ(u_reciprocal, cz_recip(a))
+PW_V1(u_sigmoid_f32, vm_sigmoid(a)) DBL(u_sigmoid, 1.0 / (1.0 + exp(-a))) CZ(u_sigmoid, cz_sigmoid(a))
+PW_V1(u_erf_f32, vm_erf(a)) DBL(u_erf, erf(a))
+DBL(u_erfc, erfc(a)) DBL(u_erfinv, sp_erfinv(a)) DBL(u_lgamma, lgamma(a)) DBL(u_digamma, sp_digamma(a))
+DBL(u_sinc, a == 0 ? 1.0 : sin(TL_PI * a) / (TL_PI * a))
+CZ(u_sinc, a.re == 0 && a.im == 0 ? cz_of(1, 0) : cz_div(cz_sin(cz_scale(a, TL_PI)), cz_scale(a, TL_PI)))
+DBL(u_i0, sp_i0(a)) DBL(u_special_i0e, sp_i0e(a)) DBL(u_special_i1, sp_i1(a)) DBL(u_special_i1e, sp_i1e(a))
+DBL(u_special_ndtri, sp_ndtri(a)) DBL(u_special_log_ndtr, sp_log_ndtr(a)) DBL(u_special_erfcx, sp_erfcx(a))
+DBL(u_special_entr, a > 0 ? -a * log(a) : a == 0 ? 0.0 : isnan(a) ? a : -INFINITY)
+DBL(u_special_bessel_j0, sp_j(0, a)) DBL(u_special_bessel_j1, sp_j(1, a)) DBL(u_special_bessel_y0, sp_y(0, a)) DBL(u_special_bessel_y1, sp_y(1, a))
+DBL(u_special_modified_bessel_i0, sp_i0(a)) DBL(u_special_modified_bessel_i1, sp_i1(a))
+DBL(u_special_modified_bessel_k0, sp_bessel_k(0, a, false)) DBL(u_special_modified_bessel_k1, sp_bessel_k(1, a, false))
+DBL(u_special_scaled_modified_bessel_k0, sp_bessel_k(0, a, true)) DBL(u_special_scaled_modified_bessel_k1, sp_bessel_k(1, a, true))
+DBL(u_special_spherical_bessel_j0, isinf(a) ? 0.0 : fabs(a) < 1e-4 ? 1.0 - a * a / 6 : sin(a) / a) DBL(u_special_airy_ai, sp_airy_ai(a))
+FLOATS(u_deg2rad, a * 0.017453292519943295f, a * 0.017453292519943295) FLOATS(u_rad2deg, a * 57.29577951308232f, a * 57.29577951308232)
+/* eps below 0: none */
+static double logit1(double a, double eps) {
+  if (eps >= 0) a = a < eps ? eps : a > 1 - eps ? 1 - eps : a;
+  return log(a / (1 - a));
+}
+DBL(u_logit, logit1(a, p->x))
+DBL(u_polygamma, sp_polygamma(p->i, a))
+FLOATS(u_angle, isnan(a) ? a : a < 0 ? 3.14159265358979f : 0.0f, isnan(a) ? a : a < 0 ? TL_PI : 0.0)
+PW_L1(u_angle_c128, double, tl_c128, atan2(a.im, a.re))
+INTS(u_conj_physical, a) FLOATS(u_conj_physical, a, a)
+PW_L1(u_conj_physical_c64, tl_c64, tl_c64, ((tl_c64){a.re, -a.im})) CZ(u_conj_physical, cz_conj(a))
+#define NTN(a, T) (isnan(a) ? (T)p->x : isinf(a) ? (a > 0 ? (T)p->y : (T)p->z) : a)
+INTS(u_nan_to_num, a) FLOATS(u_nan_to_num, NTN(a, float), NTN(a, double))
+PW_L1(u_nan_to_num_c64, tl_c64, tl_c64, ((tl_c64){NTN(a.re, float), NTN(a.im, float)}))
+PW_L1(u_nan_to_num_c128, tl_c128, tl_c128, ((tl_c128){NTN(a.re, double), NTN(a.im, double)}))
+TEST(u_logical_not, a == 0, a == 0, a.re == 0 && a.im == 0)
+TEST(u_isnan, a & 0, a != a, a.re != a.re || a.im != a.im)
+TEST(u_isinf, a & 0, isinf(a), isinf(a.re) || isinf(a.im))
+TEST(u_isfinite, (a & 0) == 0, isfinite(a), isfinite(a.re) && isfinite(a.im))
+TEST_REAL(u_isposinf, a & 0, isinf(a) && a > 0) TEST_REAL(u_isneginf, a & 0, isinf(a) && a < 0)
+TEST_REAL(u_signbit, a < 0, signbit(a) != 0)
+INTS(u_bitwise_not, ~a)
+
+#define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(u_##name)};
+#include "pw_unary.inc"
+#undef ROW
+
+/* ---- kernels with more than a row ---- */
+static tl_dtype dtype_of(PyObject *o) { return (tl_dtype)((TlTensor *)o)->dtype; }
+
+PyObject *pw_neg(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (dtype_of(args[0]) == TL_BOOL) {
+    PyErr_SetString(PyExc_RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+                    "mask, use the `~` or `logical_not()` operator instead.");
+    return NULL;
+  }
+  return pw_run(k->data, NULL, 1, args, -1, out);
+}
+
+PyObject *pw_square(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return pw_run(k->data, NULL, 1, args, dtype_of(args[0]) == TL_BOOL ? TL_I64 : -1, out); /* as x ** 2 */
+}
+
+PyObject *pw_bitwise_not(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return pw_run(dtype_of(args[0]) == TL_BOOL ? &pw_row_logical_not : k->data, NULL, 1, args, -1, out);
+}
+
+PyObject *pw_round(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const PwRow decimals_row = {PW_SAME, PW_NO_INT, 1, "round_cpu", PW_SET_F(u_round_decimals)};
+  int64_t dec = 0;
+  if (nargs > 1 && tl_int(args[1], &dec) < 0) return NULL;
+  if (dec == 0) return pw_run(k->data, NULL, 1, args, -1, out);
+  PwParams p = {.x = pow(10.0, fabs((double)dec)), .i = dec};
+  return pw_run(&decimals_row, &p, 1, args, -1, out);
+}
+
+/* logit(self, eps=None) */
+PyObject *pw_logit(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  PwParams p = {.x = -1};
+  if (nargs > 1 && args[1] != Py_None && tl_double(args[1], &p.x) < 0) return NULL;
+  return pw_run(k->data, &p, 1, args, -1, out);
+}
+
+/* polygamma(n, self) */
+PyObject *pw_polygamma(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  PwParams p = {0};
+  int self = TL_CHECK(args[0]) ? 0 : 1;
+  if (tl_int(args[1 - self], &p.i) < 0) return NULL;
+  if (p.i < 0) { PyErr_SetString(PyExc_RuntimeError, "polygamma(n, x) does not support negative n."); return NULL; }
+  return pw_run(k->data, &p, 1, args + self, -1, out);
+}
+
+/* nan_to_num(self, nan=None, posinf=None, neginf=None) */
+PyObject *pw_nan_to_num(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const double most[TL_NUM_DTYPES] = {[TL_F16] = 65504.0, [TL_BF16] = 3.3895313892515355e38, [TL_F32] = 3.4028234663852886e38,
+                                             [TL_F64] = 1.7976931348623157e308};
+  double top = most[tl_real_of(dtype_of(args[0]))];
+  PwParams p = {.x = 0, .y = top, .z = -top};
+  double *to[3] = {&p.x, &p.y, &p.z};
+  for (Py_ssize_t i = 1; i < nargs && i < 4; i++)
+    if (args[i] != Py_None && tl_double(args[i], to[i - 1]) < 0) return NULL;
+  return pw_run(k->data, &p, 1, args, -1, out);
+}
