@@ -98,30 +98,20 @@ def host_tags() -> str:
 
 
 def in_pyodide_build() -> bool:
-    return os.environ.get("PYODIDE") == "1" or "PYODIDE_ABI_VERSION" in os.environ
-
-
-def pyodide_tags() -> str:
-    """The tag pyodide-build works for, from its environment."""
-    platform = os.environ.get("_PYTHON_HOST_PLATFORM", "") or sysconfig.get_platform()
-    return "cp312-abi3-" + platform.replace("-", "_").replace(".", "_")
+    return os.environ.get("PYODIDE") == "1"
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
+    if in_pyodide_build():
+        sys.path.insert(0, str(ROOT / "wheels"))
+        import recipe
+
+        return recipe.make_in_pyodide_build(pathlib.Path(wheel_directory)).name
     files = package_files()
     with tempfile.TemporaryDirectory() as tmp, native_build.locked():
-        folder = pathlib.Path(tmp)
-        if in_pyodide_build():
-            sys.path.insert(0, str(ROOT / "wheels"))
-            import recipe
-
-            files |= recipe.wasm_files(folder)
-            tags = pyodide_tags()
-        else:
-            out = native_build.build(native_build.Host(), folder / native_build.Host.file_name(), strict=True)
-            files["torchlite/" + out.name] = out.read_bytes()
-            tags = host_tags()
-    return write_wheel(pathlib.Path(wheel_directory), tags, files).name
+        out = native_build.build(native_build.Host(), pathlib.Path(tmp) / native_build.Host.file_name(), strict=True)
+        files["torchlite/" + out.name] = out.read_bytes()
+    return write_wheel(pathlib.Path(wheel_directory), host_tags(), files).name
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:

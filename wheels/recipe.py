@@ -121,7 +121,7 @@ def compiled(target: Target, files: dict[str, bytes]) -> dict[str, bytes]:
     return out
 
 
-def make(target: Target, out: pathlib.Path, strict: bool = True) -> pathlib.Path:
+def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation."""
     files = backend.package_files()
     with native_build.locked():
@@ -131,7 +131,17 @@ def make(target: Target, out: pathlib.Path, strict: bool = True) -> pathlib.Path
         except runtime.Missing as e:
             print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
     files |= torch_dist_info(target)
-    return backend.write_wheel(out, target.tags, files)
+    return backend.write_wheel(out, tags or target.tags, files)
+
+
+def make_in_pyodide_build(out: pathlib.Path) -> pathlib.Path:
+    """The wheel that pyodide-build asks for. It renames the platform to its own tag afterwards."""
+    abi = os.environ["PYODIDE_ABI_VERSION"]
+    for target in TARGETS.values():
+        if any(abi in p for p in target.platforms):
+            return make(target, out, tags="cp312-abi3-" + os.environ["_PYTHON_HOST_PLATFORM"])
+    known = ", ".join(sorted(p for t in TARGETS.values() for p in t.platforms))
+    raise SystemExit(f"torchlite has no recipe for Pyodide's ABI {abi} (there are {known}): see wheels/README.md")
 
 
 def make_torch_stub(out: pathlib.Path) -> pathlib.Path:
