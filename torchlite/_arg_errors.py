@@ -213,7 +213,7 @@ def _mismatch(s, args, kwargs):
 
 def _describe(args, kwargs):
     parts = [_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in reversed(kwargs.items())]
-    return f"({', '.join(parts)})"
+    return f"({', '.join(parts)}{'' if args or not parts else ', '})"      # the stray comma is PyTorch's
 
 
 def _marked(s, args, kwargs):

@@ -7,9 +7,8 @@ from struct import pack, unpack_from
 ALIGNMENT = 64
 _FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
 _U32 = 0xFFFFFFFF
-_CORRUPT = ("PytorchStreamReader failed reading zip archive: failed finding central directory. This is an internal miniz "
-            "error. If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This "
-            "can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified "
+_CORRUPT = ("PytorchStreamReader failed reading zip archive: {}. This is an internal miniz error. If you are seeing "
+            "this error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified "
             "after saving.")
 
 
@@ -66,10 +65,12 @@ class Reader:
         self._file, self._start = file, file.tell()
         file.seek(0, 2)
         size = file.tell() - self._start
+        if size < 22:
+            raise RuntimeError(_CORRUPT.format("not a ZIP archive"))
         tail = self._read(max(0, size - 0x10000 - 22), min(size, 0x10000 + 22))
         at = tail.rfind(b"PK\5\6")
         if at < 0:
-            raise RuntimeError(_CORRUPT)
+            raise RuntimeError(_CORRUPT.format("failed finding central directory"))
         count, length, where = unpack_from("<HII", tail, at + 10)
         locator = tail.rfind(b"PK\6\7", 0, at)
         if locator >= 0:
@@ -89,7 +90,7 @@ class Reader:
         at = 0
         for _ in range(count):
             if data[at:at + 4] != b"PK\1\2":
-                raise RuntimeError("PytorchStreamReader failed reading zip archive: invalid header or archive is corrupted")
+                raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
             method, = unpack_from("<H", data, at + 10)
             packed, size, n_name, n_extra, n_comment = unpack_from("<IIHHH", data, at + 20)
             offset, = unpack_from("<I", data, at + 42)
