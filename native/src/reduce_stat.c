@@ -1,6 +1,6 @@
 /* reduce_stat.c: variances, vector norms and logsumexp: reductions of two passes or with a function per element. */
 #include "reduce_loops.h"
-#include "vexp.h"
+#include "vmath.h"
 #include <math.h>
 
 /* ---- variance ------------------------------------------------------------------------------------------------------ */
@@ -158,10 +158,10 @@ static void lse_f_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n
     v4f a = {0}, b = {0};
     int64_t h = n < 1024 ? n & ~(int64_t)3 : 1024, i = 0;
     for (; i + 8 <= h; i += 8) {
-      a += tl_vexp(v4_load(p + i) - mv);
-      b += tl_vexp(v4_load(p + i + 4) - mv);
+      a += vm_exp(v4_load(p + i) - mv);
+      b += vm_exp(v4_load(p + i + 4) - mv);
     }
-    if (i < h) a += tl_vexp(v4_load(p + i) - mv);
+    if (i < h) a += vm_exp(v4_load(p + i) - mv);
     c->s[o] += v4_hsum(a + b);
     p += h;
     n -= h;
@@ -176,7 +176,7 @@ static void lse_f_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t 
     double *s = c->s + o;
     int64_t j = 0;
     for (; j + 4 <= n; j += 4) {
-      v4f e = tl_vexp(v4_load(p + j) - v4_load(m + j));
+      v4f e = vm_exp(v4_load(p + j) - v4_load(m + j));
       for (int l = 0; l < 4; l++) s[j + l] += e[l];
     }
     for (; j < n; j++) s[j] += expf(p[j] - m[j]);

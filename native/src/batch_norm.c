@@ -1,0 +1,376 @@
+/* batch_norm.c: batch norm (training and evaluation) and group norm, with gradients. A batch is [outer, C, S]: S elements
+ * of a channel lie together (NCHW), or S = 1 and channels are innermost (NC, channels last). */
+#include "norm.h"
+#include <math.h>
+
+typedef struct { int64_t outer, c, s; } Batch;
+
+static bool channels_last(const TlTensor *t) {
+  int64_t step = t->ndim > 1 ? t->shape[1] : 1;
+  if (t->ndim < 3 || t->numel == 0 || t->strides[1] != 1) return false;
+  for (int d = t->ndim - 1; d >= 0; d = d == 2 ? 0 : d - 1) {
+    if (t->strides[d] != step && t->shape[d] != 1) return false;
+    step *= t->shape[d];
+    if (d == 0) return true;
+  }
+  return true;
+}
+
+/* t widened to the loop dtype and dense in one of the two layouts */
+static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
+  int64_t c = t->ndim > 1 ? t->shape[1] : 1, n = t->ndim ? t->shape[0] : 1, s = 1;
+  for (int d = 2; d < t->ndim; d++) s *= t->shape[d];
+  *b = last ? (Batch){n * s, c, 1} : (Batch){n, c, s};
+  if (!last) return tl_contiguous_as(t, loop);
+  if (channels_last(t)) return tl_cast(t, loop);
+  int64_t strides[TL_MAX_DIMS], step = c;
+  strides[1] = 1;
+  for (int d = t->ndim - 1; d > 1; d--) { strides[d] = step; step *= t->shape[d]; }
+  strides[0] = step;
+  TlTensor *r = tl_empty_strided(loop, t->ndim, t->shape, strides);
+  if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
+  return r;
+}
+
+#define BATCH(S, T) \
+  static void map_##S(const T *x, T *y, Batch b, const T *alpha, const T *beta) { \
+    for (int64_t o = 0; o < b.outer; o++) { \
+      if (b.s == 1) { \
+        for (int64_t c = 0; c < b.c; c++) y[c] = x[c] * alpha[c] + beta[c]; \
+        x += b.c; \
+        y += b.c; \
+      } else { \
+        for (int64_t c = 0; c < b.c; c++, x += b.s, y += b.s) { \
+          T p = alpha[c], q = beta[c]; \
+          for (int64_t i = 0; i < b.s; i++) y[i] = x[i] * p + q; \
+        } \
+      } \
+    } \
+  } \
+  /* sums of g and of g * (x - m) over n elements */ \
+  static void dot_##S(const T *g, const T *x, T m, int64_t n, double *sg, double *sgx) { \
+    double ta = 0, tc = 0; \
+    int64_t i = 0; \
+    while (n - i >= 8) { \
+      T a[8] = {0}, c[8] = {0}; \
+      int64_t end = n - i > 2048 ? i + 2048 : i + ((n - i) & ~(int64_t)7); \
+      for (; i < end; i += 8) \
+        for (int l = 0; l < 8; l++) { a[l] += g[i + l]; c[l] += g[i + l] * (x[i + l] - m); } \
+      for (int l = 0; l < 8; l++) { ta += a[l]; tc += c[l]; } \
+    } \
+    for (; i < n; i++) { ta += g[i]; tc += (double)g[i] * ((double)x[i] - m); } \
+    *sg += ta; \
+    *sgx += tc; \
+  } \
+  static void sums_##S(const T *g, const T *x, Batch b, const T *mean, double *sg, double *sgx) { \
+    for (int64_t o = 0; o < b.outer; o++) { \
+      if (b.s == 1) { \
+        for (int64_t c = 0; c < b.c; c++) { sg[c] += g[c]; sgx[c] += (double)g[c] * (x[c] - mean[c]); } \
+        g += b.c; \
+        x += b.c; \
+      } else { \
+        for (int64_t c = 0; c < b.c; c++, g += b.s, x += b.s) dot_##S(g, x, mean[c], b.s, sg + c, sgx + c); \
+      } \
+    } \
+  } \
+  /* dx = p * g + q * (x - m) + r, per channel */ \
+  static void back_##S(const T *g, const T *x, T *dx, Batch b, const T *m, const T *p, const T *q, const T *r) { \
+    for (int64_t o = 0; o < b.outer; o++) { \
+      if (b.s == 1) { \
+        for (int64_t c = 0; c < b.c; c++) dx[c] = p[c] * g[c] + q[c] * (x[c] - m[c]) + r[c]; \
+        g += b.c; \
+        x += b.c; \
+        dx += b.c; \
+      } else { \
+        for (int64_t c = 0; c < b.c; c++, g += b.s, x += b.s, dx += b.s) { \
+          T mc = m[c], pc = p[c], qc = q[c], rc = r[c]; \
+          for (int64_t i = 0; i < b.s; i++) dx[i] = pc * g[i] + qc * (x[i] - mc) + rc; \
+        } \
+      } \
+    } \
+  }
+BATCH(f, float)
+BATCH(d, double)
+
+static int check_param(PyObject *o, const char *name, int64_t channels) {
+  TlTensor *t = tl_opt(o);
+  if (!t || t->numel == channels) return 0;
+  PyErr_Format(PyExc_RuntimeError, "%s should contain %lld elements not %lld", name, (long long)channels, (long long)t->numel);
+  return -1;
+}
+
+/* per-channel double values of an optional tensor, or a constant */
+static int load_channels(PyObject *o, double *dst, int64_t n, double missing) {
+  TlTensor *t = tl_opt(o), *c;
+  if (!t) {
+    for (int64_t i = 0; i < n; i++) dst[i] = missing;
+    return 0;
+  }
+  if (!(c = tl_contiguous_as(t, TL_F64))) return -1;
+  memcpy(dst, tl_data(c), n * sizeof *dst);
+  Py_DECREF((PyObject *)c);
+  return 0;
+}
+static TlTensor *store_channels(const double *src, int64_t n, tl_dtype d) {
+  TlTensor *t = tl_empty(d, 1, &n);
+  if (t) tl_cast_contig(d, tl_data(t), TL_F64, src, n);
+  return t;
+}
+
+/* running = (1 - momentum) * running + momentum * value */
+static int update_running(PyObject *o, const double *value, double scale, double momentum, int64_t n) {
+  TlTensor *t = tl_opt(o), *fresh = NULL;
+  int rc = -1;
+  if (!t) return 0;
+  double *v = tl_malloc((n + 1) * sizeof *v);
+  if (!v || load_channels(o, v, n, 0) < 0) goto done;
+  for (int64_t i = 0; i < n; i++) v[i] = (1 - momentum) * v[i] + momentum * value[i] * scale;
+  if (!(fresh = store_channels(v, n, t->dtype)) || tl_copy(t, fresh) < 0) goto done;
+  if (t->version) t->version->value++;
+  rc = 0;
+done:
+  if (v) tl_free(v);
+  Py_XDECREF((PyObject *)fresh);
+  return rc;
+}
+
+/* id 0: native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> out, mean, invstd;
+ * id 1: batch_norm(...) -> out. Statistics of 16-bit inputs are float32. */
+PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
+  TlTensor *t = (TlTensor *)args[0], *x = NULL, *y = NULL, *mean = NULL, *invstd = NULL, *ab = NULL;
+  bool training = PyObject_IsTrue(args[5]);
+  double momentum = 0, eps, *v = NULL;
+  int64_t channels, none = 0;
+  (void)nargs, (void)out;
+  if (t->ndim < 2) return TL_FALLBACK();
+  channels = t->shape[1];
+  for (int i = 2; i < 6; i++) {
+    int a = i < 4 ? i + 1 : i - 3;        /* running statistics are checked first */
+    if (check_param(args[a], names[a - 1], channels) < 0) return NULL;
+    if (i < 4 && !training && tl_none(args[a])) {
+      PyErr_Format(PyExc_RuntimeError, "%s must be defined in evaluation mode", names[a - 1]);
+      return NULL;
+    }
+  }
+  if (!tl_is_float(t->dtype)) return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("batch_norm", t->dtype);
+  if ((!tl_none(args[6]) && tl_double(args[6], &momentum) < 0) || tl_double(args[7], &eps) < 0) return NULL;
+  tl_dtype loop = tl_compute[t->dtype];
+  /* mean, var, shift sums, weight, bias: six rows of doubles */
+  if (!(v = tl_malloc((6 * channels + 1) * sizeof *v))) return NULL;
+  double *m = v, *s1 = v + channels, *var = s1 + channels, *w = var + channels, *bias = w + channels, *inv = bias + channels;
+  memset(v, 0, 3 * channels * sizeof *v);
+  if (load_channels(args[1], w, channels, 1) < 0 || load_channels(args[2], bias, channels, 0) < 0) goto done;
+  if (training) {
+    uint8_t mask[TL_MAX_DIMS];
+    TlRed r;
+    TlShift shift = {m, s1, var};
+    memset(mask, 1, t->ndim);
+    mask[1] = 0;
+    tl_red_plan(&r, t, mask, false, loop);
+    double n = (double)r.k;
+    if (tl_red_run(&r, tl_red_loop(TL_RED_SUM, loop), m) < 0) goto done;
+    for (int64_t c = 0; c < channels; c++) m[c] /= n;
+    if (tl_red_run(&r, tl_red_loop(TL_RED_SHIFT, loop), &shift) < 0) goto done;
+    for (int64_t c = 0; c < channels; c++) {
+      m[c] = (loop == TL_F32 ? (double)(float)m[c] : m[c]) + s1[c] / n;
+      var[c] = (var[c] - s1[c] * s1[c] / n) / n;
+      if (var[c] < 0) var[c] = 0;
+    }
+    if (r.k && (update_running(args[3], m, 1, momentum, channels) < 0 || update_running(args[4], var, n / (n - 1), momentum, channels) < 0))
+      goto done;
+  } else if (load_channels(args[3], m, channels, 0) < 0 || load_channels(args[4], var, channels, 1) < 0) {
+    goto done;
+  }
+  for (int64_t c = 0; c < channels; c++) inv[c] = 1 / sqrt(var[c] + eps);
+  if (!k->id) {
+    tl_dtype sd = loop == TL_F64 ? TL_F64 : TL_F32;
+    mean = training ? store_channels(m, channels, sd) : tl_empty(sd, 1, &none);
+    invstd = training ? store_channels(inv, channels, sd) : tl_empty(sd, 1, &none);
+    if (!mean || !invstd) goto done;
+  }
+  Batch b;
+  int64_t two = 2 * channels;
+  if (!(x = batch_open(t, loop, channels_last(t), &b)) || !(ab = tl_empty(loop, 1, &two))) goto done;
+  if (!(y = tl_empty_strided(loop, t->ndim, x->shape, x->strides))) goto done;
+  for (int64_t c = 0; c < channels; c++) {
+    w[c] *= inv[c];
+    bias[c] -= m[c] * w[c];
+  }
+  tl_cast_contig(loop, tl_data(ab), TL_F64, w, channels);
+  tl_cast_contig(loop, tl_data(ab) + channels * tl_itemsize[loop], TL_F64, bias, channels);
+  if (loop == TL_F32) map_f((float *)tl_data(x), (float *)tl_data(y), b, (float *)tl_data(ab), (float *)tl_data(ab) + channels);
+  else map_d((double *)tl_data(x), (double *)tl_data(y), b, (double *)tl_data(ab), (double *)tl_data(ab) + channels);
+  y = tl_narrow(y, t->dtype);
+done:
+  if (v) tl_free(v);
+  Py_XDECREF((PyObject *)x);
+  Py_XDECREF((PyObject *)ab);
+  return k->id ? (PyObject *)y : tl_pack3(y, mean, invstd);
+}
+
+static PyObject *take(TlTensor *t) { return t ? (PyObject *)t : Py_NewRef(Py_None); }
+
+/* (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask) */
+PyObject *tl_k_batch_norm_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[1], *g = NULL, *x = NULL, *dx = NULL, *dw = NULL, *db = NULL, *co = NULL;
+  bool train = PyObject_IsTrue(args[7]);
+  double eps, *v = NULL;
+  PyObject *res = NULL;
+  Batch b;
+  (void)k, (void)nargs, (void)out;
+  if (!tl_is_float(t->dtype) || t->ndim < 2) return TL_FALLBACK();
+  if (tl_double(args[8], &eps) < 0) return NULL;
+  tl_dtype loop = tl_compute[t->dtype], pd = tl_none(args[2]) ? t->dtype : ((TlTensor *)args[2])->dtype;
+  int64_t c = t->shape[1], four = 4 * c;
+  if (!(v = tl_malloc((8 * c + 1) * sizeof *v))) return NULL;
+  double *m = v, *inv = v + c, *w = v + 2 * c, *sg = v + 3 * c, *sgx = v + 4 * c, *p = v + 5 * c, *q = v + 6 * c, *r = v + 7 * c;
+  if (load_channels(args[train ? 5 : 3], m, c, 0) < 0 || load_channels(args[train ? 6 : 4], inv, c, 1) < 0 || load_channels(args[2], w, c, 1) < 0)
+    goto done;
+  bool last = channels_last(t);
+  if (!(x = batch_open(t, loop, last, &b)) || !(g = batch_open((TlTensor *)args[0], loop, last, &b)) || !(co = tl_empty(loop, 1, &four)))
+    goto done;
+  double n = (double)(b.outer * b.s);
+  memset(sg, 0, 2 * c * sizeof *v);
+  tl_cast_contig(loop, tl_data(co), TL_F64, m, c);
+  if (loop == TL_F32) sums_f((float *)tl_data(g), (float *)tl_data(x), b, (float *)tl_data(co), sg, sgx);
+  else sums_d((double *)tl_data(g), (double *)tl_data(x), b, (double *)tl_data(co), sg, sgx);
+  for (int64_t i = 0; i < c; i++) {
+    if (!train) inv[i] = 1 / sqrt(inv[i] + eps);
+    p[i] = w[i] * inv[i];
+    q[i] = train ? -p[i] * inv[i] * inv[i] * sgx[i] / n : 0;
+    r[i] = train ? -p[i] * sg[i] / n : 0;
+    sgx[i] *= inv[i];
+  }
+  tl_cast_contig(loop, tl_data(co) + c * tl_itemsize[loop], TL_F64, p, 3 * c);
+  if (tl_mask_at(args[9], 0)) {
+    if (!(dx = tl_empty_strided(loop, t->ndim, x->shape, x->strides))) goto done;
+    if (loop == TL_F32) {
+      float *a = (float *)tl_data(co);
+      back_f((float *)tl_data(g), (float *)tl_data(x), (float *)tl_data(dx), b, a, a + c, a + 2 * c, a + 3 * c);
+    } else {
+      double *a = (double *)tl_data(co);
+      back_d((double *)tl_data(g), (double *)tl_data(x), (double *)tl_data(dx), b, a, a + c, a + 2 * c, a + 3 * c);
+    }
+    if (!(dx = tl_narrow(dx, t->dtype))) goto done;
+  }
+  if (tl_mask_at(args[9], 1) && !(dw = store_channels(sgx, c, pd))) goto done;
+  if (tl_mask_at(args[9], 2) && !(db = store_channels(sg, c, pd))) goto done;
+  res = Py_BuildValue("NNN", take(dx), take(dw), take(db));
+  dx = dw = db = NULL;
+done:
+  if (v) tl_free(v);
+  TlTensor *drop[] = {g, x, dx, dw, db, co};
+  for (size_t i = 0; i < sizeof drop / sizeof *drop; i++) Py_XDECREF((PyObject *)drop[i]);
+  return res;
+}
+
+/* ---- group norm ---------------------------------------------------------------------------------------------------------- */
+typedef struct { int64_t n, c, s, groups, d; } Group;
+
+static int group_args(PyObject *const *a, Group *g) {
+  if (tl_int(a[0], &g->n) < 0 || tl_int(a[1], &g->c) < 0 || tl_int(a[2], &g->s) < 0 || tl_int(a[3], &g->groups) < 0) return -1;
+  g->d = g->groups > 0 ? g->c / g->groups : 0;
+  return 0;
+}
+
+/* native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> out, mean[N, group], rstd[N, group] */
+PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *x = NULL, *y = NULL, *mean = NULL, *rstd = NULL;
+  tl_dtype loop = tl_compute[t->dtype];
+  double eps, *w = NULL;
+  Group q;
+  (void)k, (void)nargs, (void)out;
+  if (group_args(args + 3, &q) < 0 || tl_double(args[7], &eps) < 0) return NULL;
+  if (!tl_is_float(t->dtype)) return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("GroupNormKernelImpl", t->dtype);
+  if (q.d == 0 || t->numel != q.n * q.c * q.s) return TL_FALLBACK();
+  if (check_param(args[1], "weight", q.c) < 0 || check_param(args[2], "bias", q.c) < 0) return NULL;
+  int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
+  tl_dtype sd = t->dtype;
+  if (!tl_none(args[1]) && ((TlTensor *)args[1])->dtype != t->dtype) sd = loop;
+  if (!(w = tl_malloc((2 * q.c + 1) * sizeof *w)) || load_channels(args[1], w, q.c, 1) < 0 || load_channels(args[2], w + q.c, q.c, 0) < 0) goto done;
+  if (!(x = tl_contiguous_as(t, loop)) || !(y = tl_empty(loop, t->ndim, t->shape)) || !(mean = tl_empty(loop, 2, shape)) ||
+      !(rstd = tl_empty(loop, 2, shape)))
+    goto done;
+  for (int64_t i = 0; i < q.n * q.groups; i++) {
+    double c = 0, s1 = 0, s2 = 0;
+    TlShift shift = {&c, &s1, &s2};
+    const char *xi = tl_data(x) + i * len * tl_itemsize[loop];
+    tl_red_loop(TL_RED_SUM, loop).row(&c, 0, 0, xi, len);
+    c /= (double)len;
+    tl_red_loop(TL_RED_SHIFT, loop).row(&shift, 0, 0, xi, len);
+    double v = (s2 - s1 * s1 / (double)len) / (double)len, m = (loop == TL_F32 ? (double)(float)c : c) + s1 / (double)len;
+    double r = 1 / sqrt((v < 0 ? 0 : v) + eps);
+#define MAP(S, T) \
+  { \
+    ((T *)tl_data(mean))[i] = (T)m; \
+    ((T *)tl_data(rstd))[i] = (T)r; \
+    for (int64_t j = 0; j < q.d; j++) { \
+      int64_t ch = i % q.groups * q.d + j; \
+      T a = (T)(r * w[ch]), b = (T)(w[q.c + ch] - m * r * w[ch]); \
+      map_##S((const T *)xi + j * q.s, (T *)tl_data(y) + i * len + j * q.s, (Batch){1, 1, q.s}, &a, &b); \
+    } \
+  }
+    if (loop == TL_F32) MAP(f, float) else MAP(d, double)
+  }
+  y = tl_narrow(y, t->dtype);
+  mean = tl_narrow(mean, sd);
+  rstd = tl_narrow(rstd, sd);
+done:
+  if (w) tl_free(w);
+  Py_XDECREF((PyObject *)x);
+  return tl_pack3(y, mean, rstd);
+}
+
+/* (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask) */
+PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[1], *g = NULL, *x = NULL, *mean = NULL, *rstd = NULL, *dx = NULL, *dw = NULL, *db = NULL;
+  tl_dtype loop = tl_compute[t->dtype], pd = tl_none(args[4]) ? t->dtype : ((TlTensor *)args[4])->dtype;
+  PyObject *res = NULL;
+  double *v = NULL;
+  Group q;
+  (void)k, (void)nargs, (void)out;
+  if (group_args(args + 5, &q) < 0) return NULL;
+  if (!tl_is_float(t->dtype) || q.d == 0) return TL_FALLBACK();
+  int64_t len = q.d * q.s;
+  if (!(v = tl_malloc((5 * q.c + 1) * sizeof *v)) || load_channels(args[4], v, q.c, 1) < 0) goto done;
+  double *w = v, *sw = v + q.c, *sb = v + 2 * q.c, *cg = v + 3 * q.c, *cgx = v + 4 * q.c;
+  memset(sw, 0, 2 * q.c * sizeof *v);
+  if (!(g = tl_contiguous_as((TlTensor *)args[0], loop)) || !(x = tl_contiguous_as(t, loop)) || !(mean = tl_contiguous_as((TlTensor *)args[2], TL_F64)) ||
+      !(rstd = tl_contiguous_as((TlTensor *)args[3], TL_F64)) || !(dx = tl_empty(loop, t->ndim, t->shape)))
+    goto done;
+  for (int64_t i = 0; i < q.n * q.groups; i++) {
+    double m = ((double *)tl_data(mean))[i], r = ((double *)tl_data(rstd))[i], sa = 0, sc = 0;
+    int64_t first = i % q.groups * q.d;
+#define BACK(S, T) \
+  { \
+    const T *gi = (const T *)tl_data(g) + i * len, *xi = (const T *)tl_data(x) + i * len; \
+    for (int64_t j = 0; j < q.d; j++) { \
+      int64_t c = first + j; \
+      cg[c] = cgx[c] = 0; \
+      dot_##S(gi + j * q.s, xi + j * q.s, (T)m, q.s, cg + c, cgx + c); \
+      sa += w[c] * cg[c]; \
+      sc += w[c] * cgx[c]; \
+      sw[c] += cgx[c] * r; \
+      sb[c] += cg[c]; \
+    } \
+    T mt = (T)m, qt = (T)(-r * r * r * sc / (double)len), rt = (T)(-r * sa / (double)len); \
+    for (int64_t j = 0; j < q.d; j++) { \
+      T p = (T)(r * w[first + j]); \
+      back_##S(gi + j * q.s, xi + j * q.s, (T *)tl_data(dx) + i * len + j * q.s, (Batch){1, 1, q.s}, &mt, &p, &qt, &rt); \
+    } \
+  }
+    if (loop == TL_F32) BACK(f, float) else BACK(d, double)
+  }
+  if (!(dx = tl_narrow(dx, t->dtype))) goto done;
+  if (!tl_mask_at(args[9], 0)) Py_CLEAR(dx);
+  if (tl_mask_at(args[9], 1) && !(dw = store_channels(sw, q.c, pd))) goto done;
+  if (tl_mask_at(args[9], 2) && !(db = store_channels(sb, q.c, pd))) goto done;
+  res = Py_BuildValue("NNN", take(dx), take(dw), take(db));
+  dx = dw = db = NULL;
+done:
+  if (v) tl_free(v);
+  TlTensor *drop[] = {g, x, mean, rstd, dx, dw, db};
+  for (size_t i = 0; i < sizeof drop / sizeof *drop; i++) Py_XDECREF((PyObject *)drop[i]);
+  return res;
+}

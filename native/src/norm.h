@@ -1,0 +1,38 @@
+/* norm.h: shared by softmax, the normalisation layers and nll_loss. Kernels compute in float or double; 16-bit tensors
+ * are widened first and narrowed last. */
+#ifndef TL_NORM_H
+#define TL_NORM_H
+#include "reduce_loops.h"
+
+#define TL_NORM_KERNELS(X) \
+  X(softmax) X(softmax_backward) X(layer_norm) X(layer_norm_backward) X(rms_norm) X(rms_norm_backward) X(group_norm) \
+  X(group_norm_backward) X(batch_norm) X(batch_norm_backward) X(nll) X(nll_backward) X(pair_loss)
+#define X(n) PyObject *tl_k_##n(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+TL_NORM_KERNELS(X)
+#undef X
+
+/* contiguous copy in the loop dtype of an optional tensor; *p is its data or NULL. -1 on error. */
+static inline int tl_param(PyObject *o, tl_dtype loop, TlTensor **hold, const void **p) {
+  *hold = NULL;
+  *p = NULL;
+  if (tl_none(o)) return 0;
+  if (!(*hold = tl_contiguous_as((TlTensor *)o, loop))) return -1;
+  *p = tl_data(*hold);
+  return 0;
+}
+/* cast and drop the reference */
+static inline TlTensor *tl_narrow(TlTensor *t, tl_dtype d) {
+  if (!t || t->dtype == d) return t;
+  TlTensor *r = tl_cast(t, d);
+  Py_DECREF((PyObject *)t);
+  return r;
+}
+/* entry i of a bool[3] argument */
+static inline bool tl_mask_at(PyObject *mask, int i) {
+  PyObject *b = PySequence_GetItem(mask, i);
+  bool r = b && PyObject_IsTrue(b) == 1;
+  Py_XDECREF(b);
+  PyErr_Clear();
+  return r;
+}
+#endif
