@@ -40,7 +40,7 @@ def _open(browser: str):
 
 def pytest_configure(config):
     try:
-        config.option.dist_dir = distribution.prepare(TARGET)
+        config.option.dist_dir = pytest.pyodide_dist_dir = distribution.prepare(TARGET)
     except runtime.Missing as e:
         pytest.exit(f"browser tests: {e}", returncode=3)
     from pytest_pyodide import runner
