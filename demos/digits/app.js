@@ -17,7 +17,6 @@ const engine = new Engine({ files: { [DATA]: DATA } });
 const lossPlot = new Plot($("loss-plot"), {
   label: "Loss",
   log: true,
-  smooth: 0.9,
   xMin: 0,
   format: (value) => (value < 0.01 && value > 0 ? value.toExponential(0) : String(+value.toFixed(2))),
 });
@@ -32,6 +31,7 @@ const accuracyPlot = new Plot($("accuracy-plot"), {
 
 let original = "";
 let editor;
+let hasRun = false;
 let hasModel = false;
 let epoch = 0;
 let epochs = 0;
@@ -66,6 +66,8 @@ function showState() {
   if (state === "ready") {
     status("Ready. Press Run.");
     liveLoss = about.live_loss;
+    lossPlot.smooth = liveLoss ? 0.9 : 0;
+    $("loss-caption").textContent = liveLoss ? "Loss of each batch" : "Loss of each epoch";
     $("device-choice").hidden = about.devices.length < 2;
     $("device").replaceChildren(...about.devices.map((name) => new Option(name)));
     $("about").textContent =
@@ -114,7 +116,7 @@ async function run() {
   for (const id of ["epoch", "loss", "accuracy"]) $(id).textContent = "–";
   $("speed").textContent = "";
   [epoch, epochs, speed, line] = [0, 0, null, ""];
-  hasModel = true; // from its first epoch on the network may be asked
+  hasRun = hasModel = true; // from its first epoch on the network may be asked
   const began = performance.now();
 
   const result = await engine.run(editor.text, { name: SCRIPT, device: $("device").value || "cpu" });
@@ -269,7 +271,9 @@ function showAnswer(answer) {
   } else if (answer?.error && answer.error !== "no model") {
     verdict.textContent = answer.error;
   } else if (!hasModel) {
-    verdict.innerHTML = "Run the script first: its <code>model</code> reads the drawing.";
+    verdict.innerHTML = hasRun
+      ? "The last run left no <code>model</code> to ask."
+      : "Run the script first: its <code>model</code> reads the drawing.";
   } else {
     verdict.textContent = image ? "The network is not there yet." : "Draw a digit from 0 to 9.";
   }

@@ -1,6 +1,6 @@
 """Teach a small convolutional network to read handwritten digits.
 
-The data: 1797 scanned digits of 8x8 pixels, ink from 0 to 16 (UCI handwritten digits).
+The data: 1797 scanned digits of 8x8 pixels (UCI handwritten digits).
 """
 
 import gzip
@@ -19,8 +19,9 @@ torch.manual_seed(1)
 
 def load_digits():
     """The images, scaled to 0..1 as (1797, 1, 8, 8), and their labels."""
-    raw = gzip.decompress(Path(__file__).with_name("digits.bin.gz").read_bytes())
-    rows = torch.tensor(list(raw)).view(-1, 65)  # 64 pixels and a label each
+    path = Path(__file__).with_name("digits.bin.gz")
+    raw = gzip.decompress(path.read_bytes())
+    rows = torch.tensor(list(raw)).view(-1, 65)  # 64 pixels (ink 0..16), 1 label
     return rows[:, :64].float().view(-1, 1, 8, 8) / 16, rows[:, 64]
 
 
@@ -49,7 +50,8 @@ test_loader = DataLoader(test_set, batch_size=len(test_set))
 model = Net()
 criterion = nn.CrossEntropyLoss()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {len(train_set)} digits to learn from")
+size = sum(p.numel() for p in model.parameters())
+print(f"{size:,} parameters, {len(train_set)} digits to learn from")
 
 for epoch in range(1, EPOCHS + 1):
     model.train()
@@ -65,7 +67,8 @@ for epoch in range(1, EPOCHS + 1):
     correct = 0
     with torch.no_grad():
         for images, labels in test_loader:
-            correct += (model(images).argmax(dim=1) == labels).sum().item()
+            guesses = model(images).argmax(dim=1)
+            correct += (guesses == labels).sum().item()
 
-    print(f"epoch {epoch:2d}/{EPOCHS}  loss {total / len(train_set):.4f}  "
-          f"test accuracy {correct / len(test_set):.1%}")
+    loss, accuracy = total / len(train_set), correct / len(test_set)
+    print(f"epoch {epoch:2d}/{EPOCHS}  loss {loss:.4f}  test accuracy {accuracy:.1%}")

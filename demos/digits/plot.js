@@ -9,7 +9,7 @@ export class Plot {
   #smooth = [];
   #planned = 0;
 
-  /** options: label, format(value), min, max (fixed ends of the y axis), log, dots, smooth (0..1), xMin */
+  /** options: label, format(value), min, max (fixed ends of the y axis), log, dots, smooth, xMin */
   constructor(canvas, options) {
     this.#canvas = canvas;
     this.#options = options;
@@ -33,10 +33,16 @@ export class Plot {
   add(x, y) {
     if (!Number.isFinite(y)) return;
     this.#points.push([x, y]);
-    const keep = this.#options.smooth ?? 0;
+    // The first values are averaged evenly, so that the smoothed line does not hang on to the very first.
+    const keep = Math.min(this.#options.smooth ?? 0, 1 - 1 / this.#points.length);
     const last = this.#smooth.at(-1)?.[1] ?? y;
     this.#smooth.push([x, keep * last + (1 - keep) * y]);
     this.#plan();
+  }
+
+  /** How much of the smoothed line's old value each new one keeps (0..1). */
+  set smooth(keep) {
+    this.#options.smooth = keep;
   }
 
   /** The newest value, smoothed where the plot smooths. */

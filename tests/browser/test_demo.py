@@ -1,0 +1,243 @@
+"""The demo pages as a visitor uses them: train, draw, stop, come back without a network. Screenshots go to .out/demo."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import page_driver
+import pytest
+from strokes import DIGITS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEMOS = ROOT / "demos"
+SHOTS = ROOT / ".out" / "demo"
+sys.path.insert(0, str(DEMOS))
+import serve  # noqa: E402
+
+KINDS = [b for b in os.environ.get("TORCHLITE_BROWSERS", "chromium,firefox").split(",") if b]
+READY = "document.body.dataset.state === 'ready'"
+RUNNING = "document.body.dataset.state === 'running'"
+CONSOLE = "document.querySelector('#console').innerText"
+
+
+@pytest.fixture(scope="session")
+def built_site():
+    subprocess.run([sys.executable, str(DEMOS / "build.py")], check=True)
+
+
+class Server:
+    """A plain static server that can be switched off."""
+
+    def __init__(self):
+        self._server = serve.make_server(quiet=True)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.base = f"http://localhost:{self._server.server_port}"
+
+    def stop(self):
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+
+@pytest.fixture
+def server(built_site):
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visit(server):
+    """Opens a fresh browser on a path of the site."""
+    opened = []
+
+    def open_page(kind, path, **options):
+        reason = page_driver.missing(kind)
+        if reason:
+            pytest.skip(reason)
+        page = page_driver.open_browser(kind, **options)
+        opened.append(page)
+        page.resize(1360, 1000)
+        page.open(server.base + path)
+        return page
+
+    yield open_page
+    for page in opened:
+        page.quit()
+
+
+def text(page, selector):
+    return page.eval(f"document.querySelector({selector!r}).textContent")
+
+
+def run_script(page, source=None):
+    if source is not None:
+        page.eval(f"(demo.editor.text = {page_driver.json.dumps(source)}, 1)")
+    page.click("#run")
+
+
+def read_drawing(page):
+    """The digit the page says it sees, once no answer is on its way."""
+    page.wait("document.querySelector('#verdict strong') !== null", 10)
+    time.sleep(0.3)
+    return int(page.eval("document.querySelector('#verdict').dataset.digit"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_train_draw_and_come_back_offline(visit, server, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    assert page.eval("crossOriginIsolated") is True  # by the service worker's headers
+    assert page.eval("demo.editor.text") == (DEMOS / "digits" / "digits.py").read_text()
+
+    # The page must stay alive while Python works: the longest time between two ticks tells.
+    page.eval("(() => { let last = performance.now(); window.gap = 0; setInterval(() => {"
+              " const now = performance.now(); window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()")
+    run_script(page)
+    page.wait(RUNNING, 10)
+    page.wait("/^[1-9]/.test(document.querySelector('#epoch').textContent)", 60)
+    page.screenshot(SHOTS / f"{kind}-training.png")
+    page.wait(READY, 300)
+    console = page.eval(CONSOLE)
+    assert "Finished in" in console, console
+    assert page.eval("window.gap") < 400
+    assert float(text(page, "#accuracy").rstrip("%")) >= 97, console
+    assert text(page, "#epoch") == "15 / 15"
+    assert page.eval("demo.engine.about.live_loss") is True
+    assert "after 675" in page.eval("document.querySelector('#loss-plot').getAttribute('aria-label')")
+
+    seen = {}
+    for digit, strokes in DIGITS.items():
+        page.click("#clear")
+        page.draw("#pad", strokes)
+        seen[digit] = read_drawing(page)
+    assert seen == {digit: digit for digit in DIGITS}
+    page.screenshot(SHOTS / f"{kind}-drawn.png", whole=True)
+
+    page.click("#sample")
+    page.wait("document.querySelector('#verdict').textContent.includes('the label says')", 10)
+
+    page.resize(390, 844)
+    page.click("#clear")
+    page.draw("#pad", DIGITS[5], pointer="touch")
+    assert read_drawing(page) == 5
+    assert page.eval("document.documentElement.scrollWidth <= innerWidth")
+    page.screenshot(SHOTS / f"{kind}-phone.png", whole=True)
+
+    server.stop()
+    page.resize(1360, 1000)
+    page.open(server.base + "/digits/index.html")
+    page.wait(READY, 90)
+    run_script(page)
+    page.wait("document.querySelector('#accuracy').textContent.endsWith('%')", 60)
+    page.click("#stop")
+    page.wait(READY, 10)
+    assert "Stopped" in page.eval(CONSOLE)
+
+
+@pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "plain"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_stop_and_run_again(visit, kind, isolated):
+    page = visit(kind, "/digits/index.html" + ("" if isolated else "?isolate=0"))
+    page.wait(READY, 90)
+    assert page.eval("crossOriginIsolated") is isolated
+    for _ in range(2):
+        run_script(page)
+        page.wait("document.querySelector('#accuracy').textContent.endsWith('%')", 60)
+        # a drawing is read while the script still trains
+        page.click("#clear")
+        page.draw("#pad", DIGITS[0])
+        page.wait("document.querySelector('#verdict strong') !== null", 10)
+        assert page.eval(RUNNING)
+        page.click("#stop")
+        began = time.monotonic()
+        page.wait(READY, 10)
+        assert time.monotonic() - began < 2
+        assert "Stopped" in page.eval(CONSOLE)
+        assert "Traceback" not in page.eval(CONSOLE)
+    # the half-trained network still answers
+    page.click("#clear")
+    page.draw("#pad", DIGITS[1])
+    read_drawing(page)
+
+
+@pytest.mark.parametrize("source", ["print('on')\nwhile True:\n    pass\n", "import time\nprint('on')\nwhile True:\n    time.sleep(0.01)\n"],
+                         ids=["busy", "asleep"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_stop_an_endless_loop(visit, kind, source):
+    page = visit(kind, "/digits/index.html?isolate=0")
+    page.wait(READY, 90)
+    run_script(page, source)
+    page.wait(f"{CONSOLE}.includes('on')", 10)
+    page.click("#stop")
+    page.wait(READY, 2)
+
+
+@pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "plain"])
+def test_stop_without_stack_switching(visit, isolated):
+    # the interrupt byte where memory can be shared, else a new worker
+    page = visit("firefox", "/digits/index.html" + ("" if isolated else "?isolate=0"), jspi=False)
+    page.wait(READY, 90)
+    assert page.eval("demo.engine.about.jspi") is False
+    run_script(page)
+    page.wait("document.querySelector('#accuracy').textContent.endsWith('%')", 60)
+    page.click("#stop")
+    page.wait(READY, 60)
+    assert "Stopped" in page.eval(CONSOLE)
+    run_script(page, "import torch\nprint(torch.ones(2).sum().item())\n")
+    page.wait(f"{CONSOLE}.includes('2.0')", 30)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_are_tracebacks(visit, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    run_script(page, "import torch\n\ndef mix(a, b):\n    return a @ b\n\nmix(torch.ones(2, 3), torch.ones(2, 3))\n")
+    page.wait("document.querySelector('.traceback') !== null", 20)
+    shown = page.eval(CONSOLE)
+    assert 'File "digits.py", line 6, in <module>' in shown
+    assert "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)" in shown
+    assert "demo_runner" not in shown
+    assert page.eval("document.querySelector('.code-wrong').textContent") == "    return a @ b"
+    page.screenshot(SHOTS / f"{kind}-error.png")
+
+    run_script(page, "if True\n    pass\n")
+    page.wait(f"{CONSOLE}.includes('SyntaxError')", 20)
+    run_script(page, "print('fine again')\n")
+    page.wait(f"{CONSOLE}.includes('fine again')", 20)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_draw_with_keys(visit, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    run_script(page, "import torch\nfrom torch import nn\nmodel = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))\n")
+    page.wait(f"{CONSOLE}.includes('Finished')", 20)
+    page.eval("(document.querySelector('#pad').focus(), 1)")
+    page.keys("{ArrowUp}" * 6 + " " + "{ArrowDown}" * 12 + " ")
+    read_drawing(page)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_home_page(visit, kind):
+    page = visit(kind, "/index.html")
+    page.wait("document.querySelector('.cm-content') !== null", 20)
+    time.sleep(1)  # the page reloads once for its headers
+    page.click("#run")
+    page.wait(f"{CONSOLE}.includes('tensor([[1., 2.]')", 60)
+    assert "tensor([0.0000, 0.1875, 0.7500, 1.6875, 3.0000])" in page.eval(CONSOLE)
+    page.screenshot(SHOTS / f"{kind}-home.png", whole=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pyscript_page(visit, kind):
+    page = visit(kind, "/pyscript/index.html")
+    page.wait("document.querySelector('#status').textContent.startsWith('step 600')", 120)
+    assert float(text(page, "#status").split()[-1]) < 0.1
+    page.screenshot(SHOTS / f"{kind}-pyscript.png", whole=True)
