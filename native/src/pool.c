@@ -1,0 +1,297 @@
+/* pool.c: max and average pooling, adaptive pooling, unfold and fold. Rows of indices count inside one plane, as in PyTorch.
+ * The public ops check what their users see first; here stand the checks all of them share. */
+#include "pool.h"
+#include <math.h>
+
+#define T float
+#define ACC double
+#define LOWEST (-INFINITY)
+#define F(name) name##_f32
+#include "pool_impl.h"
+#undef T
+#undef ACC
+#undef LOWEST
+#undef F
+#define T double
+#define ACC double
+#define LOWEST (-INFINITY)
+#define F(name) name##_f64
+#include "pool_impl.h"
+#undef T
+#undef ACC
+#undef LOWEST
+#undef F
+#define T int64_t
+#define ACC int64_t
+#define LOWEST INT64_MIN
+#define F(name) name##_i64
+#include "pool_impl.h"
+#undef T
+#undef ACC
+#undef LOWEST
+#undef F
+
+#define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
+#define LL(x) ((long long)(x))
+#define BY_TYPE(wd, call) ((wd) == TL_F32 ? call(float, _f32) : (wd) == TL_F64 ? call(double, _f64) : call(int64_t, _i64))
+
+static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
+
+static int spread(PyObject *o, int nd, int64_t *v, const int64_t *dflt) {
+  int64_t all[TL_MAX_DIMS];
+  int n;
+  if (tl_ints(o, all, &n)) return -1;
+  if (n <= 0 && dflt) { memcpy(v, dflt, 3 * sizeof *v); return 0; }
+  if (n != 1 && n != nd) FAIL("pooling: expected one int or %d of them, but got %s", nd, tl_fmt_shape(n, all));
+  for (int i = 0; i < nd; i++) v[3 - nd + i] = all[n == 1 ? 0 : i];
+  return 0;
+}
+
+static const char *sizes(char *b, const char *open, int64_t lead, int nd, const int64_t *v) {
+  char *p = b + PyOS_snprintf(b, 40, "%s%lld", open, LL(lead));
+  for (int i = 3 - nd; i < 3; i++) p += PyOS_snprintf(p, 24, "x%lld", LL(v[i]));
+  return b;
+}
+
+static void clear(TlPool *c) {
+  *c = (TlPool){.planes = 1};
+  for (int i = 0; i < 3; i++) c->in[i] = c->out[i] = c->k[i] = c->s[i] = c->d[i] = 1;
+}
+
+/* planes and input size; the last nd dims are spatial */
+static int input(TlPool *c, int nd, int ndim, const int64_t *shape) {
+  clear(c);
+  if (ndim < nd + 1 || ndim > nd + 2) FAIL("non-empty %dD or %dD (batch mode) tensor expected for input", nd + 1, nd + 2);
+  for (int i = 0; i < ndim; i++) {
+    if (i < ndim - nd) c->planes *= shape[i];
+    else c->in[3 - (ndim - i)] = shape[i];
+  }
+  return 0;
+}
+
+static int window(TlPool *c, int nd, PyObject *k, PyObject *s, PyObject *p, PyObject *d, bool ceil_mode, int64_t lead) {
+  if (spread(k, nd, c->k, NULL) || spread(s, nd, c->s, c->k) || spread(p, nd, c->p, NULL) || (d && spread(d, nd, c->d, NULL))) return -1;
+  bool small = false;
+  for (int i = 3 - nd; i < 3; i++) {
+    if (c->k[i] <= 0) FAIL("kernel size should be greater than zero, but got %lld", LL(c->k[i]));
+    if (c->s[i] <= 0) FAIL("stride should not be zero");
+    if (c->d[i] <= 0) FAIL("dilation should be greater than zero, but got %lld", LL(c->d[i]));
+    if (c->p[i] < 0) FAIL("pad must be non-negative, but got pad: %lld", LL(c->p[i]));
+    if (c->p[i] > ((c->k[i] - 1) * c->d[i] + 1) / 2)
+      FAIL("pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld", LL(c->p[i]), LL(c->k[i]), LL(c->d[i]));
+    int64_t span = c->in[i] + 2 * c->p[i] - c->d[i] * (c->k[i] - 1) - 1 + (ceil_mode ? c->s[i] - 1 : 0);
+    c->out[i] = (span < 0 ? -((-span + c->s[i] - 1) / c->s[i]) : span / c->s[i]) + 1;
+    if (ceil_mode && (c->out[i] - 1) * c->s[i] >= c->in[i] + c->p[i]) c->out[i]--;
+    small |= c->out[i] < 1;
+  }
+  if (small) {
+    char b1[128], b2[128];
+    FAIL("Given input size: (%s). Calculated output size: (%s). Output size is too small", sizes(b1, "", lead, nd, c->in), sizes(b2, "", lead, nd, c->out));
+  }
+  return 0;
+}
+
+static TlTensor *result(TlTensor *x, int nd, tl_dtype dt, const int64_t *spatial) {
+  int64_t shape[TL_MAX_DIMS];
+  for (int i = 0; i < x->ndim; i++) shape[i] = i < x->ndim - nd ? x->shape[i] : spatial[3 - (x->ndim - i)];
+  return tl_empty(dt, x->ndim, shape);
+}
+
+static PyObject *finish(TlTensor *y, tl_dtype dt, bool ok) {
+  PyObject *r = ok && y ? (PyObject *)tl_cast(y, dt) : NULL;
+  Py_XDECREF(y);
+  return r;
+}
+
+static PyObject *pair(TlTensor *y, TlTensor *idx, tl_dtype dt, bool ok) {
+  PyObject *v = finish(y, dt, ok), *r = NULL;
+  if (v && idx) r = PyTuple_Pack(2, v, (PyObject *)idx);
+  Py_XDECREF(v);
+  Py_XDECREF(idx);
+  return r;
+}
+
+#define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
+#define ARG(i) ((TlTensor *)args[i])
+#define DATA(t, T) ((T *)tl_data(t))
+
+/* (self, kernel_size, stride, padding, dilation, ceil_mode); id: dims, +10 with indices */
+KERNEL(k_max) {
+  const int nd = k->id % 10;
+  const bool with = k->id > 10;
+  TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
+  TlPool c;
+  if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return TL_FALLBACK();
+  if (input(&c, nd, x->ndim, x->shape) || window(&c, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
+  const tl_dtype wd = work_dtype(x->dtype);
+  bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!with || (idx = result(x, nd, TL_I64, c.out)));
+#define CALL(T, sfx) max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
+  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+#undef CALL
+  Py_XDECREF(xc);
+  return with ? pair(y, idx, x->dtype, ok) : finish(y, x->dtype, ok);
+}
+
+/* (grad_output, indices, input_size): sums into zeros; the last id dims are spatial */
+KERNEL(k_max_backward) {
+  TlTensor *g = ARG(0), *idx = ARG(1), *gc = NULL, *ic = NULL, *x = NULL;
+  int64_t shape[TL_MAX_DIMS], nd, planes = 1, in = 1;
+  int n;
+  if (tl_ints(args[2], shape, &n) || tl_int(args[3], &nd)) return NULL;
+  if (g->ndim != n || idx->ndim != n || g->numel != idx->numel || nd > n) {
+    PyErr_SetString(PyExc_RuntimeError, "max_pool backward: shapes of grad_output and indices do not fit the input");
+    return NULL;
+  }
+  for (int i = 0; i < n; i++) *(i < n - nd ? &planes : &in) *= shape[i];
+  const tl_dtype wd = work_dtype(g->dtype);
+  bool ok = (gc = tl_contiguous_as(g, wd)) && (ic = tl_contiguous_as(idx, TL_I64)) && (x = tl_zeros(wd, n, shape));
+  if (ok && planes) {
+    int64_t each = g->numel / planes;
+#define CALL(T, sfx) (max_backward##sfx(planes, in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)), 0)
+    (void)BY_TYPE(wd, CALL);
+#undef CALL
+  }
+  Py_XDECREF(gc);
+  Py_XDECREF(ic);
+  return finish(x, g->dtype, ok);
+}
+
+static int divisor(TlPool *c, PyObject *o) {
+  if (o == Py_None) return 0;
+  if (tl_int(o, &c->divisor)) return -1;
+  if (!c->divisor) FAIL("divisor must be not zero");
+  return 0;
+}
+
+/* avg_poolNd(self, kernel_size, stride, padding, ceil_mode, count_include_pad[, divisor_override]) */
+KERNEL(k_avg) {
+  const int nd = k->id;
+  TlTensor *x = ARG(0), *xc = NULL, *y = NULL;
+  TlPool c;
+  if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64)) return TL_FALLBACK();
+  if (input(&c, nd, x->ndim, x->shape) || (nargs > 6 && divisor(&c, args[6])) ||
+      window(&c, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
+  c.include_pad = args[5] == Py_True;
+  const tl_dtype wd = work_dtype(x->dtype);
+  bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out));
+#define CALL(T, sfx) avg_pool##sfx(&c, DATA(xc, T), DATA(y, T), false)
+  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+#undef CALL
+  Py_XDECREF(xc);
+  return finish(y, x->dtype, ok);
+}
+
+/* (grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) */
+KERNEL(k_avg_backward) {
+  TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
+  int64_t shape[TL_MAX_DIMS];
+  int n, kn;
+  int64_t kk[TL_MAX_DIMS];
+  TlPool c;
+  if (tl_ints(args[1], shape, &n) || tl_ints(args[2], kk, &kn)) return NULL;
+  if (input(&c, kn, n, shape) || divisor(&c, args[7]) || window(&c, kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1)) return NULL;
+  c.include_pad = args[6] == Py_True;
+  if (g->numel != c.planes * c.out[0] * c.out[1] * c.out[2]) {
+    PyErr_Format(PyExc_RuntimeError, "avg_pool backward: grad_output of size %s does not fit the input", tl_fmt_shape(g->ndim, g->shape));
+    return NULL;
+  }
+  const tl_dtype wd = work_dtype(g->dtype);
+  bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, n, shape));
+#define CALL(T, sfx) avg_pool##sfx(&c, DATA(x, T), DATA(gc, T), true)
+  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+#undef CALL
+  Py_XDECREF(gc);
+  return finish(x, g->dtype, ok);
+}
+
+/* adaptive_{avg,max}_poolNd(self, output_size); id: dims, +10 maximum */
+KERNEL(k_adaptive) {
+  const int nd = k->id % 10, mode = k->id > 10 ? 2 : 0;
+  TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
+  TlPool c;
+  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return TL_FALLBACK();
+  if (input(&c, nd, x->ndim, x->shape) || spread(args[1], nd, c.out, NULL)) return NULL;
+  const tl_dtype wd = work_dtype(x->dtype);
+  bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!mode || (idx = result(x, nd, TL_I64, c.out)));
+#define CALL(T, sfx) adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
+  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+#undef CALL
+  Py_XDECREF(xc);
+  return mode ? pair(y, idx, x->dtype, ok) : finish(y, x->dtype, ok);
+}
+
+/* (grad_output, input_size, dims) */
+KERNEL(k_adaptive_backward) {
+  TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
+  int64_t shape[TL_MAX_DIMS], nd;
+  int n;
+  TlPool c;
+  if (tl_ints(args[1], shape, &n) || tl_int(args[2], &nd) || input(&c, (int)nd, n, shape)) return NULL;
+  for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
+  const tl_dtype wd = work_dtype(g->dtype);
+  bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, n, shape));
+#define CALL(T, sfx) adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL)
+  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+#undef CALL
+  Py_XDECREF(gc);
+  return finish(x, g->dtype, ok);
+}
+
+/* im2col(self, kernel_size, dilation, padding, stride); batched, checked by the op */
+static int columns_args(TlPool *c, PyObject *const *a, const int64_t *hw) {
+  clear(c);
+  c->in[1] = hw[0];
+  c->in[2] = hw[1];
+  if (spread(a[0], 2, c->k, NULL) || spread(a[1], 2, c->d, NULL) || spread(a[2], 2, c->p, NULL) || spread(a[3], 2, c->s, NULL)) return -1;
+  for (int i = 1; i < 3; i++) c->out[i] = (c->in[i] + 2 * c->p[i] - c->d[i] * (c->k[i] - 1) - 1) / c->s[i] + 1;
+  return 0;
+}
+
+KERNEL(k_im2col) {
+  TlTensor *x = ARG(0), *xc = NULL, *y = NULL;
+  TlPool c;
+  if (tl_is_complex(x->dtype) || x->ndim != 4) return TL_FALLBACK();
+  if (columns_args(&c, args + 1, x->shape + 2)) return NULL;
+  c.planes = x->shape[0] * x->shape[1];
+  int64_t shape[3] = {x->shape[0], x->shape[1] * c.k[1] * c.k[2], c.out[1] * c.out[2]};
+  const tl_dtype wd = work_dtype(x->dtype);
+  bool ok = (xc = tl_contiguous_as(x, wd)) && (y = tl_empty(wd, 3, shape));
+#define CALL(T, sfx) columns##sfx(&c, DATA(xc, T), DATA(y, T), false)
+  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+#undef CALL
+  Py_XDECREF(xc);
+  return finish(y, x->dtype, ok);
+}
+
+/* col2im(self, output_size, kernel_size, dilation, padding, stride) */
+KERNEL(k_col2im) {
+  TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
+  TlPool c;
+  int64_t hw[TL_MAX_DIMS];
+  int n;
+  if (tl_is_complex(g->dtype) || g->ndim != 3) return TL_FALLBACK();
+  if (tl_ints(args[1], hw, &n) || n != 2 || columns_args(&c, args + 2, hw)) return PyErr_Occurred() ? NULL : TL_FALLBACK();
+  int64_t shape[4] = {g->shape[0], g->shape[1] / (c.k[1] * c.k[2]), hw[0], hw[1]};
+  c.planes = shape[0] * shape[1];
+  if (g->numel != c.planes * c.k[1] * c.k[2] * c.out[1] * c.out[2]) return TL_FALLBACK();
+  const tl_dtype wd = work_dtype(g->dtype);
+  bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, 4, shape));
+#define CALL(T, sfx) columns##sfx(&c, DATA(x, T), DATA(gc, T), true)
+  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+#undef CALL
+  Py_XDECREF(gc);
+  return finish(x, g->dtype, ok);
+}
+
+PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);   /* resample.c */
+
+const TlKernel tl_kernels_pool[] = {
+    {"max_pool1d", k_max, 1}, {"max_pool2d", k_max, 2}, {"max_pool3d", k_max, 3},
+    {"max_pool1d_with_indices", k_max, 11}, {"max_pool2d_with_indices", k_max, 12}, {"max_pool3d_with_indices", k_max, 13},
+    {"_max_pool_backward", k_max_backward},
+    {"avg_pool1d", k_avg, 1}, {"avg_pool2d", k_avg, 2}, {"avg_pool3d", k_avg, 3}, {"_avg_pool_backward", k_avg_backward},
+    {"adaptive_avg_pool1d", k_adaptive, 1}, {"adaptive_avg_pool2d", k_adaptive, 2}, {"adaptive_avg_pool3d", k_adaptive, 3},
+    {"adaptive_max_pool1d", k_adaptive, 11}, {"adaptive_max_pool2d", k_adaptive, 12}, {"adaptive_max_pool3d", k_adaptive, 13},
+    {"_adaptive_avg_pool_backward", k_adaptive_backward},
+    {"im2col", k_im2col}, {"col2im", k_col2im},
+    {"_upsample", tl_k_resample}, {"_upsample_backward", tl_k_resample, 1}, {0}};

@@ -1,0 +1,152 @@
+/* pool_impl.h: loops of the pooling ops for element type T; F(name) mangles names. Rows run over the outputs of one tap at
+ * a time, so that the inner loops are plain vector loops. */
+
+static int64_t F(first)(const TlPool *c, int i, int64_t o, int64_t *end) {   /* first input of window o inside the image */
+  int64_t b = o * c->s[i] - c->p[i], e = b + (c->k[i] - 1) * c->d[i] + 1;
+  if (e > c->in[i]) e = c->in[i];
+  while (b < 0) b += c->d[i];
+  *end = e;
+  return b;
+}
+
+/* outputs x0 .. x1 of a row whose tap t falls inside */
+static inline void F(range)(const TlPool *c, int64_t t, int64_t *x0, int64_t *x1) {
+  int64_t off = t * c->d[2] - c->p[2], s = c->s[2];
+  *x0 = off < 0 ? (-off + s - 1) / s : 0;
+  *x1 = c->in[2] - 1 - off < 0 ? 0 : (c->in[2] - 1 - off) / s + 1;
+  if (*x1 > c->out[2]) *x1 = c->out[2];
+}
+
+static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
+  const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
+  int32_t *at = tl_malloc((size_t)(w ? w : 1) * sizeof(int32_t));
+  if (!at) return -1;
+  for (int64_t p = 0; p < c->planes; p++, x += in) {
+    if (!(p & 63) && tl_check_interrupt()) { tl_free(at); return -1; }
+    for (int64_t oz = 0; oz < c->out[0]; oz++)
+      for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
+        int64_t ze, ye, xe, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye);
+        for (int64_t i = 0; i < w; i++) {
+          y[i] = LOWEST;
+          at[i] = (int32_t)((z0 * c->in[1] + y0) * c->in[2] + F(first)(c, 2, i, &xe));
+        }
+        for (int64_t z = z0; z < ze; z += c->d[0])
+          for (int64_t r = y0; r < ye; r += c->d[1])
+            for (int64_t t = 0; t < c->k[2]; t++) {
+              int64_t a, b, base = (z * c->in[1] + r) * c->in[2] + t * c->d[2] - c->p[2];
+              F(range)(c, t, &a, &b);
+              const T *src = x + base;
+              if (!idx) {
+                if (s == 1) for (int64_t i = a; i < b; i++) { T v = src[i]; y[i] = v > y[i] || v != v ? v : y[i]; }
+                else for (int64_t i = a; i < b; i++) { T v = src[i * s]; y[i] = v > y[i] || v != v ? v : y[i]; }
+              } else for (int64_t i = a; i < b; i++) {
+                T v = src[i * s];
+                bool m = v > y[i] || v != v;
+                y[i] = m ? v : y[i];
+                at[i] = m ? (int32_t)(base + i * s) : at[i];
+              }
+            }
+        if (idx) for (int64_t i = 0; i < w; i++) *idx++ = at[i];
+      }
+  }
+  tl_free(at);
+  return 0;
+}
+
+/* divisors of one row of outputs, without the factor of the other dims */
+static int64_t F(count)(const TlPool *c, int i, int64_t o) {
+  int64_t b = o * c->s[i] - c->p[i], e = b + c->k[i];
+  if (e > c->in[i] + c->p[i]) e = c->in[i] + c->p[i];
+  if (c->include_pad) return e - b;
+  return (e < c->in[i] ? e : c->in[i]) - (b > 0 ? b : 0);
+}
+
+static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
+  const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
+  T *row = tl_malloc((size_t)(2 * w + 1) * sizeof(T));
+  if (!row) return -1;
+  T *div = row + w;
+  for (int64_t p = 0; p < c->planes; p++, x += in) {
+    if (!(p & 63) && tl_check_interrupt()) { tl_free(row); return -1; }
+    for (int64_t oz = 0; oz < c->out[0]; oz++)
+      for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
+        int64_t ze, ye, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye), n = F(count)(c, 0, oz) * F(count)(c, 1, oy);
+        for (int64_t i = 0; i < w; i++) {
+          div[i] = (T)(c->divisor ? c->divisor : n * F(count)(c, 2, i));
+          row[i] = backward ? y[i] / div[i] : 0;
+        }
+        for (int64_t z = z0; z < ze; z++)
+          for (int64_t r = y0; r < ye; r++)
+            for (int64_t t = 0; t < c->k[2]; t++) {
+              int64_t a, b;
+              F(range)(c, t, &a, &b);
+              T *src = (T *)x + (z * c->in[1] + r) * c->in[2] + t - c->p[2];
+              if (backward) for (int64_t i = a; i < b; i++) src[i * s] += row[i];
+              else if (s == 1) for (int64_t i = a; i < b; i++) row[i] += src[i];
+              else for (int64_t i = a; i < b; i++) row[i] += src[i * s];
+            }
+        if (!backward) for (int64_t i = 0; i < w; i++) y[i] = row[i] / div[i];
+      }
+  }
+  tl_free(row);
+  return 0;
+}
+
+/* window o of n outputs over len inputs: start and end */
+static inline int64_t F(lo)(int64_t o, int64_t len, int64_t n) { return o * len / n; }
+static inline int64_t F(hi)(int64_t o, int64_t len, int64_t n) { return ((o + 1) * len + n - 1) / n; }
+
+/* mode 0: mean, 1: gradient of the mean (y to x), 2: maximum with idx */
+static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx) {
+  const int64_t in = c->in[0] * c->in[1] * c->in[2];
+  for (int64_t p = 0; p < c->planes; p++, x += in) {
+    if (!(p & 63) && tl_check_interrupt()) return -1;
+    for (int64_t oz = 0; oz < c->out[0]; oz++)
+      for (int64_t oy = 0; oy < c->out[1]; oy++)
+        for (int64_t ox = 0; ox < c->out[2]; ox++, y++) {
+          int64_t z0 = F(lo)(oz, c->in[0], c->out[0]), z1 = F(hi)(oz, c->in[0], c->out[0]), y0 = F(lo)(oy, c->in[1], c->out[1]),
+                  y1 = F(hi)(oy, c->in[1], c->out[1]), x0 = F(lo)(ox, c->in[2], c->out[2]), x1 = F(hi)(ox, c->in[2], c->out[2]);
+          T n = (T)((z1 - z0) * (y1 - y0) * (x1 - x0)), best = LOWEST, g = mode == 1 ? *y / n : 0;
+          ACC sum = 0;
+          int64_t at = (z0 * c->in[1] + y0) * c->in[2] + x0;
+          for (int64_t z = z0; z < z1; z++)
+            for (int64_t r = y0; r < y1; r++) {
+              T *src = (T *)x + (z * c->in[1] + r) * c->in[2];
+              if (mode == 0) for (int64_t i = x0; i < x1; i++) sum += src[i];
+              else if (mode == 1) for (int64_t i = x0; i < x1; i++) src[i] += g;
+              else for (int64_t i = x0; i < x1; i++) if (src[i] > best || src[i] != src[i]) { best = src[i]; at = src + i - x; }
+            }
+          if (mode == 0) *y = (T)(sum / (ACC)n);
+          else if (mode == 2) { *y = best; *idx++ = at; }
+        }
+  }
+  return 0;
+}
+
+static void F(max_backward)(int64_t planes, int64_t in, int64_t out, const T *g, const int64_t *idx, T *x) {
+  for (int64_t p = 0; p < planes; p++, x += in)
+    for (int64_t i = 0; i < out; i++, idx++, g++)
+      if (*idx >= 0 && *idx < in) x[*idx] += *g;
+}
+
+/* image [planes, h, w] to columns [planes, kh * kw, blocks], or back with sums */
+static int F(columns)(const TlPool *c, T *x, T *col, bool back) {
+  const int64_t in = c->in[1] * c->in[2], s = c->s[2];
+  for (int64_t p = 0; p < c->planes; p++, x += in) {
+    if (tl_check_interrupt()) return -1;
+    for (int64_t ky = 0; ky < c->k[1]; ky++)
+      for (int64_t kx = 0; kx < c->k[2]; kx++) {
+        int64_t a, b;
+        F(range)(c, kx, &a, &b);
+        if (b < a) b = a;
+        for (int64_t oy = 0; oy < c->out[1]; oy++, col += c->out[2]) {
+          int64_t y = oy * c->s[1] - c->p[1] + ky * c->d[1];
+          bool inside = y >= 0 && y < c->in[1];
+          T *src = x + y * c->in[2] + kx * c->d[2] - c->p[2];
+          if (back) { if (inside) for (int64_t i = a; i < b; i++) src[i * s] += col[i]; continue; }
+          for (int64_t i = 0; i < c->out[2]; i++) col[i] = inside && i >= a && i < b ? src[i * s] : 0;
+        }
+      }
+  }
+  return 0;
+}

@@ -1,0 +1,172 @@
+/* resample.c: interpolation of images along each dim in turn: every output is a weighted sum of a few inputs (1 nearest,
+ * 2 linear, 4 cubic, more with antialiasing), read from a table of first index and weights. The gradient runs the same
+ * tables the other way round. Positions and weights follow PyTorch's formulas in its precision: float, or double for
+ * float64 images; nearest positions are always found in float. */
+#include "tl.h"
+#include <math.h>
+
+enum { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS };
+typedef struct { int taps; int32_t *at; double *w; } Table;   /* at[o * taps + t] */
+
+static double cubic(double x, double a) {
+  x = fabs(x);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+static double sinc(double x) { x *= 3.14159265358979323846; return x == 0 ? 1 : sin(x) / x; }
+static double filter(int mode, double x) {
+  if (mode == LINEAR) { x = fabs(x); return x < 1 ? 1 - x : 0; }
+  if (mode == CUBIC) return cubic(x, -0.5);
+  return fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
+}
+
+static int64_t clamp(int64_t v, int64_t n) { return v < 0 ? 0 : v >= n ? n - 1 : v; }
+
+static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor, bool dbl) {
+  double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
+  if (!dbl) scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
+  const double wide = scale > 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide;
+  t->taps = aa ? (int)ceil(support) * 2 + 1 : mode <= NEAREST_EXACT ? 1 : mode == LINEAR ? 2 : 4;
+  t->w = tl_malloc((size_t)(out * t->taps) * (sizeof(double) + sizeof(int32_t)) + 16);
+  if (!t->w) return -1;
+  t->at = (int32_t *)(t->w + out * t->taps);
+  for (int64_t o = 0; o < out; o++) {
+    int32_t *at = t->at + o * t->taps;
+    double *w = t->w + o * t->taps;
+    if (mode <= NEAREST_EXACT) {
+      float s = factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
+      float p = mode == NEAREST ? (float)o * s : ((float)o + 0.5f) * s;
+      at[0] = (int32_t)clamp((int64_t)floorf(p), in);
+      w[0] = 1;
+    } else if (aa) {
+      double center = dbl ? scale * ((double)o + 0.5) : (float)((float)scale * ((float)o + 0.5f)), sum = 0;
+      int64_t x0 = (int64_t)(center - support + 0.5), x1 = (int64_t)(center + support + 0.5);
+      if (x0 < 0) x0 = 0;
+      if (x1 > in) x1 = in;
+      for (int i = 0; i < t->taps; i++) {
+        bool on = i < x1 - x0;
+        w[i] = on ? filter(mode, ((double)(i + x0) - center + 0.5) / wide) : 0;
+        at[i] = (int32_t)(on ? i + x0 : x0 < in ? x0 : in - 1);
+        sum += w[i];
+      }
+      for (int i = 0; i < t->taps; i++) w[i] = sum != 0 ? w[i] / sum : 0;
+    } else {
+      double p = dbl ? (align ? scale * (double)o : scale * ((double)o + 0.5) - 0.5)
+                     : (align ? (float)scale * (float)o : (float)scale * ((float)o + 0.5f) - 0.5f);
+      if (mode == LINEAR && p < 0) p = 0;
+      double f = floor(p), d = p - f;
+      int64_t i = (int64_t)f;
+      if (mode == LINEAR) {
+        if (i > in - 1) { i = in - 1; d = d > 1 ? 1 : d; }
+        at[0] = (int32_t)i;
+        at[1] = (int32_t)(i < in - 1 ? i + 1 : i);
+        w[0] = dbl ? 1 - d : 1.0f - (float)d;
+        w[1] = d;
+      } else for (int j = 0; j < 4; j++) {
+        at[j] = (int32_t)clamp(i - 1 + j, in);
+        w[j] = cubic(d + 1 - j, -0.75);
+      }
+    }
+  }
+  return 0;
+}
+
+/* one dim: src [outer, in, inner], dst [outer, out, inner]; back: src += from dst */
+#define PASS(T, name)                                                                                                  \
+  static void name(const Table *t, int64_t outer, int64_t in, int64_t out, int64_t inner, T *src, T *dst, bool back) { \
+    for (int64_t p = 0; p < outer; p++, src += in * inner)                                                             \
+      for (int64_t o = 0; o < out; o++, dst += inner) {                                                                \
+        const int32_t *at = t->at + o * t->taps;                                                                       \
+        const double *w = t->w + o * t->taps;                                                                          \
+        if (back) {                                                                                                    \
+          for (int i = 0; i < t->taps; i++) {                                                                          \
+            T v = (T)w[i], *s = src + at[i] * inner;                                                                   \
+            for (int64_t j = 0; j < inner; j++) s[j] += v * dst[j];                                                    \
+          }                                                                                                            \
+        } else if (t->taps == 2) {                                                                                     \
+          T v0 = (T)w[0], v1 = (T)w[1], *a = src + at[0] * inner, *b = src + at[1] * inner;                            \
+          for (int64_t j = 0; j < inner; j++) dst[j] = v0 * a[j] + v1 * b[j];                                          \
+        } else {                                                                                                       \
+          T v = (T)w[0], *s = src + at[0] * inner;                                                                     \
+          for (int64_t j = 0; j < inner; j++) dst[j] = t->taps == 1 ? s[j] : v * s[j];                                 \
+          for (int i = 1; i < t->taps; i++) {                                                                          \
+            v = (T)w[i]; s = src + at[i] * inner;                                                                      \
+            for (int64_t j = 0; j < inner; j++) dst[j] += v * s[j];                                                    \
+          }                                                                                                            \
+        }                                                                                                              \
+      }                                                                                                                \
+  }
+PASS(float, pass_f32)
+PASS(double, pass_f64)
+
+static bool same(const Table *t, int64_t in, int64_t out) {
+  if (in != out) return false;
+  for (int64_t o = 0; o < out; o++)
+    for (int i = 0; i < t->taps; i++) {
+      double w = t->w[o * t->taps + i];
+      if (w != 0 && (w != 1 || t->at[o * t->taps + i] != o)) return false;
+    }
+  return true;
+}
+
+/* _upsample(self, int mode, output_size, align_corners, antialias, scales or None), _upsample_backward(grad_output, mode,
+ * input_size (spatial), ...): id 1. self [N, C, spatial...]; integers are rounded as PyTorch rounds uint8 images. */
+PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused) {
+  TlTensor *x = (TlTensor *)args[0], *cur = NULL;
+  int64_t mode, to[TL_MAX_DIMS];
+  int nd;
+  double factor[3] = {0, 0, 0};
+  const bool back = k->id == 1, align = args[3] == Py_True, aa = args[4] == Py_True;
+  if (tl_is_complex(x->dtype)) return TL_FALLBACK();
+  if (tl_int(args[1], &mode) || tl_ints(args[2], to, &nd)) return NULL;
+  if (args[5] != Py_None)
+    for (int i = 0; i < nd; i++) {
+      PyObject *f = PySequence_GetItem(args[5], i);
+      int bad = !f || (f != Py_None && tl_double(f, &factor[i]));
+      Py_XDECREF(f);
+      if (bad) return NULL;
+    }
+  const tl_dtype dt = x->dtype, wd = dt == TL_F64 || dt == TL_I64 || dt == TL_I32 ? TL_F64 : TL_F32;
+  const int lead = x->ndim - nd;
+  cur = tl_contiguous_as(x, wd);
+  for (int i = 0; cur && i < nd; i++) {
+    const int d = back ? nd - 1 - i : i;
+    const int64_t from = cur->shape[lead + d], in = back ? to[d] : from, out = back ? from : to[d];
+    int64_t shape[TL_MAX_DIMS], outer = 1, inner = 1;
+    Table t = {0};
+    if (in && out && build(&t, (int)mode, in, out, align, aa, factor[d], dt == TL_F64)) { Py_CLEAR(cur); break; }
+    if (t.w && same(&t, in, out)) { tl_free(t.w); continue; }
+    for (int j = 0; j < cur->ndim; j++) {
+      shape[j] = j == lead + d ? to[d] : cur->shape[j];
+      if (j < lead + d) outer *= cur->shape[j];
+      else if (j > lead + d) inner *= cur->shape[j];
+    }
+    TlTensor *next = back ? tl_zeros(wd, cur->ndim, shape) : tl_empty(wd, cur->ndim, shape);
+    if (next && cur->numel && next->numel) {
+      TlTensor *s = back ? next : cur, *y = back ? cur : next;
+      if (wd == TL_F32) pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), back);
+      else pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), back);
+    }
+    tl_free(t.w);
+    Py_DECREF(cur);
+    cur = next;
+    if (tl_check_interrupt()) Py_CLEAR(cur);
+  }
+  if (!cur) return NULL;
+  if (cur == x) {   /* nothing to do: still memory of its own */
+    TlTensor *copy = tl_empty(wd, x->ndim, x->shape);
+    if (copy && tl_copy(copy, x)) Py_CLEAR(copy);
+    Py_DECREF(cur);
+    return (PyObject *)copy;
+  }
+  if (tl_is_integral(dt) && mode > NEAREST_EXACT && wd == TL_F32) {
+    float *p = (float *)tl_data(cur);
+    for (int64_t i = 0; i < cur->numel; i++) {
+      float v = floorf(p[i] + 0.5f);
+      p[i] = dt != TL_U8 ? v : v < 0 ? 0 : v > 255 ? 255 : v;
+    }
+  }
+  TlTensor *r = tl_cast(cur, dt);
+  Py_DECREF(cur);
+  return (PyObject *)r;
+}
