@@ -88,4 +88,4 @@ def _load():
 
 
 _C = _load()
-setattr(sys.modules[__package__], "_C", _C)
+sys.modules[__package__].__dict__["_C"] = _C

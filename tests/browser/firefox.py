@@ -54,7 +54,8 @@ class FirefoxBiDi:
         self._dir = tempfile.TemporaryDirectory(prefix="firefox-")
         profile = pathlib.Path(self._dir.name, "profile")
         profile.mkdir()
-        (profile / "user.js").write_text("".join(f"user_pref({json.dumps(k)}, {json.dumps(v)});\n" for k, v in (PREFS | (prefs or {})).items()))
+        lines = [f"user_pref({json.dumps(k)}, {json.dumps(v)});\n" for k, v in {**PREFS, **(prefs or {})}.items()]
+        (profile / "user.js").write_text("".join(lines))
         env = dict(os.environ, **vulkan_environment(pathlib.Path(self._dir.name, "vulkan")))
         env["HOME"] = self._dir.name
         self._process = subprocess.Popen(
@@ -112,7 +113,8 @@ class FirefoxBiDi:
     def execute_async_script(self, body: str, *args: Any) -> Any:
         """Runs `body`; its last argument is the function to call with the result."""
         given = ", ".join([*(json.dumps(a) for a in args), "r"])
-        function = f"() => new Promise(r => {{ (function(){{{body}}}).apply(globalThis, [{given}]) }}).then(JSON.stringify)"
+        function = f"() => new Promise(r => {{ (function(){{{body}}}).apply(globalThis, [{given}]) }})"
+        function += ".then(JSON.stringify)"
         result = self._call("script.callFunction", {
             "functionDeclaration": function, "awaitPromise": True, "target": {"context": self._context}})
         if result["type"] == "exception":

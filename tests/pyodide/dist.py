@@ -43,8 +43,8 @@ def _download(requirement: str, python: str, folder: pathlib.Path) -> pathlib.Pa
     name, version = requirement.split("==")
     have = list(folder.glob(f"{name.replace('-', '_')}-{version}-*none-any.whl"))
     if not have:
-        cmd = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--python-version", python, "-d", str(folder),
-               requirement]
+        cmd = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+               "--python-version", python, "-d", str(folder), requirement]
         done = subprocess.run(cmd, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             raise runtime.Missing(f"`{' '.join(cmd)}` failed: {done.stdout}")
