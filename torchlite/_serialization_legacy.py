@@ -4,7 +4,7 @@ of PyTorch 0.1. Loaded on demand."""
 import sys
 
 import torchlite as torch
-from torchlite import serialization as _s, storage as _storage
+from torchlite import _utils, serialization as _s, storage as _storage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -68,7 +68,8 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     if head[257:262] == b"ustar":
         return _load_tar(file, map_location, base, weights_only, pickle_load_args)
     stream = io.BytesIO(file.read())
-    if not stream.getbuffer().nbytes:
+    size = stream.getbuffer().nbytes
+    if not size:
         raise EOFError("Ran out of input")
 
     def load_next():
@@ -93,6 +94,8 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
         storage_class, key, location, count, view = rest
         dtype = torch.uint8 if storage_class is _storage.UntypedStorage else storage_class.dtype
         if key not in typed:
+            if not 0 <= count * dtype.itemsize <= size:
+                raise RuntimeError(f"unexpected EOF: a storage of {count * dtype.itemsize} bytes does not fit in the file")
             buffers.setdefault(key, bytearray(count * dtype.itemsize))
             location = location.decode("ascii") if isinstance(location, bytes) else location
             storage = torch._C.storage_from_buffer(buffers[key])
@@ -174,7 +177,7 @@ def _load_tar(file, map_location, base, weights_only, pickle_load_args):
         shape, strides = (unpack(f"<{ndim}q", stream.read(8 * ndim)) for _ in range(2))
         offset, = unpack("<q", stream.read(8))
         storage = objects[storage_key]
-        objects[key] = torch._C.tensor_from_storage(storage._untyped_storage, storage.dtype, offset, shape, strides)
+        objects[key] = _utils._rebuild_tensor(storage, offset, shape, strides)
     unpickler = wrapper(parts["pickle"], **pickle_load_args)
     unpickler.persistent_load = lambda saved: saved[0] if isinstance(saved, tuple) else objects[int(saved)]
     return unpickler.load()

@@ -4,8 +4,24 @@ import torchlite as torch
 from torchlite import _C
 
 
+def _tensor_in(storage, dtype, offset, size, stride):
+    """A tensor over part of a storage. The numbers come from a file, so nothing about them is taken for granted."""
+    size, stride = tuple(size), tuple(stride)
+    needed, count = offset + 1, 1
+    for n, step in zip(size, stride):
+        if n < 0 or step < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension or stride: {list(size)}, {list(stride)}")
+        needed += (n - 1) * step
+        count *= n
+    if count and needed * dtype.itemsize > storage.nbytes() or offset < 0 or count >> 59 or len(size) != len(stride):
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+                           f"{dtype.itemsize} requiring a storage size of {needed * dtype.itemsize} are out of bounds for "
+                           f"storage of size {storage.nbytes()}")
+    return _C.tensor_from_storage(storage, dtype, offset, size, stride)
+
+
 def _rebuild_tensor(storage, storage_offset, size, stride):
-    return _C.tensor_from_storage(storage._untyped_storage, storage.dtype, storage_offset, tuple(size), tuple(stride))
+    return _tensor_in(storage._untyped_storage, storage.dtype, storage_offset, size, stride)
 
 
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
@@ -13,7 +29,7 @@ def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, bac
 
 
 def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
-    tensor = _C.tensor_from_storage(storage._untyped_storage, dtype, storage_offset, tuple(size), tuple(stride))
+    tensor = _tensor_in(storage._untyped_storage, dtype, storage_offset, size, stride)
     return _finish(tensor, requires_grad, backward_hooks, metadata)
 
 

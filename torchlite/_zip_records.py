@@ -2,7 +2,7 @@
 file can be mapped. Written field by field as PyTorch's writer does."""
 
 from binascii import crc32
-from struct import pack, unpack_from
+from struct import error, pack, unpack_from
 
 ALIGNMENT = 64
 _FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
@@ -69,14 +69,17 @@ class Reader:
             raise RuntimeError(_CORRUPT.format("not a ZIP archive"))
         tail = self._read(max(0, size - 0x10000 - 22), min(size, 0x10000 + 22))
         at = tail.rfind(b"PK\5\6")
-        if at < 0:
+        if not 0 <= at <= len(tail) - 22:
             raise RuntimeError(_CORRUPT.format("failed finding central directory"))
-        count, length, where = unpack_from("<HII", tail, at + 10)
-        locator = tail.rfind(b"PK\6\7", 0, at)
-        if locator >= 0:
-            record = self._read(unpack_from("<Q", tail, locator + 8)[0], 56)
-            count, length, where = unpack_from("<QQQ", record, 32)
-        self.entries = dict(self._directory(self._read(where, length), count))
+        try:
+            count, length, where = unpack_from("<HII", tail, at + 10)
+            locator = tail.rfind(b"PK\6\7", 0, at)
+            if locator >= 0:
+                record = self._read(unpack_from("<Q", tail, locator + 8)[0], 56)
+                count, length, where = unpack_from("<QQQ", record, 32)
+            self.entries = dict(self._directory(self._read(where, length), count))
+        except (error, ValueError, OverflowError):
+            raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted")) from None
         # the folder's name is free: it is the file's name when it was saved
         first = next(iter(self.entries), "")
         self._prefix = first[:first.find("/") + 1]
@@ -133,6 +136,8 @@ class Reader:
         if method == 8:
             import zlib
             return bytearray(zlib.decompress(self._file.read(packed), -15))
+        if size > packed:
+            raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
         out = bytearray(size)
         readinto = getattr(self._file, "readinto", None)
         done = readinto(out) if readinto else 0

@@ -1,0 +1,36 @@
+"""Tensors print as in PyTorch, character for character (tests/goldens/printing.json)."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+import torchlite
+
+GOLDENS = pathlib.Path(__file__).resolve().parents[1] / "goldens"
+sys.path.insert(0, str(GOLDENS))
+import make_printing  # noqa: E402
+
+CASES = json.loads((GOLDENS / "printing.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[str(i) for i in range(len(CASES))])
+def test_printing(case):
+    assert make_printing.show(torchlite, case) == case["text"], case["code"]
+
+
+def test_options_are_restored():
+    before = torchlite._tensor_str.get_printoptions()
+    with torchlite._tensor_str.printoptions(precision=2):
+        assert repr(torchlite.tensor(1.2345)) == "tensor(1.23)"
+    assert torchlite._tensor_str.get_printoptions() == before
+
+
+def test_against_torch():
+    torch = pytest.importorskip("torch")
+    import random
+    rng = random.Random()
+    for _ in range(200):
+        case = {"code": make_printing.random_case(rng), "options": rng.choice(make_printing.OPTIONS), "default": "float32"}
+        assert make_printing.show(torchlite, case) == make_printing.show(torch, case), case
