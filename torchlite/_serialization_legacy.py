@@ -68,8 +68,8 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     if head[257:262] == b"ustar":
         return _load_tar(file, map_location, base, weights_only, pickle_load_args)
     stream = io.BytesIO(file.read())
-    size = stream.getbuffer().nbytes
-    if not size:
+    available = stream.getbuffer().nbytes
+    if not available:
         raise EOFError("Ran out of input")
 
     def load_next():
@@ -94,7 +94,7 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
         storage_class, key, location, count, view = rest
         dtype = torch.uint8 if storage_class is _storage.UntypedStorage else storage_class.dtype
         if key not in typed:
-            if not 0 <= count * dtype.itemsize <= size:
+            if not 0 <= count * dtype.itemsize <= available:
                 raise RuntimeError(f"unexpected EOF: a storage of {count * dtype.itemsize} bytes does not fit in the file")
             buffers.setdefault(key, bytearray(count * dtype.itemsize))
             location = location.decode("ascii") if isinstance(location, bytes) else location
@@ -106,9 +106,9 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
             typed[key] = _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
         if view is None:
             return typed[key]
-        view_key, offset, size = view
+        view_key, offset, length = view
         if view_key not in typed:
-            part = memoryview(buffers[key])[offset * dtype.itemsize:(offset + size) * dtype.itemsize]
+            part = memoryview(buffers[key])[offset * dtype.itemsize:(offset + length) * dtype.itemsize]
             typed[view_key] = _storage.TypedStorage(wrap_storage=torch._C.storage_from_buffer(part), dtype=dtype,
                                                     _internal=True)
         return typed[view_key]

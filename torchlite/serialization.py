@@ -383,6 +383,8 @@ def unpickler_class(base, weights_only):
                 module = "torch._tensor"
             if module in ("torch", "torchlite", "torch.cuda", "torch.storage") and name in _storage._PICKLE_DTYPES:
                 return StorageType(name)
+            if module == "torch" and name.endswith("Tensor") and not hasattr(torch, name):
+                return StorageType(name[:-6] + "Storage")       # torch.FloatTensor ... of the tar format
             if module == "torch" or module.startswith("torch."):
                 module = "torchlite" + module[5:]
             return super().find_class(module, name)

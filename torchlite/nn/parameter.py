@@ -45,34 +45,8 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, proto):
-        state = {k: v for k, v in self.__dict__.items() if k != "_is_param"} if hasattr(self, "__dict__") else {}
-        if not state:
-            return _rebuild_parameter, (self.data, self.requires_grad, _ordered_dict()())
-        return _rebuild_parameter_with_state, (self.data, self.requires_grad, _ordered_dict()(), state)
-
-
-def _ordered_dict():
-    from collections import OrderedDict
-    return OrderedDict
-
-
-def _rebuild_parameter(data, requires_grad, backward_hooks):
-    param = Parameter(data, requires_grad)
-    param._backward_hooks = backward_hooks
-    return param
-
-
-def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
-    param = Parameter(data, requires_grad)
-    param._backward_hooks = backward_hooks
-    param.__dict__.update(state[0] if isinstance(state, tuple) else state)
-    return param
-
-
-# pickles name these functions by PyTorch's path, so that either library reads the other's files
-for _f in (_rebuild_parameter, _rebuild_parameter_with_state):
-    _f.__module__ = "torchlite._utils"
-del _f
+        from torchlite._utils import _reduce_parameter
+        return _reduce_parameter(self, proto)
 
 
 class _BufferMeta(type(torch.Tensor)):
