@@ -1,0 +1,186 @@
+/* args.c: reading Python arguments, shapes for messages, and the registry of Python objects the core needs. */
+#include "core.h"
+#include <stdio.h>
+
+TlRegistry tl_reg;
+bool tl_grad_mode = true, tl_inference_mode = false;
+
+int tl_wrap_dim(int64_t dim, int ndim, int *out) {
+  int lim = ndim > 0 ? ndim : 1;
+  if (dim < -lim || dim >= lim) {
+    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -lim, lim - 1, (long long)dim);
+    return -1;
+  }
+  *out = (int)(dim < 0 ? dim + lim : dim);
+  return 0;
+}
+
+int tl_int(PyObject *o, int64_t *out) {
+  if (PyFloat_Check(o)) {
+    PyErr_SetString(PyExc_TypeError, "'float' object cannot be interpreted as an integer");
+    return -1;
+  }
+  PyObject *i = PyLong_Check(o) ? Py_NewRef(o) : PyNumber_Index(o);
+  if (!i) return -1;
+  long long v = PyLong_AsLongLong(i);
+  Py_DECREF(i);
+  if (v == -1 && PyErr_Occurred()) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      PyErr_Clear();
+      PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    }
+    return -1;
+  }
+  *out = v;
+  return 0;
+}
+
+int tl_ints(PyObject *o, int64_t *out, int *n) {
+  if (o == Py_None) { *n = -1; return 0; }
+  if (PyTuple_Check(o)) {
+    Py_ssize_t m = PyTuple_Size(o);
+    if (m > TL_MAX_DIMS) { PyErr_Format(PyExc_RuntimeError, "at most %d dimensions are supported, got %zd", TL_MAX_DIMS, m); return -1; }
+    for (Py_ssize_t i = 0; i < m; i++)
+      if (tl_int(PyTuple_GetItem(o, i), &out[i]) < 0) return -1;
+    *n = (int)m;
+    return 0;
+  }
+  if (PyLong_Check(o)) { *n = 1; return tl_int(o, out); }
+  if (PySequence_Check(o) && !TL_CHECK(o)) {
+    PyObject *t = PySequence_Tuple(o);
+    if (!t) return -1;
+    int r = tl_ints(t, out, n);
+    Py_DECREF(t);
+    return r;
+  }
+  *n = 1;
+  return tl_int(o, out);
+}
+
+int tl_double(PyObject *o, double *out) {
+  double v = PyFloat_AsDouble(o);
+  if (v == -1.0 && PyErr_Occurred()) return -1;
+  *out = v;
+  return 0;
+}
+
+PyObject *tl_dtype_object(tl_dtype d) { return Py_NewRef(tl_reg.dtypes[d]); }
+
+int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out) {
+  if (o == Py_None) { *out = dflt; return 0; }
+  for (int i = 0; i < TL_NUM_DTYPES; i++)
+    if (tl_reg.dtypes[i] == o) { *out = (tl_dtype)i; return 0; }
+  if (o == (PyObject *)&PyFloat_Type) *out = TL_F64;
+  else if (o == (PyObject *)&PyLong_Type) *out = TL_I64;
+  else if (o == (PyObject *)&PyBool_Type) *out = TL_BOOL;
+  else if (o == (PyObject *)&PyComplex_Type) *out = TL_C128;
+  else {
+    PyErr_Format(PyExc_TypeError, "dtype must be a torch.dtype, not %R", o);
+    return -1;
+  }
+  return 0;
+}
+
+int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int64_t *out) {
+  int nd = na > nb ? na : nb;
+  for (int i = 0; i < nd; i++) {
+    int64_t x = i < na ? a[na - 1 - i] : 1, y = i < nb ? b[nb - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      PyErr_Format(PyExc_RuntimeError, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+                   (long long)x, (long long)y, nd - 1 - i);
+      return -1;
+    }
+    out[nd - 1 - i] = x == 1 ? y : x;
+  }
+  *n = nd;
+  return 0;
+}
+
+PyObject *tl_ints_tuple(int n, const int64_t *v) {
+  PyObject *t = PyTuple_New(n);
+  for (int i = 0; t && i < n; i++) {
+    PyObject *x = PyLong_FromLongLong(v[i]);
+    if (!x) { Py_DECREF(t); return NULL; }
+    PyTuple_SetItem(t, i, x);
+  }
+  return t;
+}
+PyObject *tl_size_object(int n, const int64_t *v) {
+  PyObject *t = tl_ints_tuple(n, v);
+  if (!t) return NULL;
+  PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.Size, t, NULL);
+  Py_DECREF(t);
+  return r;
+}
+PyObject *tl_shape_tuple(const TlTensor *t) { return tl_size_object(t->ndim, t->shape); }
+
+const char *tl_fmt_shape(int n, const int64_t *v) {
+  static char bufs[8][512];
+  static int next;
+  char *b = bufs[next++ & 7];
+  int len = 0;
+  b[len++] = '[';
+  for (int i = 0; i < n && len < 480; i++) len += snprintf(b + len, (size_t)(500 - len), i ? ", %lld" : "%lld", (long long)v[i]);
+  b[len++] = ']';
+  b[len] = 0;
+  return b;
+}
+
+/* _C.register(name, object): "dtypes" and "devices" take tuples ordered by code */
+static PyObject *reg(PyObject *mod, PyObject *args) {
+  (void)mod;
+  const char *name;
+  PyObject *o;
+  if (!PyArg_ParseTuple(args, "sO", &name, &o)) return NULL;
+  if (!strcmp(name, "dtypes")) {
+    for (int i = 0; i < TL_NUM_DTYPES; i++) Py_XSETREF_(tl_reg.dtypes[i], Py_NewRef(PyTuple_GetItem(o, i)));
+    Py_RETURN_NONE;
+  }
+  if (!strcmp(name, "devices")) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(o) && i < 8; i++) Py_XSETREF_(tl_reg.devices[i], Py_NewRef(PyTuple_GetItem(o, i)));
+    Py_RETURN_NONE;
+  }
+  if (!strcmp(name, "OutOfMemoryError")) { Py_XSETREF_(tl_OutOfMemoryError, Py_NewRef(o)); Py_RETURN_NONE; }
+  if (!strcmp(name, "default_dtype")) {
+    tl_dtype d;
+    if (tl_dtype_arg(o, TL_F32, &d) < 0) return NULL;
+    tl_default_dtype = d;
+    Py_RETURN_NONE;
+  }
+  struct { const char *name; PyObject **slot; } table[] = {
+#define R(n) {#n, &tl_reg.n}
+      R(Tensor), R(Size), R(device), R(dtype), R(record), R(record_inplace), R(dispatch_other), R(call_out), R(bind_error), R(getitem),
+      R(setitem), R(compile_schema), R(set_grad), R(get_grad_fn), R(set_requires_grad), R(host_copy), R(torch_function),
+#undef R
+  };
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (!strcmp(table[i].name, name)) {
+      Py_XSETREF_(*table[i].slot, Py_NewRef(o));
+      if (!strcmp(name, "Tensor")) tl_TensorClass = (PyTypeObject *)o;
+      Py_RETURN_NONE;
+    }
+  return PyErr_Format(PyExc_KeyError, "%s", name);
+}
+static PyObject *grad_mode(PyObject *m, PyObject *a) { (void)m; (void)a; return PyBool_FromLong(tl_grad_mode); }
+static PyObject *set_grad_mode(PyObject *m, PyObject *a) {
+  (void)m;
+  bool old = tl_grad_mode;
+  tl_grad_mode = PyObject_IsTrue(a) == 1;
+  return PyBool_FromLong(old);
+}
+static PyObject *inference_mode(PyObject *m, PyObject *a) { (void)m; (void)a; return PyBool_FromLong(tl_inference_mode); }
+static PyObject *set_inference_mode(PyObject *m, PyObject *a) {
+  (void)m;
+  bool old = tl_inference_mode;
+  tl_inference_mode = PyObject_IsTrue(a) == 1;
+  return PyBool_FromLong(old);
+}
+static PyObject *default_dtype(PyObject *m, PyObject *a) { (void)m; (void)a; return tl_dtype_object(tl_default_dtype); }
+PyMethodDef tl_args_functions[] = {
+    {"register", reg, METH_VARARGS, "Gives the core a Python object it needs."},
+    {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
+    {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},
+    {"is_inference_mode_enabled", inference_mode, METH_NOARGS, "True inside inference_mode()."},
+    {"set_inference_mode", set_inference_mode, METH_O, "Sets inference mode, returns the old one."},
+    {"get_default_dtype", default_dtype, METH_NOARGS, "The dtype of tensors made from Python floats."},
+    {0}};

@@ -1,0 +1,185 @@
+/* attr.c: the fields of a tensor as Python attributes and the small methods that read its geometry. Autograd's own rules
+ * (setting grad, grad_fn of views, requires_grad_) are Python functions registered by torchlite.autograd. */
+#include "core.h"
+
+#define SELF TlTensor *t
+
+static PyObject *get_shape(SELF, void *c) { (void)c; return tl_size_object(t->ndim, t->shape); }
+static PyObject *get_dtype(SELF, void *c) { (void)c; return tl_dtype_object(t->dtype); }
+static PyObject *get_device(SELF, void *c) { (void)c; return Py_NewRef(tl_reg.devices[t->device]); }
+static PyObject *get_ndim(SELF, void *c) { (void)c; return PyLong_FromLong(t->ndim); }
+static PyObject *get_requires_grad(SELF, void *c) { (void)c; return PyBool_FromLong(tl_requires_grad(t)); }
+static int set_requires_grad(SELF, PyObject *v, void *c) {
+  (void)c;
+  if (!v) { PyErr_SetString(PyExc_AttributeError, "cannot delete requires_grad"); return -1; }
+  PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.set_requires_grad, (PyObject *)t, v, NULL);
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+static PyObject *get_is_leaf(SELF, void *c) { (void)c; return PyBool_FromLong(!t->grad_fn); }
+static PyObject *get_grad(SELF, void *c) { (void)c; return Py_NewRef(t->grad ? t->grad : Py_None); }
+static int set_grad(SELF, PyObject *v, void *c) {
+  (void)c;
+  if (!v || v == Py_None) { Py_CLEAR(t->grad); return 0; }
+  PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.set_grad, (PyObject *)t, v, NULL);
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+static PyObject *get_raw_grad(SELF, void *c) { return get_grad(t, c); }
+static int set_raw_grad(SELF, PyObject *v, void *c) {
+  (void)c;
+  Py_XSETREF_(t->grad, v && v != Py_None ? Py_NewRef(v) : NULL);
+  return 0;
+}
+static PyObject *get_grad_fn(SELF, void *c) {
+  (void)c;
+  if (t->base && tl_reg.get_grad_fn) return PyObject_CallFunctionObjArgs(tl_reg.get_grad_fn, (PyObject *)t, NULL);
+  return Py_NewRef(t->grad_fn ? t->grad_fn : Py_None);
+}
+static PyObject *get_raw_grad_fn(SELF, void *c) { (void)c; return Py_NewRef(t->grad_fn ? t->grad_fn : Py_None); }
+static int set_raw_grad_fn(SELF, PyObject *v, void *c) {
+  (void)c;
+  Py_XSETREF_(t->grad_fn, v && v != Py_None ? Py_NewRef(v) : NULL);
+  return 0;
+}
+static PyObject *get_output_nr(SELF, void *c) { (void)c; return PyLong_FromLong(t->output_nr); }
+static int set_output_nr(SELF, PyObject *v, void *c) { (void)c; int64_t n; if (tl_int(v, &n) < 0) return -1; t->output_nr = (int32_t)n; return 0; }
+static PyObject *get_base(SELF, void *c) { (void)c; return Py_NewRef(t->base ? t->base : Py_None); }
+static int set_base(SELF, PyObject *v, void *c) { (void)c; Py_XSETREF_(t->base, v && v != Py_None ? Py_NewRef(v) : NULL); return 0; }
+static PyObject *get_meta(SELF, void *c) { (void)c; return Py_NewRef(t->meta ? t->meta : Py_None); }
+static int set_meta(SELF, PyObject *v, void *c) { (void)c; Py_XSETREF_(t->meta, v && v != Py_None ? Py_NewRef(v) : NULL); return 0; }
+static PyObject *get_version(SELF, void *c) { (void)c; return PyLong_FromLongLong(t->version ? t->version->value : 0); }
+static PyObject *get_flag(SELF, void *c) { return PyBool_FromLong(t->flags & (int)(intptr_t)c); }
+static int set_flag(SELF, PyObject *v, void *c) {
+  int on = PyObject_IsTrue(v);
+  if (on < 0) return -1;
+  t->flags = (uint8_t)(on ? t->flags | (int)(intptr_t)c : t->flags & ~(int)(intptr_t)c);
+  return 0;
+}
+static PyObject *get_leaf_flag(SELF, void *c) { (void)c; return PyBool_FromLong(t->requires_grad); }
+static int set_leaf_flag(SELF, PyObject *v, void *c) { (void)c; t->requires_grad = PyObject_IsTrue(v) == 1; return 0; }
+static PyObject *get_data(SELF, void *c) {
+  (void)c;
+  return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
+}
+static int set_data(SELF, PyObject *v, void *c) {
+  (void)c;
+  if (!v || !TL_CHECK(v)) { PyErr_SetString(PyExc_TypeError, "Variable data has to be a tensor, but got something else"); return -1; }
+  TlTensor *s = (TlTensor *)v;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  memcpy(shape, s->shape, sizeof(int64_t) * (size_t)s->ndim);
+  memcpy(strides, s->strides, sizeof(int64_t) * (size_t)s->ndim);
+  return tl_set_geometry(t, (TlStorage *)Py_NewRef(s->storage), s->dtype, s->ndim, shape, strides, s->offset);
+}
+static PyObject *get_itemsize(SELF, void *c) { (void)c; return PyLong_FromLong(tl_itemsize[t->dtype]); }
+static PyObject *get_nbytes(SELF, void *c) { (void)c; return PyLong_FromLongLong(t->numel * tl_itemsize[t->dtype]); }
+static PyObject *get_false(SELF, void *c) { (void)c; (void)t; Py_RETURN_FALSE; }
+static PyObject *get_on_device(SELF, void *c) { return PyBool_FromLong(t->device == (int)(intptr_t)c); }
+static PyObject *get_storage(SELF, void *c) { (void)c; return Py_NewRef(t->storage); }
+
+PyGetSetDef tl_tensor_getset[] = {
+#define GS(name, set, doc) {#name, (getter)get_##name, (setter)set, doc, NULL}
+    GS(shape, NULL, "torch.Size of the tensor."),
+    GS(dtype, NULL, "Element type."),
+    GS(device, NULL, "Where the tensor lives."),
+    GS(ndim, NULL, "Number of dimensions."),
+    GS(requires_grad, set_requires_grad, "True when gradients are computed for the tensor."),
+    GS(is_leaf, NULL, "True for tensors made by the user rather than by a recorded operation."),
+    GS(grad, set_grad, "Accumulated gradient, or None."),
+    GS(grad_fn, NULL, "The graph node that made the tensor, or None."),
+    GS(data, set_data, "The tensor without its history, over the same memory."),
+    GS(itemsize, NULL, "Bytes of one element."),
+    GS(nbytes, NULL, "Bytes of all elements."),
+    {"_version", (getter)get_version, NULL, "Number of in-place changes.", NULL},
+    {"_base", (getter)get_base, (setter)set_base, "The tensor this one is a view of, or None.", NULL},
+    {"_raw_grad", (getter)get_raw_grad, (setter)set_raw_grad, "grad without checks.", NULL},
+    {"_raw_grad_fn", (getter)get_raw_grad_fn, (setter)set_raw_grad_fn, "grad_fn without the view rule.", NULL},
+    {"_meta", (getter)get_meta, (setter)set_meta, "Autograd's own record: hooks, view origin.", NULL},
+    {"_leaf_flag", (getter)get_leaf_flag, (setter)set_leaf_flag, "requires_grad of a leaf.", NULL},
+    {"_storage", (getter)get_storage, NULL, "The storage.", NULL},
+    {"output_nr", (getter)get_output_nr, NULL, "Which output of grad_fn the tensor is.", NULL},
+    {"_output_nr", (getter)get_output_nr, (setter)set_output_nr, "output_nr, settable.", NULL},
+    {"retains_grad", (getter)get_flag, NULL, "True after retain_grad() on a non-leaf.", (void *)TL_RETAINS_GRAD},
+    {"_retains", (getter)get_flag, (setter)set_flag, "retains_grad, settable.", (void *)TL_RETAINS_GRAD},
+    {"_inference", (getter)get_flag, (setter)set_flag, "Made under inference_mode.", (void *)TL_INFERENCE},
+    {"is_cpu", (getter)get_on_device, NULL, "True on the CPU.", (void *)TL_CPU},
+    {"is_meta", (getter)get_on_device, NULL, "True on the meta device.", (void *)TL_META},
+#define NEVER(name) {#name, (getter)get_false, NULL, "Always False here.", NULL}
+    NEVER(is_sparse), NEVER(is_sparse_csr), NEVER(is_quantized), NEVER(is_mkldnn), NEVER(is_xla), NEVER(is_mps), NEVER(is_xpu),
+    NEVER(is_nested), NEVER(is_vulkan), NEVER(is_ipu), NEVER(is_maia), NEVER(is_mtia),
+    {0}};
+
+static PyObject *m_dim(SELF, PyObject *_) { (void)_; return PyLong_FromLong(t->ndim); }
+static PyObject *m_numel(SELF, PyObject *_) { (void)_; return PyLong_FromLongLong(t->numel); }
+static PyObject *m_offset(SELF, PyObject *_) { (void)_; return PyLong_FromLongLong(t->offset); }
+static PyObject *m_element_size(SELF, PyObject *_) { return get_itemsize(t, _); }
+static PyObject *m_data_ptr(SELF, PyObject *_) { (void)_; return PyLong_FromSize_t(t->numel ? (size_t)tl_data(t) : 0); }
+static PyObject *m_is_floating(SELF, PyObject *_) { (void)_; return PyBool_FromLong(tl_is_float(t->dtype)); }
+static PyObject *m_is_complex(SELF, PyObject *_) { (void)_; return PyBool_FromLong(tl_is_complex(t->dtype)); }
+static PyObject *m_is_signed(SELF, PyObject *_) { (void)_; return PyBool_FromLong(t->dtype > TL_U8); }
+static PyObject *m_bump(SELF, PyObject *_) { (void)_; tl_bump(t); Py_RETURN_NONE; }
+
+static PyObject *dims_or_one(SELF, PyObject *const *args, Py_ssize_t n, const int64_t *v, bool size) {
+  if (n == 0 || args[0] == Py_None) return size ? tl_size_object(t->ndim, v) : tl_ints_tuple(t->ndim, v);
+  int64_t d;
+  int i;
+  if (tl_int(args[0], &d) < 0) return NULL;
+  if (t->ndim == 0) { PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)d); return NULL; }
+  if (tl_wrap_dim(d, t->ndim, &i) < 0) return NULL;
+  return PyLong_FromLongLong(v[i]);
+}
+static int kw_dim(PyObject *const *args, Py_ssize_t n, PyObject *kw, PyObject **one) {
+  *one = n ? args[0] : Py_None;
+  if (!kw || PyTuple_Size(kw) == 0) return 0;
+  if (PyTuple_Size(kw) == 1 && n == 0 && PyUnicode_CompareWithASCIIString(PyTuple_GetItem(kw, 0), "dim") == 0) { *one = args[0]; return 0; }
+  PyErr_Format(PyExc_TypeError, "got an unexpected keyword argument '%U'", PyTuple_GetItem(kw, 0));
+  return -1;
+}
+static PyObject *m_size(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+  PyObject *d;
+  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, &d, 1, t->shape, true);
+}
+static PyObject *m_stride(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+  PyObject *d;
+  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, &d, 1, t->strides, false);
+}
+
+/* strides of the channels-last formats: channels innermost, then space from the last dim on, then the batch */
+static bool channels_last(SELF) {
+  int64_t expect = 1;
+  for (int i = 0; i < t->ndim; i++) {
+    int d = i == 0 ? 1 : i == t->ndim - 1 ? 0 : t->ndim - i;
+    if (t->shape[d] != 1 && t->strides[d] != expect) return false;
+    expect *= t->shape[d];
+  }
+  return true;
+}
+static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+  PyObject *fmt = n ? args[0] : kw && PyTuple_Size(kw) ? args[0] : NULL;
+  if (fmt && fmt != Py_None) {
+    PyObject *name = PyObject_Str(fmt);
+    if (!name) return NULL;
+    bool cl2 = !PyUnicode_CompareWithASCIIString(name, "torch.channels_last"), cl3 = !PyUnicode_CompareWithASCIIString(name, "torch.channels_last_3d");
+    Py_DECREF(name);
+    if (cl2 || cl3) return PyBool_FromLong(t->ndim == (cl2 ? 4 : 5) && channels_last(t));
+  }
+  return PyBool_FromLong(tl_is_contiguous(t));
+}
+static PyObject *m_get_device(SELF, PyObject *_) { (void)_; return PyLong_FromLong(t->device == TL_CPU ? -1 : 0); }
+
+PyObject *tl_m_item(SELF, PyObject *_), *tl_m_tolist(SELF, PyObject *_);
+PyMethodDef tl_tensor_methods[] = {
+#define M(name, fn, doc) {#name, (PyCFunction)(void *)fn, METH_NOARGS, doc}
+#define MF(name, fn, doc) {#name, (PyCFunction)(void *)fn, METH_FASTCALL | METH_KEYWORDS, doc}
+    M(dim, m_dim, "Number of dimensions."), M(ndimension, m_dim, "Number of dimensions."),
+    M(numel, m_numel, "Number of elements."), M(nelement, m_numel, "Number of elements."),
+    M(storage_offset, m_offset, "First element within the storage."), M(element_size, m_element_size, "Bytes of one element."),
+    M(data_ptr, m_data_ptr, "Address of the first element."), M(is_floating_point, m_is_floating, "True for real floating dtypes."),
+    M(is_complex, m_is_complex, "True for complex dtypes."), M(is_signed, m_is_signed, "True when the dtype holds negative numbers."),
+    M(get_device, m_get_device, "Device index; -1 on the CPU."),
+    M(_bump_version, m_bump, "Counts an in-place change."), M(item, tl_m_item, "The only element as a Python number."),
+    M(tolist, tl_m_tolist, "Nested lists of Python numbers; a number for 0-dim tensors."),
+    MF(size, m_size, "size(dim=None): torch.Size, or the size of one dimension."),
+    MF(stride, m_stride, "stride(dim=None): strides in elements."),
+    MF(is_contiguous, m_is_contiguous, "is_contiguous(memory_format=torch.contiguous_format)"),
+    {0}};

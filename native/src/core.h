@@ -1,0 +1,31 @@
+/* core.h: what tensor.c, attr.c, data.c, view.c, args.c, op.c and module.c share with each other and nobody else. */
+#ifndef TL_CORE_H
+#define TL_CORE_H
+#include "tl.h"
+
+TlStorage *tl_storage_new(int64_t nbytes);
+int tl_storage_resize(TlStorage *s, int64_t nbytes);
+TlVersion *tl_version(TlTensor *t);
+void tl_bump(TlTensor *t);
+TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version);
+int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);
+
+/* objects the Python side registers through _C.register(name, object) */
+typedef struct {
+  PyObject *Tensor, *Size, *device, *dtype;
+  PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
+  PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema, *set_grad,
+      *get_grad_fn, *set_requires_grad, *host_copy, *torch_function;
+} TlRegistry;
+extern TlRegistry tl_reg;
+extern bool tl_grad_mode, tl_inference_mode;
+
+PyObject *tl_dtype_object(tl_dtype d);   /* new reference */
+PyObject *tl_size_object(int n, const int64_t *v);
+PyObject *tl_ints_tuple(int n, const int64_t *v);
+
+bool tl_requires_grad(const TlTensor *t);   /* views of a base that an in-place op gave a history included */
+PyObject *tl_m_item(TlTensor *t, PyObject *unused), *tl_m_tolist(TlTensor *t, PyObject *unused);
+#define Py_XSETREF_(slot, value) do { PyObject *old_ = (PyObject *)(slot); (slot) = (value); Py_XDECREF(old_); } while (0)
+int tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
+#endif

@@ -1,0 +1,337 @@
+/* data.c: between Python objects and elements: item, tolist, torch.tensor's reading of nested sequences. */
+#include "core.h"
+
+PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
+  switch (dtype) {
+    case TL_BOOL: return PyBool_FromLong(*(const uint8_t *)p != 0);
+    case TL_U8: return PyLong_FromLong(*(const uint8_t *)p);
+    case TL_I8: return PyLong_FromLong(*(const int8_t *)p);
+    case TL_I16: return PyLong_FromLong(*(const int16_t *)p);
+    case TL_I32: return PyLong_FromLong(*(const int32_t *)p);
+    case TL_I64: return PyLong_FromLongLong(*(const int64_t *)p);
+    case TL_F16: return PyFloat_FromDouble(tl_half_to_float(*(const uint16_t *)p));
+    case TL_BF16: return PyFloat_FromDouble(tl_bf16_to_float(*(const uint16_t *)p));
+    case TL_F32: return PyFloat_FromDouble(*(const float *)p);
+    case TL_F64: return PyFloat_FromDouble(*(const double *)p);
+    case TL_C64: return PyComplex_FromDoubles(((const float *)p)[0], ((const float *)p)[1]);
+    case TL_C128: return PyComplex_FromDoubles(((const double *)p)[0], ((const double *)p)[1]);
+    default: PyErr_SetString(PyExc_SystemError, "unknown dtype"); return NULL;
+  }
+}
+
+static int store_int(tl_dtype dtype, void *p, PyObject *v) {
+  int overflow;
+  PyObject *i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
+  if (!i && PyErr_ExceptionMatches(PyExc_TypeError)) { PyErr_Clear(); i = PyNumber_Long(v); }
+  if (!i) return -1;
+  long long x = PyLong_AsLongLongAndOverflow(i, &overflow);
+  Py_DECREF(i);
+  if (x == -1 && PyErr_Occurred()) return -1;
+  static const long long lo[] = {0, 0, -128, -32768, -2147483648LL}, hi[] = {1, 255, 127, 32767, 2147483647LL};
+  if (overflow || (dtype >= TL_U8 && dtype < TL_I64 && (x > hi[dtype] || x < (dtype == TL_U8 ? -255 : lo[dtype])))) {
+    if (overflow) PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                      dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" : dtype == TL_I16 ? "int16_t" : "int");
+    return -1;
+  }
+  switch (dtype) {
+    case TL_U8: *(uint8_t *)p = (uint8_t)x; break;
+    case TL_I8: *(int8_t *)p = (int8_t)x; break;
+    case TL_I16: *(int16_t *)p = (int16_t)x; break;
+    case TL_I32: *(int32_t *)p = (int32_t)x; break;
+    default: *(int64_t *)p = x;
+  }
+  return 0;
+}
+
+int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
+  if (TL_CHECK(v)) {
+    TlTensor *t = (TlTensor *)v;
+    if (t->numel != 1) { PyErr_SetString(PyExc_TypeError, "only 0-dimensional tensors can be converted to Python scalars"); return -1; }
+    PyObject *s = tl_m_item(t, NULL);
+    if (!s) return -1;
+    int r = tl_scalar_store(dtype, p, s);
+    Py_DECREF(s);
+    return r;
+  }
+  if (dtype == TL_BOOL) {
+    int b = PyObject_IsTrue(v);
+    if (b < 0) return -1;
+    *(uint8_t *)p = (uint8_t)b;
+    return 0;
+  }
+  if (tl_is_integral(dtype)) return store_int(dtype, p, v);
+  double re, im = 0;
+  if (PyFloat_Check(v)) re = PyFloat_AsDouble(v);
+  else if (PyComplex_Check(v)) {
+    re = PyComplex_RealAsDouble(v);
+    im = PyComplex_ImagAsDouble(v);
+    if (!tl_is_complex(dtype) && im != 0) {
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", dtype == TL_F64 ? "double" : "float");
+      return -1;
+    }
+  } else {
+    re = PyFloat_AsDouble(v);
+    if (re == -1 && PyErr_Occurred()) return -1;
+  }
+  switch (dtype) {
+    case TL_F16: *(uint16_t *)p = tl_float_to_half((float)re); break;
+    case TL_BF16: *(uint16_t *)p = tl_float_to_bf16((float)re); break;
+    case TL_F32: *(float *)p = (float)re; break;
+    case TL_F64: *(double *)p = re; break;
+    case TL_C64: *(tl_c64 *)p = (tl_c64){(float)re, (float)im}; break;
+    default: *(tl_c128 *)p = (tl_c128){re, im};
+  }
+  return 0;
+}
+
+/* a CPU copy of a tensor of another device (the device's backend reads it) */
+static TlTensor *to_host(TlTensor *t) {
+  if (t->device == TL_CPU) return (TlTensor *)Py_NewRef(t);
+  return (TlTensor *)PyObject_CallFunctionObjArgs(tl_reg.host_copy, (PyObject *)t, NULL);
+}
+
+PyObject *tl_m_item(TlTensor *t, PyObject *_) {
+  (void)_;
+  if (t->numel != 1) {
+    PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+    return NULL;
+  }
+  TlTensor *h = to_host(t);
+  if (!h) return NULL;
+  PyObject *r = tl_scalar_object(h->dtype, tl_data(h));
+  Py_DECREF(h);
+  return r;
+}
+
+static PyObject *list_dim(TlTensor *t, int dim, const char *p) {
+  if (dim == t->ndim) return tl_scalar_object(t->dtype, p);
+  int64_t n = t->shape[dim], step = t->strides[dim] * tl_itemsize[t->dtype];
+  PyObject *l = PyList_New((Py_ssize_t)n);
+  for (int64_t i = 0; l && i < n; i++) {
+    PyObject *x = list_dim(t, dim + 1, p + i * step);
+    if (!x) { Py_DECREF(l); return NULL; }
+    PyList_SetItem(l, (Py_ssize_t)i, x);
+  }
+  return l;
+}
+PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
+  (void)_;
+  TlTensor *h = to_host(t);
+  if (!h) return NULL;
+  PyObject *r = list_dim(h, 0, h->storage->data ? tl_data(h) : NULL);
+  Py_DECREF(h);
+  return r;
+}
+
+/* ---- torch.tensor ---------------------------------------------------------------------------------------------------- */
+typedef struct { int ndim; int64_t shape[TL_MAX_DIMS]; int kind; tl_dtype dtype; bool typed; } Seen;   /* kind: -1 none, 0 bool, 1 int, 2 float, 3 complex */
+
+static bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+
+static int see(Seen *s, int kind) { if (kind > s->kind) s->kind = kind; return 0; }
+
+/* shape from the first branch, category from all leaves */
+static int scan(PyObject *o, int depth, Seen *s) {
+  if (PyBool_Check(o)) return see(s, 0);
+  if (PyFloat_Check(o)) return see(s, 2);
+  if (PyLong_Check(o)) return see(s, 1);
+  if (PyComplex_Check(o)) return see(s, 3);
+  if (TL_CHECK(o)) {
+    TlTensor *t = (TlTensor *)o;
+    for (int i = 0; i < t->ndim; i++)
+      if (depth + i == s->ndim) s->shape[s->ndim++] = t->shape[i];
+      else if (s->shape[depth + i] != t->shape[i]) goto ragged;
+    s->dtype = s->typed ? tl_promote(s->dtype, t->dtype) : (tl_dtype)t->dtype;
+    s->typed = true;
+    return 0;
+  }
+  if (PyUnicode_Check(o) || PyBytes_Check(o)) {
+    if (depth == 0) PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'");
+    else PyErr_SetString(PyExc_ValueError, "too many dimensions 'str'");
+    return -1;
+  }
+  if (PySequence_Check(o)) {
+    Py_ssize_t n = PySequence_Size(o);
+    if (n < 0) return -1;
+    if (depth >= TL_MAX_DIMS) { PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", "list"); return -1; }
+    if (depth == s->ndim) s->shape[s->ndim++] = n;
+    else if (s->shape[depth] != n) {
+      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)s->shape[depth], depth, n);
+      return -1;
+    }
+    bool list = PyList_Check(o), tuple = PyTuple_Check(o);
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject *x = list ? Py_XNewRef(PyList_GetItem(o, i)) : tuple ? Py_XNewRef(PyTuple_GetItem(o, i)) : PySequence_GetItem(o, i);
+      if (!x) return -1;
+      if (depth + 1 < s->ndim && is_number(x)) {
+        PyErr_Format(PyExc_TypeError, "expected sequence object with len >= 0 or a buffer; got a number at dim %d", depth + 1);
+        Py_DECREF(x);
+        return -1;
+      }
+      int r = scan(x, depth + 1, s);
+      Py_DECREF(x);
+      if (r < 0) return -1;
+    }
+    return 0;
+  }
+  if (PyObject_HasAttrString(o, "__float__") || PyObject_HasAttrString(o, "__index__"))
+    return see(s, PyObject_HasAttrString(o, "__index__") ? 1 : 2);
+  PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__"));
+  return -1;
+ragged:
+  PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d", (long long)s->shape[depth], depth);
+  return -1;
+}
+
+static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
+  if (depth == t->ndim) {
+    int r = tl_scalar_store(t->dtype, *p, o);
+    *p += tl_itemsize[t->dtype];
+    return r;
+  }
+  if (TL_CHECK(o)) {
+    TlTensor *src = tl_contiguous_as((TlTensor *)o, t->dtype);
+    if (!src) return -1;
+    size_t n = (size_t)src->numel * tl_itemsize[t->dtype];
+    memcpy(*p, tl_data(src), n);
+    *p += n;
+    Py_DECREF(src);
+    return 0;
+  }
+  bool list = PyList_Check(o), tuple = PyTuple_Check(o);
+  if (!list && !tuple && !PySequence_Check(o)) {
+    PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d", (long long)t->shape[depth], depth);
+    return -1;
+  }
+  if (PySequence_Size(o) != t->shape[depth]) {
+    PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)t->shape[depth], depth, PySequence_Size(o));
+    return -1;
+  }
+  for (int64_t i = 0; i < t->shape[depth]; i++) {
+    PyObject *x = list ? Py_XNewRef(PyList_GetItem(o, (Py_ssize_t)i)) : tuple ? Py_XNewRef(PyTuple_GetItem(o, (Py_ssize_t)i)) : PySequence_GetItem(o, (Py_ssize_t)i);
+    if (!x) return -1;
+    int r = fill(x, depth + 1, t, p);
+    Py_DECREF(x);
+    if (r < 0) return -1;
+  }
+  return 0;
+}
+
+/* tensor_from_data(data, dtype or None): a new CPU tensor from numbers, nested sequences, tensors among them */
+static PyObject *tensor_from_data(PyObject *mod, PyObject *args) {
+  (void)mod;
+  PyObject *data, *dt = Py_None;
+  if (!PyArg_ParseTuple(args, "O|O", &data, &dt)) return NULL;
+  Seen s = {.kind = -1};
+  if (scan(data, 0, &s) < 0) return NULL;
+  tl_dtype d = tl_default_dtype;
+  if (s.typed) d = s.dtype;
+  if (s.kind >= 0 && !(s.typed && s.kind <= (s.dtype == TL_BOOL ? 0 : tl_is_integral(s.dtype) ? 1 : tl_is_float(s.dtype) ? 2 : 3)))
+    d = s.kind == 0 ? TL_BOOL : s.kind == 1 ? TL_I64 : s.kind == 2 ? tl_default_dtype : tl_default_dtype == TL_F64 ? TL_C128 : TL_C64;
+  if (tl_dtype_arg(dt, d, &d) < 0) return NULL;
+  TlTensor *t = tl_empty(d, s.ndim, s.shape);
+  if (!t) return NULL;
+  char *p = tl_data(t);
+  if (t->numel && fill(data, 0, t, &p) < 0) { Py_DECREF(t); return NULL; }
+  return (PyObject *)t;
+}
+
+/* tensor_from_storage(storage, dtype, offset, shape, strides) */
+static PyObject *tensor_from_storage(PyObject *mod, PyObject *args) {
+  (void)mod;
+  PyObject *s, *dt, *shape, *strides;
+  long long offset;
+  if (!PyArg_ParseTuple(args, "OOLOO", &s, &dt, &offset, &shape, &strides)) return NULL;
+  tl_dtype d;
+  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], zero[1] = {0}, extent = 1;
+  int n, m;
+  if (tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0 || tl_ints(strides, st, &m) < 0) return NULL;
+  if (n < 0 || m != n) { PyErr_SetString(PyExc_ValueError, "shape and strides must have the same length"); return NULL; }
+  for (int i = 0; i < n; i++) {
+    if (sh[i] == 0) { extent = 0; break; }
+    extent += (sh[i] - 1) * st[i];
+  }
+  if (extent && (offset + extent) * tl_itemsize[d] > (int64_t)((TlStorage *)s)->nbytes) {
+    PyErr_Format(PyExc_RuntimeError, "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %d requiring a storage size of %lld "
+                 "are out of bounds for storage of size %zu", tl_fmt_shape(n, sh), tl_fmt_shape(n, st), offset, tl_itemsize[d],
+                 (long long)((offset + extent) * tl_itemsize[d]), ((TlStorage *)s)->nbytes);
+    return NULL;
+  }
+  TlTensor *t = tl_empty(d, 1, zero);
+  if (t && tl_set_geometry(t, (TlStorage *)Py_NewRef(s), d, n, sh, st, offset) < 0) { Py_DECREF(t); return NULL; }
+  return (PyObject *)t;
+}
+
+/* alias(tensor, share_version): same memory, no history */
+static PyObject *alias(PyObject *mod, PyObject *args) {
+  (void)mod;
+  PyObject *o;
+  int share = 1;
+  if (!PyArg_ParseTuple(args, "O|p", &o, &share)) return NULL;
+  TlTensor *t = (TlTensor *)o;
+  return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, share);
+}
+
+/* empty(shape, dtype), empty_strided(shape, strides, dtype): fresh CPU tensors; full zeros by zeros() */
+static PyObject *make(PyObject *args, int mode) {
+  PyObject *shape, *dt = Py_None, *strides = NULL;
+  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
+  int n, m = 0;
+  tl_dtype d;
+  if (mode == 1 ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt) : !PyArg_ParseTuple(args, "O|O", &shape, &dt)) return NULL;
+  if (tl_ints(shape, sh, &n) < 0 || (strides && tl_ints(strides, st, &m) < 0) || tl_dtype_arg(dt, tl_default_dtype, &d) < 0) return NULL;
+  if (strides && m != n) { PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
+  return (PyObject *)(mode == 1 ? tl_empty_strided(d, n, sh, st) : mode == 2 ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
+}
+static PyObject *py_empty(PyObject *m, PyObject *a) { (void)m; return make(a, 0); }
+static PyObject *py_empty_strided(PyObject *m, PyObject *a) { (void)m; return make(a, 1); }
+static PyObject *py_zeros(PyObject *m, PyObject *a) { (void)m; return make(a, 2); }
+static PyObject *py_empty_like(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *t, *dt = Py_None;
+  tl_dtype d;
+  if (!PyArg_ParseTuple(args, "O|O", &t, &dt) || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
+  return (PyObject *)tl_empty_like((TlTensor *)t, d);
+}
+static PyObject *py_copy(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *dst, *src;
+  if (!PyArg_ParseTuple(args, "OO", &dst, &src) || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
+  tl_bump((TlTensor *)dst);
+  return Py_NewRef(dst);
+}
+static PyObject *py_cast(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *t, *dt;
+  tl_dtype d;
+  if (!PyArg_ParseTuple(args, "OO", &t, &dt) || tl_dtype_arg(dt, TL_F32, &d) < 0) return NULL;
+  return (PyObject *)tl_cast((TlTensor *)t, d);
+}
+/* resize_(tensor, shape): the storage grows when needed, the result is contiguous */
+static PyObject *py_resize(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *o, *shape;
+  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], n = 1;
+  int nd;
+  if (!PyArg_ParseTuple(args, "OO", &o, &shape) || tl_ints(shape, sh, &nd) < 0) return NULL;
+  TlTensor *t = (TlTensor *)o;
+  for (int i = nd - 1; i >= 0; i--) { st[i] = n; n *= sh[i] > 1 ? sh[i] : 1; }
+  for (int i = 0; i < nd; i++) if (sh[i] == 0) n = 0;
+  if (tl_storage_resize(t->storage, (t->offset + n) * tl_itemsize[t->dtype]) < 0 && n) return NULL;
+  PyErr_Clear();
+  if (tl_set_geometry(t, (TlStorage *)Py_NewRef(t->storage), t->dtype, nd, sh, st, t->offset) < 0) return NULL;
+  return Py_NewRef(o);
+}
+PyMethodDef tl_data_functions[] = {
+    {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
+    {"tensor_from_storage", tensor_from_storage, METH_VARARGS, "tensor_from_storage(storage, dtype, offset, shape, strides)"},
+    {"alias", alias, METH_VARARGS, "alias(tensor, share_version=True): same memory, no history"},
+    {"empty", py_empty, METH_VARARGS, "empty(shape, dtype)"},
+    {"empty_strided", py_empty_strided, METH_VARARGS, "empty_strided(shape, strides, dtype)"},
+    {"zeros", py_zeros, METH_VARARGS, "zeros(shape, dtype)"},
+    {"empty_like", py_empty_like, METH_VARARGS, "empty_like(tensor, dtype=None), keeping a dense layout"},
+    {"copy", py_copy, METH_VARARGS, "copy(dst, src): dst[...] = src below autograd"},
+    {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
+    {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
+    {0}};

@@ -1,0 +1,61 @@
+/* module.c: the extension module torchlite._C. */
+#include "core.h"
+
+extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_number_functions[];
+extern const TlKernel tl_kernels_view[];
+int tl_add_kernels(const TlKernel *table);
+int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
+bool tl_can_cast(tl_dtype from, tl_dtype to);
+#if defined(__has_include)
+#if __has_include("random.h")
+#include "random.h"
+#endif
+#endif
+
+static PyObject *result_type(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+  (void)m;
+  tl_dtype d;
+  if (tl_result_type(n, args, &d) < 0) return NULL;
+  return tl_dtype_object(d);
+}
+static PyObject *promote_types(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *a, *b;
+  tl_dtype x, y;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0) return NULL;
+  return tl_dtype_object(tl_promote(x, y));
+}
+static PyObject *can_cast(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *a, *b;
+  tl_dtype x, y;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0) return NULL;
+  return PyBool_FromLong(tl_can_cast(x, y));
+}
+static PyMethodDef functions[] = {
+    {"result_type", (PyCFunction)(void *)result_type, METH_FASTCALL, "result_type(*tensors and numbers)"},
+    {"promote_types", promote_types, METH_VARARGS, "promote_types(type1, type2)"},
+    {"can_cast", can_cast, METH_VARARGS, "can_cast(from, to)"},
+    {0}};
+
+static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "_C", "Native core of torchlite.", -1, functions, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__C(void) {
+  PyObject *m = PyModule_Create(&def);
+  if (!m) return NULL;
+  static const TlKernel *const families[] = {tl_kernels_view, tl_kernels_pointwise, tl_kernels_reduce, tl_kernels_scan, tl_kernels_index,
+                                             tl_kernels_shape, tl_kernels_matmul, tl_kernels_conv, tl_kernels_pool, tl_kernels_norm,
+                                             tl_kernels_random, tl_kernels_sort, tl_kernels_optim, tl_kernels_linalg};
+  if (tl_tensor_init(m) < 0 || tl_op_init(m) < 0 || PyModule_AddFunctions(m, tl_args_functions) < 0 || PyModule_AddFunctions(m, tl_data_functions) < 0 ||
+      PyModule_AddFunctions(m, tl_number_functions) < 0)
+    goto fail;
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    if (tl_add_kernels(families[i]) < 0) goto fail;
+#ifdef TL_RANDOM_INIT
+  if (tl_random_init(m) < 0) goto fail;
+#endif
+  return m;
+fail:
+  Py_DECREF(m);
+  return NULL;
+}

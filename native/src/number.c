@@ -1,0 +1,144 @@
+/* number.c: Tensor's operators, conversions and item access as type slots; they call the ops Python registered. */
+#include "core.h"
+
+TlTensor *tl_basic_index(TlTensor *t, PyObject *index);
+
+enum { O_add, O_sub, O_rsub, O_mul, O_truediv, O_rtruediv, O_floordiv, O_rfloordiv, O_mod, O_rmod, O_pow, O_rpow, O_matmul, O_rmatmul,
+       O_and, O_or, O_xor, O_lshift, O_rlshift, O_rshift, O_rrshift, O_neg, O_abs, O_invert, O_lt, O_le, O_eq, O_ne, O_gt, O_ge,
+       O_iadd, O_isub, O_imul, O_itruediv, O_ifloordiv, O_imod, O_ipow, O_iand, O_ior, O_ixor, O_ilshift, O_irshift, O_COUNT };
+static const char *const names[O_COUNT] = {
+    "add", "sub", "rsub", "mul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul",
+    "and", "or", "xor", "lshift", "rlshift", "rshift", "rrshift", "neg", "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge",
+    "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift"};
+static PyObject *ops[O_COUNT];
+
+static PyObject *set_operators(PyObject *mod, PyObject *dict) {
+  (void)mod;
+  for (int i = 0; i < O_COUNT; i++) {
+    PyObject *o = PyDict_GetItemString(dict, names[i]);
+    if (o) Py_XSETREF_(ops[i], Py_NewRef(o));
+  }
+  Py_RETURN_NONE;
+}
+
+static bool operand(PyObject *o) { return TL_CHECK(o) || PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+
+static PyObject *call2(int slot, PyObject *a, PyObject *b) {
+  PyObject *v[2] = {a, b};
+  if (!ops[slot]) Py_RETURN_NOTIMPLEMENTED;
+  return PyObject_Vectorcall(ops[slot], v, 2, NULL);
+}
+
+/* numpy scalars and the like become Python numbers; anything else is not ours */
+static PyObject *binary(int slot, int reflected, PyObject *a, PyObject *b) {
+  PyObject *made = NULL, **other = TL_CHECK(a) ? &b : &a, *r;
+  if (!operand(*other)) {
+    if (!PyObject_HasAttrString(*other, "item") || !PyObject_HasAttrString(*other, "ndim") || PySequence_Size(*other) >= 0) {
+      if (PyErr_Occurred()) PyErr_Clear();
+      Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyErr_Clear();
+    made = PyObject_CallMethod(*other, "item", NULL);
+    if (!made) return NULL;
+    *other = made;
+  }
+  r = TL_CHECK(a) ? call2(slot, a, b) : call2(reflected, b, a);
+  Py_XDECREF(made);
+  return r;
+}
+#define BIN(name, refl) static PyObject *nb_##name(PyObject *a, PyObject *b) { return binary(O_##name, O_##refl, a, b); }
+BIN(add, add) BIN(sub, rsub) BIN(mul, mul) BIN(truediv, rtruediv) BIN(floordiv, rfloordiv) BIN(mod, rmod)
+BIN(and, and) BIN(or, or) BIN(xor, xor) BIN(lshift, rlshift) BIN(rshift, rrshift)
+static PyObject *nb_matmul(PyObject *a, PyObject *b) {
+  if (!TL_CHECK(a) || !TL_CHECK(b)) Py_RETURN_NOTIMPLEMENTED;
+  return call2(O_matmul, a, b);
+}
+static PyObject *nb_pow(PyObject *a, PyObject *b, PyObject *mod) { (void)mod; return binary(O_pow, O_rpow, a, b); }
+#define IOP(name) static PyObject *nb_##name(PyObject *a, PyObject *b) { if (!operand(b)) Py_RETURN_NOTIMPLEMENTED; return call2(O_##name, a, b); }
+IOP(iadd) IOP(isub) IOP(imul) IOP(itruediv) IOP(ifloordiv) IOP(imod) IOP(iand) IOP(ior) IOP(ixor) IOP(ilshift) IOP(irshift)
+static PyObject *nb_ipow(PyObject *a, PyObject *b, PyObject *mod) { (void)mod; return operand(b) ? call2(O_ipow, a, b) : Py_NewRef(Py_NotImplemented); }
+#define UN(name) static PyObject *nb_##name(PyObject *a) { return PyObject_Vectorcall(ops[O_##name], &a, 1, NULL); }
+UN(neg) UN(abs) UN(invert)
+static PyObject *nb_pos(PyObject *a) { return Py_NewRef(a); }
+
+static PyObject *compare(PyObject *a, PyObject *b, int op) {
+  static const int slot[] = {[Py_LT] = O_lt, [Py_LE] = O_le, [Py_EQ] = O_eq, [Py_NE] = O_ne, [Py_GT] = O_gt, [Py_GE] = O_ge};
+  return binary(slot[op], slot[op], a, b);
+}
+
+static int nb_bool(TlTensor *t) {
+  if (t->numel != 1) {
+    PyErr_SetString(PyExc_RuntimeError, t->numel ? "Boolean value of Tensor with more than one value is ambiguous" : "Boolean value of Tensor with no values is ambiguous");
+    return -1;
+  }
+  PyObject *o = tl_m_item(t, NULL);
+  int r = o ? PyObject_IsTrue(o) : -1;
+  Py_XDECREF(o);
+  return r;
+}
+static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *)) {
+  PyObject *o = tl_m_item(t, NULL), *r = o ? fn(o) : NULL;
+  Py_XDECREF(o);
+  return r;
+}
+static PyObject *nb_int(TlTensor *t) { return convert(t, PyNumber_Long); }
+static PyObject *nb_float(TlTensor *t) { return convert(t, PyNumber_Float); }
+static PyObject *nb_index(TlTensor *t) {
+  if (t->numel != 1 || !tl_is_integral(t->dtype)) {
+    PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+    return NULL;
+  }
+  return convert(t, PyNumber_Long);
+}
+static Py_ssize_t length(TlTensor *t) {
+  if (t->ndim == 0) { PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor"); return -1; }
+  return (Py_ssize_t)t->shape[0];
+}
+static Py_hash_t hash(PyObject *o) { return (Py_hash_t)((uintptr_t)o >> 4); }
+
+static PyObject *subscript(TlTensor *t, PyObject *index) {
+  bool plain = Py_TYPE(t) == tl_TensorClass || tl_reg.getitem == NULL;
+  if (plain && !(tl_grad_mode && tl_requires_grad(t))) {
+    TlTensor *v = tl_basic_index(t, index);
+    if (v || PyErr_Occurred()) return (PyObject *)v;
+  }
+  return PyObject_CallFunctionObjArgs(tl_reg.getitem, (PyObject *)t, index, NULL);
+}
+static int assign(TlTensor *t, PyObject *index, PyObject *value) {
+  if (!value) { PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items"); return -1; }
+  PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.setitem, (PyObject *)t, index, value, NULL);
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+static PyObject *seq_item(TlTensor *t, Py_ssize_t i) {
+  PyObject *x = PyLong_FromSsize_t(i), *r = x ? subscript(t, x) : NULL;
+  Py_XDECREF(x);
+  return r;
+}
+
+PyType_Slot tl_tensor_number_slots[] = {
+    {Py_nb_add, nb_add}, {Py_nb_subtract, nb_sub}, {Py_nb_multiply, nb_mul}, {Py_nb_true_divide, nb_truediv},
+    {Py_nb_floor_divide, nb_floordiv}, {Py_nb_remainder, nb_mod}, {Py_nb_power, nb_pow}, {Py_nb_matrix_multiply, nb_matmul},
+    {Py_nb_and, nb_and}, {Py_nb_or, nb_or}, {Py_nb_xor, nb_xor}, {Py_nb_lshift, nb_lshift}, {Py_nb_rshift, nb_rshift},
+    {Py_nb_negative, nb_neg}, {Py_nb_positive, nb_pos}, {Py_nb_absolute, nb_abs}, {Py_nb_invert, nb_invert},
+    {Py_nb_inplace_add, nb_iadd}, {Py_nb_inplace_subtract, nb_isub}, {Py_nb_inplace_multiply, nb_imul},
+    {Py_nb_inplace_true_divide, nb_itruediv}, {Py_nb_inplace_floor_divide, nb_ifloordiv}, {Py_nb_inplace_remainder, nb_imod},
+    {Py_nb_inplace_power, nb_ipow}, {Py_nb_inplace_and, nb_iand}, {Py_nb_inplace_or, nb_ior}, {Py_nb_inplace_xor, nb_ixor},
+    {Py_nb_inplace_lshift, nb_ilshift}, {Py_nb_inplace_rshift, nb_irshift},
+    {Py_nb_bool, nb_bool}, {Py_nb_int, nb_int}, {Py_nb_float, nb_float}, {Py_nb_index, nb_index},
+    {Py_tp_richcompare, compare}, {Py_tp_hash, hash}, {Py_mp_subscript, subscript}, {Py_mp_ass_subscript, assign},
+    {Py_mp_length, length}, {Py_sq_length, length}, {Py_sq_item, seq_item}, {0, NULL}};
+
+/* basic_index(tensor, index): the view, or None when the index is not a basic one */
+static PyObject *basic_index(PyObject *mod, PyObject *args) {
+  (void)mod;
+  PyObject *t, *index;
+  if (!PyArg_ParseTuple(args, "OO", &t, &index)) return NULL;
+  TlTensor *v = tl_basic_index((TlTensor *)t, index);
+  if (v) return (PyObject *)v;
+  if (PyErr_Occurred()) return NULL;
+  Py_RETURN_NONE;
+}
+PyMethodDef tl_number_functions[] = {{"set_operators", set_operators, METH_O, "Names the ops behind Tensor's operators."},
+                                     {"basic_index", basic_index, METH_VARARGS, "A view for ints, slices, None and Ellipsis; None for other indices."},
+                                     {0}};

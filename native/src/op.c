@@ -1,0 +1,587 @@
+/* op.c: the dispatcher. An Op is a set of overloads; a call binds its arguments to the first overload whose schema they
+ * fit, then goes to the CPU kernel, the Python body, the autograd recorder or another device, whichever the arguments
+ * ask for. Binding errors are worded in Python (_arg_errors.py), away from the hot path. */
+#include "core.h"
+
+enum { K_TENSOR, K_TENSORS, K_SCALAR, K_INT, K_INTS, K_FLOAT, K_BOOL, K_STR, K_DTYPE, K_DEVICE, K_GENERATOR, K_LAYOUT,
+       K_MEMFMT, K_FLOATS, K_SCALARS, K_OPT_TENSORS, K_ANY, K_BOOLS };
+#define MAX_PARAMS 32
+
+typedef struct {
+  PyObject *name, *alias, *dflt;      /* alias: second keyword ("input" for self, "axis" for dim) or NULL */
+  uint8_t kind, optional, kwonly, size;
+} Param;
+
+enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16 };
+
+typedef struct {
+  PyObject_HEAD
+  PyObject *schema, *body, *spec, *params_object;
+  const TlKernel *kernel;
+  Param *params;
+  int nparams, npos, flags, ready, vararg_method, vararg_function, requires_grad_at, device_at;
+  int64_t calls;
+} Overload;
+
+typedef struct {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject *name, *overloads, *doc, *owner;
+  int method, allow_out;
+} Op;
+
+static PyTypeObject *overload_type, *op_type, *op_method_type, *kernel_type;
+static PyObject *s_out;
+static PyTypeObject *plain_type;       /* last tensor subclass seen that does not override __torch_function__ */
+
+/* ---- schema ---------------------------------------------------------------------------------------------------------- */
+static int compile(Overload *ov) {
+  PyObject *list = PyObject_CallFunctionObjArgs(tl_reg.compile_schema, ov->schema, NULL);
+  if (!list) return -1;
+  Py_ssize_t n = PyTuple_Size(list);
+  if (n > MAX_PARAMS) { PyErr_SetString(PyExc_SystemError, "too many parameters in a schema"); Py_DECREF(list); return -1; }
+  ov->params = PyMem_Calloc((size_t)(n ? n : 1), sizeof(Param));
+  ov->requires_grad_at = ov->device_at = -1;
+  int pos = 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *name, *alias, *dflt;
+    int kind, optional, kwonly, size;
+    if (!PyArg_ParseTuple(PyTuple_GetItem(list, i), "OOOiiii", &name, &alias, &dflt, &kind, &optional, &kwonly, &size)) { Py_DECREF(list); return -1; }
+    Param *p = &ov->params[i];
+    *p = (Param){name, alias == Py_None ? NULL : alias, dflt == Py_NotImplemented ? NULL : dflt, (uint8_t)kind, (uint8_t)optional, (uint8_t)kwonly, (uint8_t)size};
+    if (!kwonly) pos++;
+    if (kind == K_DEVICE) ov->device_at = (int)i;
+    if (!PyUnicode_CompareWithASCIIString(name, "requires_grad") && kwonly) ov->requires_grad_at = (int)i;
+  }
+  ov->params_object = list;        /* keeps the borrowed pointers above alive */
+  ov->nparams = (int)n;
+  ov->npos = pos;
+  ov->vararg_function = pos == 1 && ov->params[0].kind == K_INTS && !ov->params[0].size;
+  ov->vararg_method = pos == 2 && ov->params[1].kind == K_INTS && !ov->params[1].size;
+  ov->ready = 1;
+  return 0;
+}
+
+/* ---- type checks ----------------------------------------------------------------------------------------------------- */
+static inline bool is_int(PyObject *o) { return PyLong_Check(o) && !PyBool_Check(o); }
+static bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+static bool is_int_tensor(PyObject *o) {
+  return TL_CHECK(o) && ((TlTensor *)o)->numel == 1 && ((TlTensor *)o)->ndim == 0 && tl_is_integral(((TlTensor *)o)->dtype) && !((TlTensor *)o)->requires_grad;
+}
+static bool is_index(PyObject *o) {
+  if (is_int(o)) return true;
+  if (PyFloat_Check(o) || PyBool_Check(o) || PyUnicode_Check(o)) return false;
+  if (TL_CHECK(o)) return is_int_tensor(o);
+  return PyIndex_Check(o);
+}
+static bool plain_sequence(PyObject *o) { return PyTuple_Check(o) || PyList_Check(o); }
+static PyObject *seq_item(PyObject *o, Py_ssize_t i) { return PyTuple_Check(o) ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i); }
+
+/* 1: fits, *v may be replaced by a new reference in *made; 0: does not fit; -1: error */
+static int check(const Param *p, PyObject **v, PyObject **made) {
+  PyObject *o = *v;
+  *made = NULL;
+  if (o == Py_None && p->optional) return 1;
+  switch (p->kind) {
+    case K_TENSOR: return TL_CHECK(o);
+    case K_SCALAR:
+      if (is_number(o)) return 1;
+      if (TL_CHECK(o)) {
+        TlTensor *t = (TlTensor *)o;
+        if (t->ndim != 0 || t->requires_grad || t->grad_fn) return 0;
+        return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
+      }
+      if (PyUnicode_Check(o) || plain_sequence(o) || PyType_Check(o) || !PyNumber_Check(o) || !PyObject_HasAttrString(o, "item")) return 0;
+      return (*v = *made = PyObject_CallMethod(o, "item", NULL)) ? (is_number(*v) ? 1 : 0) : -1;
+    case K_INT:
+      if (is_int(o)) return 1;
+      if (!is_index(o)) return 0;
+      return (*v = *made = PyNumber_Index(o)) ? 1 : -1;
+    case K_INTS: {
+      if (is_int(o) || (!plain_sequence(o) && is_index(o) && !PySequence_Check(o)) || is_int_tensor(o)) {
+        if (!p->size) return 0;
+        PyObject *t = PyTuple_New(p->size), *x = PyNumber_Index(o);
+        if (!t || !x) { Py_XDECREF(t); Py_XDECREF(x); return -1; }
+        for (int i = 0; i < p->size; i++) PyTuple_SetItem(t, i, Py_NewRef(x));
+        Py_DECREF(x);
+        *v = *made = t;
+        return 1;
+      }
+      if (!plain_sequence(o)) return 0;
+      Py_ssize_t n = PyObject_Size(o);
+      bool clean = PyTuple_Check(o);
+      for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = seq_item(o, i);
+        if (is_int(x)) continue;
+        if (!is_index(x)) return 0;
+        clean = false;
+      }
+      if (clean) return 1;
+      PyObject *t = PyTuple_New(n);
+      if (!t) return -1;
+      for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = PyNumber_Index(seq_item(o, i));
+        if (!x) { Py_DECREF(t); return -1; }
+        PyTuple_SetItem(t, i, x);
+      }
+      *v = *made = t;
+      return 1;
+    }
+    case K_TENSORS: case K_OPT_TENSORS: {
+      if (!plain_sequence(o)) return 0;
+      Py_ssize_t n = PyObject_Size(o);
+      for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = seq_item(o, i);
+        if (!TL_CHECK(x) && !(p->kind == K_OPT_TENSORS && x == Py_None)) return 0;
+      }
+      return 1;
+    }
+    case K_FLOAT:
+      if (PyFloat_Check(o) || PyLong_Check(o)) return 1;
+      if (TL_CHECK(o)) {
+        TlTensor *t = (TlTensor *)o;
+        if (t->ndim != 0 || t->requires_grad || tl_is_complex(t->dtype)) return 0;
+        return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
+      }
+      if (PyUnicode_Check(o) || plain_sequence(o) || PyComplex_Check(o) || !PyObject_HasAttrString(o, "__float__")) return 0;
+      return (*v = *made = PyNumber_Float(o)) ? 1 : -1;
+    case K_BOOL:
+      if (PyBool_Check(o)) return 1;
+      return 0;
+    case K_STR: return PyUnicode_Check(o);
+    case K_DTYPE:
+      return Py_TYPE(o) == (PyTypeObject *)tl_reg.dtype || o == (PyObject *)&PyFloat_Type || o == (PyObject *)&PyLong_Type ||
+             o == (PyObject *)&PyBool_Type || o == (PyObject *)&PyComplex_Type;
+    case K_DEVICE: return PyUnicode_Check(o) || is_int(o) || PyObject_IsInstance(o, tl_reg.device) == 1;
+    case K_FLOATS: case K_SCALARS: case K_BOOLS: {
+      if (!plain_sequence(o)) return 0;
+      Py_ssize_t n = PyObject_Size(o);
+      for (Py_ssize_t i = 0; i < n; i++)
+        if (p->kind == K_BOOLS ? !PyBool_Check(seq_item(o, i)) : !is_number(seq_item(o, i))) return 0;
+      return 1;
+    }
+    case K_LAYOUT: case K_MEMFMT: case K_GENERATOR:
+      return !is_number(o) && !PyUnicode_Check(o) && !plain_sequence(o) && !TL_CHECK(o);
+    default: return 1;
+  }
+}
+
+/* ---- binding --------------------------------------------------------------------------------------------------------- */
+static int same_name(PyObject *a, PyObject *b) { return a == b || PyUnicode_Compare(a, b) == 0; }
+
+/* 1 bound, 0 no fit, -1 error. made[] collects new references. */
+static int bind(Overload *ov, bool method, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **bound, PyObject **made, int *nmade) {
+  if (!ov->ready && compile(ov) < 0) return -1;
+  int np = ov->nparams;
+  Py_ssize_t used = 0;
+  PyObject *m;
+  for (int i = 0; i < np; i++) bound[i] = NULL;
+  int pack = method ? ov->vararg_method : ov->vararg_function, at = method ? 1 : 0;
+  if (pack && nargs > at && (is_index(args[at]) || nargs > at + 1)) {      /* f(2, 3) for f((2, 3)) */
+    PyObject *t = PyTuple_New(nargs - at);
+    if (!t) return -1;
+    made[(*nmade)++] = t;
+    for (Py_ssize_t i = at; i < nargs; i++) {
+      if (!is_index(args[i])) return 0;
+      PyObject *x = PyNumber_Index(args[i]);
+      if (!x) return -1;
+      PyTuple_SetItem(t, i - at, x);
+    }
+    if (at) {
+      PyObject *o = args[0];
+      if (check(&ov->params[0], &o, &m) != 1) return 0;
+      bound[0] = o;
+    }
+    bound[at] = t;
+    used = nargs;
+  } else {
+    if (nargs > ov->npos) return 0;
+    for (; used < nargs; used++) {
+      PyObject *o = args[used];
+      int r = check(&ov->params[used], &o, &m);
+      if (m) made[(*nmade)++] = m;
+      if (r != 1) return r;
+      bound[used] = o;
+    }
+  }
+  if (kwnames) {
+    Py_ssize_t nk = PyTuple_Size(kwnames);
+    for (Py_ssize_t k = 0; k < nk; k++) {
+      PyObject *name = PyTuple_GetItem(kwnames, k), *o = args[nargs + k];
+      if (!o) continue;      /* out=, taken already */
+      int i;
+      for (i = 0; i < np; i++)
+        if (same_name(ov->params[i].name, name) || (ov->params[i].alias && same_name(ov->params[i].alias, name))) break;
+      if (i == np || bound[i]) return 0;
+      if (o == Py_None && ov->params[i].dflt == Py_None) { bound[i] = o; continue; }
+      int r = check(&ov->params[i], &o, &m);
+      if (m) made[(*nmade)++] = m;
+      if (r != 1) return r;
+      bound[i] = o;
+    }
+  }
+  for (int i = 0; i < np; i++)
+    if (!bound[i]) {
+      if (!ov->params[i].dflt) return 0;
+      bound[i] = ov->params[i].dflt;
+    }
+  return 1;
+}
+
+/* ---- dispatch -------------------------------------------------------------------------------------------------------- */
+bool tl_requires_grad(const TlTensor *t) {
+  if (t->requires_grad || t->grad_fn) return true;
+  if (t->base) { const TlTensor *b = (const TlTensor *)t->base; return b->requires_grad || b->grad_fn; }
+  return false;
+}
+
+typedef struct { bool grad, other, function; } Scan;
+
+static void see_tensor(PyObject *o, Scan *s) {
+  TlTensor *t = (TlTensor *)o;
+  PyTypeObject *tp = Py_TYPE(o);
+  if (tp != tl_TensorClass && tp != plain_type) {
+    PyObject *f = PyObject_GetAttrString((PyObject *)tp, "__torch_function__");
+    if (!f) PyErr_Clear();
+    else if (PyObject_HasAttrString(f, "_tl_plain")) plain_type = tp;
+    else s->function = true;
+    Py_XDECREF(f);
+  }
+  if (t->device != TL_CPU) s->other = true;
+  if (!s->grad && tl_requires_grad(t)) s->grad = true;
+}
+
+static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
+  for (int i = 0; i < ov->nparams; i++) {
+    PyObject *o = a[i];
+    int kind = ov->params[i].kind;
+    if (kind == K_TENSOR) { if (o != Py_None) see_tensor(o, s); }
+    else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && o != Py_None) {
+      Py_ssize_t n = PyObject_Size(o);
+      for (Py_ssize_t j = 0; j < n; j++) { PyObject *x = seq_item(o, j); if (x != Py_None) see_tensor(x, s); }
+    } else if (kind == K_DEVICE && o != Py_None && !s->other) {
+      PyObject *d = PyObject_IsInstance(o, tl_reg.device) == 1 ? Py_NewRef(o) : PyObject_CallFunctionObjArgs(tl_reg.device, o, NULL);
+      if (!d) { PyErr_Clear(); s->other = true; continue; }     /* the other path words the error */
+      if (d != tl_reg.devices[TL_CPU]) {
+        PyObject *tp = PyObject_GetAttrString(d, "type");
+        if (tp && PyUnicode_CompareWithASCIIString(tp, "cpu")) s->other = true;
+        Py_XDECREF(tp);
+      }
+      Py_DECREF(d);
+    }
+  }
+}
+
+/* kernel, else body */
+static PyObject *run(Overload *ov, PyObject *const *a) {
+  ov->calls++;
+  if (ov->kernel) {
+    PyObject *r = ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+  }
+  if (ov->body && ov->body != Py_None) return PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
+  PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for these arguments on the CPU", ov->schema);
+  return NULL;
+}
+
+static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyObject *last) {
+  PyObject *v[MAX_PARAMS + 2];
+  int n = 0;
+  v[n++] = (PyObject *)ov;
+  PyObject *t = PyTuple_New(ov->nparams);
+  if (!t) return NULL;
+  for (int i = 0; i < ov->nparams; i++) PyTuple_SetItem(t, i, Py_NewRef(a[i]));
+  v[n++] = t;
+  if (last) v[n++] = last;
+  PyObject *r = PyObject_Vectorcall(fn, v, (size_t)n, NULL);
+  Py_DECREF(t);
+  return r;
+}
+
+int tl_check_cast(tl_dtype from, tl_dtype to);
+
+/* below autograd: self <- op(self, ...), by a kernel that writes in place, else by a copy */
+static PyObject *run_inplace(Overload *ov, PyObject *const *a) {
+  TlTensor *self = (TlTensor *)a[0];
+  ov->calls++;
+  PyObject *r = NULL;
+  if (ov->kernel && (ov->kernel->flags & TL_K_OUT)) {
+    r = ov->kernel->fn(ov->kernel, a, ov->nparams, self);
+    if (!r) return NULL;
+    if (r != Py_NotImplemented) { tl_bump(self); return r; }
+    Py_DECREF(r);
+  }
+  r = run(ov, a);
+  if (!r) return NULL;
+  if (r == (PyObject *)self) { tl_bump(self); return r; }
+  if (!TL_CHECK(r)) { PyErr_Format(PyExc_SystemError, "%U: in-place body must return a tensor", ov->schema); Py_DECREF(r); return NULL; }
+  TlTensor *t = (TlTensor *)r;
+  bool same = t->ndim == self->ndim;
+  for (int i = 0; same && i < t->ndim; i++) same = t->shape[i] == self->shape[i];
+  if (!same) {
+    PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s", tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(t->ndim, t->shape));
+  } else if (tl_check_cast(t->dtype, self->dtype) == 0 && tl_copy(self, t) == 0) {
+    tl_bump(self);
+    Py_DECREF(r);
+    return Py_NewRef(self);
+  }
+  Py_DECREF(r);
+  return NULL;
+}
+
+static PyObject *dispatch(Overload *ov, PyObject *const *a) {
+  Scan s = {false, false, false};
+  scan_args(ov, a, &s);
+  if (s.other) return vcall_with(tl_reg.dispatch_other, ov, a, NULL);
+  bool grad = s.grad && tl_grad_mode;
+  if (ov->flags & F_INPLACE) return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : run_inplace(ov, a);
+  if (grad && !(ov->flags & F_NODIFF)) {
+    if (ov->flags & F_GRAD) return vcall_with(tl_reg.record, ov, a, NULL);
+    if (ov->body && ov->body != Py_None) { ov->calls++; return PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL); }
+    return vcall_with(tl_reg.record, ov, a, NULL);       /* a primitive without a gradient: an error node */
+  }
+  PyObject *r = run(ov, a);
+  if (r && ov->requires_grad_at >= 0 && a[ov->requires_grad_at] == Py_True && TL_CHECK(r)) {
+    if (PyObject_SetAttrString(r, "requires_grad", Py_True) < 0) { Py_DECREF(r); return NULL; }
+  }
+  return r;
+}
+
+static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  Py_ssize_t nargs = PyVectorcall_NARGS(nargsf), nk = kwnames ? PyTuple_Size(kwnames) : 0;
+  PyObject *bound[MAX_PARAMS], *made[MAX_PARAMS * 2], *out = NULL, *result = NULL;
+  PyObject *local[MAX_PARAMS * 2];
+  int nmade = 0, r = 0;
+  if (nk && op->allow_out && nargs + nk <= MAX_PARAMS * 2)
+    for (Py_ssize_t k = 0; k < nk; k++)
+      if (same_name(PyTuple_GetItem(kwnames, k), s_out)) {
+        memcpy(local, args, sizeof(PyObject *) * (size_t)(nargs + nk));
+        out = args[nargs + k] == Py_None ? NULL : args[nargs + k];
+        local[nargs + k] = NULL;
+        args = local;
+        break;
+      }
+  Py_ssize_t n = PyList_Size(op->overloads);
+  Overload *ov = NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    ov = (Overload *)PyList_GetItem(op->overloads, i);
+    r = bind(ov, op->method, args, nargs, kwnames, bound, made, &nmade);
+    if (r) break;
+    while (nmade) Py_DECREF(made[--nmade]);
+  }
+  if (r == 1) {
+    Scan s = {false, false, false};
+    for (int i = 0; i < ov->nparams && !s.function; i++)
+      if (ov->params[i].kind == K_TENSOR && bound[i] != Py_None && Py_TYPE(bound[i]) != tl_TensorClass && Py_TYPE(bound[i]) != plain_type) see_tensor(bound[i], &s);
+    if (s.function) {
+      PyObject *t = PyTuple_New(nargs), *kw = PyDict_New();
+      for (Py_ssize_t i = 0; t && i < nargs; i++) PyTuple_SetItem(t, i, Py_NewRef(args[i]));
+      for (Py_ssize_t k = 0; kw && k < nk; k++) PyDict_SetItem(kw, PyTuple_GetItem(kwnames, k), args[nargs + k] ? args[nargs + k] : out ? out : Py_None);
+      if (t && kw) result = PyObject_CallFunctionObjArgs(tl_reg.torch_function, (PyObject *)op, t, kw, NULL);
+      Py_XDECREF(t);
+      Py_XDECREF(kw);
+    } else {
+      result = out ? vcall_with(tl_reg.call_out, ov, bound, out) : dispatch(ov, bound);
+    }
+  } else if (r == 0) {
+    PyObject *t = PyTuple_New(nargs), *kw = PyDict_New();
+    for (Py_ssize_t i = 0; t && i < nargs; i++) PyTuple_SetItem(t, i, Py_NewRef(args[i]));
+    for (Py_ssize_t k = 0; kw && k < nk; k++)
+      if (args[nargs + k]) PyDict_SetItem(kw, PyTuple_GetItem(kwnames, k), args[nargs + k]);
+    if (t && kw) result = PyObject_CallFunctionObjArgs(tl_reg.bind_error, (PyObject *)op, t, kw, NULL);
+    Py_XDECREF(t);
+    Py_XDECREF(kw);
+  }
+  while (nmade) Py_DECREF(made[--nmade]);
+  return result;
+}
+
+/* ---- Python types ---------------------------------------------------------------------------------------------------- */
+static const TlKernel *find_kernel(const char *name);
+
+/* Overload(schema, kernel name or None, body or None, spec, flags) */
+static PyObject *overload_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)kw;
+  PyObject *schema, *kernel, *body, *spec;
+  int flags;
+  if (!PyArg_ParseTuple(args, "UOOOi", &schema, &kernel, &body, &spec, &flags)) return NULL;
+  Overload *ov = (Overload *)PyType_GenericAlloc(tp, 0);
+  if (!ov) return NULL;
+  ov->schema = Py_NewRef(schema);
+  ov->body = Py_NewRef(body);
+  ov->spec = Py_NewRef(spec);
+  ov->flags = flags;
+  if (kernel != Py_None) {
+    PyObject *b = PyUnicode_AsUTF8String(kernel);
+    if (b) ov->kernel = find_kernel(PyBytes_AsString(b));
+    Py_XDECREF(b);
+    PyErr_Clear();
+  }
+  return (PyObject *)ov;
+}
+static int overload_traverse(Overload *ov, visitproc visit, void *arg) { Py_VISIT(Py_TYPE(ov)); Py_VISIT(ov->body); Py_VISIT(ov->spec); return 0; }
+static int overload_clear(Overload *ov) { Py_CLEAR(ov->body); Py_CLEAR(ov->spec); return 0; }
+static void overload_dealloc(Overload *ov) {
+  PyTypeObject *tp = Py_TYPE(ov);
+  PyObject_GC_UnTrack(ov);
+  overload_clear(ov);
+  Py_XDECREF(ov->schema);
+  Py_XDECREF(ov->params_object);
+  PyMem_Free(ov->params);
+  PyObject_GC_Del(ov);
+  Py_DECREF(tp);
+}
+static PyObject *ov_params(Overload *ov, void *_) { (void)_; if (!ov->ready && compile(ov) < 0) return NULL; return Py_NewRef(ov->params_object); }
+static PyObject *ov_kernel(Overload *ov, void *_) { (void)_; return ov->kernel ? PyUnicode_FromString(ov->kernel->name) : Py_NewRef(Py_None); }
+static PyObject *ov_schema(Overload *ov, void *_) { (void)_; return Py_NewRef(ov->schema); }
+static PyObject *ov_spec(Overload *ov, void *_) { (void)_; return Py_NewRef(ov->spec); }
+static PyObject *ov_body(Overload *ov, void *_) { (void)_; return Py_NewRef(ov->body); }
+static int ov_set_body(Overload *ov, PyObject *v, void *_) { (void)_; Py_XSETREF_(ov->body, Py_NewRef(v)); return 0; }
+static PyObject *ov_flags(Overload *ov, void *_) { (void)_; return PyLong_FromLong(ov->flags); }
+static PyObject *ov_calls(Overload *ov, void *_) { (void)_; return PyLong_FromLongLong(ov->calls); }
+static PyGetSetDef overload_getset[] = {
+    {"params", (getter)ov_params, NULL, "(name, alias, default, kind, optional, keyword-only, list size) for each parameter", NULL},
+    {"kernel", (getter)ov_kernel, NULL, "Name of the CPU kernel, or None.", NULL}, {"schema", (getter)ov_schema, NULL, "PyTorch's schema.", NULL},
+    {"spec", (getter)ov_spec, NULL, "The declaration.", NULL}, {"body", (getter)ov_body, (setter)ov_set_body, "The Python body.", NULL},
+    {"flags", (getter)ov_flags, NULL, "Dispatch flags.", NULL}, {"calls", (getter)ov_calls, NULL, "How often it ran.", NULL}, {0}};
+static PyType_Slot overload_slots[] = {{Py_tp_new, overload_new}, {Py_tp_dealloc, overload_dealloc}, {Py_tp_traverse, overload_traverse},
+                                       {Py_tp_clear, overload_clear}, {Py_tp_getset, overload_getset}, {0, NULL}};
+static PyType_Spec overload_spec = {"torchlite._C.Overload", sizeof(Overload), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, overload_slots};
+
+/* Op(name, overloads list, allow_out), OpMethod(...) */
+static PyObject *op_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)kw;
+  PyObject *name, *overloads;
+  int allow_out;
+  if (!PyArg_ParseTuple(args, "UOi", &name, &overloads, &allow_out)) return NULL;
+  Op *op = (Op *)PyType_GenericAlloc(tp, 0);
+  if (!op) return NULL;
+  op->vectorcall = (vectorcallfunc)op_call;
+  op->name = Py_NewRef(name);
+  op->overloads = Py_NewRef(overloads);
+  op->method = tp == op_method_type;
+  op->allow_out = allow_out;
+  return (PyObject *)op;
+}
+static int op_traverse(Op *op, visitproc visit, void *arg) { Py_VISIT(Py_TYPE(op)); Py_VISIT(op->overloads); return 0; }
+static int op_clear(Op *op) { Py_CLEAR(op->overloads); return 0; }
+static void op_dealloc(Op *op) {
+  PyTypeObject *tp = Py_TYPE(op);
+  PyObject_GC_UnTrack(op);
+  op_clear(op);
+  Py_XDECREF(op->name);
+  Py_XDECREF(op->doc);
+  Py_XDECREF(op->owner);
+  PyObject_GC_Del(op);
+  Py_DECREF(tp);
+}
+static PyObject *op_repr(Op *op) { return PyUnicode_FromFormat(op->method ? "<method '%U' of 'torch._C.TensorBase' objects>" : "<built-in method %U>", op->name); }
+static PyObject *op_get(PyObject *self, PyObject *obj, PyObject *type) {
+  (void)type;
+  if (!obj || obj == Py_None) return Py_NewRef(self);
+  static PyObject *method_type;
+  if (!method_type) {
+    PyObject *types = PyImport_ImportModule("types");
+    method_type = types ? PyObject_GetAttrString(types, "MethodType") : NULL;
+    Py_XDECREF(types);
+    if (!method_type) return NULL;
+  }
+  return PyObject_CallFunctionObjArgs(method_type, self, obj, NULL);
+}
+static PyObject *op_name(Op *op, void *_) { (void)_; return Py_NewRef(op->name); }
+static PyObject *op_qualname(Op *op, void *_) { (void)_; return op->method ? PyUnicode_FromFormat("Tensor.%U", op->name) : Py_NewRef(op->name); }
+static PyObject *op_module(Op *op, void *_) { (void)op; (void)_; return PyUnicode_FromString("torch"); }
+static PyObject *op_overloads(Op *op, void *_) { (void)_; return Py_NewRef(op->overloads); }
+static PyObject *op_method(Op *op, void *_) { (void)_; return PyBool_FromLong(op->method); }
+static PyObject *op_doc(Op *op, void *_) { (void)_; return Py_NewRef(op->doc ? op->doc : Py_None); }
+static int op_set_doc(Op *op, PyObject *v, void *_) { (void)_; Py_XSETREF_(op->doc, Py_NewRef(v)); return 0; }
+static PyGetSetDef op_getset[] = {{"__name__", (getter)op_name, NULL, NULL, NULL}, {"__qualname__", (getter)op_qualname, NULL, NULL, NULL},
+                                  {"__module__", (getter)op_module, NULL, NULL, NULL}, {"overloads", (getter)op_overloads, NULL, NULL, NULL},
+                                  {"is_method", (getter)op_method, NULL, NULL, NULL}, {"__doc__", (getter)op_doc, (setter)op_set_doc, NULL, NULL}, {0}};
+static PyMemberDef op_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Op, vectorcall), Py_READONLY, NULL}, {0}};
+/* two types: a method binds to its tensor, a function kept as a class attribute does not (as builtins) */
+#define OP_SLOTS                                                                                                       \
+  {Py_tp_new, op_new}, {Py_tp_dealloc, op_dealloc}, {Py_tp_traverse, op_traverse}, {Py_tp_clear, op_clear},            \
+      {Py_tp_call, PyVectorcall_Call}, {Py_tp_repr, op_repr}, {Py_tp_getset, op_getset}, {Py_tp_members, op_members}
+#define OP_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL)
+#define TPFLAGS_METHOD_DESCRIPTOR (1UL << 17)      /* part of the stable ABI, missing from the limited headers */
+static PyType_Slot op_slots[] = {OP_SLOTS, {0, NULL}};
+static PyType_Slot op_method_slots[] = {OP_SLOTS, {Py_tp_descr_get, op_get}, {0, NULL}};
+static PyType_Spec op_spec = {"torchlite._C.Op", sizeof(Op), 0, OP_FLAGS, op_slots};
+static PyType_Spec op_method_spec = {"torchlite._C.OpMethod", sizeof(Op), 0, OP_FLAGS | TPFLAGS_METHOD_DESCRIPTOR, op_method_slots};
+
+/* ---- kernels as Python callables --------------------------------------------------------------------------------------- */
+typedef struct { PyObject_HEAD vectorcallfunc vectorcall; const TlKernel *k; } KernelObject;
+static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+  TlTensor *out = NULL;
+  if (kwnames && PyTuple_Size(kwnames)) out = args[n] == Py_None ? NULL : (TlTensor *)args[n];
+  return self->k->fn(self->k, args, n, out);
+}
+static PyMemberDef kernel_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(KernelObject, vectorcall), Py_READONLY, NULL}, {0}};
+static void kernel_dealloc(PyObject *o) { PyTypeObject *tp = Py_TYPE(o); PyObject_Free(o); Py_DECREF(tp); }
+static PyType_Slot kernel_slots[] = {{Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members}, {Py_tp_dealloc, kernel_dealloc}, {0, NULL}};
+static PyType_Spec kernel_spec = {"torchlite._C.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots};
+static PyObject *kernels;      /* name -> Kernel */
+
+static const TlKernel *find_kernel(const char *name) {
+  PyObject *o = PyDict_GetItemString(kernels, name);
+  return o ? ((KernelObject *)o)->k : NULL;
+}
+int tl_add_kernels(const TlKernel *table) {
+  for (const TlKernel *k = table; k->name; k++) {
+    KernelObject *o = (KernelObject *)PyType_GenericAlloc(kernel_type, 0);
+    if (!o) return -1;
+    o->vectorcall = (vectorcallfunc)kernel_call;
+    o->k = k;
+    int r = PyDict_SetItemString(kernels, k->name, (PyObject *)o);
+    Py_DECREF(o);
+    if (r < 0) return -1;
+  }
+  return 0;
+}
+
+/* ---- functions --------------------------------------------------------------------------------------------------------- */
+/* call_below(overload, args): kernel or body without recording; call_inplace_below: the same for in-place */
+static PyObject *below(PyObject *const *args, bool inplace) {
+  Overload *ov = (Overload *)args[0];
+  PyObject *a[MAX_PARAMS];
+  for (int i = 0; i < ov->nparams; i++) a[i] = PyTuple_GetItem(args[1], i);
+  bool old = tl_grad_mode;
+  tl_grad_mode = false;
+  PyObject *r = inplace ? run_inplace(ov, a) : run(ov, a);
+  tl_grad_mode = old;
+  return r;
+}
+static PyObject *call_below(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; (void)n; return below(args, false); }
+static PyObject *call_inplace_below(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; (void)n; return below(args, true); }
+static PyObject *call_overload(PyObject *m, PyObject *const *args, Py_ssize_t n) {   /* call_overload(ov, args): full dispatch */
+  (void)m; (void)n;
+  Overload *ov = (Overload *)args[0];
+  PyObject *a[MAX_PARAMS];
+  if (!ov->ready && compile(ov) < 0) return NULL;
+  for (int i = 0; i < ov->nparams; i++) a[i] = PyTuple_GetItem(args[1], i);
+  return dispatch(ov, a);
+}
+static PyObject *requires_grad(PyObject *m, PyObject *o) { (void)m; return PyBool_FromLong(TL_CHECK(o) && tl_requires_grad((TlTensor *)o)); }
+static PyMethodDef functions[] = {
+    {"call_below", (PyCFunction)(void *)call_below, METH_FASTCALL, "call_below(overload, args): run without recording"},
+    {"call_inplace_below", (PyCFunction)(void *)call_inplace_below, METH_FASTCALL, "in-place run without recording"},
+    {"call_overload", (PyCFunction)(void *)call_overload, METH_FASTCALL, "call_overload(overload, args): full dispatch"},
+    {"requires_grad", requires_grad, METH_O, "requires_grad, views of changed bases included"},
+    {0}};
+
+int tl_op_init(PyObject *mod) {
+  s_out = PyUnicode_InternFromString("out");
+  overload_type = (PyTypeObject *)PyType_FromSpec(&overload_spec);
+  op_type = (PyTypeObject *)PyType_FromSpec(&op_spec);
+  op_method_type = (PyTypeObject *)PyType_FromSpec(&op_method_spec);
+  kernel_type = (PyTypeObject *)PyType_FromSpec(&kernel_spec);
+  kernels = PyDict_New();
+  if (!s_out || !overload_type || !op_type || !op_method_type || !kernel_type || !kernels) return -1;
+  if (PyModule_AddObjectRef(mod, "Overload", (PyObject *)overload_type) < 0 || PyModule_AddObjectRef(mod, "Op", (PyObject *)op_type) < 0 ||
+      PyModule_AddObjectRef(mod, "OpMethod", (PyObject *)op_method_type) < 0 ||
+      PyModule_AddObjectRef(mod, "kernels", kernels) < 0) return -1;
+  return PyModule_AddFunctions(mod, functions);
+}

@@ -1,0 +1,436 @@
+/* tensor.c: storage, version counters and the Tensor type: allocation, geometry, lifetime. Attribute access that Python
+ * code sees is in attr.c, views in view.c. */
+#include "core.h"
+#include <stdlib.h>
+
+const uint8_t tl_itemsize[TL_NUM_DTYPES] = {
+#define X(code, name, ctype, comp) sizeof(ctype),
+    TL_DTYPES(X)
+#undef X
+};
+const uint8_t tl_compute[TL_NUM_DTYPES] = {
+#define X(code, name, ctype, comp) TL_##comp,
+    TL_DTYPES(X)
+#undef X
+};
+const char *const tl_dtype_name[TL_NUM_DTYPES] = {
+#define X(code, name, ctype, comp) #name,
+    TL_DTYPES(X)
+#undef X
+};
+
+tl_dtype tl_default_dtype = TL_F32;
+PyTypeObject *tl_TensorBase, *tl_TensorClass;
+static PyTypeObject *storage_type;
+PyObject *tl_OutOfMemoryError;
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* Small blocks go through free lists by size class (multiples of 64 bytes): a training step makes and drops thousands. */
+#define SMALL_CLASSES 32
+#define SMALL_KEEP 64
+typedef struct { void *raw; size_t cls; } Header;
+static void *small_list[SMALL_CLASSES + 1];
+static int small_count[SMALL_CLASSES + 1];
+static uint64_t bytes_live, bytes_peak;
+
+static void *oom(size_t nbytes) {
+  PyErr_Format(tl_OutOfMemoryError ? tl_OutOfMemoryError : PyExc_MemoryError,
+               "DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes. Error code 12 (Cannot allocate "
+               "memory). Free tensors that are no longer needed, or use smaller batches or a smaller dtype.", nbytes);
+  return NULL;
+}
+
+void *tl_malloc(size_t nbytes) {
+  size_t cls = (nbytes + TL_ALIGN - 1) / TL_ALIGN;
+  if (cls == 0) cls = 1;
+  if (cls <= SMALL_CLASSES && small_list[cls]) {
+    void *p = small_list[cls];
+    small_list[cls] = *(void **)p;
+    small_count[cls]--;
+    return p;
+  }
+  if (nbytes > SIZE_MAX - 4 * TL_ALIGN) return oom(nbytes);
+  char *raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
+  if (!raw) return oom(nbytes);
+  uintptr_t p = ((uintptr_t)raw + sizeof(Header) + TL_ALIGN - 1) & ~(uintptr_t)(TL_ALIGN - 1);
+  ((Header *)p)[-1] = (Header){raw, cls};
+  return (void *)p;
+}
+
+void tl_free(void *p) {
+  if (!p) return;
+  Header *h = (Header *)p - 1;
+  if (h->cls <= SMALL_CLASSES && small_count[h->cls] < SMALL_KEEP) {
+    *(void **)p = small_list[h->cls];
+    small_list[h->cls] = p;
+    small_count[h->cls]++;
+  } else {
+    free(h->raw);
+  }
+}
+
+/* ---- storage ----------------------------------------------------------------------------------------------------- */
+TlStorage *tl_storage_new(int64_t nbytes) {
+  if (nbytes < 0 || (uint64_t)nbytes > (uint64_t)(SIZE_MAX / 2)) {
+    PyErr_Format(tl_OutOfMemoryError, "DefaultCPUAllocator: can't allocate memory: you tried to allocate %lld bytes. Error "
+                 "code 12 (Cannot allocate memory). The address space of this platform ends before that.", (long long)nbytes);
+    return NULL;
+  }
+  char *data = tl_malloc((size_t)nbytes);
+  if (!data) return NULL;
+  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
+  if (!s) { tl_free(data); return NULL; }
+  s->data = data;
+  s->nbytes = (size_t)nbytes;
+  bytes_live += s->nbytes;
+  if (bytes_live > bytes_peak) bytes_peak = bytes_live;
+  return s;
+}
+
+/* storage over somebody else's memory; keeps a memoryview of it alive */
+static PyObject *storage_from_buffer(PyObject *mod, PyObject *arg) {
+  (void)mod;
+  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
+  if (!s) return NULL;
+  Py_buffer *view = PyMem_Calloc(1, sizeof(Py_buffer));
+  if (!view) { Py_DECREF(s); return PyErr_NoMemory(); }
+  if (PyObject_GetBuffer(arg, view, PyBUF_WRITABLE) < 0) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(arg, view, PyBUF_SIMPLE) < 0) { PyMem_Free(view); Py_DECREF(s); return NULL; }
+  }
+  s->data = view->buf;
+  s->nbytes = (size_t)view->len;
+  s->borrowed = 1;
+  s->owner = PyCapsule_New(view, "tl.buffer", NULL);
+  if (!s->owner) { PyBuffer_Release(view); PyMem_Free(view); Py_DECREF(s); return NULL; }
+  return (PyObject *)s;
+}
+
+static void storage_dealloc(TlStorage *s) {
+  PyTypeObject *tp = Py_TYPE(s);
+  if (s->borrowed) {
+    if (s->owner) {
+      Py_buffer *view = PyCapsule_GetPointer(s->owner, "tl.buffer");
+      PyBuffer_Release(view);
+      PyMem_Free(view);
+    }
+  } else if (s->data) {
+    bytes_live -= s->nbytes;
+    tl_free(s->data);
+  }
+  Py_XDECREF(s->owner);
+  PyObject_Free(s);
+  Py_DECREF(tp);
+}
+
+static int storage_getbuffer(TlStorage *s, Py_buffer *view, int flags) {
+  return PyBuffer_FillInfo(view, (PyObject *)s, s->data, (Py_ssize_t)s->nbytes, 0, flags);
+}
+static PyObject *storage_nbytes(TlStorage *s, PyObject *_) { (void)_; return PyLong_FromSize_t(s->nbytes); }
+static PyObject *storage_ptr(TlStorage *s, PyObject *_) { (void)_; return PyLong_FromSize_t((size_t)s->data); }
+static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }
+int tl_storage_resize(TlStorage *s, int64_t nbytes) {
+  if (s->borrowed) { PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable"); return -1; }
+  if ((size_t)nbytes <= s->nbytes && nbytes != 0) return 0;
+  char *data = tl_malloc((size_t)nbytes);
+  if (!data) return -1;
+  memcpy(data, s->data, s->nbytes < (size_t)nbytes ? s->nbytes : (size_t)nbytes);
+  tl_free(s->data);
+  bytes_live += (uint64_t)nbytes - s->nbytes;
+  s->data = data;
+  s->nbytes = (size_t)nbytes;
+  return 0;
+}
+static PyObject *storage_resize_(TlStorage *s, PyObject *arg) {
+  int64_t n;
+  if (tl_int(arg, &n) < 0 || tl_storage_resize(s, n) < 0) return NULL;
+  return Py_NewRef((PyObject *)s);
+}
+static PyObject *storage_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)tp; (void)kw;
+  long long n = 0;
+  if (!PyArg_ParseTuple(args, "|L", &n)) return NULL;
+  return (PyObject *)tl_storage_new(n);
+}
+static PyMethodDef storage_methods[] = {
+    {"nbytes", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
+    {"size", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
+    {"data_ptr", (PyCFunction)storage_ptr, METH_NOARGS, "Address of the first byte."},
+    {"resize_", (PyCFunction)storage_resize_, METH_O, "Changes the size in bytes, keeping the contents."},
+    {0}};
+static PyType_Slot storage_slots[] = {{Py_tp_dealloc, storage_dealloc}, {Py_bf_getbuffer, storage_getbuffer},
+                                      {Py_tp_methods, storage_methods}, {Py_sq_length, storage_len}, {Py_tp_new, storage_new},
+                                      {Py_tp_doc, "Untyped bytes behind tensors; supports the buffer protocol."}, {0, NULL}};
+static PyType_Spec storage_spec = {"torchlite._C.StorageBase", sizeof(TlStorage), 0, Py_TPFLAGS_DEFAULT, storage_slots};
+
+/* ---- tensor ------------------------------------------------------------------------------------------------------- */
+static bool geometry_contiguous(int ndim, const int64_t *shape, const int64_t *strides) {
+  int64_t expect = 1;
+  for (int i = ndim - 1; i >= 0; i--) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1) {
+      if (strides[i] != expect) return false;
+      expect *= shape[i];
+    }
+  }
+  return true;
+}
+
+static TlTensor *alloc_tensor(int ndim) {
+  TlTensor *t = (TlTensor *)PyType_GenericAlloc(tl_TensorClass, 0);
+  if (!t) return NULL;
+  t->ndim = ndim;
+  if (ndim > TL_INLINE_DIMS) {
+    t->shape = PyMem_Malloc(2 * sizeof(int64_t) * (size_t)ndim);
+    if (!t->shape) { t->ndim = 0; Py_DECREF(t); PyErr_NoMemory(); return NULL; }
+    t->strides = t->shape + ndim;
+  } else {
+    t->shape = t->inline_dims;
+    t->strides = t->inline_dims + TL_INLINE_DIMS;
+  }
+  return t;
+}
+
+/* number of elements; -1 with an exception when a size is negative or the product overflows */
+static int64_t count(int ndim, const int64_t *shape) {
+  int64_t n = 1;
+  for (int i = 0; i < ndim; i++) {
+    if (shape[i] < 0) {
+      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(ndim, shape));
+      return -1;
+    }
+    if (__builtin_mul_overflow(n, shape[i], &n)) {
+      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      return -1;
+    }
+  }
+  return n;
+}
+
+TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) {
+  int64_t n = count(ndim, shape), nbytes;
+  if (n < 0) return NULL;
+  if (__builtin_mul_overflow(n, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX;
+  TlStorage *s = tl_storage_new(nbytes);
+  if (!s) return NULL;
+  TlTensor *t = alloc_tensor(ndim);
+  if (!t) { Py_DECREF(s); return NULL; }
+  t->storage = s;
+  t->numel = n;
+  t->dtype = (uint8_t)dtype;
+  int64_t st = 1;
+  for (int i = ndim - 1; i >= 0; i--) {
+    t->shape[i] = shape[i];
+    t->strides[i] = st;
+    st *= shape[i] > 1 ? shape[i] : 1;
+  }
+  t->flags = TL_CONTIGUOUS;
+  return t;
+}
+
+TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+  int64_t n = count(ndim, shape), extent = n ? 1 : 0;
+  if (n < 0) return NULL;
+  for (int i = 0; i < ndim && n; i++) extent += (shape[i] - 1) * strides[i];
+  TlStorage *s = tl_storage_new(extent * tl_itemsize[dtype]);
+  if (!s) return NULL;
+  TlTensor *t = alloc_tensor(ndim);
+  if (!t) { Py_DECREF(s); return NULL; }
+  t->storage = s;
+  t->numel = n;
+  t->dtype = (uint8_t)dtype;
+  memcpy(t->shape, shape, sizeof(int64_t) * (size_t)ndim);
+  memcpy(t->strides, strides, sizeof(int64_t) * (size_t)ndim);
+  t->flags = geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0;
+  return t;
+}
+
+/* PyTorch's rule for results shaped like an operand: a dense non-overlapping layout is kept */
+TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) {
+  if (tl_is_contiguous(t)) return tl_empty(dtype, t->ndim, t->shape);
+  int order[TL_MAX_DIMS], nd = t->ndim;
+  int64_t strides[TL_MAX_DIMS];
+  for (int i = 0; i < nd; i++) {          /* insertion sort: innermost (smallest stride) first; later dims win ties */
+    int j = i;
+    order[i] = nd - 1 - i;
+    while (j > 0 && t->strides[order[j]] < t->strides[order[j - 1]]) { int x = order[j]; order[j] = order[j - 1]; order[j - 1] = x; j--; }
+  }
+  int64_t expect = 1;
+  for (int i = 0; i < nd; i++) {
+    int d = order[i];
+    if (t->shape[d] > 1 && t->strides[d] != expect && t->strides[d] == 0) return tl_empty(dtype, nd, t->shape);
+    strides[d] = expect;
+    expect *= t->shape[d] > 1 ? t->shape[d] : 1;
+  }
+  for (int d = 0; d < nd; d++)
+    if (t->shape[d] > 1 && t->strides[d] != strides[d]) return tl_empty(dtype, nd, t->shape);
+  return tl_empty_strided(dtype, nd, t->shape, strides);
+}
+
+TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape) {
+  TlTensor *t = tl_empty(dtype, ndim, shape);
+  if (t) memset(t->storage->data, 0, t->storage->nbytes);
+  return t;
+}
+
+TlVersion *tl_version(TlTensor *t) {
+  if (!t->version) {
+    t->version = PyMem_Malloc(sizeof(TlVersion));
+    if (t->version) *t->version = (TlVersion){1, 0};
+  }
+  return t->version;
+}
+void tl_bump(TlTensor *t) {
+  TlVersion *v = tl_version(t);
+  if (v) v->value++;
+}
+
+/* a tensor over t's storage; share_version is off for .data */
+TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version) {
+  int64_t n = count(ndim, shape);
+  if (n < 0) return NULL;
+  TlTensor *v = alloc_tensor(ndim);
+  if (!v) return NULL;
+  v->storage = (TlStorage *)Py_NewRef((PyObject *)t->storage);
+  v->numel = n;
+  v->offset = offset;
+  v->dtype = t->dtype;
+  v->device = t->device;
+  memcpy(v->shape, shape, sizeof(int64_t) * (size_t)ndim);
+  memcpy(v->strides, strides, sizeof(int64_t) * (size_t)ndim);
+  v->flags = (geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) | (t->flags & TL_INFERENCE);
+  if (share_version && (v->version = tl_version(t))) v->version->refs++;
+  return v;
+}
+
+TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset) {
+  TlTensor *v = tl_alias(t, ndim, shape, strides, offset, true), *base = t->base ? (TlTensor *)t->base : t;
+  /* without recording, a view of something that requires grad has no part in its history */
+  if (v && (tl_grad_mode || !tl_requires_grad(base))) v->base = Py_NewRef(base);
+  return v;
+}
+
+/* Gives t another geometry, storage and dtype in place (set_data, resize_); steals the reference to s. */
+int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset) {
+  int64_t n = count(ndim, shape);
+  if (n < 0) { Py_DECREF(s); return -1; }
+  if (ndim > TL_INLINE_DIMS) {
+    int64_t *dims = PyMem_Malloc(2 * sizeof(int64_t) * (size_t)ndim);
+    if (!dims) { Py_DECREF(s); PyErr_NoMemory(); return -1; }
+    memcpy(dims, shape, sizeof(int64_t) * (size_t)ndim);
+    memcpy(dims + ndim, strides, sizeof(int64_t) * (size_t)ndim);
+    if (t->shape != t->inline_dims) PyMem_Free(t->shape);
+    t->shape = dims;
+    t->strides = dims + ndim;
+  } else {
+    int64_t tmp[2 * TL_INLINE_DIMS];
+    memcpy(tmp, shape, sizeof(int64_t) * (size_t)ndim);
+    memcpy(tmp + TL_INLINE_DIMS, strides, sizeof(int64_t) * (size_t)ndim);
+    if (t->shape != t->inline_dims) PyMem_Free(t->shape);
+    t->shape = t->inline_dims;
+    t->strides = t->inline_dims + TL_INLINE_DIMS;
+    memcpy(t->inline_dims, tmp, sizeof tmp);
+  }
+  TlStorage *old = t->storage;
+  t->storage = s;
+  Py_XDECREF(old);
+  t->ndim = ndim;
+  t->numel = n;
+  t->offset = offset;
+  t->dtype = (uint8_t)dtype;
+  t->device = s->device;
+  t->flags = (uint8_t)((t->flags & ~TL_CONTIGUOUS) | (geometry_contiguous(ndim, t->shape, t->strides) ? TL_CONTIGUOUS : 0));
+  return 0;
+}
+
+TlTensor *tl_contiguous(TlTensor *t) {
+  if (tl_is_contiguous(t)) return (TlTensor *)Py_NewRef((PyObject *)t);
+  return tl_contiguous_as(t, t->dtype);
+}
+
+TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype) {
+  if (tl_is_contiguous(t) && t->dtype == dtype) return (TlTensor *)Py_NewRef((PyObject *)t);
+  TlTensor *r = tl_empty(dtype, t->ndim, t->shape);
+  if (r && tl_copy(r, t) < 0) { Py_DECREF(r); return NULL; }
+  return r;
+}
+
+TlTensor *tl_cast(TlTensor *t, tl_dtype dtype) {
+  if (t->dtype == dtype) return (TlTensor *)Py_NewRef((PyObject *)t);
+  TlTensor *r = tl_empty_like(t, dtype);
+  if (r && tl_copy(r, t) < 0) { Py_DECREF(r); return NULL; }
+  return r;
+}
+
+/* ---- lifetime ------------------------------------------------------------------------------------------------------ */
+static int tensor_traverse(TlTensor *t, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(t));
+  Py_VISIT(t->grad);
+  Py_VISIT(t->grad_fn);
+  Py_VISIT(t->base);
+  Py_VISIT(t->meta);
+  return 0;
+}
+static int tensor_clear(TlTensor *t) {
+  Py_CLEAR(t->grad);
+  Py_CLEAR(t->grad_fn);
+  Py_CLEAR(t->base);
+  Py_CLEAR(t->meta);
+  return 0;
+}
+static void tensor_dealloc(TlTensor *t) {
+  PyTypeObject *tp = Py_TYPE(t);
+  PyObject_GC_UnTrack(t);
+  tensor_clear(t);
+  Py_XDECREF(t->storage);
+  if (t->version && --t->version->refs == 0) PyMem_Free(t->version);
+  if (t->shape && t->shape != t->inline_dims) PyMem_Free(t->shape);
+  PyObject_GC_Del(t);
+  Py_DECREF(tp);
+}
+
+/* TensorBase.__new__(cls, source): an instance of cls over source's storage and version (Parameter, subclasses) */
+static PyObject *tensor_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)kw;
+  PyObject *src = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
+  if (!src || !TL_CHECK(src)) {
+    PyErr_SetString(PyExc_TypeError, "TensorBase.__new__ needs a tensor to take its storage from");
+    return NULL;
+  }
+  TlTensor *s = (TlTensor *)src;
+  PyTypeObject *saved = tl_TensorClass;
+  tl_TensorClass = tp;
+  TlTensor *t = tl_alias(s, s->ndim, s->shape, s->strides, s->offset, true);
+  tl_TensorClass = saved;
+  return (PyObject *)t;
+}
+
+extern PyGetSetDef tl_tensor_getset[];
+extern PyMethodDef tl_tensor_methods[];
+extern PyType_Slot tl_tensor_number_slots[];
+
+static PyObject *memory_stats(PyObject *mod, PyObject *_) {
+  (void)mod; (void)_;
+  return Py_BuildValue("KK", (unsigned long long)bytes_live, (unsigned long long)bytes_peak);
+}
+static PyMethodDef functions[] = {
+    {"storage_from_buffer", storage_from_buffer, METH_O, "Storage over an object's buffer, without a copy."},
+    {"memory_stats", memory_stats, METH_NOARGS, "(bytes in live CPU storages, their peak)"},
+    {0}};
+
+int tl_tensor_init(PyObject *mod) {
+  storage_type = (PyTypeObject *)PyType_FromSpec(&storage_spec);
+  if (!storage_type || PyModule_AddObjectRef(mod, "StorageBase", (PyObject *)storage_type) < 0) return -1;
+  PyType_Slot slots[96] = {{Py_tp_dealloc, tensor_dealloc}, {Py_tp_traverse, tensor_traverse}, {Py_tp_clear, tensor_clear},
+                           {Py_tp_new, tensor_new}, {Py_tp_getset, tl_tensor_getset}, {Py_tp_methods, tl_tensor_methods},
+                           {Py_tp_doc, "Storage, geometry and autograd fields of a tensor; torch.Tensor derives from it."}};
+  int n = 7;
+  for (PyType_Slot *s = tl_tensor_number_slots; s->slot; s++) slots[n++] = *s;
+  slots[n] = (PyType_Slot){0, NULL};
+  PyType_Spec spec = {"torchlite._C.TensorBase", sizeof(TlTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  tl_TensorBase = (PyTypeObject *)PyType_FromSpec(&spec);
+  if (!tl_TensorBase) return -1;
+  tl_TensorClass = tl_TensorBase;
+  if (PyModule_AddObjectRef(mod, "TensorBase", (PyObject *)tl_TensorBase) < 0) return -1;
+  return PyModule_AddFunctions(mod, functions);
+}

@@ -1,0 +1,403 @@
+/* view.c: ops that only change geometry (results share memory), and basic indexing. */
+#include "core.h"
+
+#define ARGS const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out
+#define UNUSED (void)k, (void)n, (void)out
+#define T0 TlTensor *t = (TlTensor *)a[0]
+
+static PyObject *as_view(TlTensor *t, int nd, const int64_t *shape, const int64_t *strides, int64_t offset) {
+  return (PyObject *)tl_view(t, nd, shape, strides, offset);
+}
+
+/* resolves one -1 in shape against numel; -1 on error */
+static int infer_size(int64_t numel, int nd, int64_t *shape, const char *what) {
+  int64_t known = 1;
+  int hole = -1;
+  int64_t given[TL_MAX_DIMS];
+  memcpy(given, shape, sizeof(int64_t) * (size_t)nd);
+  for (int i = 0; i < nd; i++) {
+    if (shape[i] == -1) {
+      if (hole >= 0) { PyErr_SetString(PyExc_RuntimeError, "only one dimension can be inferred"); return -1; }
+      hole = i;
+    } else if (shape[i] < 0) {
+      PyErr_Format(PyExc_RuntimeError, "invalid shape dimension %lld", (long long)shape[i]);
+      return -1;
+    } else known *= shape[i];
+  }
+  if (hole >= 0 && known == 0) {
+    PyErr_Format(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous", tl_fmt_shape(nd, given));
+    return -1;
+  }
+  if (hole >= 0 && numel % known == 0) shape[hole] = numel / known;
+  else if (hole >= 0 || known != numel) {
+    PyErr_Format(PyExc_RuntimeError, "shape '%s' is invalid for input of size %lld", tl_fmt_shape(nd, given), (long long)numel);
+    return -1;
+  }
+  (void)what;
+  return 0;
+}
+
+/* strides that view t as shape without a copy; false when there are none */
+static bool view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *strides) {
+  if (t->numel == 0) {
+    int64_t s = 1;
+    bool same = nd == t->ndim;
+    for (int i = 0; same && i < nd; i++) same = shape[i] == t->shape[i];
+    for (int i = nd - 1; i >= 0; i--) { strides[i] = same ? t->strides[i] : s; s *= shape[i] > 1 ? shape[i] : 1; }
+    return true;
+  }
+  int v = nd - 1;
+  int64_t base = t->ndim ? t->strides[t->ndim - 1] : 1, tnum = 1, vnum = 1;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    tnum *= t->shape[d];
+    if (d == 0 || (t->shape[d - 1] != 1 && t->strides[d - 1] != tnum * base)) {
+      while (v >= 0 && (vnum < tnum || shape[v] == 1)) {
+        strides[v] = vnum * base;
+        vnum *= shape[v];
+        v--;
+      }
+      if (vnum != tnum) return false;
+      if (d > 0) { base = t->strides[d - 1]; tnum = vnum = 1; }
+    }
+  }
+  for (; v >= 0; v--) strides[v] = 1;       /* a 0-dim tensor viewed as [1, 1] */
+  return true;
+}
+
+static PyObject *k_view(ARGS) {
+  UNUSED; T0;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int nd;
+  if (tl_ints(a[1], shape, &nd) < 0 || infer_size(t->numel, nd, shape, "view") < 0) return NULL;
+  if (!view_strides(t, nd, shape, strides)) {
+    if (k->id) Py_RETURN_NONE;       /* try_view: the caller copies */
+    PyErr_SetString(PyExc_RuntimeError, "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+                    "across two contiguous subspaces). Use .reshape(...) instead.");
+    return NULL;
+  }
+  return as_view(t, nd, shape, strides, t->offset);
+}
+
+static PyObject *k_transpose(ARGS) {
+  UNUSED; T0;
+  int64_t d0, d1, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int i, j;
+  if (tl_int(a[1], &d0) < 0 || tl_int(a[2], &d1) < 0 || tl_wrap_dim(d0, t->ndim, &i) < 0 || tl_wrap_dim(d1, t->ndim, &j) < 0) return NULL;
+  memcpy(shape, t->shape, sizeof(int64_t) * (size_t)t->ndim);
+  memcpy(strides, t->strides, sizeof(int64_t) * (size_t)t->ndim);
+  if (t->ndim) {
+    shape[i] = t->shape[j]; shape[j] = t->shape[i];
+    strides[i] = t->strides[j]; strides[j] = t->strides[i];
+  }
+  return as_view(t, t->ndim, shape, strides, t->offset);
+}
+
+static PyObject *k_permute(ARGS) {
+  UNUSED; T0;
+  int64_t dims[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  bool seen[TL_MAX_DIMS] = {false};
+  int m, d;
+  if (tl_ints(a[1], dims, &m) < 0) return NULL;
+  if (m != t->ndim) {
+    PyErr_Format(PyExc_RuntimeError, "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d", t->ndim, m);
+    return NULL;
+  }
+  for (int i = 0; i < m; i++) {
+    if (tl_wrap_dim(dims[i], t->ndim, &d) < 0) return NULL;
+    if (seen[d]) { PyErr_SetString(PyExc_RuntimeError, "permute(): duplicate dims are not allowed."); return NULL; }
+    seen[d] = true;
+    shape[i] = t->shape[d];
+    strides[i] = t->strides[d];
+  }
+  return as_view(t, m, shape, strides, t->offset);
+}
+
+static PyObject *k_expand(ARGS) {
+  UNUSED; T0;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int nd;
+  if (tl_ints(a[1], shape, &nd) < 0) return NULL;
+  if (nd < t->ndim) {
+    PyErr_Format(PyExc_RuntimeError, "expand(torch.%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)",
+                 "FloatTensor", tl_fmt_shape(t->ndim, t->shape), tl_fmt_shape(nd, shape), nd, t->ndim);
+    return NULL;
+  }
+  for (int i = nd - 1; i >= 0; i--) {
+    int d = i - (nd - t->ndim);
+    int64_t size = d >= 0 ? t->shape[d] : 1, st = d >= 0 ? t->strides[d] : (i + 1 < nd ? shape[i + 1] * strides[i + 1] : 1);
+    if (shape[i] == -1) {
+      if (d < 0) {
+        PyErr_Format(PyExc_RuntimeError, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", i);
+        return NULL;
+      }
+      shape[i] = size;
+    }
+    if (shape[i] != size) {
+      if (size != 1) {
+        int64_t want[TL_MAX_DIMS]; int m;
+        tl_ints(a[1], want, &m);
+        PyErr_Format(PyExc_RuntimeError, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+                     (long long)shape[i], (long long)size, i, tl_fmt_shape(nd, want), tl_fmt_shape(t->ndim, t->shape));
+        return NULL;
+      }
+      st = 0;
+    }
+    strides[i] = st;
+  }
+  return as_view(t, nd, shape, strides, t->offset);
+}
+
+static PyObject *k_squeeze(ARGS) {
+  UNUSED; T0;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], dims[TL_MAX_DIMS];
+  bool drop[TL_MAX_DIMS] = {false};
+  int m = 0, nd = 0, d;
+  if (n > 1) {
+    if (tl_ints(a[1], dims, &m) < 0) return NULL;
+    for (int i = 0; i < m; i++) {
+      if (tl_wrap_dim(dims[i], t->ndim, &d) < 0) return NULL;
+      if (drop[d] && t->ndim) { PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d); return NULL; }
+      drop[d] = true;
+    }
+  }
+  for (int i = 0; i < t->ndim; i++)
+    if (!(t->shape[i] == 1 && (n == 1 || drop[i]))) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
+  return as_view(t, nd, shape, strides, t->offset);
+}
+
+static PyObject *k_unsqueeze(ARGS) {
+  UNUSED; T0;
+  int64_t dim, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int d;
+  if (tl_int(a[1], &dim) < 0 || tl_wrap_dim(dim, t->ndim + 1, &d) < 0) return NULL;
+  for (int i = 0; i <= t->ndim; i++) {
+    if (i == d) { shape[i] = 1; strides[i] = d < t->ndim ? t->shape[d] * t->strides[d] : 1; }
+    else { shape[i] = t->shape[i - (i > d)]; strides[i] = t->strides[i - (i > d)]; }
+  }
+  return as_view(t, t->ndim + 1, shape, strides, t->offset);
+}
+
+static PyObject *k_select(ARGS) {
+  UNUSED; T0;
+  int64_t dim, index, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int d, nd = 0;
+  if (tl_int(a[1], &dim) < 0 || tl_int(a[2], &index) < 0) return NULL;
+  if (t->ndim == 0) { PyErr_SetString(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor."); return NULL; }
+  if (tl_wrap_dim(dim, t->ndim, &d) < 0) return NULL;
+  if (index < -t->shape[d] || index >= t->shape[d]) {
+    PyErr_Format(PyExc_IndexError, "select(): index %lld out of range for tensor of size %s at dimension %d", (long long)index, tl_fmt_shape(t->ndim, t->shape), d);
+    return NULL;
+  }
+  if (index < 0) index += t->shape[d];
+  for (int i = 0; i < t->ndim; i++)
+    if (i != d) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
+  return as_view(t, nd, shape, strides, t->offset + index * t->strides[d]);
+}
+
+static PyObject *k_slice(ARGS) {
+  UNUSED; T0;
+  int64_t dim, start = 0, end = INT64_MAX, step, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int d;
+  if (tl_int(a[1], &dim) < 0 || (a[2] != Py_None && tl_int(a[2], &start) < 0) || (a[3] != Py_None && tl_int(a[3], &end) < 0) || tl_int(a[4], &step) < 0) return NULL;
+  if (t->ndim == 0) { PyErr_SetString(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor."); return NULL; }
+  if (tl_wrap_dim(dim, t->ndim, &d) < 0) return NULL;
+  if (step <= 0) { PyErr_SetString(PyExc_RuntimeError, "slice step must be positive"); return NULL; }
+  int64_t size = t->shape[d];
+  if (start < 0) start += size;
+  if (end < 0) end += size;
+  if (start < 0) start = 0;
+  if (start > size) start = size;
+  if (end < start) end = start;
+  if (end > size) end = size;
+  memcpy(shape, t->shape, sizeof(int64_t) * (size_t)t->ndim);
+  memcpy(strides, t->strides, sizeof(int64_t) * (size_t)t->ndim);
+  shape[d] = (end - start + step - 1) / step;
+  strides[d] *= step;
+  return as_view(t, t->ndim, shape, strides, t->offset + start * t->strides[d]);
+}
+
+static PyObject *k_as_strided(ARGS) {
+  UNUSED; T0;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset, extent = 1;
+  int nd, m;
+  if (tl_ints(a[1], shape, &nd) < 0 || tl_ints(a[2], strides, &m) < 0 || (a[3] != Py_None && tl_int(a[3], &offset) < 0)) return NULL;
+  if (nd != m) { PyErr_Format(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
+  for (int i = 0; i < nd; i++) {
+    if (strides[i] < 0) { PyErr_Format(PyExc_RuntimeError, "as_strided: Negative strides are not supported at the moment, got strides: %s", tl_fmt_shape(nd, strides)); return NULL; }
+    if (shape[i] == 0) extent = 0;
+    else if (extent) extent += (shape[i] - 1) * strides[i];
+  }
+  if (extent && t->device == TL_CPU && (offset + extent) * tl_itemsize[t->dtype] > (int64_t)t->storage->nbytes) {
+    PyErr_Format(PyExc_RuntimeError, "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %d requiring a storage size of %lld are out of bounds for storage of size %zu",
+                 tl_fmt_shape(nd, shape), tl_fmt_shape(nd, strides), (long long)offset, tl_itemsize[t->dtype], (long long)((offset + extent) * tl_itemsize[t->dtype]), t->storage->nbytes);
+    return NULL;
+  }
+  return as_view(t, nd, shape, strides, offset);
+}
+
+static PyObject *k_unfold(ARGS) {
+  UNUSED; T0;
+  int64_t dim, size, step, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int d;
+  if (tl_int(a[1], &dim) < 0 || tl_int(a[2], &size) < 0 || tl_int(a[3], &step) < 0 || tl_wrap_dim(dim, t->ndim, &d) < 0) return NULL;
+  int64_t max = t->ndim ? t->shape[d] : 1;
+  if (size < 0 || size > max) { PyErr_Format(PyExc_RuntimeError, "maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)max, (long long)size); return NULL; }
+  if (step <= 0) { PyErr_Format(PyExc_RuntimeError, "step is %lld but must be > 0", (long long)step); return NULL; }
+  memcpy(shape, t->shape, sizeof(int64_t) * (size_t)t->ndim);
+  memcpy(strides, t->strides, sizeof(int64_t) * (size_t)t->ndim);
+  shape[t->ndim] = size;
+  strides[t->ndim] = t->ndim ? t->strides[d] : 1;
+  if (t->ndim) {
+    shape[d] = (max - size) / step + 1;
+    strides[d] *= step;
+  }
+  return as_view(t, t->ndim + 1, shape, strides, t->offset);
+}
+
+static PyObject *k_diagonal(ARGS) {
+  UNUSED; T0;
+  int64_t offset, x, y, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int d1, d2, nd = 0;
+  if (tl_int(a[1], &offset) < 0 || tl_int(a[2], &x) < 0 || tl_int(a[3], &y) < 0 || tl_wrap_dim(x, t->ndim, &d1) < 0 || tl_wrap_dim(y, t->ndim, &d2) < 0) return NULL;
+  if (d1 == d2) { PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y); return NULL; }
+  int64_t size = offset >= 0 ? (t->shape[d1] < t->shape[d2] - offset ? t->shape[d1] : t->shape[d2] - offset)
+                             : (t->shape[d1] + offset < t->shape[d2] ? t->shape[d1] + offset : t->shape[d2]);
+  if (size < 0) size = 0;
+  for (int i = 0; i < t->ndim; i++)
+    if (i != d1 && i != d2) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
+  shape[nd] = size;
+  strides[nd++] = t->strides[d1] + t->strides[d2];
+  int64_t start = t->offset + (size == 0 ? 0 : offset >= 0 ? offset * t->strides[d2] : -offset * t->strides[d1]);
+  return as_view(t, nd, shape, strides, start);
+}
+
+static PyObject *k_alias(ARGS) { UNUSED; T0; return as_view(t, t->ndim, t->shape, t->strides, t->offset); }
+static PyObject *k_detach(ARGS) { UNUSED; T0; return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, true); }
+
+/* same bytes, another dtype: view.dtype, view_as_real, view_as_complex, real, imag */
+static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, const int64_t *strides, int64_t offset) {
+  uint8_t keep = t->dtype;
+  t->dtype = (uint8_t)d;
+  PyObject *v = as_view(t, nd, shape, strides, offset);
+  t->dtype = keep;
+  return v;
+}
+static PyObject *k_view_dtype(ARGS) {
+  UNUSED; T0;
+  tl_dtype d;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset;
+  if (tl_dtype_arg(a[1], t->dtype, &d) < 0) return NULL;
+  int from = tl_itemsize[t->dtype], to = tl_itemsize[d], nd = t->ndim;
+  memcpy(shape, t->shape, sizeof(int64_t) * (size_t)nd);
+  memcpy(strides, t->strides, sizeof(int64_t) * (size_t)nd);
+  if (from != to) {
+    if (nd == 0) { PyErr_Format(PyExc_RuntimeError, "self.dim() cannot be 0 to view %s as %s (different element sizes)", tl_dtype_name[t->dtype], tl_dtype_name[d]); return NULL; }
+    if (strides[nd - 1] != 1) { PyErr_Format(PyExc_RuntimeError, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld", tl_dtype_name[t->dtype], tl_dtype_name[d], (long long)strides[nd - 1]); return NULL; }
+    int64_t r = from > to ? from / to : to / from;
+    if (from > to) {
+      shape[nd - 1] *= r;
+      for (int i = 0; i < nd - 1; i++) strides[i] *= r;
+      offset *= r;
+    } else {
+      if (shape[nd - 1] % r) { PyErr_Format(PyExc_RuntimeError, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_dtype_name[t->dtype], tl_dtype_name[d], (long long)shape[nd - 1]); return NULL; }
+      if (offset % r) { PyErr_Format(PyExc_RuntimeError, "self.storage_offset() must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_dtype_name[t->dtype], tl_dtype_name[d], (long long)offset); return NULL; }
+      shape[nd - 1] /= r;
+      for (int i = 0; i < nd - 1; i++) {
+        if (strides[i] % r) { PyErr_Format(PyExc_RuntimeError, "self.stride(%d) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", i, (long long)r, tl_dtype_name[t->dtype], tl_dtype_name[d], (long long)strides[i]); return NULL; }
+        strides[i] /= r;
+      }
+      offset /= r;
+    }
+  }
+  return retyped(t, d, nd, shape, strides, offset);
+}
+static PyObject *k_component(ARGS) {     /* id 0: view_as_real, 1: real, 2: imag */
+  UNUSED; T0;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  if (!tl_is_complex(t->dtype)) {
+    if (k->id == 1) return Py_NewRef(t);
+    PyErr_SetString(PyExc_RuntimeError, k->id == 2 ? "imag is not implemented for tensors with non-complex dtypes." : "view_as_real is only supported for complex tensors");
+    return NULL;
+  }
+  for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[i]; strides[i] = 2 * t->strides[i]; }
+  shape[t->ndim] = 2;
+  strides[t->ndim] = 1;
+  return retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides, 2 * t->offset + (k->id == 2));
+}
+static PyObject *k_view_as_complex(ARGS) {
+  UNUSED; T0;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  if (t->dtype != TL_F32 && t->dtype != TL_F64) { PyErr_Format(PyExc_RuntimeError, "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: %s", tl_dtype_name[t->dtype]); return NULL; }
+  if (t->ndim == 0) { PyErr_SetString(PyExc_RuntimeError, "Input tensor must have one or more dimensions"); return NULL; }
+  if (t->shape[t->ndim - 1] != 2) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a last dimension of size 2"); return NULL; }
+  if (t->strides[t->ndim - 1] != 1) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a last dimension with stride 1"); return NULL; }
+  if (t->offset % 2) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a storage_offset divisible by 2"); return NULL; }
+  for (int i = 0; i < t->ndim - 1; i++) {
+    if (t->strides[i] % 2) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a stride divisible by 2 for all but last dimension"); return NULL; }
+    shape[i] = t->shape[i];
+    strides[i] = t->strides[i] / 2;
+  }
+  return retyped(t, t->dtype == TL_F32 ? TL_C64 : TL_C128, t->ndim - 1, shape, strides, t->offset / 2);
+}
+
+const TlKernel tl_kernels_view[] = {
+    {"view", k_view, 0, 0, NULL}, {"try_view", k_view, 1, 0, NULL}, {"transpose", k_transpose, 0, 0, NULL},
+    {"permute", k_permute, 0, 0, NULL}, {"expand", k_expand, 0, 0, NULL}, {"squeeze", k_squeeze, 0, 0, NULL},
+    {"unsqueeze", k_unsqueeze, 0, 0, NULL}, {"select", k_select, 0, 0, NULL}, {"slice", k_slice, 0, 0, NULL},
+    {"as_strided", k_as_strided, 0, 0, NULL}, {"unfold", k_unfold, 0, 0, NULL}, {"diagonal", k_diagonal, 0, 0, NULL},
+    {"alias", k_alias, 0, 0, NULL}, {"detach", k_detach, 0, 0, NULL}, {"view_dtype", k_view_dtype, 0, 0, NULL},
+    {"view_as_real", k_component, 0, 0, NULL}, {"real", k_component, 1, 0, NULL}, {"imag", k_component, 2, 0, NULL},
+    {"view_as_complex", k_view_as_complex, 0, 0, NULL}, {0}};
+
+/* ---- basic indexing ----------------------------------------------------------------------------------------------- */
+/* One view for ints, slices, None and Ellipsis. Returns NULL without an exception when the index holds anything else. */
+TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset;
+  bool tuple = PyTuple_Check(index);
+  Py_ssize_t n = tuple ? PyTuple_Size(index) : 1;
+  int used = 0, nd = 0, d = 0, ellipsis = 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
+    if (x == Py_None) continue;
+    if (x == Py_Ellipsis) { if (ellipsis++) return NULL; continue; }
+    if (PyBool_Check(x) || (!PyLong_Check(x) && !PySlice_Check(x))) return NULL;
+    used++;
+  }
+  if (used > t->ndim) {
+    PyErr_Format(PyExc_IndexError, t->ndim == 0 ? "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+                 : "too many indices for tensor of dimension %d", t->ndim);
+    return NULL;
+  }
+  if (t->ndim - used + (int)n > TL_MAX_DIMS) return NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
+    if (x == Py_None) {
+      shape[nd] = 1;
+      strides[nd++] = d < t->ndim ? t->shape[d] * t->strides[d] : 1;
+    } else if (x == Py_Ellipsis) {
+      for (int m = t->ndim - used; m > 0; m--, d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
+    } else if (PyLong_Check(x)) {
+      int64_t v;
+      if (tl_int(x, &v) < 0) return NULL;
+      if (v < -t->shape[d] || v >= t->shape[d]) {
+        PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, d, (long long)t->shape[d]);
+        return NULL;
+      }
+      offset += (v < 0 ? v + t->shape[d] : v) * t->strides[d];
+      d++;
+    } else {
+      Py_ssize_t start, stop, step;
+      if (PySlice_Unpack(x, &start, &stop, &step) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();   /* tensors as bounds: the general path */
+        return NULL;
+      }
+      if (step <= 0) { PyErr_SetString(PyExc_ValueError, "step must be greater than zero"); return NULL; }
+      shape[nd] = PySlice_AdjustIndices((Py_ssize_t)t->shape[d], &start, &stop, step);
+      strides[nd++] = t->strides[d] * step;
+      offset += start * t->strides[d];
+      d++;
+    }
+  }
+  for (; d < t->ndim; d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
+  return tl_view(t, nd, shape, strides, offset);
+}
