@@ -39,7 +39,7 @@ SRC = NATIVE / "src"
 FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fvisibility=hidden",
          "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections", "-DNDEBUG"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-sign-compare",
-            "-Wno-cast-function-type", "-Wno-unknown-warning-option"]
+            "-Wno-cast-function-type", "-Wno-unknown-warning-option", "-Wno-pass-failed"]
 
 
 class BuildError(Exception):

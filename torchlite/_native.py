@@ -1,9 +1,9 @@
 """Loads the native core and puts it in place as `torchlite._C`.
 
-A wheel for Pyodide carries the core twice: `_C.abi3.so` (SIMD128, runs everywhere) and `_C_relaxed.wasm` (relaxed SIMD,
-fused multiply-add). The second has another suffix because Pyodide loads every .so of a wheel when it is installed, and
-an engine without relaxed SIMD rejects that file. The environment variable TORCHLITE_NATIVE overrides the choice:
-`simd128`, `relaxed`, or the path of a build.
+A wheel for Pyodide carries the core twice: `_C.abi3.so` (SIMD128, runs everywhere) and, as the difference from it,
+`_C_relaxed.patch` (relaxed SIMD, fused multiply-add). The second is no .so because Pyodide loads every .so of a wheel
+when it is installed, and an engine without relaxed SIMD rejects that one. The environment variable TORCHLITE_NATIVE
+overrides the choice: `simd128`, `relaxed`, or the path of a build.
 """
 
 import os
@@ -27,6 +27,28 @@ def has_relaxed_simd():
         return bool(js.WebAssembly.validate(to_js(_RELAXED_PROBE)))
     except Exception:
         return False
+
+
+def _relaxed_file(here):
+    """Makes the relaxed-SIMD build from the other one (native/wasm_patch.py made the difference); returns its path."""
+    from struct import unpack_from
+
+    with open(os.path.join(here, "_C.abi3.so"), "rb") as f:
+        base = f.read()
+    with open(os.path.join(here, "_C_relaxed.patch"), "rb") as f:
+        patch = f.read()
+    (n,) = unpack_from("<I", patch, 4)
+    steps = unpack_from(f"<{3 * n}I", patch, 8)
+    at = 8 + 12 * n
+    parts = []
+    for i in range(0, len(steps), 3):
+        start, copy, insert = steps[i : i + 3]
+        parts += (base[start : start + copy], patch[at : at + insert])
+        at += insert
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "torchlite_relaxed.wasm")
+    with open(path, "wb") as f:
+        f.write(b"".join(parts))
+    return path
 
 
 def _load_file(path):
@@ -58,11 +80,11 @@ def _load():
         variant = wanted
         return _load_file(wanted)
     if sys.platform == "emscripten":
-        relaxed = os.path.join(here, "_C_relaxed.wasm")
-        if wanted != "simd128" and os.path.exists(relaxed) and (wanted == "relaxed" or has_relaxed_simd()):
+        patch = os.path.join(here, "_C_relaxed.patch")
+        if wanted != "simd128" and os.path.exists(patch) and (wanted == "relaxed" or has_relaxed_simd()):
             try:
-                module = _load_file(relaxed)
-            except ImportError:
+                module = _load_file(_relaxed_file(here))
+            except (ImportError, OSError):
                 if wanted == "relaxed":
                     raise
             else:

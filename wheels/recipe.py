@@ -15,6 +15,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "native")]
 import backend  # noqa: E402
 import build as native_build  # noqa: E402
 import runtime  # noqa: E402
+import wasm_patch  # noqa: E402
 
 TORCH_VERSION = "2.13.0"
 
@@ -58,12 +59,11 @@ _install()
 
 
 def wasm_files(folder: pathlib.Path, strict: bool = True) -> dict[str, bytes]:
-    """Both WASM builds of the core and the alias package, as wheel entries."""
-    files = {"torch/__init__.py": TORCH_INIT.encode()}
-    for relaxed, name in ((False, "_C.abi3.so"), (True, "_C_relaxed.wasm")):
-        out = native_build.build(native_build.Wasm(relaxed), folder / name, strict=strict)
-        files["torchlite/" + name] = out.read_bytes()
-    return files
+    """Both WASM builds of the core (one of them as a difference) and the alias package, as wheel entries."""
+    plain = native_build.build(native_build.Wasm(), folder / "_C.abi3.so", strict=strict).read_bytes()
+    relaxed = native_build.build(native_build.Wasm(relaxed=True), folder / "_C_relaxed.wasm", strict=strict).read_bytes()
+    return {"torch/__init__.py": TORCH_INIT.encode(), "torchlite/_C.abi3.so": plain,
+            "torchlite/_C_relaxed.patch": wasm_patch.make(plain, relaxed)}
 
 
 def torch_version() -> str:
