@@ -155,6 +155,8 @@ class HuberLoss(_Loss):
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction=reduction)
+        if not isinstance(delta, (int, float)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         self.delta = delta
 
     def forward(self, input, target):
@@ -193,6 +195,8 @@ class LinearCrossEntropyLoss(Module):
                  weight=None, ignore_index=None, label_smoothing=0.0, options=None):
         from .linear import Linear
         super().__init__()
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         self.in_features = in_features
         self.num_classes = num_classes
         self.out_features = tuple(out_features)

@@ -47,6 +47,9 @@ class CrossMapLRN2d(Module):
         total = padded[:, 0:channels]
         for i in range(1, 2 * pad - 1):
             total = total + padded[:, i:i + channels]
+        # PyTorch's running sum never drops channel 0 when it leaves the window; kept, so that results agree
+        if channels > pad:
+            total = torch.cat([total[:, :pad], total[:, pad:] + square[:, :1]], 1)
         return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
 
     def extra_repr(self):

@@ -49,8 +49,12 @@ class RNNBase(Module):
             import warnings
             warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                           f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=3)
-        if not isinstance(hidden_size, int):
-            raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+        for arg, kind, value in (("input_size", int, input_size), ("hidden_size", int, hidden_size), ("bias", bool, bias),
+                                 ("batch_first", bool, batch_first)):
+            if not isinstance(value, kind):
+                raise TypeError(f"{arg} should be of type {kind.__name__}, got: {type(value).__name__}")
+        if input_size <= 0:
+            raise ValueError("input_size must be greater than zero")
         if hidden_size <= 0:
             raise ValueError("hidden_size must be greater than zero")
         if num_layers <= 0:

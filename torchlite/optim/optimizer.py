@@ -1,0 +1,392 @@
+"""`Optimizer`: parameter groups, state, hooks and the state_dict every optimizer shares."""
+from collections import OrderedDict, defaultdict
+from itertools import chain
+
+import torchlite as torch
+from torchlite.utils.hooks import RemovableHandle
+
+__all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
+
+_global_optimizer_pre_hooks = OrderedDict()
+_global_optimizer_post_hooks = OrderedDict()
+
+
+class _RequiredParameter:
+    """Marks a default that every parameter group must give."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def _add(hooks, hook, prepend=False):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Runs `hook(optimizer, args, kwargs)` before every optimizer's step."""
+    return _add(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Runs `hook(optimizer, args, kwargs)` after every optimizer's step."""
+    return _add(_global_optimizer_post_hooks, hook)
+
+
+def _get_scalar_dtype(is_fused=None):
+    if is_fused:
+        return torch.float32
+    return torch.float64 if torch.get_default_dtype() == torch.float64 else torch.float32
+
+
+def _get_value(x):
+    return x.item() if isinstance(x, torch.Tensor) else x
+
+
+def check_lr(lr, extra=True):
+    """The checks of a learning rate, a number or a 1-element tensor."""
+    if isinstance(lr, torch.Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if not 0.0 <= lr:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_min(**values):
+    """ValueError "Invalid <what>: x" for each negative value."""
+    words = {"eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
+    for name, v in values.items():
+        if not 0.0 <= v:
+            raise ValueError(f"Invalid {words.get(name, name + ' value')}: {v}")
+
+
+def check_betas(betas):
+    for i, b in enumerate(betas):
+        if not 0.0 <= b < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {b}")
+
+
+def check_fused(fused, foreach, differentiable):
+    if fused:
+        if differentiable:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if foreach:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+class _StepFunction:
+    """Marks and wraps a class's `step` so that its hooks run."""
+
+    @staticmethod
+    def wrap(func):
+        from functools import wraps
+
+        @wraps(func)
+        def step(*args, **kwargs):
+            self = args[0]
+            if not (self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or _global_optimizer_pre_hooks
+                    or _global_optimizer_post_hooks):
+                return func(*args, **kwargs)
+            for hook in chain(list(_global_optimizer_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())):
+                result = hook(self, args, kwargs)
+                if result is not None:
+                    if not (isinstance(result, tuple) and len(result) == 2):
+                        raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                    args, kwargs = result
+            out = func(*args, **kwargs)
+            for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_optimizer_post_hooks.values())):
+                hook(self, args, kwargs)
+            return out
+        step.hooked = True
+        return step
+
+
+class Optimizer:
+    """Base class of all optimizers.
+
+    Args: params (iterable of Tensors, of (name, Tensor), or of dicts that define groups), defaults (dict of options).
+    """
+
+    def __init__(self, params, defaults):
+        self.defaults = defaults
+        self._optimizer_step_pre_hooks = OrderedDict()
+        self._optimizer_step_post_hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks = OrderedDict()
+        self._patch_step_function()
+        if isinstance(params, torch.Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            + torch.typename(params))
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        param_groups = list(params)
+        if len(param_groups) == 0:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(param_groups[0], dict):
+            param_groups = [{"params": param_groups}]
+        for group in param_groups:
+            self.add_param_group(dict(group))
+
+    def _patch_step_function(self):
+        cls = self.__class__
+        if not getattr(cls.step, "hooked", None):
+            cls.step = _StepFunction.wrap(cls.step)
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+                     "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks",
+                     "_optimizer_load_state_dict_post_hooks"):
+            self.__dict__.setdefault(name, OrderedDict())
+        self._patch_step_function()
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self):
+        s = self.__class__.__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            s += f"\nParameter Group {i}\n"
+            for key in sorted(group):
+                if key != "params":
+                    s += f"    {key}: {group[key]}\n"
+        return s + ")"
+
+    # ---- hooks -----------------------------------------------------------------------------------------------------
+    def register_step_pre_hook(self, hook):
+        """Runs `hook(optimizer, args, kwargs)` before step; it may return changed (args, kwargs)."""
+        return _add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Runs `hook(optimizer, args, kwargs)` after step."""
+        return _add(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer)` before state_dict."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer, state_dict)` after state_dict; a returned dict replaces it."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer, state_dict)` before loading; a returned dict replaces it."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer)` after loading."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # ---- state_dict ------------------------------------------------------------------------------------------------
+    def state_dict(self):
+        """{"state": by parameter number, "param_groups": options, with parameter numbers for parameters}."""
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
+        numbers = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {(numbers[id(k)] if isinstance(k, torch.Tensor) else k): v for k, v in self.state.items()}
+        out = {"state": state, "param_groups": groups}
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
+            result = hook(self, out)
+            if result is not None:
+                out = result
+        return out
+
+    @staticmethod
+    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
+        # "step" stays as it is unless a group asks for it on the device
+        if key == "step":
+            for pg in param_groups:
+                if param_id in pg["params"] and (pg.get("fused") or pg.get("capturable")):
+                    return value.to(dtype=torch.float32, device=param.device)
+            return value
+        if param.is_floating_point():
+            return value.to(dtype=param.dtype, device=param.device)
+        return value.to(device=param.device)
+
+    def load_state_dict(self, state_dict):
+        """Takes the state and options of `state_dict`; its groups must match ours in number and size."""
+        state_dict = state_dict.copy()
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
+            result = hook(self, state_dict)
+            if result is not None:
+                state_dict = result
+        import copy
+        groups = self.param_groups
+        saved_groups = copy.deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved_groups)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        by_number = dict(zip(chain.from_iterable(g["params"] for g in saved_groups),
+                             chain.from_iterable(g["params"] for g in groups)))
+
+        def cast(param, value, number, key=None):
+            if isinstance(value, torch.Tensor):
+                return Optimizer._process_value_according_to_param_policy(param, value, number, state_dict["param_groups"],
+                                                                          key)
+            if isinstance(value, dict):
+                return {k: cast(param, v, number, k) for k, v in value.items()}
+            if isinstance(value, (list, tuple)):
+                return type(value)(cast(param, v, number) for v in value)
+            return value
+
+        state = defaultdict(dict)
+        for k, v in state_dict["state"].items():
+            if k in by_number:
+                state[by_number[k]] = cast(by_number[k], v, k)
+            else:
+                state[k] = v
+        for group, saved in zip(groups, saved_groups):
+            saved["params"] = group["params"]
+            if "param_names" in group and "param_names" not in saved:
+                saved["param_names"] = group["param_names"]
+        self.__setstate__({"state": state, "param_groups": saved_groups})
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
+
+    # ---- gradients and steps ---------------------------------------------------------------------------------------
+    def zero_grad(self, set_to_none=True):
+        """Clears the gradients of all parameters."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    if set_to_none:
+                        p.grad = None
+                    else:
+                        if p.grad.grad_fn is not None:
+                            p.grad.detach_()
+                        else:
+                            p.grad.requires_grad_(False)
+                        p.grad.zero_()
+
+    def step(self, closure=None):
+        """Makes one update. Args: closure, which evaluates the model again and returns the loss."""
+        raise NotImplementedError
+
+    def add_param_group(self, param_group):
+        """Adds parameters with their own options."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, torch.Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                            "sets will change between runs. Please use a list instead.")
+        params = list(params)
+        tensors, names = [], []
+        for p in params:
+            if isinstance(p, tuple):
+                names.append(p[0])
+                tensors.append(p[1])
+            else:
+                tensors.append(p)
+        if names:
+            if len(names) != len(tensors):
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+            param_group["param_names"] = names
+        param_group["params"] = tensors
+        for p in tensors:
+            if not isinstance(p, torch.Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + torch.typename(p))
+            if not self.defaults.get("differentiable", None) and not (p.is_leaf or p.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        ids = {id(p) for p in tensors}
+        if len(ids) != len(tensors):
+            import warnings
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+                          "error; see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+        for group in self.param_groups:
+            if any(id(p) in ids for p in group["params"]):
+                raise ValueError("some parameters appear in more than one parameter group")
+            if ("param_names" in param_group) != ("param_names" in group):
+                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
+                                 f"{'with' if 'param_names' in param_group else 'without'} names to the optimizer")
+        self.param_groups.append(param_group)
+
+
+class _PerParameter(Optimizer):
+    """An optimizer given by what it does with one parameter: `_init` fills new state, `_update` makes the step."""
+
+    _late = {}           # options that older files lack, with their defaults
+    _state_step = True   # state["step"] is a tensor
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for k, v in self._late.items():
+                group.setdefault(k, v)
+            if self._state_step:
+                for p in group["params"]:
+                    st = self.state.get(p)
+                    if st and "step" in st and not isinstance(st["step"], torch.Tensor):
+                        st["step"] = torch.tensor(float(st["step"]), dtype=_get_scalar_dtype())
+
+    def step(self, closure=None):
+        """Makes one update. Args: closure, which evaluates the model again and returns the loss."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        with torch.set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group):
+        for p in group["params"]:
+            grad = p.grad
+            if grad is None:
+                continue
+            state = self.state[p]
+            if len(state) == 0:
+                self._init(state, p, group)
+            if p.is_complex():
+                real = torch.view_as_real
+                views = {k: real(v) if isinstance(v, torch.Tensor) and v.is_complex() else v for k, v in state.items()}
+                self._update(real(p), -real(grad) if group["maximize"] else real(grad), views, group)
+                for k, v in views.items():
+                    if k not in state or not isinstance(v, torch.Tensor):
+                        state[k] = v
+            else:
+                self._update(p, -grad if group["maximize"] else grad, state, group)
+
+    def _init(self, state, p, group):
+        raise NotImplementedError
+
+    def _update(self, p, grad, state, group):
+        raise NotImplementedError
+
+
+def zeros_like(p):
+    return torch.zeros_like(p, memory_format=torch.preserve_format)
+
+
+def new_step():
+    return torch.tensor(0.0, dtype=_get_scalar_dtype())
+
+
+def count_step(state):
+    """Adds 1 to state["step"] and returns it as a number."""
+    state["step"] += 1
+    return _get_value(state["step"])

@@ -1,0 +1,71 @@
+"""Stochastic gradient descent."""
+import torchlite as torch
+from .optimizer import _PerParameter, _get_value, check_fused, check_lr, check_min
+
+__all__ = ["SGD"]
+
+
+class SGD(_PerParameter):
+    """Stochastic gradient descent with optional momentum, Nesterov momentum and weight decay.
+
+    Args: params, lr (1e-3), momentum, dampening, weight_decay, nesterov, maximize; foreach, differentiable, fused.
+    """
+
+    _late = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
+                 foreach=None, differentiable=False, fused=None):
+        check_lr(lr)
+        check_min(momentum=momentum, weight_decay=weight_decay)
+        defaults = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
+                        maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
+
+    def _step_group(self, group):
+        params, grads, bufs = [], [], []
+        momentum = group["momentum"]
+        for p in group["params"]:
+            grad = p.grad
+            if grad is not None:
+                params.append(p)
+                grads.append(grad)
+                if momentum != 0:
+                    bufs.append(self.state[p].get("momentum_buffer"))
+        if not params:
+            return
+        lr, wd, dampening = _get_value(group["lr"]), group["weight_decay"], group["dampening"]
+        kernel = _kernel()
+        if kernel is not None and not group["differentiable"] and None not in bufs:
+            done = kernel(params, grads, bufs, wd, momentum, lr, dampening, group["nesterov"], group["maximize"])
+            if done is not NotImplemented:
+                return
+        for i, p in enumerate(params):
+            grad = -grads[i] if group["maximize"] else grads[i]
+            lr = group["lr"] if group["differentiable"] else lr
+            if wd != 0:
+                grad = grad.add(p, alpha=_get_value(wd))
+            if momentum != 0:
+                buf = bufs[i]
+                if buf is None:
+                    buf = self.state[p]["momentum_buffer"] = torch.clone(grad).detach()
+                else:
+                    buf.mul_(momentum).add_(grad, alpha=1 - dampening)
+                grad = grad.add(buf, alpha=momentum) if group["nesterov"] else buf
+            if isinstance(lr, torch.Tensor) and lr.requires_grad:
+                p.addcmul_(grad, lr, value=-1)
+            else:
+                p.add_(grad, alpha=-_get_value(lr))
+
+
+def _kernel():
+    # looked up once; None where the native core has no such kernel
+    global _kernel
+    table = getattr(torch._C, "kernels", None)
+    k = table.get("_fused_sgd_") if table is not None else None
+
+    def _kernel():
+        return k
+    return k
