@@ -2,6 +2,8 @@
 
 import sys
 
+from torchlite._C import Size  # noqa: F401
+
 # PyTorch's device types in its order; only those in _CODES can hold tensors here
 _TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla",
           "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "webgpu", "privateuseone")
@@ -138,63 +140,6 @@ def get_default_device():
     if _context:
         return _context[-1]
     return _default or cpu
-
-
-class Size(tuple):
-    """A tensor's shape: a tuple of ints whose slices and sums are again shapes."""
-
-    __slots__ = ()
-    __module__ = "torchlite"
-
-    def __new__(cls, iterable=()):
-        items = tuple(iterable)
-        for i, item in enumerate(items):
-            if item.__class__ is not int:
-                items = _as_ints(items, i)
-                break
-        return tuple.__new__(cls, items)
-
-    def __getitem__(self, key):
-        item = tuple.__getitem__(self, key)
-        return tuple.__new__(Size, item) if key.__class__ is slice else item
-
-    def __add__(self, other):
-        if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
-        return Size(tuple.__add__(self, other))
-
-    def __radd__(self, other):
-        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
-
-    def __mul__(self, n):
-        product = tuple.__mul__(self, n)
-        return product if product is NotImplemented else tuple.__new__(Size, product)
-
-    __rmul__ = __mul__
-
-    def __repr__(self):
-        return f"torch.Size([{', '.join(map(str, self))}])"
-
-    def __reduce__(self):
-        return Size, (tuple(self),)
-
-    def numel(self):
-        """The number of elements of a tensor of this shape."""
-        n = 1
-        for d in self:
-            n *= d
-        return n
-
-
-def _as_ints(items, start):
-    done = list(items[:start])
-    for i in range(start, len(items)):
-        item = items[i]
-        try:
-            done.append(int(item.__index__()))
-        except (AttributeError, TypeError):
-            raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(item).__name__}')") from None
-    return done
 
 
 class _Singleton:

@@ -105,13 +105,6 @@ PyObject *tl_ints_tuple(int n, const int64_t *v) {
   }
   return t;
 }
-PyObject *tl_size_object(int n, const int64_t *v) {
-  PyObject *t = tl_ints_tuple(n, v);
-  if (!t) return NULL;
-  PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.Size, t, NULL);
-  Py_DECREF(t);
-  return r;
-}
 PyObject *tl_shape_tuple(const TlTensor *t) { return tl_size_object(t->ndim, t->shape); }
 
 const char *tl_fmt_shape(int n, const int64_t *v) {
