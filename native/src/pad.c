@@ -23,13 +23,16 @@ PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
     int j = self->ndim - 1 - i;
     int64_t lo = j < n / 2 ? pad[2 * j] : 0, hi = j < n / 2 ? pad[2 * j + 1] : 0;
     shape[i] = self->shape[i] + lo + hi;
+    if (self->shape[i] + (lo < 0 ? lo : 0) + (hi < 0 ? hi : 0) < 0) {
+      PyErr_SetString(PyExc_RuntimeError, "narrow(): length must be non-negative.");
+      return NULL;
+    }
     if (shape[i] < 0) {
       PyErr_Format(PyExc_RuntimeError, "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is invalid. Check dimension %d of your input.",
                    (long long)self->shape[i], (long long)lo, (long long)hi, i);
       return NULL;
     }
     inner[i] = self->shape[i] + (lo < 0 ? lo : 0) + (hi < 0 ? hi : 0);
-    if (inner[i] < 0) inner[i] = 0;
     if (lo < 0) so -= lo * self->strides[i];
   }
   if (!(r = tl_empty(self->dtype, self->ndim, shape))) return NULL;

@@ -293,6 +293,31 @@ static PyObject *k_normal(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   return done(rc, a[0]);
 }
 
+/* id 0: rand(size, generator, dtype, ...); 1: randn */
+static PyObject *k_rand(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  int64_t shape[TL_MAX_DIMS];
+  dist p = {0};
+  TlTensor *r, *t;
+  tl_dtype d;
+  int n, rc;
+  (void)n_; (void)out;
+  if (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[2], tl_default_dtype, &d) < 0) return NULL;
+  for (int i = 0; i < n; i++)
+    if (shape[i] < 0) {
+      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(n, shape));
+      return NULL;
+    }
+  if (tl_is_integral(d)) return not_implemented(k->id ? "normal_kernel_cpu" : "check_uniform_bounds", d);
+  if (!(r = tl_empty(d, n, shape))) return NULL;
+  p.b = p.fb = 1;
+  if (k->id && tl_is_complex(d)) p.b /= sqrt(2.0);
+  t = as_real(r);
+  rc = !t ? -1 : k->id ? fill_normal(t, tl_generator(a[1]), &p) : fill(t, tl_generator(a[1]), &p, draw_uniform);
+  TL_DEC(t);
+  if (rc < 0) TL_CLEAR(r);
+  return (PyObject *)r;
+}
+
 static const char *c_type(tl_dtype d) {
   static const char *const names[] = {"bool", "unsigned char", "signed char", "short", "int", "long", "c10::Half", "c10::BFloat16", "float", "double"};
   return names[d];
@@ -617,6 +642,8 @@ static PyObject *k_generator(const TlKernel *k, PyObject *const *a, Py_ssize_t n
 const TlKernel tl_kernels_random[] = {
   {"generator_type", k_generator, 0, 0, NULL},
   {"set_default_generator", k_generator, 1, 0, NULL},
+  {"rand", k_rand, 0, 0, NULL},
+  {"randn", k_rand, 1, 0, NULL},
   {"uniform_", k_uniform, 0, 0, NULL},
   {"normal_", k_normal, 0, 0, NULL},
   {"random_", k_random, 0, 0, NULL},

@@ -1,6 +1,6 @@
 /* shape.c: joining, copying rearrangements and sequences; the table of the family. */
 #include "index.h"
-#include <math.h>
+#include "create.h"
 
 PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);   /* pad.c */
 PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
@@ -357,122 +357,6 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   return (PyObject *)r;
 }
 
-/* ---- sequences -------------------------------------------------------------------------------------------------- */
-/* eye(n, m, dtype) */
-static PyObject *k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  int64_t shape[2], one = 1;
-  TlTensor *r;
-  tl_dtype d;
-  char v[16] = {0};
-  (void)k; (void)n_; (void)out;
-  if (tl_int(a[0], shape) < 0 || tl_int(a[1], shape + 1) < 0 || tl_dtype_arg(a[2], tl_default_dtype, &d) < 0) return NULL;
-  if (!(r = tl_zeros(d, 2, shape))) return NULL;
-  tl_cast_contig(d, v, TL_I64, &one, 1);
-  for (int64_t i = 0; i < shape[0] && i < shape[1]; i++) memcpy(tl_data(r) + i * (shape[1] + 1) * tl_itemsize[d], v, tl_itemsize[d]);
-  return (PyObject *)r;
-}
-
-/* arange(start, end, step, dtype): a dtype of integers computes in int64, others in double */
-static PyObject *k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  double x, y, s, count;
-  int64_t ix = 0, is = 0, iy = 0, n;
-  TlTensor *t, *r;
-  tl_dtype d;
-  int whole;
-  (void)k; (void)n_; (void)out;
-  if (tl_double(a[0], &x) < 0 || tl_double(a[1], &y) < 0 || tl_double(a[2], &s) < 0 || tl_dtype_arg(a[3], tl_default_dtype, &d) < 0) return NULL;
-  if (d == TL_BOOL || tl_is_complex(d)) {
-    PyErr_Format(PyExc_NotImplementedError, "\"arange_cpu\" not implemented for '%s'", tl_scalar_type_name[d]);
-    return NULL;
-  }
-  if (s == 0) { PyErr_SetString(PyExc_RuntimeError, "step must be nonzero"); return NULL; }
-  if (!isfinite(x) || !isfinite(y)) {
-    char *p = PyOS_double_to_string(x, 'g', 6, 0, NULL), *q = PyOS_double_to_string(y, 'g', 6, 0, NULL);
-    if (p && q) PyErr_Format(PyExc_RuntimeError, "unsupported range: %s -> %s", p, q);
-    PyMem_Free(p);
-    PyMem_Free(q);
-    return NULL;
-  }
-  if ((s > 0 && y < x) || (s < 0 && y > x)) { PyErr_SetString(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign"); return NULL; }
-  whole = tl_is_integral(d);
-  if (whole && PyLong_Check(a[0]) && PyLong_Check(a[1]) && PyLong_Check(a[2])) {
-    if (tl_int(a[0], &ix) < 0 || tl_int(a[1], &iy) < 0 || tl_int(a[2], &is) < 0) return NULL;
-    n = is > 0 ? (iy - ix + is - 1) / is : (ix - iy - is - 1) / -is;
-  } else {
-    ix = (int64_t)x;
-    is = (int64_t)s;
-    count = ceil((y - x) / s);
-    if (count < 0 || count > 9e18) { PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?"); return NULL; }
-    n = (int64_t)count;
-  }
-  if (whole) {
-    int64_t *p;
-    if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
-    p = (int64_t *)tl_data(t);
-    for (int64_t i = 0; i < n; i++) p[i] = (int64_t)((uint64_t)ix + (uint64_t)is * (uint64_t)i);
-  } else {
-    double *p;
-    if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
-    p = (double *)tl_data(t);
-    for (int64_t i = 0; i < n; i++) p[i] = x + s * (double)i;
-  }
-  r = tl_cast(t, d);
-  TL_DEC(t);
-  return (PyObject *)r;
-}
-
-/* id 0: linspace(start, end, steps, dtype); 1: logspace(start, end, steps, base, dtype). Real dtypes; the second half
- * counts from the end, so both ends are exact. */
-static PyObject *k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  double x, y, base = 0, *p;
-  int64_t n;
-  TlTensor *t, *r;
-  tl_dtype d;
-  (void)n_; (void)out;
-  if (tl_double(a[0], &x) < 0 || tl_double(a[1], &y) < 0 || tl_int(a[2], &n) < 0 || (k->id && tl_double(a[3], &base) < 0)) return NULL;
-  if (tl_dtype_arg(a[3 + k->id], tl_default_dtype, &d) < 0) return NULL;
-  if (n < 0) { PyErr_SetString(PyExc_RuntimeError, "number of steps must be non-negative"); return NULL; }
-  if (tl_is_complex(d)) return TL_FALLBACK();
-  if (d == TL_BOOL) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'", k->id ? "logspace_cpu" : "linspace_cpu");
-    return NULL;
-  }
-  if (tl_is_integral(d)) { x = trunc(x); y = trunc(y); }
-  if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
-  p = (double *)tl_data(t);
-  if (d == TL_F32) {                                /* steps in the dtype's own precision, as PyTorch */
-    float fx = (float)x, fy = (float)y, fs = n > 1 ? (fy - fx) / (float)(n - 1) : 0;
-    for (int64_t i = 0; i < n; i++) p[i] = (float)(i < n / 2 || n == 1 ? (double)fx + (double)fs * (double)i : (double)fy - (double)fs * (double)(n - 1 - i));
-  } else {
-    double s = n > 1 ? (y - x) / (double)(n - 1) : 0;
-    for (int64_t i = 0; i < n; i++) p[i] = i < n / 2 || n == 1 ? x + s * (double)i : y - s * (double)(n - 1 - i);
-  }
-  if (k->id) for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
-  r = tl_cast(t, d);
-  TL_DEC(t);
-  return (PyObject *)r;
-}
-
-/* zeros/empty/full: full(size, fill_value or None, dtype); None leaves the memory as it is */
-static PyObject *k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  int64_t shape[TL_MAX_DIMS];
-  int n;
-  tl_dtype d;
-  TlTensor *r;
-  (void)n_; (void)out;
-  if (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[2], tl_default_dtype, &d) < 0) return NULL;
-  for (int i = 0; i < n; i++) {
-    if (shape[i] >= 0) continue;
-    if (k->id) PyErr_SetString(PyExc_RuntimeError, "zeros: Dimension size must be non-negative.");
-    else PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(n, shape));
-    return NULL;
-  }
-  if (k->id) return (PyObject *)tl_zeros(d, n, shape);
-  r = tl_empty(d, n, shape);
-  if (r && a[1] != Py_None && tl_fill(r, a[1]) < 0) TL_CLEAR(r);
-  return (PyObject *)r;
-}
-
 const TlKernel tl_kernels_shape[] = {
   {"cat", k_cat, 0, 0, NULL},
   {"stack", k_cat, 1, 0, NULL},
@@ -485,12 +369,25 @@ const TlKernel tl_kernels_shape[] = {
   {"tril_indices", k_tri_indices, 0, 0, NULL},
   {"triu_indices", k_tri_indices, 1, 0, NULL},
   {"diag_embed", k_diag_embed, 0, 0, NULL},
-  {"eye", k_eye, 0, 0, NULL},
-  {"arange", k_arange, 0, 0, NULL},
-  {"linspace", k_linspace, 0, 0, NULL},
-  {"logspace", k_linspace, 1, 0, NULL},
-  {"full", k_full, 0, 0, NULL},
-  {"zeros", k_full, 1, 0, NULL},
+  {"eye", tl_k_eye, 0, 0, NULL},
+  {"eye_m", tl_k_eye, 1, 0, NULL},
+  {"arange", tl_k_arange, 0, 0, NULL},
+  {"arange_start", tl_k_arange, 1, 0, NULL},
+  {"arange_step", tl_k_arange, 2, 0, NULL},
+  {"linspace", tl_k_linspace, 0, 0, NULL},
+  {"logspace", tl_k_linspace, 1, 0, NULL},
+  {"empty", tl_k_new, 0, 0, NULL},
+  {"zeros", tl_k_new, 1, 0, NULL},
+  {"ones", tl_k_new, 2, 0, NULL},
+  {"full", tl_k_full, 0, 0, NULL},
+  {"empty_like", tl_k_like, 0, 0, NULL},
+  {"zeros_like", tl_k_like, 1, 0, NULL},
+  {"ones_like", tl_k_like, 2, 0, NULL},
+  {"full_like", tl_k_like, 3, 0, NULL},
+  {"new_empty", tl_k_new_like, 0, 0, NULL},
+  {"new_zeros", tl_k_new_like, 1, 0, NULL},
+  {"new_ones", tl_k_new_like, 2, 0, NULL},
+  {"new_full", tl_k_new_like, 3, 0, NULL},
   {"constant_pad_nd", tl_k_constant_pad, 0, 0, NULL},
   {"pad_reflect", tl_k_pad, 0, 0, NULL},
   {"pad_replicate", tl_k_pad, 1, 0, NULL},

@@ -1,0 +1,191 @@
+/* create.c: factories. Arguments come in the order of the schemas: sizes and values, then dtype, layout, device,
+ * pin_memory[, memory_format]; only dtype and memory_format matter here. */
+#include "index.h"
+#include "create.h"
+#include <math.h>
+
+/* 0: preserve (None for the _like functions), 1: contiguous, 2: another one (the body deals with it) */
+static int memory_format(PyObject *o, int dflt) {
+  PyObject *s;
+  int r = 2;
+  if (o == Py_None) return dflt;
+  if (!(s = PyObject_Str(o))) { PyErr_Clear(); return 2; }
+  if (!PyUnicode_CompareWithASCIIString(s, "torch.preserve_format")) r = 0;
+  else if (!PyUnicode_CompareWithASCIIString(s, "torch.contiguous_format")) r = 1;
+  Py_DECREF(s);
+  return r;
+}
+
+static int size_arg(PyObject *o, int64_t *shape, int *n, const char *name) {
+  if (tl_ints(o, shape, n) < 0) return -1;
+  for (int i = 0; i < *n; i++) {
+    if (shape[i] >= 0) continue;
+    if (name) PyErr_Format(PyExc_RuntimeError, "%s: Dimension size must be non-negative.", name);
+    else PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(*n, shape));
+    return -1;
+  }
+  return 0;
+}
+
+static TlTensor *filled(TlTensor *t, PyObject *value) {
+  if (t && tl_fill(t, value) < 0) TL_CLEAR(t);
+  return t;
+}
+
+static PyObject *one(void) { static PyObject *v; if (!v) v = PyLong_FromLong(1); return v; }
+
+/* id 0: empty(size, dtype, ..., memory_format); 1: zeros(size, dtype, ...); 2: ones */
+PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  int64_t shape[TL_MAX_DIMS];
+  int n;
+  tl_dtype d;
+  (void)out;
+  if (size_arg(a[0], shape, &n, k->id == 1 ? "zeros" : NULL) < 0 || tl_dtype_arg(a[1], tl_default_dtype, &d) < 0) return NULL;
+  if (k->id == 0 && n_ > 5 && memory_format(a[5], 1) == 2) return TL_FALLBACK();
+  if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
+  if (k->id == 0) return (PyObject *)tl_empty(d, n, shape);
+  return (PyObject *)filled(tl_empty(d, n, shape), one());
+}
+
+/* full(size, fill_value, dtype, ...): the value's type decides without a dtype */
+PyObject *tl_k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  int64_t shape[TL_MAX_DIMS];
+  int n;
+  tl_dtype d = PyBool_Check(a[1]) ? TL_BOOL : PyLong_Check(a[1]) ? TL_I64 : !PyComplex_Check(a[1]) ? tl_default_dtype : tl_default_dtype == TL_F64 ? TL_C128 : TL_C64;
+  (void)k; (void)n_; (void)out;
+  if (size_arg(a[0], shape, &n, NULL) < 0 || tl_dtype_arg(a[2], d, &d) < 0) return NULL;
+  return (PyObject *)filled(tl_empty(d, n, shape), a[1]);
+}
+
+/* id 0: empty_like(self, dtype, layout, device, pin_memory, memory_format); 1: zeros_like; 2: ones_like; 3: full_like(self, value, dtype, ...) */
+PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *r;
+  int at = k->id == 3, format = n_ > 5 + at ? memory_format(a[5 + at], 0) : 0;
+  tl_dtype d;
+  (void)out;
+  if (tl_dtype_arg(a[1 + at], (tl_dtype)self->dtype, &d) < 0) return NULL;
+  if (format == 2) return TL_FALLBACK();
+  r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_like(self, d);
+  if (!r || !k->id) return (PyObject *)r;
+  if (k->id == 1) { memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]); return (PyObject *)r; }   /* always dense */
+  return (PyObject *)filled(r, k->id == 2 ? one() : a[1]);
+}
+
+/* id 0: new_empty(self, size, dtype, ...); 1: new_zeros; 2: new_ones; 3: new_full(self, size, fill_value, dtype, ...) */
+PyObject *tl_k_new_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0];
+  int64_t shape[TL_MAX_DIMS];
+  int n;
+  tl_dtype d;
+  (void)n_; (void)out;
+  if (size_arg(a[1], shape, &n, NULL) < 0 || tl_dtype_arg(a[k->id == 3 ? 3 : 2], (tl_dtype)self->dtype, &d) < 0) return NULL;
+  if (k->id == 0) return (PyObject *)tl_empty(d, n, shape);
+  if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
+  return (PyObject *)filled(tl_empty(d, n, shape), k->id == 2 ? one() : a[2]);
+}
+
+/* ---- sequences -------------------------------------------------------------------------------------------------- */
+/* id 0: eye(n, dtype, ...); 1: eye(n, m, dtype, ...) */
+PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  int64_t shape[2], v1 = 1;
+  TlTensor *r;
+  tl_dtype d;
+  char v[16] = {0};
+  (void)n_; (void)out;
+  if (tl_int(a[0], shape) < 0 || tl_int(a[k->id ? 1 : 0], shape + 1) < 0 || tl_dtype_arg(a[1 + k->id], tl_default_dtype, &d) < 0) return NULL;
+  if (shape[0] < 0 || shape[1] < 0) {
+    PyErr_Format(PyExc_RuntimeError, "%s must be greater or equal to 0, got %lld", shape[0] < 0 ? "n" : "m", (long long)(shape[0] < 0 ? shape[0] : shape[1]));
+    return NULL;
+  }
+  if (!(r = tl_zeros(d, 2, shape))) return NULL;
+  tl_cast_contig(d, v, TL_I64, &v1, 1);
+  for (int64_t i = 0; i < shape[0] && i < shape[1]; i++) memcpy(tl_data(r) + i * (shape[1] + 1) * tl_itemsize[d], v, tl_itemsize[d]);
+  return (PyObject *)r;
+}
+
+/* id: number of leading scalars less one, of (end), (start, end), (start, end, step); then dtype, ... An integer dtype
+ * computes in int64, others in double. */
+PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  double x = 0, y, s = 1, count;
+  int64_t ix = 0, is = 1, iy = 0, n;
+  PyObject *start = k->id ? a[0] : NULL, *end = a[k->id ? 1 : 0], *step = k->id == 2 ? a[2] : NULL;
+  TlTensor *t, *r;
+  tl_dtype d = tl_default_dtype;
+  int whole, ints = (!start || PyLong_Check(start)) && PyLong_Check(end) && (!step || PyLong_Check(step));
+  (void)n_; (void)out;
+  for (int i = 0; i <= k->id; i++)
+    if (PyComplex_Check(a[i])) { PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow"); return NULL; }
+  if (ints) d = TL_I64;
+  if ((start && tl_double(start, &x) < 0) || tl_double(end, &y) < 0 || (step && tl_double(step, &s) < 0) || tl_dtype_arg(a[k->id + 1], d, &d) < 0) return NULL;
+  if (d == TL_BOOL || tl_is_complex(d)) {
+    PyErr_Format(PyExc_NotImplementedError, "\"arange_cpu\" not implemented for '%s'", tl_scalar_type_name[d]);
+    return NULL;
+  }
+  if (s == 0) { PyErr_SetString(PyExc_RuntimeError, "step must be nonzero"); return NULL; }
+  if (!isfinite(x) || !isfinite(y)) {
+    char *p = PyOS_double_to_string(x, 'g', 6, 0, NULL), *q = PyOS_double_to_string(y, 'g', 6, 0, NULL);
+    if (p && q) PyErr_Format(PyExc_RuntimeError, "unsupported range: %s -> %s", p, q);
+    PyMem_Free(p);
+    PyMem_Free(q);
+    return NULL;
+  }
+  if ((s > 0 && y < x) || (s < 0 && y > x)) { PyErr_SetString(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign"); return NULL; }
+  whole = tl_is_integral(d);
+  if (whole && ints) {
+    if ((start && tl_int(start, &ix) < 0) || tl_int(end, &iy) < 0 || (step && tl_int(step, &is) < 0)) return NULL;
+    n = is > 0 ? (iy - ix + is - 1) / is : (ix - iy - is - 1) / -is;
+  } else {
+    ix = (int64_t)x;
+    is = (int64_t)s;
+    count = ceil((y - x) / s);
+    if (count < 0 || count > 9e18) { PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?"); return NULL; }
+    n = (int64_t)count;
+  }
+  if (whole) {
+    int64_t *p;
+    if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
+    p = (int64_t *)tl_data(t);
+    for (int64_t i = 0; i < n; i++) p[i] = (int64_t)((uint64_t)ix + (uint64_t)is * (uint64_t)i);
+  } else {
+    double *p;
+    if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
+    p = (double *)tl_data(t);
+    for (int64_t i = 0; i < n; i++) p[i] = x + s * (double)i;
+  }
+  r = tl_cast(t, d);
+  TL_DEC(t);
+  return (PyObject *)r;
+}
+
+/* id 0: linspace(start, end, steps, dtype); 1: logspace(start, end, steps, base, dtype). Real dtypes; the second half
+ * counts from the end, so both ends are exact. */
+PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  double x, y, base = 0, *p;
+  int64_t n;
+  TlTensor *t, *r;
+  tl_dtype d;
+  (void)n_; (void)out;
+  if (PyComplex_Check(a[0]) || PyComplex_Check(a[1])) return TL_FALLBACK();
+  if (tl_double(a[0], &x) < 0 || tl_double(a[1], &y) < 0 || tl_int(a[2], &n) < 0 || (k->id && tl_double(a[3], &base) < 0)) return NULL;
+  if (tl_dtype_arg(a[3 + k->id], tl_default_dtype, &d) < 0) return NULL;
+  if (n < 0) { PyErr_SetString(PyExc_RuntimeError, "number of steps must be non-negative"); return NULL; }
+  if (tl_is_complex(d)) return TL_FALLBACK();
+  if (d == TL_BOOL) {
+    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'", k->id ? "logspace_cpu" : "linspace_cpu");
+    return NULL;
+  }
+  if (tl_is_integral(d)) { x = trunc(x); y = trunc(y); }
+  if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
+  p = (double *)tl_data(t);
+  if (d == TL_F32) {                                /* steps in the dtype's own precision, as PyTorch */
+    float fx = (float)x, fy = (float)y, fs = n > 1 ? (fy - fx) / (float)(n - 1) : 0;
+    for (int64_t i = 0; i < n; i++) p[i] = (float)(i < n / 2 || n == 1 ? (double)fx + (double)fs * (double)i : (double)fy - (double)fs * (double)(n - 1 - i));
+  } else {
+    double s = n > 1 ? (y - x) / (double)(n - 1) : 0;
+    for (int64_t i = 0; i < n; i++) p[i] = i < n / 2 || n == 1 ? x + s * (double)i : y - s * (double)(n - 1 - i);
+  }
+  if (k->id) for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
+  r = tl_cast(t, d);
+  TL_DEC(t);
+  return (PyObject *)r;
+}
