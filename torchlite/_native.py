@@ -97,7 +97,7 @@ def _load():
         suffix = ".pyd" if os.name == "nt" else ".abi3.so"
         built = os.path.exists(os.path.join(here, "_C" + suffix))
         if sys.platform == "emscripten":
-            hint = "this wheel is for another version of Pyodide: install the one whose tag matches yours"
+            hint = "it is for another platform or version of Pyodide: install the wheel whose tag matches yours"
         elif built:
             hint = "it was built for another Python or from a broken source: run `python native/build.py host` again"
         else:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -88,16 +89,18 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
-def compiled(target: Target, files: dict[str, bytes]) -> dict[str, bytes]:
-    """Bytecode for every .py of `files`, made by the target's own Python (unchecked-hash pyc files, so that import does
-    not look at the source's date)."""
+def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str, bytes]:
+    """Bytecode for every .py of `files` that `import torchlite` loads, made by the target's own Python (unchecked-hash pyc
+    files, so that import does not look at the source's date). Where that import fails, so does the recipe."""
     sources = {n: b for n, b in files.items() if n.endswith(".py")}
-    key = native_build.digest(target.npm, *(x for n, b in sorted(sources.items()) for x in (n, b)),
+    core = files["torchlite/_C.abi3.so"]
+    key = native_build.digest(target.npm, core, *(x for n, b in sorted(sources.items()) for x in (n, b)),
                               (HERE / "package-lock.json").read_bytes(), (HERE / "compile_pyc.mjs").read_bytes())
     cache = ROOT / ".build" / "pyc" / f"{target.name}.{key}"
     if not (cache / "done").exists():
+        shutil.rmtree(cache, ignore_errors=True)
         src = cache / "src"
-        for name, data in sources.items():
+        for name, data in {**sources, "torchlite/_C.abi3.so": core}.items():
             p = src / name
             p.parent.mkdir(parents=True, exist_ok=True)
             p.write_bytes(data)
@@ -105,16 +108,21 @@ def compiled(target: Target, files: dict[str, bytes]) -> dict[str, bytes]:
                str(cache / "out"), target.site]
         done = subprocess.run(cmd, input=json.dumps(sorted(sources)), text=True, check=False, env=runtime.environment(),
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if done.returncode:
+        answer = [line for line in done.stdout.splitlines() if line.startswith("CHOSEN ")]
+        if done.returncode or not answer:
             raise native_build.BuildError(f"compiling the package to bytecode failed:\n{done.stdout}")
-        (cache / "done").write_text("")
-        olds = sorted((ROOT / ".build" / "pyc").glob(f"{target.name}.*"), key=os.path.getmtime)
-        for old in olds[:-3]:
-            import shutil
-
+        chosen = json.loads(answer[0].removeprefix("CHOSEN "))
+        if chosen["error"]:
+            message = f"`import torchlite` fails in Pyodide {target.name}:\n{chosen['error']}"
+            if strict:
+                raise native_build.BuildError(message)
+            print("warning: " + message, file=sys.stderr)
+        (cache / "done").write_text(json.dumps(chosen["names"]))
+        shutil.rmtree(src)
+        for old in sorted((ROOT / ".build" / "pyc").glob(f"{target.name}.*"), key=os.path.getmtime)[:-3]:
             shutil.rmtree(old, ignore_errors=True)
     out = {}
-    for name in sources:
+    for name in json.loads((cache / "done").read_text()):
         p = pathlib.PurePosixPath(name)
         pyc = f"{p.parent}/__pycache__/{p.stem}.{target.cache_tag}.pyc"
         out[pyc] = (cache / "out" / pyc).read_bytes()
@@ -127,7 +135,7 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
         try:
-            files |= compiled(target, files)
+            files |= compiled(target, files, strict)
         except runtime.Missing as e:
             print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
     files |= torch_dist_info(target)

@@ -4,6 +4,7 @@
     python tests/pyodide/run_node.py --script file.py [args ...]                             any script
     python tests/pyodide/run_node.py -c "import torch; print(torch.ones(2))"
 
+The current folder is not the source tree, so that the wheel is what is imported.
 Tests that compare with real PyTorch skip there: in pytest runs the name `torch` is taken away from the wheel, so that
 nothing is compared with itself.
 """
@@ -25,8 +26,6 @@ PYTEST = """
 import os, shutil, sys, site
 here = site.getsitepackages()[0]
 shutil.rmtree(os.path.join(here, "torch"), ignore_errors=True)
-os.chdir("/project")
-sys.path.insert(0, "/project/tests")
 import pytest
 int(pytest.main(["-p", "no:cacheprovider", "-p", "no:faulthandler", "-c", "/project/pyproject.toml", "--rootdir", "/project", *argv]))
 """
@@ -34,14 +33,12 @@ SCRIPT = """
 import os, sys, runpy
 sys.argv = list(argv)
 sys.path.insert(0, os.path.dirname(argv[0]))
-os.chdir("/project")
 runpy.run_path(argv[0], run_name="__main__")
 0
 """
 COMMAND = """
 import os, sys
 sys.argv = ["-c", *argv[1:]]
-os.chdir("/project")
 await __import__("pyodide").code.eval_code_async(argv[0], {"__name__": "__main__"})
 0
 """
