@@ -141,3 +141,32 @@ PyObject *pw_nan_to_num(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     if (args[i] != Py_None && tl_double(args[i], to[i - 1]) < 0) return NULL;
   return pw_run(k->data, &p, 1, args, -1, out);
 }
+
+/* frexp(self) -> mantissa, int32 exponent */
+static int frexp_exponent(double a) {
+  int e = 0;
+  if (isfinite(a)) frexp(a, &e);
+  return e;
+}
+static double frexp_mantissa(double a) {
+  int e;
+  return isfinite(a) ? frexp(a, &e) : a;
+}
+DBL(u_mantissa, frexp_mantissa(a))
+PW_L1(u_exponent_f64, int32_t, double, frexp_exponent(a))
+
+PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const PwRow mantissa_row = {PW_SAME, PW_NO_INT, 1, "frexp", PW_SET_D(u_mantissa)};
+  static const PwParams none;
+  tl_dtype d = dtype_of(args[0]), it = TL_F64;
+  if (!tl_is_float(d)) {
+    PyErr_SetString(PyExc_NotImplementedError, "torch.frexp() only supports floating-point dtypes");
+    return NULL;
+  }
+  PwArg in;
+  PyObject *m = pw_run(&mantissa_row, NULL, 1, args, -1, NULL), *e = NULL, *r = NULL;
+  if (m && !pw_arg(args[0], &in) && (e = pw_exec(u_exponent_f64, &none, 1, &in, &it, &d, TL_I32, TL_I32, NULL))) r = PyTuple_Pack(2, m, e);
+  Py_XDECREF(m);
+  Py_XDECREF(e);
+  return r;
+}
