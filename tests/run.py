@@ -90,7 +90,7 @@ def host() -> Count:
         return Count(failed=1)
     folders = [str(p) for p in sorted((ROOT / "tests").iterdir())
                if p.is_dir() and p.name not in ("browser", "pyodide") and any(p.rglob("test_*.py"))]
-    return pytest(*folders)
+    return pytest("-n", "2", "--timeout", "600", *folders)
 
 
 def wheels() -> Count:

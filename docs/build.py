@@ -1,0 +1,77 @@
+"""The reference of the ops, made from their declarations: docs/_site/index.html, one static page.
+
+    python docs/build.py
+"""
+
+from __future__ import annotations
+
+import html
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+STYLE = """
+:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+input { font: inherit; width: 100%; padding: .5rem .75rem; box-sizing: border-box; border: 1px solid var(--line); border-radius: 6px;
+  background: transparent; color: inherit; position: sticky; top: .5rem; backdrop-filter: blur(8px); }
+article { border-top: 1px solid var(--line); padding: .9rem 0; scroll-margin-top: 4rem; }
+h2 { font-size: 1.05rem; margin: 0; } h2 a { color: inherit; text-decoration: none; }
+pre { margin: .4rem 0; white-space: pre-wrap; font-size: .85rem; opacity: .85; } p { margin: .4rem 0; }
+.tags span { font-size: .75rem; border: 1px solid var(--line); border-radius: 99px; padding: .05rem .55rem; margin-right: .35rem; }
+"""
+SCRIPT = """
+const box = document.querySelector('input'), rows = [...document.querySelectorAll('article')];
+const show = () => { const q = box.value.toLowerCase(); rows.forEach(r => r.hidden = !r.dataset.name.includes(q)); };
+box.addEventListener('input', show);
+"""
+
+
+def public_name(spec) -> str:
+    if not spec.function:
+        return f"Tensor.{spec.name}"
+    return ".".join(["torch", *({"nn": ["nn", "functional"], "": []}.get(spec.namespace, [spec.namespace])), spec.name])
+
+
+def facts(spec) -> list[str]:
+    out = ["C kernel" if spec.kernel else "", "composite" if spec.body else "primitive"]
+    if spec.differentiable:
+        out.append("gradient" if spec.grad is not None else "gradient through the body" if spec.body else "")
+    out += ["view" if spec.view else "", "in place" if spec.inplace else "", "out=" if spec.out else ""]
+    return [f for f in out if f]
+
+
+def article(spec) -> str:
+    name = public_name(spec)
+    also = ", ".join(f"torch.{a}" if not a.startswith("Tensor.") else a for a in spec.alias)
+    return (f'<article id="{html.escape(name)}" data-name="{html.escape((name + " " + also).lower())}">'
+            f'<h2><a href="#{html.escape(name)}">{html.escape(name)}</a></h2>'
+            f"<pre>{html.escape(chr(10).join(spec.schemas))}</pre><p>{html.escape(' '.join((spec.doc or '').split()))}</p>"
+            + (f"<p>Also {html.escape(also)}.</p>" if also else "")
+            + '<p class="tags">' + "".join(f"<span>{html.escape(f)}</span>" for f in facts(spec)) + "</p></article>")
+
+
+def main() -> int:
+    import torchlite
+    from torchlite.ops._declare import specs
+
+    specs = sorted(specs, key=lambda s: public_name(s).lower())
+    count = {k: sum(k in facts(s) for s in specs) for k in ("C kernel", "composite", "primitive")}
+    site = ROOT / "docs" / "_site"
+    site.mkdir(parents=True, exist_ok=True)
+    page = site / "index.html"
+    head = (f"<p>{len(specs)} declared ops: {count['composite']} composites of other ops, {count['primitive']} primitives, "
+            f"{count['C kernel']} with a C kernel. Every signature is PyTorch's own schema.</p>")
+    page.write_text(
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>torchlite ops</title><style>{STYLE}</style></head><body><h1>torchlite {html.escape(torchlite.__version__)}: ops</h1>{head}"
+        f'<input type="search" placeholder="Filter by name" aria-label="Filter by name">{"".join(map(article, specs))}'
+        f"<script>{SCRIPT}</script></body></html>\n")
+    print(f"{page.relative_to(ROOT)}: {len(specs)} ops")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
