@@ -4,7 +4,7 @@ of PyTorch 0.1. Loaded on demand."""
 import sys
 
 import torchlite as torch
-from torchlite import _utils, serialization as _s, storage as _storage
+from torchlite import _utils, _zip_records, serialization as _s, storage as _storage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -96,9 +96,10 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
         if key not in typed:
             if not 0 <= count * dtype.itemsize <= available:
                 raise RuntimeError(f"unexpected EOF: a storage of {count * dtype.itemsize} bytes does not fit in the file")
-            buffers.setdefault(key, bytearray(count * dtype.itemsize))
+            if key not in buffers:
+                buffers[key] = _storage.UntypedStorage(count * dtype.itemsize)
             location = location.decode("ascii") if isinstance(location, bytes) else location
-            storage = torch._C.storage_from_buffer(buffers[key])
+            storage = buffers[key]
             if filled:
                 storage = restore(storage, location)
             elif map_location is not None or location != "cpu":
@@ -126,13 +127,12 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     for key in load_next():
         count = int.from_bytes(stream.read(8), "little")
         dtype = typed[key].dtype
-        data = stream.read(count * dtype.itemsize)
-        if len(data) != len(buffers[key]):
-            raise RuntimeError("unexpected EOF, expected "
-                               f"{len(buffers[key]) - len(data)} more bytes. The file might be corrupted.")
+        view = memoryview(buffers[key])
+        if count * dtype.itemsize != len(view):
+            raise RuntimeError(f"storage has wrong byte size: expected {len(view)} got {count * dtype.itemsize}")
+        _zip_records.read_exactly(stream, view, "storage")
         if swap:
-            data = _s._swap_bytes(data, dtype.itemsize // (2 if dtype.is_complex else 1))
-        buffers[key][:] = data
+            _s.swap_bytes(view, dtype.itemsize // (2 if dtype.is_complex else 1))
     if moved:
         # a storage is moved only once it is complete, so the object is built a second time
         filled = True
@@ -160,9 +160,10 @@ def _load_tar(file, map_location, base, weights_only, pickle_load_args):
     for _ in range(load_next(stream)):
         key, location, storage_class = load_next(stream)
         dtype = storage_class.dtype
-        data = bytearray(stream.read(8))
-        data = bytearray(stream.read(int.from_bytes(data, "little") * dtype.itemsize))
-        storage = restore(torch._C.storage_from_buffer(data), location)
+        data = stream.read(int.from_bytes(stream.read(8), "little") * dtype.itemsize)
+        storage = _storage.UntypedStorage(len(data))
+        memoryview(storage)[:] = data
+        storage = restore(storage, location)
         objects[key] = _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
     for target, root, offset, count in load_next(stream):
         whole = objects[root]

@@ -129,22 +129,37 @@ class Reader:
         except KeyError:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found") from None
 
+    def size(self, name):
+        """The number of bytes of a record."""
+        return self._entry(name)[1]
+
     def read(self, name):
         """The record's contents in a new bytearray."""
         _, size, packed, method = self._entry(name)
+        if method != 8 and size > packed:
+            raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
+        out = bytearray(size)
+        self.read_into(name, memoryview(out))
+        return out
+
+    def read_into(self, name, out):
+        """Fills the writable memoryview `out` with the first bytes of a record."""
+        _, _, packed, method = self._entry(name)
         self._file.seek(self.offset(name))
         if method == 8:
             import zlib
-            return bytearray(zlib.decompress(self._file.read(packed), -15))
-        if size > packed:
-            raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
-        out = bytearray(size)
-        readinto = getattr(self._file, "readinto", None)
-        done = readinto(out) if readinto else 0
-        while done < size:                      # files without readinto, and short reads
-            piece = self._file.read(size - done)
-            if not piece:
-                raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed")
-            out[done:done + len(piece)] = piece
-            done += len(piece)
-        return out
+            out[:] = zlib.decompress(self._file.read(packed), -15)[:len(out)]
+            return
+        read_exactly(self._file, out, f"file {name}")
+
+
+def read_exactly(file, out, what):
+    """Fills `out` from the file's position; copes with files without readinto, and with short reads."""
+    readinto = getattr(file, "readinto", None)
+    done = readinto(out) if readinto and len(out) else 0
+    while done < len(out):
+        piece = file.read(len(out) - done)
+        if not piece:
+            raise RuntimeError(f"PytorchStreamReader failed reading {what}: file read failed")
+        out[done:done + len(piece)] = piece
+        done += len(piece)

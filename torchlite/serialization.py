@@ -392,11 +392,13 @@ def unpickler_class(base, weights_only):
     return UnpicklerWrapper
 
 
-def _swap_bytes(data, size):
-    swapped = bytearray(len(data))
+def swap_bytes(view, size):
+    """Reverses the bytes of every element of `size` bytes, in place."""
+    data = bytes(view)
+    swapped = bytearray(data)
     for i in range(size):
         swapped[i::size] = data[size - 1 - i::size]
-    return swapped
+    view[:] = swapped
 
 
 def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args):
@@ -419,15 +421,20 @@ def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args
         if to_meta:
             storage = torch.empty(nbytes, dtype=torch.uint8, device="meta").untyped_storage()
         else:
-            if mapped is not None:
+            if nbytes > reader.size(name):
+                raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it holds {reader.size(name)} bytes of "
+                                   f"a storage of {nbytes}")
+            swap = order != sys.byteorder and dtype.itemsize // (2 if dtype.is_complex else 1)
+            if mapped is not None and not swap:
                 start = reader.offset(name)
-                data = mapped[start:start + nbytes]
+                storage = torch._C.storage_from_buffer(mapped[start:start + nbytes])
             else:
-                data = reader.read(name)
-            if order != sys.byteorder:
-                data = _swap_bytes(data, dtype.itemsize // (2 if dtype.is_complex else 1))
+                storage = _storage.UntypedStorage(nbytes)
+                reader.read_into(name, memoryview(storage))
+                if swap:
+                    swap_bytes(memoryview(storage), swap)
             location = location.decode("ascii") if isinstance(location, bytes) else location
-            storage = restore(torch._C.storage_from_buffer(data), location)
+            storage = restore(storage, location)
         result = storage if isinstance(storage, _storage.TypedStorage) else \
             _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
         loaded[key] = result

@@ -158,7 +158,14 @@ static PyMethodDef storage_methods[] = {
     {"data_ptr", (PyCFunction)storage_ptr, METH_NOARGS, "Address of the first byte."},
     {"resize_", (PyCFunction)storage_resize_, METH_O, "Changes the size in bytes, keeping the contents."},
     {0}};
-static PyType_Slot storage_slots[] = {{Py_tp_dealloc, storage_dealloc}, {Py_bf_getbuffer, storage_getbuffer},
+static PyObject *storage_device(TlStorage *s, void *unused) {
+  (void)unused;
+  PyObject *d = s->device < 8 ? tl_reg.devices[s->device] : NULL;
+  return Py_NewRef(d ? d : Py_None);
+}
+static PyGetSetDef storage_fields[] = {{"device", (getter)storage_device, NULL, "Where the bytes are.", NULL}, {0}};
+static PyType_Slot storage_slots[] = {{Py_tp_getset, storage_fields},
+                                      {Py_tp_dealloc, storage_dealloc}, {Py_bf_getbuffer, storage_getbuffer},
                                       {Py_tp_methods, storage_methods}, {Py_sq_length, storage_len}, {Py_tp_new, storage_new},
                                       {Py_tp_doc, "Untyped bytes behind tensors; supports the buffer protocol."}, {0, NULL}};
 static PyType_Spec storage_spec = {"torchlite._C.StorageBase", sizeof(TlStorage), 0, Py_TPFLAGS_DEFAULT, storage_slots};

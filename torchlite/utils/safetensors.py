@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from torchlite import _dtypes
+from torchlite.storage import UntypedStorage
 
 _NAMES = {_dtypes.bool: "BOOL", _dtypes.uint8: "U8", _dtypes.int8: "I8", _dtypes.int16: "I16", _dtypes.int32: "I32",
           _dtypes.int64: "I64", _dtypes.float16: "F16", _dtypes.bfloat16: "BF16", _dtypes.float32: "F32",
@@ -90,7 +91,8 @@ def load(data, device="cpu"):
             strides.insert(0, step)
             step *= max(n, 1)
         # a copy: tensors own their memory and may be written
-        storage = torch._C.storage_from_buffer(bytearray(view[start + low:start + high]))
+        storage = UntypedStorage(high - low)
+        memoryview(storage)[:] = view[start + low:start + high]
         tensor = torch._C.tensor_from_storage(storage, dtype, 0, shape, tuple(strides))
         result[name] = tensor if str(device) == "cpu" else tensor.to(device)
     return result
