@@ -1,0 +1,173 @@
+"""Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
+import torchlite as torch
+from ._declare import op
+
+
+def _reverse_sum(x, dim):
+    return x.flip(dim).cumsum(dim).flip(dim) if x.dim() else x
+
+
+def _cumprod_grad(g, x, result, dim):
+    if x.numel() <= 1:
+        return g
+    if not bool((x == 0).any()):
+        return _reverse_sum(result.conj() * g, dim) / x.conj()
+    # around zeros: gradient k sums g_i times the product of all factors up to i but the k-th
+    n, parts = x.size(dim), []
+    before = torch.ones_like(x.select(dim, 0))
+    for k in range(n):
+        after = torch.cat([torch.ones_like(x.narrow(dim, 0, 1)), x.narrow(dim, k + 1, n - k - 1)], dim).cumprod(dim)
+        parts.append((g.narrow(dim, k, n - k) * (after * before.unsqueeze(dim)).conj()).sum(dim))
+        before = before * x.select(dim, k)
+    return torch.stack(parts, dim)
+
+
+@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", kernel="cumsum", inplace=True, out=True,
+    grad={"self": lambda c, g: _reverse_sum(g, c.dim)}, samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1), (t(), 0)])
+def cumsum(self, dim, dtype=None):
+    """Sums of the elements up to each one along `dim`."""
+
+
+@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", kernel="cumprod", inplace=True, out=True,
+    grad={"self": lambda c, g: _cumprod_grad(g, c.self, c.result, c.dim)}, samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1)])
+def cumprod(self, dim, dtype=None):
+    """Products of the elements up to each one along `dim`."""
+
+
+@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", kernel="cummax", out=True, nondiff=(1,),
+    grad={"self": lambda c, g: g[0].new_zeros(c.self_shape).scatter_add(c.dim, c.result1, g[0])}, samples=lambda t: [(t(3, 4), 0)])
+def cummax(self, dim):
+    """The largest element so far along `dim`, and the position of its last appearance."""
+
+
+@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", kernel="cummin", out=True, nondiff=(1,),
+    grad={"self": lambda c, g: g[0].new_zeros(c.self_shape).scatter_add(c.dim, c.result1, g[0])}, samples=lambda t: [(t(3, 4), 0)])
+def cummin(self, dim):
+    """The smallest element so far along `dim`, and the position of its last appearance."""
+
+
+def _logcumsumexp_grad(g, x, result, dim):
+    if not x.dim() or not x.numel():
+        return g
+    if x.is_complex():
+        return (_reverse_sum(g * (-result).exp().conj(), dim)) * x.exp().conj()
+
+    # in log space, positive and negative gradients apart
+    def part(positive):
+        small = g > 0 if positive else g < 0
+        log = torch.where(small, torch.where(small, g.abs(), 1).log(), float("-inf"))
+        return ((log - result).flip(dim).logcumsumexp(dim).flip(dim) + x).exp()
+
+    return part(True) - part(False)
+
+
+@op("logcumsumexp(Tensor self, int dim) -> Tensor", kernel="logcumsumexp", out=True,
+    grad={"self": lambda c, g: _logcumsumexp_grad(g, c.self, c.result, c.dim)}, samples=lambda t: [(t(3, 4), 0)])
+def logcumsumexp(self, dim):
+    """log(cumsum(exp(x))) along `dim`, without overflow."""
+    top = (self.real if self.is_complex() else self).detach()
+    top = top.amax(dim, True) if self.dim() and self.numel() else top
+    top = top.masked_fill(top.isinf(), 0)
+    return (self - top).exp().cumsum(dim).log() + top
+
+
+# ---- differences and integrals ---------------------------------------------------------------------------------------------
+def _edge(x, edge, name, dim):
+    if edge.dim() != x.dim():
+        raise RuntimeError(f"diff expects prepend or append to be the same dimension as input, but got {edge.dim()} dimensions")
+    return edge
+
+
+@op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=True,
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 2, 0)])
+def diff(self, n=1, dim=-1, prepend=None, append=None):
+    """The n-th differences of neighbours along `dim`."""
+    if self.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    x = self
+    if prepend is not None or append is not None:
+        parts = [_edge(self, e, "", dim) for e in (prepend,) if e is not None] + [self]
+        parts += [_edge(self, e, "", dim) for e in (append,) if e is not None]
+        x = torch.cat(parts, dim)
+    size = x.size(dim)
+    if n >= size:
+        return x.narrow(dim, 0, 0) if n else x.clone()
+    for _ in range(n):
+        a, b = x.narrow(dim, 1, x.size(dim) - 1), x.narrow(dim, 0, x.size(dim) - 1)
+        x = torch.logical_xor(a, b) if x.dtype == torch.bool else a - b
+    return x.clone() if n == 0 else x
+
+
+def _spacing(y, x, dim):
+    """Distances of neighbouring sample points, shaped for y."""
+    if x.dim() == 1:
+        if x.size(0) != y.size(dim):
+            raise RuntimeError("There must be one `x` value for each sample point")
+        shape = [1] * y.dim()
+        shape[dim] = x.size(0) - 1
+        return (x[1:] - x[:-1]).view(shape)
+    if x.dim() < y.dim():
+        x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
+    return x.narrow(dim, 1, x.size(dim) - 1) - x.narrow(dim, 0, x.size(dim) - 1)
+
+
+def _ends(y, dim):
+    n = y.size(dim) - 1
+    return y.narrow(dim, 1, n), y.narrow(dim, 0, n)
+
+
+def _check_integral(y, x, name):
+    if y.dtype == torch.bool or (x is not None and x.dtype == torch.bool):
+        raise RuntimeError(f"{name}: received a bool input for `{'y' if y.dtype == torch.bool else 'x'}`, but bool is not supported")
+
+
+@op("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))])
+def trapezoid_x(y, x, *, dim=-1):
+    """The integral of y over the sample points x by the trapezoid rule, along `dim`."""
+    _check_integral(y, x, "trapezoid")
+    if y.size(dim) == 0:
+        return y.new_zeros(y.sum(dim).shape)
+    step = _spacing(y, x, dim)
+    right, left = _ends(y, dim)
+    return ((left + right) * step).sum(dim) / 2.0
+
+
+@op("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4),)])
+def trapezoid_dx(y, *, dx=1, dim=-1):
+    """The integral of y over points `dx` apart by the trapezoid rule, along `dim`."""
+    _check_integral(y, None, "trapezoid")
+    if y.size(dim) == 0:
+        return y.new_zeros(y.sum(dim).shape)
+    right, left = _ends(y, dim)
+    return (right.sum(dim) + left.sum(dim)) * (dx / 2.0)
+
+
+@op("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
+def trapz_x(y, x, *, dim=-1):
+    """The same as `trapezoid`."""
+    return torch.trapezoid(y, x, dim=dim)
+
+
+@op("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", variants="function")
+def trapz_dx(y, *, dx=1, dim=-1):
+    """The same as `trapezoid`."""
+    return torch.trapezoid(y, dx=dx, dim=dim)
+
+
+@op("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))])
+def cumulative_trapezoid_x(y, x, *, dim=-1):
+    """Running integrals of y over x by the trapezoid rule."""
+    _check_integral(y, x, "cumulative_trapezoid")
+    step = _spacing(y, x, dim)
+    right, left = _ends(y, dim)
+    return (step * (left + right)).cumsum(dim) / 2.0
+
+
+@op("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4),)])
+def cumulative_trapezoid_dx(y, *, dx=1, dim=-1):
+    """Running integrals of y over points `dx` apart by the trapezoid rule."""
+    _check_integral(y, None, "cumulative_trapezoid")
+    right, left = _ends(y, dim)
+    return (dx / 2.0) * (left + right).cumsum(dim)
