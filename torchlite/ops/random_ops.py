@@ -1,0 +1,354 @@
+"""Random numbers. The draws are those of PyTorch's CPU generator: the same seed gives the same numbers, on every device."""
+import torchlite as torch
+
+from ._declare import op
+
+_OPT = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_GEN = "Generator? generator=None"
+
+
+def _zero(c, g):
+    return torch.zeros_like(g)
+
+
+# ---- in place --------------------------------------------------------------------------------------------------------
+@op(f"uniform_(Tensor(a!) self, float from=0, float to=1, *, {_GEN}) -> Tensor(a!)", kernel="uniform_", variants="method",
+    grad={"self": _zero})
+def uniform_(self, from_, to, generator):
+    """Fills with uniform numbers from [from, to)."""
+
+
+@op(f"normal_(Tensor(a!) self, float mean=0, float std=1, *, {_GEN}) -> Tensor(a!)", kernel="normal_", variants="method",
+    grad={"self": _zero})
+def normal_(self, mean, std, generator):
+    """Fills with normal numbers."""
+
+
+@op(f"random_(Tensor(a!) self, *, {_GEN}) -> Tensor(a!)", kernel="random_", variants="method", grad={"self": _zero})
+def random_(self, generator):
+    """Fills with whole numbers from 0 to the largest one of the dtype (2**digits for floating point)."""
+
+
+@op(f"random_.to(Tensor(a!) self, int to, *, {_GEN}) -> Tensor(a!)", kernel="random_to", variants="method", grad={"self": _zero})
+def random_(self, to, generator):  # noqa: F811
+    """Fills with whole numbers from [0, to)."""
+
+
+@op(f"random_.from(Tensor(a!) self, int from, int? to, *, {_GEN}) -> Tensor(a!)", kernel="random_from", variants="method",
+    grad={"self": _zero})
+def random_(self, from_, to, generator):  # noqa: F811
+    """Fills with whole numbers from [from, to)."""
+
+
+@op(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GEN}) -> Tensor(a!)",
+    f"bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GEN}) -> Tensor(a!)", kernel="bernoulli_", variants="method",
+    grad={"self": _zero, "p": lambda c, g: torch.zeros(c.p_shape, dtype=c.p_dtype, device=g.device)})
+def bernoulli_(self, p, generator):
+    """Fills with 1 with probability `p`, else 0."""
+
+
+@op(f"exponential_(Tensor(a!) self, float lambd=1, *, {_GEN}) -> Tensor(a!)", kernel="exponential_", variants="method",
+    grad={"self": _zero})
+def exponential_(self, lambd, generator):
+    """Fills with exponential numbers of rate `lambd`."""
+
+
+@op(f"geometric_(Tensor(a!) self, float p, *, {_GEN}) -> Tensor(a!)", kernel="geometric_", variants="method", grad={"self": _zero})
+def geometric_(self, p, generator):
+    """Fills with the number of trials up to the first success, each of probability `p`."""
+
+
+@op(f"cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, {_GEN}) -> Tensor(a!)", kernel="cauchy_", variants="method",
+    grad={"self": _zero})
+def cauchy_(self, median, sigma, generator):
+    """Fills with Cauchy numbers."""
+
+
+@op(f"log_normal_(Tensor(a!) self, float mean=1, float std=2, *, {_GEN}) -> Tensor(a!)", kernel="log_normal_",
+    variants="method", grad={"self": _zero})
+def log_normal_(self, mean, std, generator):
+    """Fills with exponentials of normal numbers of the given mean and std."""
+
+
+# ---- factories -------------------------------------------------------------------------------------------------------
+@op(f"rand(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor", kernel="rand", variants="function", out=True, grad=None,
+    differentiable=False)
+def rand(size, generator, dtype, layout, device, pin_memory, requires_grad=False):
+    """Uniform numbers from [0, 1)."""
+
+
+@op(f"randn(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor", kernel="randn", variants="function", out=True, grad=None,
+    differentiable=False)
+def randn(size, generator, dtype, layout, device, pin_memory, requires_grad=False):
+    """Normal numbers of mean 0 and std 1."""
+
+
+@op(f"randint(SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor", variants="function",
+    out=True, grad=None, differentiable=False)
+def randint(high, size, generator, dtype, layout, device, pin_memory, requires_grad=False):
+    """Whole numbers from [0, high)."""
+    return torch.empty(size, dtype=torch.int64 if dtype is None else dtype, device=device).random_(0, high, generator=generator)
+
+
+@op(f"randint.low(SymInt low, SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
+    variants="function", out=True, grad=None, differentiable=False)
+def randint(low, high, size, generator, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+    """Whole numbers from [low, high)."""
+    return torch.empty(size, dtype=torch.int64 if dtype is None else dtype, device=device).random_(low, high, generator=generator)
+
+
+@op(f"randperm(SymInt n, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor", kernel="randperm",
+    variants="function", out=True, grad=None, differentiable=False)
+def randperm(n, generator, dtype, layout, device, pin_memory, requires_grad=False):
+    """The numbers 0 to n - 1 in random order."""
+
+
+_LIKE = f"*, {_GEN}, {_OPT}, MemoryFormat? memory_format=None"
+
+
+def _like(t, dtype, device, memory_format):
+    return torch.empty_like(t.detach(), dtype=dtype, device=device, memory_format=memory_format)
+
+
+@op(f"rand_like(Tensor self, {_LIKE}) -> Tensor", variants="function", grad=None, differentiable=False)
+def rand_like(self, generator, dtype, layout, device, pin_memory, memory_format, requires_grad=False):
+    """Uniform numbers from [0, 1) in self's shape, dtype and device."""
+    return _like(self, dtype, device, memory_format).uniform_(0, 1, generator=generator)
+
+
+@op(f"randn_like(Tensor self, {_LIKE}) -> Tensor", variants="function", grad=None, differentiable=False)
+def randn_like(self, generator, dtype, layout, device, pin_memory, memory_format, requires_grad=False):
+    """Normal numbers of mean 0 and std 1 in self's shape, dtype and device."""
+    return _like(self, dtype, device, memory_format).normal_(0, 1, generator=generator)
+
+
+@op(f"randint_like(Tensor self, SymInt high, {_LIKE}) -> Tensor", variants="function", grad=None, differentiable=False)
+def randint_like(self, high, generator, dtype, layout, device, pin_memory, memory_format, requires_grad=False):
+    """Whole numbers from [0, high) in self's shape, dtype and device."""
+    return _like(self, dtype, device, memory_format).random_(0, high, generator=generator)
+
+
+@op(f"randint_like.low_dtype(Tensor self, SymInt low, SymInt high, {_LIKE}) -> Tensor", variants="function", grad=None,
+    differentiable=False)
+def randint_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format, requires_grad=False):  # noqa: F811
+    """Whole numbers from [low, high) in self's shape, dtype and device."""
+    return _like(self, dtype, device, memory_format).random_(low, high, generator=generator)
+
+
+@op(f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_GEN}) -> Tensor",
+    f"normal.Tensor_float(Tensor mean, float std=1, *, {_GEN}) -> Tensor",
+    f"normal.float_Tensor(float mean, Tensor std, *, {_GEN}) -> Tensor", variants="function", out=True, grad=None,
+    differentiable=False)
+def normal(mean, std, generator):
+    """Normal numbers with a mean and std for each element."""
+    tensors = [t for t in (mean, std) if isinstance(t, torch.Tensor)]
+    if isinstance(std, torch.Tensor):
+        if std.is_complex():
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.numel() and bool((std < 0).any()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    shape = torch.broadcast_shapes(*(t.shape for t in tensors))
+    out = torch.empty(shape, dtype=tensors[0].dtype, device=tensors[0].device).normal_(0, 1, generator=generator)
+    return out.mul_(std).add_(mean)
+
+
+@op(f"normal.float_float(float mean, float std, SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor", variants="function", out=True,
+    grad=None, differentiable=False)
+def normal(mean, std, size, generator, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+    """Normal numbers with the given mean and std."""
+    return torch.empty(size, dtype=dtype, device=device).normal_(mean, std, generator=generator)
+
+
+# ---- samples from parameters -----------------------------------------------------------------------------------------
+@op(f"bernoulli(Tensor self, *, {_GEN}) -> Tensor", out=True, grad={"self": _zero})
+def bernoulli(self, generator):
+    """1 with the probability that each element of `self` gives, else 0."""
+    if self.is_complex() or not self.is_floating_point():
+        raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{_scalar_type(self)}\'')
+    return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(self, generator=generator)
+
+
+@op(f"bernoulli.p(Tensor self, float p, *, {_GEN}) -> Tensor", grad={"self": _zero})
+def bernoulli(self, p, generator):  # noqa: F811
+    """1 with probability `p`, else 0, in the shape of `self`."""
+    return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(p, generator=generator)
+
+
+def _scalar_type(t):
+    from .indexing import _type_name
+    return _type_name(t)
+
+
+@op(f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GEN}) -> Tensor", kernel="multinomial",
+    out=True, grad=None, differentiable=False)
+def multinomial(self, num_samples, replacement, generator):
+    """Samples `num_samples` column indices from each row of weights."""
+
+
+@op(f"poisson(Tensor self, {_GEN}) -> Tensor", kernel="poisson", variants="function", grad={"self": _zero})
+def poisson(self, generator):
+    """Poisson numbers with the rates `self`."""
+
+
+@op(f"binomial(Tensor count, Tensor prob, {_GEN}) -> Tensor", kernel="binomial", variants="function",
+    grad={"prob": _zero})
+def binomial(count, prob, generator):
+    """The successes in `count` trials of probability `prob`."""
+
+
+@op(f"_standard_gamma(Tensor self, {_GEN}) -> Tensor", kernel="standard_gamma", variants="function",
+    grad={"self": lambda c, g: g * torch._standard_gamma_grad(c.self, c.result)})
+def _standard_gamma(self, generator):
+    """Gamma numbers with the shapes `self` and scale 1."""
+
+
+@op(f"_sample_dirichlet(Tensor self, {_GEN}) -> Tensor", variants="function", grad=None, differentiable=False)
+def _sample_dirichlet(self, generator):
+    """Dirichlet numbers with the concentrations in the last dim of `self`."""
+    g = torch._standard_gamma(self.detach(), generator)
+    return g / g.sum(-1, keepdim=True)
+
+
+# ---- dropout ---------------------------------------------------------------------------------------------------------
+@op(f"_dropout_noise(Tensor self, float p, {_GEN}) -> Tensor", kernel="dropout_noise", module="aten", variants="function", grad=None, differentiable=False)
+def _dropout_noise(self, p, generator):
+    """1 / (1 - p) where an element is kept, else 0."""
+    return torch.empty_like(self).bernoulli_(1 - p).div_(1 - p)
+
+
+def _check_p(p):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+
+
+def _no_ints(x):
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {_scalar_type(x)}")
+
+
+def _drop(input, p, train, features=False, alpha=False):
+    _check_p(p)
+    if p == 0 or not train or not input.numel():
+        return input
+    if p == 1 and not alpha:
+        return input * torch.zeros((), dtype=input.dtype, device=input.device)
+    _no_ints(input)
+    base = input.detach()
+    if features:
+        base = base.new_empty(tuple(input.shape[:2]) + (1,) * (input.dim() - 2)) if input.dim() > 1 else base.new_empty(input.shape)
+    if not alpha:
+        return input * _dropout_noise(base, p, None)
+    if p == 1:
+        return input * torch.zeros((), dtype=input.dtype, device=input.device)
+    noise = torch.empty_like(base).bernoulli_(1 - p)
+    slope = 1.7580993408473766
+    a = 1 / ((slope * slope * p + 1) * (1 - p)) ** 0.5
+    b = (noise - 1) * (slope * a)
+    b = b + slope * a * p
+    return input * (noise * a) + b
+
+
+@op("dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+def dropout(input, p, train):
+    """Zeroes elements with probability `p` while training and scales the others by 1 / (1 - p)."""
+    return _drop(input, p, train)
+
+
+@op("feature_dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+def feature_dropout(input, p, train):
+    """Dropout of whole channels: input (N, C, ...)."""
+    return _drop(input, p, train, features=True)
+
+
+@op("alpha_dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+def alpha_dropout(input, p, train):
+    """Dropout that keeps mean 0 and variance 1 (for SELU)."""
+    return _drop(input, p, train, alpha=True)
+
+
+@op("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+def feature_alpha_dropout(input, p, train):
+    """Alpha dropout of whole channels: input (N, C, ...)."""
+    return _drop(input, p, train, features=True, alpha=True)
+
+
+# ---- torch.nn.functional ---------------------------------------------------------------------------------------------
+def _check_nn(p):
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+@op("dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
+def _nn_dropout(input, p, training, inplace):
+    """Zeroes elements with probability `p` while training and scales the others by 1 / (1 - p)."""
+    _check_nn(p)
+    return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
+
+
+def _warn_shape(name, input, low, high):
+    if input.dim() not in (low, high):
+        import warnings
+        warnings.warn(f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a "
+                      f"future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+                      f"{name} exists to provide channel-wise dropout on inputs with {low - 1} spatial dimensions, a channel "
+                      f"dimension, and an optional batch dimension (i.e. {low}D or {high}D inputs).", stacklevel=3)
+
+
+@op("dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
+def dropout1d(input, p, training, inplace):
+    """Zeroes whole channels of (N, C, L) or (C, L) with probability `p` while training."""
+    _check_nn(p)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists "
+                           "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+                           "optional batch dimension (i.e. 2D or 3D inputs).")
+    return _unbatched(input, p, training, inplace, 3)
+
+
+def _unbatched(input, p, training, inplace, batched):
+    f = torch.feature_dropout_ if inplace else torch.feature_dropout
+    if input.dim() == batched:
+        return f(input, p, training)
+    r = f(input.unsqueeze_(0) if inplace else input.unsqueeze(0), p, training)
+    return r.squeeze_(0) if inplace else r.squeeze(0)
+
+
+@op("dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
+def dropout2d(input, p, training, inplace):
+    """Zeroes whole channels of (N, C, H, W) with probability `p` while training. A 3-D input counts as (N, C, L)."""
+    _check_nn(p)
+    if input.dim() not in (3, 4):
+        _warn_shape("dropout2d", input, 3, 4)
+    elif input.dim() == 3:
+        import warnings
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+                      "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+                      "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+                      "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=2)
+    return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
+
+
+@op("dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
+def dropout3d(input, p, training, inplace):
+    """Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W) with probability `p` while training."""
+    _check_nn(p)
+    if input.dim() not in (4, 5):
+        _warn_shape("dropout3d", input, 4, 5)
+        return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
+    return _unbatched(input, p, training, inplace, 5)
+
+
+@op("alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", module="nn")
+def _nn_alpha_dropout(input, p, training, inplace):
+    """Dropout that keeps mean 0 and variance 1 (for SELU)."""
+    _check_nn(p)
+    return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
+
+
+@op("feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False) -> Tensor", module="nn")
+def _nn_feature_alpha_dropout(input, p, training, inplace):
+    """Alpha dropout of whole channels: input (N, C, ...)."""
+    _check_nn(p)
+    return torch.feature_alpha_dropout_(input, p, training) if inplace else torch.feature_alpha_dropout(input, p, training)

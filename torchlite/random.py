@@ -1,0 +1,116 @@
+"""torch.random: the generator and the functions around the default one."""
+import contextlib
+import os
+
+from . import _C
+
+_Base = _C.kernels["generator_type"]()
+
+
+class Generator(_Base):
+    """A source of random numbers: mt19937, with the same numbers as PyTorch's CPU generator for the same seed."""
+
+    def __new__(cls, device="cpu"):
+        import torchlite as torch
+        device = torch.device(device)
+        if device.type not in ("cpu", "webgpu"):
+            raise RuntimeError(f"Device type {device.type} is not supported for torch.Generator() api.")
+        self = super().__new__(cls)
+        self._device = device
+        return self
+
+    @property
+    def device(self):
+        """The device whose random functions take this generator."""
+        return self._device
+
+    def seed(self):
+        """Seeds from the system's entropy and returns the seed."""
+        value = int.from_bytes(os.urandom(8), "little")
+        self.manual_seed(value)
+        return value
+
+    def clone_state(self):
+        """A new generator in the same state."""
+        g = Generator(self._device)
+        g.set_state(self.get_state())
+        return g
+
+    def graphsafe_get_state(self):
+        """The generator itself."""
+        return self
+
+    def graphsafe_set_state(self, state):
+        """Takes over the state of another generator."""
+        self.set_state(state.get_state())
+        return self
+
+    def __getstate__(self):
+        return {"state": self.get_state(), "device": str(self._device)}
+
+    def __reduce__(self):
+        return _rebuild, (str(self._device), self.get_state())
+
+    def __repr__(self):
+        return f"<torch._C.Generator object at {id(self):#x}>"
+
+
+def _rebuild(device, state):
+    g = Generator(device)
+    g.set_state(state)
+    return g
+
+
+def _make_default():
+    g = _Base.__new__(Generator)
+    g._device = None
+    _C.kernels["set_default_generator"](g)
+    g.seed()
+    return g
+
+
+default_generator = _make_default()
+
+
+def manual_seed(seed):
+    """Seeds the default generator of every device; returns the CPU one."""
+    seed = int(seed)
+    return default_generator.manual_seed(seed)
+
+
+def seed():
+    """Seeds from the system's entropy; returns the seed."""
+    return default_generator.seed()
+
+
+def initial_seed():
+    """The seed that was set last."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state():
+    """State of the default generator, a uint8 tensor in PyTorch's layout."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    """Restores a state of the default generator."""
+    default_generator.set_state(new_state)
+
+
+def thread_safe_generator():
+    """None outside of data loader workers: the default generator is used."""
+    return None
+
+
+@contextlib.contextmanager
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="webgpu"):
+    """Gives the random state back as it was, on leaving the block."""
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
