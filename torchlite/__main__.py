@@ -20,7 +20,8 @@ def main(argv):
         if len(argv) < 2:
             print(f"python -m torchlite: argument expected for {argv[0]}", file=sys.stderr)
             return 2
-        sys.path.insert(0, os.getcwd()) if os.getcwd() not in sys.path else None
+        if os.getcwd() not in sys.path:
+            sys.path.insert(0, os.getcwd())
         if argv[0] == "-c":
             sys.argv = ["-c", *argv[2:]]
             exec(compile(argv[1], "<string>", "exec"), {"__name__": "__main__"})

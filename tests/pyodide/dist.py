@@ -89,9 +89,19 @@ def prepare(target: str, wheels: pathlib.Path | None = None) -> pathlib.Path:
 def _sync_wheels(to: pathlib.Path, wheels: pathlib.Path) -> None:
     if not any(wheels.glob("*.whl")):
         raise runtime.Missing(f"there are no wheels in {wheels}: run `make wheel`")
+    def content(folder: pathlib.Path) -> dict[str, bytes]:
+        return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+    want = content(wheels)
+    if to.exists() and content(to) == want:
+        return
+    fresh = to.with_name(f"{to.name}.{os.getpid()}")  # a run beside this one may be reading the old ones
+    shutil.copytree(wheels, fresh)
     if to.exists():
-        shutil.rmtree(to)
-    shutil.copytree(wheels, to)
+        old = to.with_name(f"{to.name}.old.{os.getpid()}")
+        to.rename(old)
+        shutil.rmtree(old)
+    fresh.rename(to)
 
 
 def wheel(target: str, dist: pathlib.Path) -> pathlib.Path:
