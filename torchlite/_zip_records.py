@@ -7,9 +7,9 @@ from struct import error, pack, unpack_from
 ALIGNMENT = 64
 _FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
 _U32 = 0xFFFFFFFF
-_CORRUPT = ("PytorchStreamReader failed reading zip archive: {}. This is an internal miniz error. If you are seeing "
-            "this error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified "
-            "after saving.")
+_CORRUPT = ("PytorchStreamReader failed reading zip archive: {}. This is an internal miniz error. If you are seeing this "
+            "error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was "
+            "not saved properly, was transferred incorrectly, or the file was modified after saving.")
 
 
 class Writer:
