@@ -21,7 +21,7 @@ MODULES = HERE / "node_modules"
 WHEELS = HERE.parent / "wheels" / "dist"
 DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 
-PAGES = ["index.html", "home.js", "home.css", "style.css", "icon.svg", "shared", "digits", "pyscript"]
+PAGES = ["sw.js", "index.html", "home.js", "home.css", "style.css", "icon.svg", "shared", "digits", "pyscript"]
 LEFT_OUT = {"make_data.py", "editor.js"}  # editor.js is bundled
 PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
 TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; the Digits page does without
@@ -33,16 +33,18 @@ def main():
     wheel = options.parse_args().wheel or newest_wheel()
 
     install_modules()
-    runtime = SITE / "runtime"
     shutil.rmtree(SITE, ignore_errors=True)
+    runtime = SITE / "runtime"
     runtime.mkdir(parents=True)
-    shutil.copy(wheel, runtime)
     copy_pyodide(runtime / "pyodide")
     copy_pyscript(runtime / "pyscript")
-    copy_pages(wheel.name)
+    (runtime / "torchlite").mkdir()
+    shutil.copy(wheel, runtime / "torchlite")
+    # Named by content: what a browser has stored under a name stays true.
+    folders = {name: f"runtime/{stamp(runtime / name).relative_to(runtime).as_posix()}/" for name in ("pyodide", "pyscript", "torchlite")}
+    copy_pages(folders | {"wheel": folders["torchlite"] + wheel.name})
     bundle_editor()
-    write_manifest(runtime, wheel.name)
-    write_service_worker()
+    write_list(folders, wheel.name)
 
     files = [path for path in SITE.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
@@ -100,15 +102,27 @@ def copy_pyscript(target):
             shutil.copy(path, target)
 
 
-def copy_pages(wheel):
+def stamp(folder):
+    """Renames a folder after its content."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return folder.rename(f"{folder}-{digest.hexdigest()[:10]}")
+
+
+def copy_pages(places):
+    """The pages; {{pyodide}}, {{pyscript}}, {{wheel}} in them become addresses from the site's root."""
     for name in PAGES:
         source, target = HERE / name, SITE / name
         if source.is_dir():
-            shutil.copytree(source, target, ignore=lambda _, names: LEFT_OUT.intersection(names) | {"__pycache__"} & set(names))
+            shutil.copytree(source, target, ignore=lambda _, names: (LEFT_OUT | {"__pycache__"}) & set(names))
         else:
             shutil.copy(source, target)
     for page in SITE.rglob("*.html"):
-        page.write_text(page.read_text().replace("{{wheel}}", wheel))
+        text = page.read_text()
+        for name, place in places.items():
+            text = text.replace("{{%s}}" % name, place)
+        page.write_text(text)
 
 
 def bundle_editor():
@@ -118,23 +132,19 @@ def bundle_editor():
     subprocess.run(command, cwd=HERE, check=True)
 
 
-def write_manifest(runtime, wheel):
-    """What the worker needs to know to start Python and to show how far the downloads are."""
-    names = ["pyodide/pyodide.asm.wasm", "pyodide/python_stdlib.zip", wheel]
-    sizes = {f"runtime/{name}": (runtime / name).stat().st_size for name in names}
-    (runtime / "files.json").write_text(json.dumps({"wheel": wheel, "sizes": sizes}))
-
-
-def write_service_worker():
-    hashes = {
-        path.relative_to(SITE).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-        for path in sorted(SITE.rglob("*"))
-        if path.is_file()
+def write_list(folders, wheel):
+    """files.json: what the service worker stores, where the worker finds Python, and how much there is to download."""
+    files = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file())
+    pages = [path for path in files if not path.startswith("runtime/") and path != "sw.js"]
+    counted = [folders["pyodide"] + "pyodide.asm.wasm", folders["pyodide"] + "python_stdlib.zip", folders["torchlite"] + wheel]
+    contents = {
+        "pyodide": folders["pyodide"],
+        "wheel": folders["torchlite"] + wheel,
+        "sizes": {path: (SITE / path).stat().st_size for path in counted},
+        "pages": [*pages, "files.json"],
+        "runtime": [path for path in files if path.startswith("runtime/")],
     }
-    marker = "const FILES = {};"
-    source = (HERE / "sw.js").read_text()
-    assert source.count(marker) == 1
-    (SITE / "sw.js").write_text(source.replace(marker, f"const FILES = {json.dumps(hashes, indent=0)};"))
+    (SITE / "files.json").write_text(json.dumps(contents, indent=1))
 
 
 if __name__ == "__main__":

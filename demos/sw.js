@@ -1,61 +1,66 @@
-// Service worker of the demo pages: serves every file from its cache, the network fills it.
-// build.py writes the list of files: path -> hash of its content.
-
-const FILES = {};
+// Service worker of the demo pages. Two kinds of files:
+// * pages, scripts, styles: from the network, and from the cache where there is none;
+// * runtime/...: Python and the wheel, large, under names that change with their content: from the cache, once stored.
+// build.py writes the lists of both to files.json.
 
 const CACHE = "torchlite-demos";
-const root = new URL("./", location).href;
-// The big runtime is stored when a page first asks for it; all else at once.
-const atOnce = Object.keys(FILES).filter((path) => !path.startsWith("runtime/"));
-const key = (path) => `${root}${path}?${FILES[path]}`;
+const LIST = "files.json";
+const PATIENCE = 4000; // ms after which a slow network counts as none
 
-async function fetchAndStore(cache, path) {
-  const response = await fetch(root + path, { cache: "no-cache" });
-  if (response.ok) await cache.put(key(path), response.clone());
-  return response;
-}
+const root = new URL("./", location).href;
 
 self.addEventListener("install", (event) => {
   const store = async () => {
     const cache = await caches.open(CACHE);
-    await Promise.all(
-      atOnce.map(async (path) => {
-        if (await cache.match(key(path))) return;
-        const response = await fetchAndStore(cache, path);
-        if (!response.ok) throw new Error(`${path}: HTTP ${response.status}`);
-      }),
-    );
-    await self.skipWaiting();
+    const list = await (await fetch(root + LIST, { cache: "no-cache" })).json();
+    await cache.addAll(list.pages.map((path) => new Request(root + path, { cache: "no-cache" })));
   };
   event.waitUntil(store());
 });
 
-self.addEventListener("activate", (event) => {
-  const tidy = async () => {
-    const cache = await caches.open(CACHE);
-    const wanted = new Set(Object.keys(FILES).map(key));
-    for (const request of await cache.keys()) if (!wanted.has(request.url)) await cache.delete(request);
-    await self.clients.claim();
-  };
-  event.waitUntil(tidy());
-});
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method !== "GET" || !request.url.startsWith(root)) return;
   const url = new URL(request.url);
-  let path = url.href.slice(root.length, url.href.length - url.search.length - url.hash.length);
-  if (path === "" || path.endsWith("/")) path += "index.html";
-  if (!(path in FILES)) return;
-
-  const answer = async () => {
-    const cache = await caches.open(CACHE);
-    const response = (await cache.match(key(path))) ?? (await fetchAndStore(cache, path));
-    const plain = request.mode === "navigate" && url.searchParams.get("isolate") === "0";
-    return plain ? response : isolated(response);
-  };
-  event.respondWith(answer());
+  if (request.method !== "GET" || !url.href.startsWith(root)) return;
+  const plain = request.mode === "navigate" && url.searchParams.get("isolate") === "0";
+  url.search = url.hash = "";
+  if (url.href.endsWith("/")) url.pathname += "index.html";
+  const path = url.href.slice(root.length);
+  const answer = path.startsWith("runtime/") ? fromCache(event, url.href) : fromNetwork(event, url.href);
+  event.respondWith(plain ? answer : answer.then(isolated));
 });
+
+async function fetchAndStore(event, url) {
+  const response = await fetch(url, { cache: "no-cache" });
+  if (response.ok) {
+    const cache = await caches.open(CACHE);
+    if (url === root + LIST) await tidy(cache, await response.clone().json());
+    // While the page already reads it; a full disk is no reason to fail.
+    event.waitUntil(cache.put(url, response.clone()).catch(() => {}));
+  }
+  return response;
+}
+
+async function fromCache(event, url) {
+  return (await caches.match(url)) ?? fetchAndStore(event, url);
+}
+
+async function fromNetwork(event, url) {
+  const fetched = fetchAndStore(event, url);
+  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  const response = await Promise.race([fetched, late]).catch(() => undefined);
+  return response ?? (await caches.match(url)) ?? fetched;
+}
+
+/** Drops the runtime files that the newest list does not name any more. */
+async function tidy(cache, { runtime }) {
+  const wanted = new Set(runtime.map((path) => root + path));
+  for (const { url } of await cache.keys()) {
+    if (url.startsWith(`${root}runtime/`) && !wanted.has(url)) await cache.delete(url);
+  }
+}
 
 // The headers of a cross-origin isolated page: shared memory, by which Stop reaches Python at once.
 function isolated(response) {

@@ -1,7 +1,5 @@
 // The worker that holds Python. The page talks to it with plain messages (see engine.js), so the page never waits.
 
-import { loadPyodide } from "../runtime/pyodide/pyodide.mjs";
-
 const root = new URL("../", import.meta.url);
 const post = (type, body = {}) => self.postMessage({ type, ...body });
 
@@ -65,12 +63,14 @@ function countDownloads(sizes) {
 
 async function start({ files, shared }) {
   const began = performance.now();
-  const manifest = await (await fetch(new URL("runtime/files.json", root))).json();
-  const restoreFetch = countDownloads(manifest.sizes);
+  const list = await (await fetch(new URL("files.json", root))).json();
+  const restoreFetch = countDownloads(list.sizes);
   post("progress", { stage: "download", done: 0, total: 1 });
 
-  const wheel = new URL(`runtime/${manifest.wheel}`, root).href;
-  const pyodide = await loadPyodide({ indexURL: new URL("runtime/pyodide/", root).href, fullStdLib: false });
+  const indexURL = new URL(list.pyodide, root).href;
+  const wheel = new URL(list.wheel, root).href;
+  const { loadPyodide } = await import(`${indexURL}pyodide.mjs`);
+  const pyodide = await loadPyodide({ indexURL, fullStdLib: false });
   post("progress", { stage: "install" });
   await pyodide.loadPackage(wheel, { checkIntegrity: false, messageCallback: () => {} });
   restoreFetch();
