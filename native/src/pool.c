@@ -37,12 +37,24 @@
 
 static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
 
-static int spread(PyObject *o, int nd, int64_t *v, const int64_t *dflt) {
+static const char *const type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double",
+    "ComplexFloat", "ComplexDouble"};
+
+static PyObject *unsupported(const char *op, tl_dtype d) {
+  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", op, type_name[d]);
+}
+
+/* one int for every dim, or nd of them; dflt: what an empty list stands for */
+static int spread(const char *op, const char *arg, PyObject *o, int nd, int64_t *v, const int64_t *dflt) {
+  static const char *const number[4] = {"", "one", "two", "three"};
   int64_t all[TL_MAX_DIMS];
   int n;
   if (tl_ints(o, all, &n)) return -1;
   if (n <= 0 && dflt) { memcpy(v, dflt, 3 * sizeof *v); return 0; }
-  if (n != 1 && n != nd) FAIL("pooling: expected one int or %d of them, but got %s", nd, tl_fmt_shape(n, all));
+  if (n != 1 && n != nd) {
+    if (nd == 1) FAIL("%s() %s must be an int, list of ints or tuple of ints of size 1 but got size %d", op, arg, n);
+    FAIL("%s: %s must either be %sa single int, or a tuple of %s ints", op, arg, dflt ? "omitted, " : "", number[nd]);
+  }
   for (int i = 0; i < nd; i++) v[3 - nd + i] = all[n == 1 ? 0 : i];
   return 0;
 }
@@ -58,10 +70,15 @@ static void clear(TlPool *c) {
   for (int i = 0; i < 3; i++) c->in[i] = c->out[i] = c->k[i] = c->s[i] = c->d[i] = 1;
 }
 
-/* planes and input size; the last nd dims are spatial */
-static int input(TlPool *c, int nd, int ndim, const int64_t *shape) {
+/* planes and input size; the last nd dims are spatial; full: no empty dim but the batch */
+static int input(TlPool *c, const char *op, int nd, int ndim, const int64_t *shape, bool full) {
   clear(c);
-  if (ndim < nd + 1 || ndim > nd + 2) FAIL("non-empty %dD or %dD (batch mode) tensor expected for input", nd + 1, nd + 2);
+  bool bad = ndim < nd + 1 || ndim > nd + 2;
+  if (bad && nd > 1) FAIL("non-empty %dD or %dD (batch mode) tensor expected for input", nd + 1, nd + 2);
+  for (int i = ndim - nd - 1; !bad && full && i < ndim; i++) bad |= i >= 0 && shape[i] == 0;
+  if (bad)
+    FAIL("%s%sExpected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s", nd == 1 ? op : "", nd == 1 ? ": " : "", nd + 1, nd + 2,
+         tl_fmt_shape(ndim, shape));
   for (int i = 0; i < ndim; i++) {
     if (i < ndim - nd) c->planes *= shape[i];
     else c->in[3 - (ndim - i)] = shape[i];
@@ -69,13 +86,23 @@ static int input(TlPool *c, int nd, int ndim, const int64_t *shape) {
   return 0;
 }
 
-static int window(TlPool *c, int nd, PyObject *k, PyObject *s, PyObject *p, PyObject *d, bool ceil_mode, int64_t lead) {
-  if (spread(k, nd, c->k, NULL) || spread(s, nd, c->s, c->k) || spread(p, nd, c->p, NULL) || (d && spread(d, nd, c->d, NULL))) return -1;
+static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, PyObject *p, PyObject *d, bool ceil_mode, int64_t lead) {
+  if (spread(op, "kernel_size", k, nd, c->k, NULL) || spread(op, "stride", s, nd, c->s, c->k) || spread(op, "padding", p, nd, c->p, NULL) ||
+      (d && spread(op, "dilation", d, nd, c->d, NULL))) return -1;
   bool small = false;
   for (int i = 3 - nd; i < 3; i++) {
-    if (c->k[i] <= 0) FAIL("kernel size should be greater than zero, but got %lld", LL(c->k[i]));
+    if (nd == 1 && d) {   /* max_pool1d has words of its own */
+      const int64_t v[3] = {c->k[i], c->s[i], c->d[i]};
+      static const char *const what[3] = {"kernel_size", "stride", "dilation"};
+      for (int j = 0; j < 3; j++) if (v[j] <= 0) FAIL("max_pool1d() %s must be greater than zero, but got %lld", what[j], LL(v[j]));
+      if (c->p[i] > c->k[i] / 2) FAIL("max_pool1d() padding should be at most half of kernel size, but got padding=%lld and kernel_size=%lld", LL(c->p[i]), LL(c->k[i]));
+    }
     if (c->s[i] <= 0) FAIL("stride should not be zero");
-    if (c->d[i] <= 0) FAIL("dilation should be greater than zero, but got %lld", LL(c->d[i]));
+    if (c->k[i] <= 0) FAIL("kernel size should be greater than zero, but got %lld", LL(c->k[i]));
+    if (c->d[i] <= 0) {
+      if (nd == 3) FAIL("dilation should be greater than zero, but got dilationT: %lld dilationH: %lld dilationW: %lld", LL(c->d[0]), LL(c->d[1]), LL(c->d[2]));
+      FAIL("dilation should be greater than zero, but got dilationH: %lld dilationW: %lld", LL(c->d[1]), LL(c->d[2]));
+    }
     if (c->p[i] < 0) FAIL("pad must be non-negative, but got pad: %lld", LL(c->p[i]));
     if (c->p[i] > ((c->k[i] - 1) * c->d[i] + 1) / 2)
       FAIL("pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld", LL(c->p[i]), LL(c->k[i]), LL(c->d[i]));
@@ -84,6 +111,7 @@ static int window(TlPool *c, int nd, PyObject *k, PyObject *s, PyObject *p, PyOb
     if (ceil_mode && (c->out[i] - 1) * c->s[i] >= c->in[i] + c->p[i]) c->out[i]--;
     small |= c->out[i] < 1;
   }
+  if (small && nd == 1 && d) FAIL("max_pool1d() Invalid computed output size: %lld", LL(c->out[2]));
   if (small) {
     char b1[128], b2[128];
     FAIL("Given input size: (%s). Calculated output size: (%s). Output size is too small", sizes(b1, "", lead, nd, c->in), sizes(b2, "", lead, nd, c->out));
@@ -121,8 +149,9 @@ KERNEL(k_max) {
   const bool with = k->id > 10;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
-  if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return TL_FALLBACK();
-  if (input(&c, nd, x->ndim, x->shape) || window(&c, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
+  const char *op = nd == 1 ? "max_pool1d" : nd == 2 ? "max_pool2d" : "max_pool3d";
+  if (input(&c, op, nd, x->ndim, x->shape, true) || window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
+  if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(op, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!with || (idx = result(x, nd, TL_I64, c.out)));
 #define CALL(T, sfx) max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
@@ -168,9 +197,9 @@ KERNEL(k_avg) {
   const int nd = k->id;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL;
   TlPool c;
-  if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64)) return TL_FALLBACK();
-  if (input(&c, nd, x->ndim, x->shape) || (nargs > 6 && divisor(&c, args[6])) ||
-      window(&c, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
+  if (input(&c, k->name, nd, x->ndim, x->shape, true) || (nargs > 6 && divisor(&c, args[6])) ||
+      window(&c, k->name, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
+  if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64)) return unsupported(nd == 1 ? "avg_pool2d" : k->name, x->dtype);
   c.include_pad = args[5] == Py_True;
   const tl_dtype wd = work_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out));
@@ -189,7 +218,7 @@ KERNEL(k_avg_backward) {
   int64_t kk[TL_MAX_DIMS];
   TlPool c;
   if (tl_ints(args[1], shape, &n) || tl_ints(args[2], kk, &kn)) return NULL;
-  if (input(&c, kn, n, shape) || divisor(&c, args[7]) || window(&c, kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1)) return NULL;
+  if (input(&c, "avg_pool", kn, n, shape, false) || divisor(&c, args[7]) || window(&c, "avg_pool", kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1)) return NULL;
   c.include_pad = args[6] == Py_True;
   if (g->numel != c.planes * c.out[0] * c.out[1] * c.out[2]) {
     PyErr_Format(PyExc_RuntimeError, "avg_pool backward: grad_output of size %s does not fit the input", tl_fmt_shape(g->ndim, g->shape));
@@ -209,8 +238,8 @@ KERNEL(k_adaptive) {
   const int nd = k->id % 10, mode = k->id > 10 ? 2 : 0;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
-  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return TL_FALLBACK();
-  if (input(&c, nd, x->ndim, x->shape) || spread(args[1], nd, c.out, NULL)) return NULL;
+  if (input(&c, k->name, nd, x->ndim, x->shape, false) || spread(k->name, "output_size", args[1], nd, c.out, NULL)) return NULL;
+  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(nd == 1 ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d") : k->name, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!mode || (idx = result(x, nd, TL_I64, c.out)));
 #define CALL(T, sfx) adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
@@ -226,7 +255,7 @@ KERNEL(k_adaptive_backward) {
   int64_t shape[TL_MAX_DIMS], nd;
   int n;
   TlPool c;
-  if (tl_ints(args[1], shape, &n) || tl_int(args[2], &nd) || input(&c, (int)nd, n, shape)) return NULL;
+  if (tl_ints(args[1], shape, &n) || tl_int(args[2], &nd) || input(&c, "adaptive_avg_pool", (int)nd, n, shape, false)) return NULL;
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
   const tl_dtype wd = work_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, n, shape));
@@ -242,7 +271,8 @@ static int columns_args(TlPool *c, PyObject *const *a, const int64_t *hw) {
   clear(c);
   c->in[1] = hw[0];
   c->in[2] = hw[1];
-  if (spread(a[0], 2, c->k, NULL) || spread(a[1], 2, c->d, NULL) || spread(a[2], 2, c->p, NULL) || spread(a[3], 2, c->s, NULL)) return -1;
+  if (spread("im2col", "kernel_size", a[0], 2, c->k, NULL) || spread("im2col", "dilation", a[1], 2, c->d, NULL) || spread("im2col", "padding", a[2], 2, c->p, NULL) ||
+      spread("im2col", "stride", a[3], 2, c->s, NULL)) return -1;
   for (int i = 1; i < 3; i++) c->out[i] = (c->in[i] + 2 * c->p[i] - c->d[i] * (c->k[i] - 1) - 1) / c->s[i] + 1;
   return 0;
 }

@@ -1,0 +1,173 @@
+"""Convolutions and transposed convolutions. All share one gradient, `convolution_backward`, whose own gradient is made of
+convolutions again."""
+import torchlite as torch
+
+from ._declare import op
+
+_ZERO = (0,)
+
+
+def _complex(fn, a, b, *rest):
+    """A function linear in two arguments, for complex ones, by its real parts."""
+    ar, ai = (a.real, a.imag) if a.is_complex() else (a, torch.zeros_like(a))
+    br, bi = (b.real, b.imag) if b.is_complex() else (b, torch.zeros_like(b))
+    return torch.complex(fn(ar, br, *rest) - fn(ai, bi, *rest), fn(ar, bi, *rest) + fn(ai, br, *rest))
+
+
+def _along_channels(bias, n):
+    return bias.reshape((-1,) + (1,) * n)
+
+
+@op("convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, "
+    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    kernel="convolution_backward", variants="function", save=("grad_output", "input", "weight"),
+    grad=lambda c, g: _double_backward(c, *g))
+def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+    """Gradients of a convolution for its input, weight and bias; None where `output_mask` is false."""
+    rest = (stride, padding, dilation, transposed, output_padding, groups)
+    gi = gw = gb = None
+    if output_mask[0]:
+        shape = torch.zeros(input.shape, dtype=weight.real.dtype)
+        gi = _complex(lambda g, w: convolution_backward(g, shape, w, None, *rest, [True, False, False])[0], grad_output, weight)
+    if output_mask[1]:
+        shape2 = torch.zeros(weight.shape, dtype=weight.real.dtype)
+        gw = _complex(lambda g, x: convolution_backward(g, x, shape2, None, *rest, [False, True, False])[1], grad_output, input)
+    if output_mask[2]:
+        gb = grad_output.sum([0] + list(range(2, grad_output.dim())))
+    return gi, gw, gb
+
+
+def _double_backward(c, gi, gw, gb):
+    """Convolution is linear in input and in weight: the gradient of each result is a convolution or its gradient."""
+    x, w, g = c.input, c.weight, c.grad_output
+    rest = (c.stride, c.padding, c.dilation, c.transposed, c.output_padding, c.groups)
+    out = {"grad_output": None, "input": None, "weight": None}
+    if c.needs_grad_output:
+        total = None
+        for a, b in ((gi, w.conj()), (x.conj(), gw)):
+            if a is not None and b is not None:
+                y = torch.convolution(a, b, None, *rest)
+                total = y if total is None else total + y
+        if gb is not None:
+            b = _along_channels(gb, g.dim() - 2).expand(g.shape)
+            total = b if total is None else total + b
+        out["grad_output"] = total
+    if c.needs_input and gw is not None:
+        out["input"] = convolution_backward(g, x.conj(), gw, None, *rest, [True, False, False])[0]
+    if c.needs_weight and gi is not None:
+        out["weight"] = convolution_backward(g, gi, w.conj(), None, *rest, [False, True, False])[1]
+    return out
+
+
+def _backward(g, x, w, needs, dims, stride, padding, dilation, transposed, output_padding, groups):
+    """The gradients as a dict, for inputs with or without a batch."""
+    single = x.dim() == dims + 1
+    if single:
+        g, x = g.unsqueeze(0), x.unsqueeze(0)
+    gi, gw, gb = convolution_backward(g, x.conj(), w.conj(), None, stride, padding, dilation, transposed, output_padding, groups, needs)
+    if single and gi is not None:
+        gi = gi.squeeze(0)
+    return {"input": gi, "weight": gw, "bias": gb}
+
+
+def _complex_forward(run, input, weight, bias):
+    y = _complex(run, input, weight)
+    return y if bias is None else y + _along_channels(bias, weight.dim() - 2)
+
+
+@op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
+    "SymInt[] output_padding, SymInt groups) -> Tensor", kernel="convolution", variants="function",
+    grad=lambda c, g: _backward(g, c.input, c.weight, [c.needs_input, c.needs_weight, c.needs_bias], c.weight.dim() - 2, c.stride,
+                                c.padding, c.dilation, c.transposed, c.output_padding, c.groups),
+    samples=lambda t: [(t(2, 4, 5, 5), t(6, 2, 3, 3), t(6), [2, 1], [1, 0], [1, 2], False, [0, 0], 2),
+                       (t(2, 4, 3, 3), t(4, 3, 2, 2), t(3), [2, 2], [0, 1], [1, 1], True, [1, 0], 1)])
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """Cross-correlation of `input` (N, C, d...) with `weight` (O, C / groups, k...), or its transpose."""
+    rest = (None, stride, padding, dilation, transposed, output_padding, groups)
+    return _complex_forward(lambda x, w: convolution(x, w, *rest), input, weight, bias)
+
+
+def _declare_conv(n):
+    name, shape = f"conv{n}d", "N, C, " + ", ".join("DHW"[3 - n:] if n > 1 else "L")
+
+    def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        return _complex_forward(lambda x, w: fn(x, w, None, stride, padding, dilation, groups), input, weight, bias)
+
+    def samples(t):
+        s = (6, 5, 4)[-n:]
+        return [(t(2, 4, *s), t(6, 4, *(3,) * n), t(6)), (t(2, 4, *s), t(6, 2, *(2,) * n), None, 2, 1, 1, 2),
+                (t(4, *s), t(4, 1, *(2,) * n), t(4), 1, 1, 2, 4)]
+
+    conv.__name__ = conv.__qualname__ = name
+    conv.__doc__ = (f"Convolution of `input` ({shape}), with or without the batch dim, with `weight` (O, C / groups, k...), plus "
+                    "`bias` (O). `padding` is zeros on both sides of each dim.")
+    fn = op(f"{name}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, SymInt[{n}] padding=0, SymInt[{n}] dilation=1, "
+            "SymInt groups=1) -> Tensor", kernel=name, variants="function", alias=(f"nn.{name}",), node="ConvolutionBackward0",
+            samples=samples,
+            grad=lambda c, g: _backward(g, c.input, c.weight, [c.needs_input, c.needs_weight, c.needs_bias], n, c.stride, c.padding,
+                                        c.dilation, False, _ZERO, c.groups))(conv)
+
+    def padded(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1):
+        if padding == "valid":
+            return fn(input, weight, bias, stride, 0, dilation, groups)
+        if padding != "same":
+            raise RuntimeError(f"Invalid padding string: '{padding}'")
+        if any(s != 1 for s in stride):
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        dilation = tuple(dilation) * (n if len(dilation) == 1 else 1)
+        total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])]
+        if any(t % 2 for t in total):   # one more at the end
+            extra = []
+            for t in reversed(total):
+                extra += [0, t % 2]
+            input = torch.constant_pad_nd(input, extra, 0)
+        return fn(input, weight, bias, stride, [t // 2 for t in total], dilation, groups)
+
+    padded.__name__ = padded.__qualname__ = name
+    padded.__doc__ = conv.__doc__ + ' "same" padding keeps the size, "valid" adds none.'
+    op(f'{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, str padding="valid", SymInt[{n}] dilation=1, '
+       "SymInt groups=1) -> Tensor", variants="function", alias=(f"nn.{name}",),
+       samples=lambda t: [(t(2, 4, *(6, 5, 4)[-n:]), t(6, 4, *(2,) * n), None, 1, "same")])(padded)
+    return fn
+
+
+def _declare_transposed(n):
+    name = f"conv_transpose{n}d"
+
+    def conv(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        return _complex_forward(lambda x, w: fn(x, w, None, stride, padding, output_padding, groups, dilation), input, weight, bias)
+
+    def samples(t):
+        s = (4, 3, 2)[-n:]
+        return [(t(2, 4, *s), t(4, 3, *(3,) * n), t(3)), (t(2, 4, *s), t(4, 2, *(2,) * n), None, 2, 0, 1, 2), (t(4, *s), t(4, 2, *(2,) * n))]
+
+    conv.__name__ = conv.__qualname__ = name
+    conv.__doc__ = ("Transposed convolution (the gradient of a convolution for its input) of `input` (N, C, d...) with `weight` "
+                    "(C, O / groups, k...), plus `bias` (O); `output_padding` makes the result larger at its end.")
+    fn = op(f"{name}{'' if n == 1 else '.input'}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, "
+            f"SymInt[{n}] padding=0, SymInt[{n}] output_padding=0, SymInt groups=1, SymInt[{n}] dilation=1) -> Tensor", kernel=name,
+            variants="function", alias=(f"nn.{name}",), node="ConvolutionBackward0", samples=samples,
+            grad=lambda c, g: _backward(g, c.input, c.weight, [c.needs_input, c.needs_weight, c.needs_bias], n, c.stride, c.padding,
+                                        c.dilation, True, c.output_padding, c.groups))(conv)
+    return fn
+
+
+conv1d, conv2d, conv3d = (_declare_conv(n) for n in (1, 2, 3))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = (_declare_transposed(n) for n in (1, 2, 3))
+
+
+@op("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function", alias=("nn.conv_tbc",),
+    samples=lambda t: [(t(5, 2, 3), t(2, 3, 4), t(4), 1)])
+def conv_tbc(self, weight, bias, pad=0):
+    """Convolution over time of a (time, batch, channels) tensor with a (k, channels, out) weight."""
+    if self.dim() != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.dim() != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.dim() != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if self.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    return conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)

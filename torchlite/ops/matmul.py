@@ -1,0 +1,473 @@
+"""Products of vectors, matrices and batches, and what is built from them: linear, tensordot, attention and the like."""
+import math
+
+import torchlite as torch
+
+from ._declare import _functions, op
+from .einsum import einsum
+
+
+def _times(g, number):
+    """g * number, conjugated; nothing to do for 1."""
+    if isinstance(number, complex):
+        number = number.conjugate()
+    return g if number == 1 else g * number
+
+
+# ---- the kernels -----------------------------------------------------------------------------------------------------
+@op("mm(Tensor self, Tensor mat2) -> Tensor", kernel="mm", out=True,
+    grad={"self": lambda c, g: g.mm(c.mat2.t().conj()), "mat2": lambda c, g: c.self.t().conj().mm(g)},
+    samples=lambda t: [(t(3, 4), t(4, 5)), (t(2, 3), t(3, 1))])
+def mm(self, mat2):
+    """Product of the matrices `self` (n, k) and `mat2` (k, m): a matrix (n, m)."""
+
+
+@op("bmm(Tensor self, Tensor mat2) -> Tensor", kernel="bmm", out=True,
+    grad={"self": lambda c, g: g.bmm(c.mat2.transpose(1, 2).conj()), "mat2": lambda c, g: c.self.transpose(1, 2).conj().bmm(g)},
+    samples=lambda t: [(t(2, 3, 4), t(2, 4, 5))])
+def bmm(self, mat2):
+    """Products of the matrices in two batches (b, n, k) and (b, k, m), one by one."""
+
+
+@op("mv(Tensor self, Tensor vec) -> Tensor", kernel="mv", out=True,
+    grad={"self": lambda c, g: torch.outer(g, c.vec.conj()), "vec": lambda c, g: c.self.t().conj().mv(g)},
+    samples=lambda t: [(t(3, 4), t(4))])
+def mv(self, vec):
+    """Product of the matrix `self` (n, k) and the vector `vec` (k): a vector (n)."""
+
+
+@op("dot(Tensor self, Tensor tensor) -> Tensor", kernel="dot", out=True,
+    grad={"self": lambda c, g: g * c.tensor.conj(), "tensor": lambda c, g: g * c.self.conj()}, samples=lambda t: [(t(5), t(5))])
+def dot(self, tensor):
+    """Sum of the products of two vectors' elements."""
+
+
+@op("vdot(Tensor self, Tensor other) -> Tensor", kernel="vdot", out=True,
+    grad={"self": lambda c, g: g.conj() * c.other, "other": lambda c, g: g * c.self}, samples=lambda t: [(t(5), t(5))])
+def vdot(self, other):
+    """`dot` with the first vector conjugated."""
+
+
+def _matmul_grad(c, g):
+    a, b = c.self, c.other
+    ga = gb = None
+    if a.dim() == 1 and b.dim() == 1:
+        return {"self": g * b.conj(), "other": g * a.conj()}
+    # as matrices: vectors become a row or a column, the gradient gets the dim back
+    a2 = a.unsqueeze(0) if a.dim() == 1 else a
+    b2 = b.unsqueeze(1) if b.dim() == 1 else b
+    if a.dim() == 1:
+        g = g.unsqueeze(-1 if b.dim() == 1 else -2)
+    elif b.dim() == 1:
+        g = g.unsqueeze(-1)
+    if c.needs_self:
+        ga = g.matmul(b2.mT.conj())
+        ga = ga.sum_to_size(a2.shape).reshape(a.shape) if ga.shape != a.shape else ga
+    if c.needs_other:
+        if b2.dim() == 2 and a2.dim() > 2:
+            gb = a2.reshape(-1, a2.shape[-1]).t().conj().mm(g.reshape(-1, g.shape[-1]))
+        else:
+            gb = a2.mT.conj().matmul(g)
+            gb = gb.sum_to_size(b2.shape) if gb.shape != b2.shape else gb
+        gb = gb.reshape(b.shape) if gb.shape != b.shape else gb
+    return {"self": ga, "other": gb}
+
+
+@op("matmul(Tensor self, Tensor other) -> Tensor", kernel="matmul", out=True, grad=_matmul_grad, alias=("linalg.matmul",),
+    samples=lambda t: [(t(3, 4), t(4, 5)), (t(4), t(4)), (t(2, 3, 4), t(4)), (t(4), t(2, 4, 3)), (t(2, 1, 3, 4), t(5, 4, 2)),
+                       (t(2, 3, 4), t(4, 5))])
+def matmul(self, other):
+    """Matrix product over the last two dims; dims in front broadcast, vectors count as a row on the left and as a column
+    on the right."""
+
+
+@op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="addmm", inplace=True, out=True,
+    grad={"self": lambda c, g: _times(g, c.beta), "mat1": lambda c, g: _times(g.mm(c.mat2.t().conj()), c.alpha),
+          "mat2": lambda c, g: _times(c.mat1.t().conj().mm(g), c.alpha)},
+    samples=lambda t: [(t(3, 5), t(3, 4), t(4, 5)), (t(5), t(3, 4), t(4, 5), {"beta": 0.5, "alpha": 2})])
+def addmm(self, mat1, mat2, beta=1, alpha=1):
+    """beta * self + alpha * (mat1 @ mat2); `self` is broadcast to the product's shape and ignored when beta is 0."""
+
+
+@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="addmv", inplace=True, out=True,
+    grad={"self": lambda c, g: _times(g, c.beta), "mat": lambda c, g: _times(torch.outer(g, c.vec.conj()), c.alpha),
+          "vec": lambda c, g: _times(c.mat.t().conj().mv(g), c.alpha)},
+    samples=lambda t: [(t(3), t(3, 4), t(4)), (t(3), t(3, 4), t(4), {"beta": 2, "alpha": 0.5})])
+def addmv(self, mat, vec, beta=1, alpha=1):
+    """beta * self + alpha * (mat @ vec)."""
+
+
+@op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="baddbmm", inplace=True,
+    out=True,
+    grad={"self": lambda c, g: _times(g, c.beta), "batch1": lambda c, g: _times(g.bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
+          "batch2": lambda c, g: _times(c.batch1.transpose(1, 2).conj().bmm(g), c.alpha)},
+    samples=lambda t: [(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)), (t(3, 5), t(2, 3, 4), t(2, 4, 5), {"beta": 2, "alpha": 0.5})])
+def baddbmm(self, batch1, batch2, beta=1, alpha=1):
+    """beta * self + alpha * bmm(batch1, batch2)."""
+
+
+def _linear_grad(c, g):
+    x, w = c.input, c.weight
+    gx = gw = gb = None
+    if w.dim() == 1:
+        gx = g.unsqueeze(-1) * w.conj() if c.needs_input else None
+        gw = (g.unsqueeze(-1) * x.conj()).reshape(-1, w.shape[0]).sum(0) if c.needs_weight else None
+        return {"input": gx, "weight": gw, "bias": g if c.needs_bias else None}
+    if c.needs_input:
+        gx = g.matmul(w.conj())
+    if c.needs_weight or c.needs_bias:
+        g2 = g.reshape(-1, g.shape[-1]) if g.dim() != 2 else g
+        if c.needs_weight:
+            gw = g2.t().mm((x.reshape(-1, x.shape[-1]) if x.dim() != 2 else x).conj())
+        if c.needs_bias:
+            gb = g2.sum(0) if len(c.bias_shape) == 1 else g2
+    return {"input": gx, "weight": gw, "bias": gb}
+
+
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", grad=_linear_grad,
+    alias=("_nn.linear",), samples=lambda t: [(t(3, 4), t(5, 4), t(5)), (t(2, 3, 4), t(5, 4)), (t(4), t(5, 4), t(5))])
+def linear(input, weight, bias=None):
+    """input @ weight.T + bias for `input` (*, in), `weight` (out, in) and `bias` (out)."""
+
+
+# ---- composites ------------------------------------------------------------------------------------------------------
+@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+    samples=lambda t: [(t(3, 5), t(2, 3, 4), t(2, 4, 5)), (t(3, 5), t(2, 3, 4), t(2, 4, 5), {"beta": 2, "alpha": 0.5})])
+def addbmm(self, batch1, batch2, beta=1, alpha=1):
+    """beta * self + alpha * the sum of bmm(batch1, batch2) over the batch."""
+    for i, b in enumerate((batch1, batch2)):
+        if b.dim() < 3:
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{b.dim()}, {b.dim() - 1}], but got 2)")
+        if b.dim() != 3:
+            raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
+    if batch1.shape[0] != batch2.shape[0]:
+        raise RuntimeError("batch1 and batch2 must have same number of batches, got "
+                           f"{batch1.shape[0]} and {batch2.shape[0]}")
+    if batch1.shape[2] != batch2.shape[1]:
+        raise RuntimeError("Incompatible matrix sizes for bmm "
+                           f"({batch1.shape[1]}x{batch1.shape[2]} and {batch2.shape[1]}x{batch2.shape[2]})")
+    # one long product: the batch is part of the dim summed over
+    left = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
+    return torch.addmm(self, left, batch2.reshape(-1, batch2.shape[2]), beta=beta, alpha=alpha)
+
+
+@op("outer(Tensor self, Tensor vec2) -> Tensor", out=True, alias=("ger",), samples=lambda t: [(t(3), t(4))])
+def outer(self, vec2):
+    """All products of an element of `self` (n) with one of `vec2` (m): a matrix (n, m)."""
+    if self.dim() != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.dim()}-D")
+    if vec2.dim() != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument vec2, but got {vec2.dim()}-D")
+    return self.unsqueeze(1) * vec2
+
+
+@op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+    samples=lambda t: [(t(3, 4), t(3), t(4)), (t(4), t(3), t(4), {"beta": 2, "alpha": 0.5})])
+def addr(self, vec1, vec2, beta=1, alpha=1):
+    """beta * self + alpha * outer(vec1, vec2)."""
+    if vec1.dim() != 1:
+        raise RuntimeError(f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D")
+    if vec2.dim() != 1:
+        raise RuntimeError(f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D")
+    dtype = torch.promote_types(torch.promote_types(self.dtype, vec1.dtype), vec2.dtype)
+    integral = not dtype.is_floating_point and not dtype.is_complex
+    if dtype == torch.bool:
+        for name, value in (("beta", beta), ("alpha", alpha)):
+            if not isinstance(value, bool) and value not in (0, 1):
+                raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        product = outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype)
+        result = product | self.expand_as(product) if beta else product
+        return result.to(dtype)
+    if integral and (isinstance(beta, float) or isinstance(alpha, float)):
+        raise RuntimeError("For integral input tensors, argument "
+                           f"{'beta' if isinstance(beta, float) else 'alpha'} must not be a floating point number.")
+    product = outer(vec1, vec2).to(dtype)
+    if alpha != 1:
+        product = product * alpha
+    base = self.to(dtype).expand_as(product)
+    if beta == 0:
+        return product
+    return (base * beta if beta != 1 else base) + product
+
+
+@op("inner(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(5, 4)), (t(4), t(2, 3, 4)), (t(), t(3))])
+def inner(self, other):
+    """Sums of products over the last dims of both tensors."""
+    if self.dim() == 0 or other.dim() == 0:
+        return self * other
+    if self.shape[-1] != other.shape[-1]:
+        raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
+                           f"{list(self.shape)} and {list(other.shape)}")
+    return torch.tensordot(self, other, ([-1], [-1]))
+
+
+@op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", module="_hidden")
+def _tensordot(self, other, dims_self, dims_other):
+    """Sums of products over pairs of dims; what is left of `self` comes first in the result."""
+    if len(dims_self) != len(dims_other):
+        raise RuntimeError("both dimension lists should have same length")
+    if self.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    a, b = self, other
+    da, db = [], []
+    for x, y in zip(dims_self, dims_other):
+        wx, wy = _wrap(x, a.dim()), _wrap(y, b.dim())
+        if a.shape[wx] != b.shape[wy] and a.shape[wx] != 1 and b.shape[wy] != 1:
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[wx]} in dim {x} and second has "
+                               f"size {b.shape[wy]} in dim {y}")
+        for seen, w in ((da, wx), (db, wy)):
+            if w in seen:
+                raise RuntimeError(f"dim {w} appears multiple times in the list of dims")
+            seen.append(w)
+    for x, y in zip(da, db):
+        if a.shape[x] != b.shape[y]:
+            if a.shape[x] == 1:
+                b = b.sum(y, keepdim=True)
+            else:
+                a = a.sum(x, keepdim=True)
+    fa = [d for d in range(a.dim()) if d not in da]
+    fb = [d for d in range(b.dim()) if d not in db]
+    k = math.prod(a.shape[d] for d in da)
+    left = a.permute(fa + da).reshape(math.prod(a.shape[d] for d in fa), k)
+    right = b.permute(db + fb).reshape(k, math.prod(b.shape[d] for d in fb))
+    return left.mm(right).reshape([a.shape[d] for d in fa] + [b.shape[d] for d in fb])
+
+
+def _wrap(d, n):
+    n = max(n, 1)
+    if not -n <= d < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+    return d % n
+
+
+def tensordot(a, b, dims=2, out=None):
+    """Sums of products over `dims`: a number n (the last n dims of a with the first n of b), a pair of lists of dims, or a
+    tensor with two rows."""
+    if not isinstance(dims, (tuple, list, torch.Tensor, int)):
+        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+                           f"but got dims={dims}")
+    if isinstance(dims, torch.Tensor):
+        n = dims.numel()
+        if n > 1:
+            if dims.shape[0] != 2:
+                raise AssertionError(f"tensordot dims tensor must have size 2 in dim 0, got {dims.shape[0]}")
+            dims = dims.tolist()
+        else:
+            dims = int(dims.item())
+    if isinstance(dims, (tuple, list)):
+        da, db = dims
+        da = [da] if isinstance(da, int) else list(da)
+        db = [db] if isinstance(db, int) else list(db)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        da, db = list(range(-dims, 0)), list(range(dims))
+    result = _tensordot(a, b, da, db)
+    return result if out is None else out.copy_(result) if out.shape == result.shape else out.resize_(result.shape).copy_(result)
+
+
+@op("kron(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(2, 3), t(3, 2)), (t(2), t(3, 3))])
+def kron(self, other):
+    """Kronecker product: every element of `self` times the whole of `other`."""
+    n = max(self.dim(), other.dim())
+    a = (1,) * (n - self.dim()) + tuple(self.shape)
+    b = (1,) * (n - other.dim()) + tuple(other.shape)
+    left = self.reshape([s for x in a for s in (x, 1)])
+    right = other.reshape([s for x in b for s in (1, x)])
+    return (left * right).reshape([x * y for x, y in zip(a, b)])
+
+
+def chain_matmul(*matrices, out=None):
+    """Deprecated name of `torch.linalg.multi_dot` for matrices."""
+    import warnings
+    warnings.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+                  "instead, which accepts a list of two or more tensors rather than multiple parameters.", stacklevel=2)
+    for m in matrices:
+        if m.dim() != 2:
+            raise RuntimeError("Tensor dimension is " + str(m.dim()) + ", expected 2 instead.")
+    if len(matrices) == 0:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    result = matrices[0] if len(matrices) == 1 else torch.linalg.multi_dot(matrices)
+    return result if out is None else out.copy_(result)
+
+
+@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", variants="function", alias=("nn.bilinear",),
+    samples=lambda t: [(t(2, 3), t(2, 4), t(5, 3, 4), t(5)), (t(2, 2, 3), t(2, 2, 4), t(5, 3, 4))])
+def bilinear(input1, input2, weight, bias=None):
+    """y[o] = x1 @ weight[o] @ x2 + bias[o] for inputs (*, in1) and (*, in2) and weight (out, in1, in2)."""
+    if input1.dim() != input2.dim():
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    for i in range(input1.dim() - 1):
+        if input1.shape[i] != input2.shape[i]:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and {input2.shape[i]}")
+    if input1.shape[-1] != weight.shape[1]:
+        raise RuntimeError(f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {weight.shape[1]}")
+    if input2.shape[-1] != weight.shape[2]:
+        raise RuntimeError(f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}")
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
+    x1, x2 = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
+    out, n1, n2 = weight.shape
+    # first x1 with all of weight, then the sum with x2
+    half = x1.mm(weight.permute(1, 0, 2).reshape(n1, out * n2)).reshape(-1, out, n2)
+    y = half.bmm(x2.unsqueeze(-1)).squeeze(-1)
+    if bias is not None:
+        y = y + bias
+    return y.reshape(tuple(input1.shape[:-1]) + (out,))
+
+
+@op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True,
+    samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0)])
+def cross(self, other, dim=None):
+    """Vector product along a dim of size 3: by default the first such dim."""
+    if dim is None:
+        dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return torch.linalg.cross(self, other, dim=dim)
+
+
+# ---- distances -------------------------------------------------------------------------------------------------------
+@op("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", module="_hidden")
+def _euclidean_dist(x1, x2):
+    """Distances by the expanded square: one matrix product."""
+    n1, n2 = x1.pow(2).sum(-1, True), x2.pow(2).sum(-1, True)
+    left = torch.cat([x1 * -2, n1, torch.ones_like(n1)], -1)
+    right = torch.cat([x2, torch.ones_like(n2), n2], -1)
+    return left.matmul(right.mT).clamp_min(0).sqrt()
+
+
+def _cdist_grad(x1, x2, g, p, d):
+    """Gradient of the distances with respect to x1; where the distance is 0 it is 0."""
+    diff = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    g, d = g.unsqueeze(-1), d.unsqueeze(-1)
+    if p == 0:
+        return torch.zeros_like(diff)
+    if p == 1:
+        w = diff.sign()
+    elif p == math.inf:
+        w = diff.sign() * (diff.abs() == d)
+    elif p == 2:
+        w = torch.where(d == 0, 0.0, diff / d)
+    else:
+        w = torch.where(d == 0, 0.0, diff.sign() * diff.abs().pow(p - 1) / d.pow(p - 1))
+        if p < 1:
+            w = torch.where(diff == 0, 0.0, w)
+    return g * w
+
+
+@op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", module="_hidden", node="CdistBackward0",
+    grad={"x1": lambda c, g: _cdist_grad(c.x1, c.x2, g, c.p, c.result).sum(-2),
+          "x2": lambda c, g: -_cdist_grad(c.x1, c.x2, g, c.p, c.result).sum(-3)})
+def _cdist(x1, x2, p):
+    """Distances by the p-norm between all rows of x1 (*, n, m) and x2 (*, r, m)."""
+    diff = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).abs()
+    if p == 0:
+        return (diff != 0).to(x1.dtype).sum(-1)
+    if p == 1:
+        return diff.sum(-1)
+    if p == math.inf:
+        return diff.amax(-1) if diff.shape[-1] else diff.sum(-1)
+    if p == 2:
+        return diff.pow(2).sum(-1).sqrt()
+    return diff.pow(p).sum(-1).pow(1 / p)
+
+
+_CDIST_MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """Distances by the p-norm between all pairs of rows of `x1` (*, n, m) and `x2` (*, r, m): (*, n, r)."""
+    if compute_mode not in _CDIST_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    for i, x in enumerate((x1, x2), 1):
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{i} got: {x.dim()}D")
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{i} got: {_type_name(x.dtype)}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    dtype = torch.promote_types(x1.dtype, x2.dtype)
+    x1, x2 = x1.to(dtype), x2.to(dtype)
+    many = x1.shape[-2] > 25 or x2.shape[-2] > 25
+    mode = _CDIST_MODES[compute_mode]
+    if p == 2 and (mode == 1 or (mode == 0 and many)) and x1.shape[-1]:
+        return _euclidean_dist(x1, x2)
+    return _cdist(x1, x2, p)
+
+
+def _type_name(dtype):
+    return {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "float16": "Half",
+            "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
+            "complex128": "ComplexDouble"}.get(str(dtype).removeprefix("torch."), str(dtype))
+
+
+# ---- attention -------------------------------------------------------------------------------------------------------
+_CPP = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
+        "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool"}
+
+
+def _cpp(dtype):
+    name = str(dtype).removeprefix("torch.")
+    return _CPP.get(name, name)
+
+
+def _check_attention(query, key, value, attn_mask, is_causal):
+    if query.dtype != key.dtype or query.dtype != value.dtype:
+        raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
+                           f"{_cpp(query.dtype)} key.dtype: {_cpp(key.dtype)} and value.dtype: {_cpp(value.dtype)} instead.")
+    if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
+        raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+                           f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")
+    if attn_mask is not None:
+        if attn_mask.dtype not in (torch.bool, query.dtype, torch.float32):
+            raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                               f"{_cpp(attn_mask.dtype)} and  query.dtype: {_cpp(query.dtype)} instead.")
+        if is_causal:
+            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+
+
+@op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
+    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", module="nn",
+    alias=("_nn.scaled_dot_product_attention",),
+    samples=lambda t: [(t(2, 3, 4), t(2, 5, 4), t(2, 5, 6)), (t(1, 2, 4, 4), t(1, 2, 4, 4), t(1, 2, 4, 4), {"is_causal": True})])
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """softmax(query @ key.T * scale + attn_mask) @ value for query (*, L, E), key (*, S, E) and value (*, S, Ev).
+
+    A bool mask is true where attention is allowed; `scale` is 1 / sqrt(E) by default; `is_causal` lets position i see the
+    positions up to i; `enable_gqa` repeats the heads of key and value to those of query."""
+    _check_attention(query, key, value, attn_mask, is_causal)
+    if enable_gqa and query.dim() >= 3 and query.shape[-3] != key.shape[-3]:
+        heads = query.shape[-3]
+        if heads % key.shape[-3] or heads % value.shape[-3]:
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+        key = key.repeat_interleave(heads // key.shape[-3], -3)
+        value = value.repeat_interleave(heads // value.shape[-3], -3)
+    length, keys = query.shape[-2], key.shape[-2]
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    scores = (query * scale).matmul(key.transpose(-2, -1))
+    allowed = None
+    if is_causal:
+        allowed = torch.ones(length, keys, dtype=torch.bool, device=query.device).tril()
+    elif attn_mask is not None and attn_mask.dtype == torch.bool:
+        allowed = attn_mask
+    if allowed is not None:
+        scores = scores.masked_fill(allowed.logical_not(), -math.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask.to(scores.dtype)
+    weights = torch.softmax(scores, -1)
+    if attn_mask is not None:
+        # a row that may see nothing gives zeros
+        weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
+    if dropout_p > 0:
+        weights = torch.dropout(weights, dropout_p, True)
+    return weights.matmul(value)
+
+
+# functions with arguments that no schema describes
+_functions.setdefault("", {}).update(einsum=einsum, tensordot=tensordot, cdist=cdist, chain_matmul=chain_matmul)

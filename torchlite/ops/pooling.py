@@ -1,0 +1,296 @@
+"""Pooling: maximum, average, adaptive and fractional windows, and putting maxima back."""
+import math
+
+import torchlite as torch
+
+from ._declare import _functions, op
+from .matmul import _type_name
+
+
+def _hidden(*schemas, **kw):
+    return op(*schemas, module="_hidden", **kw)
+
+
+# ---- maximum ---------------------------------------------------------------------------------------------------------
+@_hidden("_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims) -> Tensor", kernel="_max_pool_backward",
+         grad={"grad_output": lambda c, g: g.flatten(-c.dims).gather(-1, c.indices.flatten(-c.dims)).reshape(c.grad_output_shape)})
+def _max_pool_backward(grad_output, indices, input_size, dims):
+    """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims."""
+
+
+def _declare_max(n):
+    where = "" if n == 1 else "_nn"
+    args = f"Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1, bool ceil_mode=False"
+    size = (7, 6, 5)[-n:]
+
+    def with_indices(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+        """Maxima over windows, and their positions inside a plane."""
+    with_indices.__name__ = f"max_pool{n}d_with_indices"
+    pair = op(f"max_pool{n}d_with_indices({args}) -> (Tensor, Tensor)", kernel=f"max_pool{n}d_with_indices", variants="function", module=where,
+              nondiff=(1,), grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n)},
+              samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)])(with_indices)
+
+    def pool(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+        return pair(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    pool.__name__ = f"max_pool{n}d"
+    pool.__doc__ = f"Maxima over windows of the last {n} dim(s) of (N, C, d...) or (C, d...)."
+    values = op(f"max_pool{n}d({args}) -> Tensor", kernel=f"max_pool{n}d", variants="function",
+                samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)])(pool)
+
+    def functional(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        run = pair if return_indices else values
+        return run(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+    functional.__name__ = functional.__qualname__ = f"max_pool{n}d"
+    functional.__doc__ = pool.__doc__ + " `return_indices` adds their positions."
+
+    def indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        return pair(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+    indices.__name__ = indices.__qualname__ = f"max_pool{n}d_with_indices"
+    indices.__doc__ = functional.__doc__
+    _functions.setdefault("nn", {}).update({functional.__name__: functional, indices.__name__: indices})
+
+
+for _n in (1, 2, 3):
+    _declare_max(_n)
+
+
+# ---- average ---------------------------------------------------------------------------------------------------------
+@_hidden("_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
+         "bool count_include_pad, int? divisor_override) -> Tensor", kernel="_avg_pool_backward",
+         grad={"grad_output": lambda c, g: _AVG[len(c.kernel_size)](g, c.kernel_size, c.stride, c.padding, c.ceil_mode,
+                                                                    c.count_include_pad, c.divisor_override)})
+def _avg_pool_backward(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """Spreads every average's gradient over its window."""
+
+
+def _spread(v, n):
+    v = (v,) if isinstance(v, int) else tuple(v)
+    return v * n if len(v) == 1 else v
+
+
+def _declare_avg(n):
+    last = ", int? divisor_override=None" if n > 1 else ""
+    size = (7, 6, 5)[-n:]
+
+    def pool(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        pass
+    pool.__name__ = f"avg_pool{n}d"
+    pool.__doc__ = (f"Averages over windows of the last {n} dim(s) of (N, C, d...) or (C, d...); `count_include_pad` counts the padding "
+                    "as zeros, `divisor_override` replaces the window's size.")
+
+    def backward(g, shape, k, s, p, ceil_mode, include, divisor):
+        k = _spread(k, n)
+        return _avg_pool_backward(g, shape, k, _spread(s, n) or k, _spread(p, n), ceil_mode, include, divisor)
+    if n == 1:
+        def grad(c, g):
+            return backward(g, c.self_shape, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, None)
+    else:
+        def grad(c, g):
+            return backward(g, c.self_shape, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, c.divisor_override)
+    declared = op(f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, "
+                  f"bool count_include_pad=True{last}) -> Tensor", kernel=f"avg_pool{n}d", variants="function", module="" if n == 1 else "_nn",
+                  grad={"self": grad}, samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)])(pool)
+
+    if n == 1:
+        _functions.setdefault("nn", {})["avg_pool1d"] = _stride_none(declared, "avg_pool1d", pool.__doc__)
+        return lambda g, k, s, p, ceil, include, divisor: declared(g, k, s, p, ceil, include)
+    _functions.setdefault("nn", {})[pool.__name__] = _stride_none(declared, pool.__name__, pool.__doc__)
+    return declared
+
+
+def _stride_none(fn, name, doc):
+    """torch.nn.functional's form: stride=None stands for the kernel's size."""
+    if name == "avg_pool1d":
+        def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+            return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad)
+    else:
+        def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+            return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override)
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = doc
+    return pool
+
+
+_AVG = {n: _declare_avg(n) for n in (1, 2, 3)}
+
+
+# ---- adaptive --------------------------------------------------------------------------------------------------------
+@_hidden("_adaptive_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int dims) -> Tensor", kernel="_adaptive_avg_pool_backward",
+         grad={"grad_output": lambda c, g: _ADAPTIVE[c.dims](g, c.grad_output_shape[-c.dims:])})
+def _adaptive_avg_pool_backward(grad_output, input_size, dims):
+    """Spreads every average's gradient over its window."""
+
+
+def _check_adaptive(name, x, output_size, n, maximum):
+    if x.dim() not in (n + 1, n + 2):
+        if n == 1:
+            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {x.dim()}-dimensional tensor for argument #1 'self' (while checking "
+                               f"arguments for {name})")
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{':' if maximum else ''} {list(x.shape)}")
+    if len(output_size) != n:
+        if n == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
+        if maximum:
+            raise RuntimeError(f"{name}(): internal error: output_size.size() must be {n}")
+        raise RuntimeError(f"{name}: output_size must be {n}")
+    if any(o < 0 for o in output_size):
+        inside = ", ".join(str(o) for o in output_size)
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{inside}}}")
+    for d in range(x.dim() - n, x.dim()):
+        if x.shape[d] == 0:
+            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                               f"{list(x.shape)} with dimension {d} being empty")
+
+
+def _declare_adaptive(n):
+    size = (7, 6, 5)[-n:]
+
+    def kernel_avg(self, output_size):
+        """Averages over as many windows as the output has elements."""
+    kernel_avg.__name__ = f"_adaptive_avg_pool{n}d"
+    avg = _hidden(f"_adaptive_avg_pool{n}d(Tensor self, SymInt[] output_size) -> Tensor", kernel=f"adaptive_avg_pool{n}d",
+                  grad={"self": lambda c, g: _adaptive_avg_pool_backward(g, c.self_shape, n)},
+                  samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_avg)
+
+    def kernel_max(self, output_size):
+        """Maxima over as many windows as the output has elements, and their positions."""
+    kernel_max.__name__ = f"_adaptive_max_pool{n}d"
+    largest = _hidden(f"_adaptive_max_pool{n}d(Tensor self, int[] output_size) -> (Tensor, Tensor)", kernel=f"adaptive_max_pool{n}d", nondiff=(1,),
+                      grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n)},
+                      samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_max)
+
+    def full(x, output_size):
+        out = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
+        if len(out) == 1:
+            out = out * n
+        return tuple(s if o is None else o for o, s in zip(out, x.shape[-n:])) if None in out else out
+
+    def adaptive_avg(input, output_size):
+        output_size = full(input, output_size)
+        _check_adaptive(f"adaptive_avg_pool{n}d", input, output_size, n, False)
+        return avg(input, output_size)
+    adaptive_avg.__name__ = adaptive_avg.__qualname__ = f"adaptive_avg_pool{n}d"
+    adaptive_avg.__doc__ = f"Averages of the last {n} dim(s), to `output_size` (an int, or one for each dim; None keeps a dim)."
+
+    def adaptive_max_with(input, output_size, return_indices=False):
+        output_size = full(input, output_size)
+        _check_adaptive(f"adaptive_max_pool{n}d", input, output_size, n, True)
+        return largest(input, output_size)
+    adaptive_max_with.__name__ = adaptive_max_with.__qualname__ = f"adaptive_max_pool{n}d_with_indices"
+    adaptive_max_with.__doc__ = f"Maxima of the last {n} dim(s), to `output_size`, and their positions."
+
+    def adaptive_max(input, output_size, return_indices=False):
+        pair = adaptive_max_with(input, output_size)
+        return pair if return_indices else pair[0]
+    adaptive_max.__name__ = adaptive_max.__qualname__ = f"adaptive_max_pool{n}d"
+    adaptive_max.__doc__ = f"Maxima of the last {n} dim(s), to `output_size`; `return_indices` adds their positions."
+    _functions.setdefault("nn", {}).update({f.__name__: f for f in (adaptive_avg, adaptive_max, adaptive_max_with)})
+    raw = _functions.setdefault("" if n == 1 else "_nn", {})
+    raw[adaptive_avg.__name__] = adaptive_avg
+    raw[f"adaptive_max_pool{n}d"] = lambda self, output_size: adaptive_max_with(self, output_size)
+    return avg
+
+
+_ADAPTIVE = {n: _declare_adaptive(n) for n in (1, 2, 3)}
+
+
+# ---- unpooling -------------------------------------------------------------------------------------------------------
+def _unpool(self, indices, output_size, n):
+    if indices.dtype != torch.int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {_type_name(indices.dtype)}")
+    if len(output_size) != n:
+        words = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}[n]
+        raise RuntimeError(f"There should be exactly {words} in output_size, but got {len(output_size)} elements.")
+    if self.dim() not in (n + 1, n + 2):
+        raise RuntimeError(f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with {self.dim()} dimensions.")
+    if self.shape != indices.shape:
+        raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
+                           f"({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}")
+    lead, total = tuple(self.shape[:-n]), math.prod(output_size)
+    flat = indices.flatten(-n)
+    if flat.numel() and (int(flat.min()) < 0 or int(flat.max()) >= total):
+        raise RuntimeError(f"Found an invalid max index: {int(flat.max())} (output volumes are of size "
+                           + "x".join(str(o) for o in output_size) + ")")
+    return self.new_zeros(lead + (total,)).scatter(-1, flat, self.flatten(-n)).reshape(lead + tuple(output_size))
+
+
+@op("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", module="_nn")
+def max_unpool2d(self, indices, output_size):
+    """Puts the values of `self` at `indices` of zero planes of `output_size`."""
+    return _unpool(self, indices, output_size, 2)
+
+
+@op("max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", module="_nn")
+def max_unpool3d(self, indices, output_size, stride, padding):
+    """Puts the values of `self` at `indices` of zero volumes of `output_size`."""
+    return _unpool(self, indices, output_size, 3)
+
+
+# ---- fractional ------------------------------------------------------------------------------------------------------
+def _starts(sample, inputs, outputs, kernel):
+    """First input of every window for the random numbers `sample` (N, C): (N, C, outputs)."""
+    if outputs == 1:
+        return torch.full(tuple(sample.shape) + (1,), inputs - kernel, dtype=torch.int64)
+    alpha = (inputs - kernel) / (outputs - 1)
+    i = torch.arange(outputs, dtype=sample.dtype)
+    u = sample.unsqueeze(-1)
+    out = ((i + u) * alpha).to(torch.int64) - (u * alpha).to(torch.int64)
+    out[..., -1] = inputs - kernel
+    return out
+
+
+def _declare_fractional(n):
+    name = f"fractional_max_pool{n}d"
+    letters = "THW"[3 - n:]
+
+    def pool(self, kernel_size, output_size, random_samples):
+        x = self if self.dim() == n + 2 else self.unsqueeze(0)
+        if x.dim() != n + 2 or x.numel() == 0:
+            raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(self.shape)}")
+        k, out, size = _spread(kernel_size, n), _spread(output_size, n), x.shape[-n:]
+        for i in range(n):
+            if out[i] + k[i] - 1 > size[i]:
+                word = {"T": "time", "H": "height", "W": "width"}[letters[i]]
+                raise RuntimeError(f"{name}(): pool {word} {k[i]} too large relative to input {word} {size[i]}")
+        # samples (N, C, n) name the last dim first
+        index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64)
+        for i in range(n):
+            start = _starts(random_samples[..., n - 1 - i] if n == 2 else random_samples[..., i], size[i], out[i], k[i])
+            at = start.unsqueeze(-1) + torch.arange(k[i])
+            shape = list(x.shape[:2]) + [1] * (2 * n)
+            shape[2 + i], shape[2 + n + i] = out[i], k[i]
+            index = index * size[i] + at.reshape(shape)
+        index = index.flatten(2 + n)
+        lead = tuple(x.shape[:2])
+        values = x.flatten(2).gather(2, index.reshape(lead + (-1,))).reshape(index.shape)
+        best = values.argmax(-1, keepdim=True)
+        result = values.gather(-1, best).squeeze(-1), index.gather(-1, best).squeeze(-1)
+        return result if self.dim() == n + 2 else tuple(r.squeeze(0) for r in result)
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = "Maxima over windows at pseudo-random steps given by `random_samples` (N, C, dims), and their positions."
+    declared = op(f"{name}(Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor random_samples) -> (Tensor, Tensor)", module="_nn",
+                  nondiff=(1,))(pool)
+
+    def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
+            output_size = [int(s * r) for s, r in zip(input.shape[-n:], ratio)]
+        if _random_samples is None:
+            lead = (1 if input.dim() == n + 1 else input.shape[0], input.shape[-n - 1])
+            _random_samples = torch.rand(lead + (n,), dtype=input.dtype, device=input.device)
+        return declared(input, kernel_size, output_size, _random_samples)
+    with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
+    with_indices.__doc__ = pool.__doc__
+
+    def functional(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        pair = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return pair if return_indices else pair[0]
+    functional.__name__ = functional.__qualname__ = name
+    functional.__doc__ = "Maxima over windows at random steps, to `output_size` or a ratio of the input's size."
+    _functions.setdefault("nn", {}).update({f.__name__: f for f in (functional, with_indices)})
+
+
+for _n in (2, 3):
+    _declare_fractional(_n)
