@@ -1,0 +1,5 @@
+"""Parts of the data loader."""
+from . import collate, fetch, worker  # noqa: F401
+
+MP_STATUS_CHECK_INTERVAL = 5.0
+python_exit_status = False

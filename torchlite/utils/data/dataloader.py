@@ -1,0 +1,277 @@
+"""The data loader. Everything runs in this process; `num_workers` > 0 keeps PyTorch's results (order, worker ids and
+seeds, sharding of iterable datasets), not its parallelism."""
+import torchlite as torch
+from ._utils.collate import default_collate, default_convert
+from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
+from ._utils.worker import Turn, get_worker_info
+from .dataset import IterableDataset
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
+
+_warned = False
+
+
+class _DatasetKind:
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
+        make = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
+        return make(dataset, auto_collation, collate_fn, drop_last)
+
+
+class _InfiniteConstantSampler(Sampler):
+    def __iter__(self):
+        while True:
+            yield None
+
+
+def _note_workers():
+    global _warned
+    if not _warned:
+        _warned = True
+        import warnings
+        warnings.warn("DataLoader: there are no worker processes here; num_workers > 0 loads in this process, with the same "
+                      "results.", UserWarning, stacklevel=3)
+
+
+class DataLoader:
+    """Iterates over a dataset in batches.
+
+    Args: dataset, batch_size (None: no batching), shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory,
+    drop_last, timeout, worker_init_fn, multiprocessing_context, generator, prefetch_factor, persistent_workers, ...
+    """
+
+    __initialized = False
+    _iterator = None
+
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
+                 pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None,
+                 generator=None, *, prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True):
+        if num_workers < 0:
+            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        if timeout < 0:
+            raise ValueError("timeout option should be non-negative")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                             "multiprocessing, otherwise set prefetch_factor to None.")
+        if num_workers > 0 and prefetch_factor is None:
+            prefetch_factor = 2
+        elif prefetch_factor is not None and prefetch_factor < 0:
+            raise ValueError("prefetch_factor option should be non-negative")
+        if persistent_workers and num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        if multiprocessing_context is not None and num_workers == 0:
+            raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                             f"num_workers={num_workers}")
+        self.multiprocessing_context = multiprocessing_context
+        self.in_order = in_order
+        if isinstance(dataset, IterableDataset):
+            self._dataset_kind = _DatasetKind.Iterable
+            if shuffle not in {False, None}:
+                raise ValueError(f"DataLoader with IterableDataset: expected unspecified shuffle option, but got "
+                                 f"shuffle={shuffle}")
+            if sampler is not None:
+                raise ValueError(f"DataLoader with IterableDataset: expected unspecified sampler option, but got "
+                                 f"sampler={sampler}")
+            if batch_sampler is not None:
+                raise ValueError(f"DataLoader with IterableDataset: expected unspecified batch_sampler option, but got "
+                                 f"batch_sampler={batch_sampler}")
+        else:
+            shuffle = bool(shuffle)
+            self._dataset_kind = _DatasetKind.Map
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+            batch_size = None
+            drop_last = False
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if sampler is None:
+            if self._dataset_kind == _DatasetKind.Iterable:
+                sampler = _InfiniteConstantSampler()
+            elif shuffle:
+                sampler = RandomSampler(dataset, generator=generator)
+            else:
+                sampler = SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.generator = generator
+        if collate_fn is None:
+            collate_fn = default_collate if self._auto_collation else default_convert
+        self.collate_fn = collate_fn
+        self.persistent_workers = persistent_workers
+        self.__initialized = True
+        self._IterableDataset_len_called = None
+        self._iterator = None
+        if num_workers > 0:
+            _note_workers()
+
+    def __setattr__(self, attr, val):
+        if self.__initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset",
+                                           "persistent_workers"):
+            raise ValueError(f"{attr} attribute should not be set after {self.__class__.__name__} is initialized")
+        super().__setattr__(attr, val)
+
+    def __class_getitem__(cls, item):
+        return cls
+
+    def _get_iterator(self):
+        return _SingleProcessDataLoaderIter(self) if self.num_workers == 0 else _WorkerDataLoaderIter(self)
+
+    def __iter__(self):
+        if self.persistent_workers and self.num_workers > 0:
+            if self._iterator is None:
+                self._iterator = self._get_iterator()
+            else:
+                self._iterator._reset(self)
+            return self._iterator
+        return self._get_iterator()
+
+    @property
+    def _auto_collation(self):
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self):
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __len__(self):
+        if self._dataset_kind == _DatasetKind.Iterable:
+            length = self._IterableDataset_len_called = len(self.dataset)
+            if self.batch_size is not None:
+                if self.drop_last:
+                    length = length // self.batch_size
+                else:
+                    length = (length + self.batch_size - 1) // self.batch_size
+            return length
+        return len(self._index_sampler)
+
+    def check_worker_number_rationality(self):
+        """Kept for compatibility: any number of workers is one process."""
+
+
+class _BaseDataLoaderIter:
+    def __init__(self, loader):
+        self._loader = loader
+        self._dataset = loader.dataset
+        self._dataset_kind = loader._dataset_kind
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._auto_collation = loader._auto_collation
+        self._drop_last = loader.drop_last
+        self._index_sampler = loader._index_sampler
+        self._num_workers = loader.num_workers
+        self._collate_fn = loader.collate_fn
+        self._start(loader)
+
+    def _start(self, loader):
+        self._sampler_iter = iter(self._index_sampler)
+        # drawn even where no worker uses it, as PyTorch does: the same seed gives the same later numbers
+        self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
+        self._num_yielded = 0
+
+    def _fetcher(self):
+        return _DatasetKind.create_fetcher(self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn,
+                                           self._drop_last)
+
+    def __iter__(self):
+        return self
+
+    def _reset(self, loader, first_iter=False):
+        self._start(loader)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+
+    def _next_index(self):
+        return next(self._sampler_iter)
+
+    def __next__(self):
+        data = self._next_data()
+        self._num_yielded += 1
+        if (self._dataset_kind == _DatasetKind.Iterable and self._IterableDataset_len_called is not None
+                and self._num_yielded > self._IterableDataset_len_called):
+            import warnings
+            warnings.warn(f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called} (when "
+                          f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ", stacklevel=2)
+        return data
+
+    def __len__(self):
+        return len(self._index_sampler)
+
+    def __getstate__(self):
+        raise NotImplementedError(f"{self.__class__.__name__} cannot be pickled")
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    def __init__(self, loader):
+        super().__init__(loader)
+        self._dataset_fetcher = self._fetcher()
+
+    def _next_data(self):
+        return self._dataset_fetcher.fetch(next(self._sampler_iter))
+
+
+class _WorkerDataLoaderIter(_BaseDataLoaderIter):
+    """Batches go round the workers, each with its own fetcher, seed and worker info."""
+
+    def __init__(self, loader):
+        super().__init__(loader)
+        self._start_workers(loader)
+
+    def _start_workers(self, loader):
+        self._workers = []
+        for i in range(self._num_workers):
+            turn = Turn(i, self._num_workers, self._base_seed, self._dataset)
+            with turn:
+                if loader.worker_init_fn is not None:
+                    loader.worker_init_fn(i)
+                self._workers.append((turn, self._fetcher()))
+        self._alive = list(range(self._num_workers))
+        self._turn = 0
+
+    def _reset(self, loader, first_iter=False):
+        super()._reset(loader, first_iter)
+        if self._dataset_kind == _DatasetKind.Iterable:
+            self._workers = [(turn, self._in(turn)) for turn, _ in self._workers]
+        self._alive = list(range(self._num_workers))
+        self._turn = 0
+
+    def _in(self, turn):
+        with turn:
+            return self._fetcher()
+
+    def _next_data(self):
+        if self._dataset_kind == _DatasetKind.Map:
+            index = next(self._sampler_iter)
+            turn, fetcher = self._workers[self._turn % self._num_workers]
+            self._turn += 1
+            with turn:
+                return fetcher.fetch(index)
+        while self._alive:
+            at = self._turn % len(self._alive)
+            turn, fetcher = self._workers[self._alive[at]]
+            try:
+                with turn:
+                    data = fetcher.fetch(next(self._sampler_iter))
+            except StopIteration:
+                del self._alive[at]
+                self._turn = at
+                continue
+            self._turn = at + 1
+            return data
+        raise StopIteration
