@@ -1,0 +1,173 @@
+/* optim.c: one call per optimizer step. Arguments are lists of parameters, gradients and state tensors, then numbers; all
+ * tensors of one parameter must be contiguous float32 or float64 of one shape, else nothing is changed and the Python loop
+ * runs. The order of operations is that of PyTorch's single-tensor path; results agree to a rounding or two. */
+#include <math.h>
+#include "tl.h"
+
+typedef struct {
+  double lr, beta1, beta2, weight_decay, eps, momentum, dampening;
+  int nesterov, maximize, amsgrad, decoupled;
+} tl_optim_opts;
+
+typedef struct { void *p; const void *g; void *s[3]; int64_t n; } tl_optim_row;
+
+#define TL_SGD(NAME, T)                                                                                               \
+  static void NAME(const tl_optim_row *r, const tl_optim_opts *o) {                                                   \
+    T *restrict p = r->p;                                                                                             \
+    const T *restrict g = r->g;                                                                                       \
+    T *restrict b = r->s[0];                                                                                          \
+    const T sign = o->maximize ? -1 : 1, wd = (T)o->weight_decay, lr = (T)-o->lr, mom = (T)o->momentum;               \
+    const T keep = (T)(1 - o->dampening);                                                                             \
+    int64_t n = r->n;                                                                                                 \
+    if (!b) {                                                                                                         \
+      for (int64_t i = 0; i < n; i++) p[i] += lr * (sign * g[i] + wd * p[i]);                                         \
+    } else if (o->nesterov) {                                                                                         \
+      for (int64_t i = 0; i < n; i++) {                                                                               \
+        T d = sign * g[i] + wd * p[i], m = b[i] * mom + keep * d;                                                     \
+        b[i] = m;                                                                                                     \
+        p[i] += lr * (d + mom * m);                                                                                   \
+      }                                                                                                               \
+    } else {                                                                                                          \
+      for (int64_t i = 0; i < n; i++) {                                                                               \
+        T m = b[i] * mom + keep * (sign * g[i] + wd * p[i]);                                                          \
+        b[i] = m;                                                                                                     \
+        p[i] += lr * m;                                                                                               \
+      }                                                                                                               \
+    }                                                                                                                 \
+  }
+TL_SGD(sgd_f32, float)
+TL_SGD(sgd_f64, double)
+
+/* lerp as torch does it: from the nearer end */
+#define TL_LERP(a, b, w, far) ((far) ? (b) - ((b) - (a)) * (1 - (w)) : (a) + (w) * ((b) - (a)))
+
+#define TL_ADAM(NAME, T, SQRT)                                                                                        \
+  static void NAME(const tl_optim_row *r, const tl_optim_opts *o, double step) {                                      \
+    T *restrict p = r->p;                                                                                             \
+    const T *restrict g = r->g;                                                                                       \
+    T *restrict m = r->s[0], *restrict v = r->s[1], *restrict top = r->s[2];                                          \
+    const T sign = o->maximize ? -1 : 1, w1 = (T)(1 - o->beta1), b2 = (T)o->beta2, w2 = (T)(1 - o->beta2);            \
+    const T wd = o->decoupled ? 0 : (T)o->weight_decay, shrink = o->decoupled ? (T)(1 - o->lr * o->weight_decay) : 1; \
+    const T size = (T)(-o->lr / (1 - pow(o->beta1, step))), root = (T)sqrt(1 - pow(o->beta2, step)), eps = (T)o->eps; \
+    const int far = w1 >= (T)0.5;                                                                                     \
+    int64_t n = r->n;                                                                                                 \
+    for (int64_t i = 0; i < n; i++) {                                                                                 \
+      T q = p[i] * shrink, d = sign * g[i] + wd * q;                                                                  \
+      T a = TL_LERP(m[i], d, w1, far), s = v[i] * b2 + w2 * d * d, s2 = s;                                            \
+      m[i] = a;                                                                                                       \
+      v[i] = s;                                                                                                       \
+      if (top) top[i] = s2 = (top[i] > s || top[i] != top[i]) ? top[i] : s;                                           \
+      p[i] = q + size * a / (SQRT(s2) / root + eps);                                                                  \
+    }                                                                                                                 \
+  }
+TL_ADAM(adam_f32, float, sqrtf)
+TL_ADAM(adam_f64, double, sqrt)
+
+/* The tensor at list[i], if it may be used beside `like` (NULL: any float32 or float64 one); else NULL, no exception */
+static TlTensor *item(PyObject *list, Py_ssize_t i, const TlTensor *like) {
+  PyObject *o = PyList_GetItem(list, i);
+  if (!o) { PyErr_Clear(); return NULL; }
+  if (!TL_CHECK(o)) return NULL;
+  TlTensor *t = (TlTensor *)o;
+  if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & (TL_NEG | TL_CONJ)) || !t->storage->data) return NULL;
+  if (t->dtype != TL_F32 && t->dtype != TL_F64) return NULL;
+  if (like && (t->dtype != like->dtype || t->numel != like->numel)) return NULL;
+  return t;
+}
+
+static int all_lists(PyObject *const *args, int n) {
+  for (int i = 0; i < n; i++)
+    if (!PyList_Check(args[i])) return 0;
+  return 1;
+}
+
+static int truth(PyObject *o, int *out) { return (*out = PyObject_IsTrue(o)) < 0 ? -1 : 0; }
+
+static int numbers(PyObject *const *args, double *const *out, int n) {
+  for (int i = 0; i < n; i++)
+    if (tl_double(args[i], out[i]) < 0) return -1;
+  return 0;
+}
+
+/* (params, grads, momentum_buffers or [], weight_decay, momentum, lr, dampening, nesterov, maximize) */
+static PyObject *fused_sgd(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  (void)k; (void)out;
+  if (nargs != 9) { PyErr_SetString(PyExc_TypeError, "_fused_sgd_ takes 9 arguments"); return NULL; }
+  if (!all_lists(args, 3)) return TL_FALLBACK();
+  tl_optim_opts o = {0};
+  double *const num[] = {&o.weight_decay, &o.momentum, &o.lr, &o.dampening};
+  if (numbers(args + 3, num, 4) < 0 || truth(args[7], &o.nesterov) < 0 || truth(args[8], &o.maximize) < 0) return NULL;
+  Py_ssize_t n = PyList_Size(args[0]);
+  int with_buf = PyList_Size(args[2]) > 0;
+  tl_optim_row *rows = tl_malloc((size_t)(n ? n : 1) * sizeof *rows);
+  if (!rows) return NULL;
+  PyObject *result = NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {         /* look at everything before changing anything */
+    TlTensor *p = item(args[0], i, NULL), *g = p ? item(args[1], i, p) : NULL, *b = NULL;
+    if (!g || (with_buf && !(b = item(args[2], i, p)))) { result = TL_FALLBACK(); goto done; }
+    rows[i] = (tl_optim_row){tl_data(p), tl_data(g), {b ? tl_data(b) : NULL}, p->numel};
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    TlTensor *p = (TlTensor *)PyList_GetItem(args[0], i);
+    if (p->dtype == TL_F32) sgd_f32(&rows[i], &o);
+    else sgd_f64(&rows[i], &o);
+    if (p->version) p->version->value++;
+    if (with_buf) {
+      TlTensor *b = (TlTensor *)PyList_GetItem(args[2], i);
+      if (b->version) b->version->value++;
+    }
+  }
+  result = Py_NewRef(Py_None);
+done:
+  tl_free(rows);
+  return result;
+}
+
+/* (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or [], steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize,
+ * decoupled) */
+static PyObject *fused_adam(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  (void)k; (void)out;
+  if (nargs != 14) { PyErr_SetString(PyExc_TypeError, "_fused_adam_ takes 14 arguments"); return NULL; }
+  if (!all_lists(args, 6)) return TL_FALLBACK();
+  tl_optim_opts o = {0};
+  double *const num[] = {&o.lr, &o.beta1, &o.beta2, &o.weight_decay, &o.eps};
+  if (numbers(args + 6, num, 5) < 0 || truth(args[11], &o.amsgrad) < 0 || truth(args[12], &o.maximize) < 0
+      || truth(args[13], &o.decoupled) < 0) return NULL;
+  Py_ssize_t n = PyList_Size(args[0]);
+  tl_optim_row *rows = tl_malloc((size_t)(n ? n : 1) * sizeof *rows);
+  if (!rows) return NULL;
+  PyObject *result = NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    TlTensor *p = item(args[0], i, NULL), *g = p ? item(args[1], i, p) : NULL;
+    TlTensor *s = item(args[5], i, NULL);
+    if (!g || !s || s->numel != 1) { result = TL_FALLBACK(); goto done; }
+    rows[i] = (tl_optim_row){tl_data(p), tl_data(g), {NULL}, p->numel};
+    for (int j = 0; j < (o.amsgrad ? 3 : 2); j++) {
+      TlTensor *t = item(args[2 + j], i, p);
+      if (!t) { result = TL_FALLBACK(); goto done; }
+      rows[i].s[j] = tl_data(t);
+    }
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    TlTensor *p = (TlTensor *)PyList_GetItem(args[0], i), *s = (TlTensor *)PyList_GetItem(args[5], i);
+    double step = s->dtype == TL_F32 ? (double)(*(float *)tl_data(s) += 1) : (*(double *)tl_data(s) += 1);
+    if (p->dtype == TL_F32) adam_f32(&rows[i], &o, step);
+    else adam_f64(&rows[i], &o, step);
+    if (p->version) p->version->value++;
+    for (int j = 2; j < 6; j++) {
+      if (j == 4 && !o.amsgrad) continue;
+      TlTensor *t = (TlTensor *)PyList_GetItem(args[j], i);
+      if (t->version) t->version->value++;
+    }
+  }
+  result = Py_NewRef(Py_None);
+done:
+  tl_free(rows);
+  return result;
+}
+
+const TlKernel tl_kernels_optim[] = {
+    {"_fused_sgd_", fused_sgd, 0, 0, NULL},
+    {"_fused_adam_", fused_adam, 0, 0, NULL},
+    {0},
+};
