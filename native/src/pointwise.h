@@ -39,6 +39,7 @@ enum {                 /* PwRow.flags */
   PW_NO_INT = 2,       /* real and complex floating point only */
   PW_NO_FLOAT = 4,
   PW_INT_ID = 8,       /* integers are returned as they are (floor, round) */
+  PW_NO_HALF = 32,
   PW_WIDE = 16,        /* numbers reach 16-bit operands unrounded */
 };
 typedef struct {

@@ -60,7 +60,7 @@ static inline v4f silu_grad4(v4f x) { v4f s = vm_sigmoid(x); return s * v4_madd(
 static inline double silu_grad1(double x) { double s = SIG1(x); return s * (1 + x * (1 - s)); }
 static inline cz silu_gradc(cz x) { cz s = cz_sigmoid(x), o = cz_of(1, 0); return cz_mul(s, cz_add(o, cz_mul(x, cz_sub(o, s)))); }
 PW_V2(a_silu_backward_f32, a * silu_grad4(b)) PW_L2(a_silu_backward_f64, double, double, a * silu_grad1(b))
-PW_L2(a_silu_backward_c128, tl_c128, tl_c128, cz_mul(a, cz_conj(silu_gradc(b))))
+PW_L2(a_silu_backward_c128, tl_c128, tl_c128, cz_mul(a, silu_gradc(b)))
 
 /* x: alpha, y: scale, z: input_scale, c.re: self_or_result is the result */
 PW_V1(a_elu_f32, VY * SEL(a > V(0.0f), a, VX * vm_expm1(a * V((float)p->z))))
@@ -156,4 +156,12 @@ PyObject *pw_relu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
     return NULL;
   }
   return pw_run(k->data, NULL, 1, args, -1, out);
+}
+
+PyObject *pw_hardtanh(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (((TlTensor *)args[0])->dtype == TL_BOOL) {
+    PyErr_SetString(PyExc_RuntimeError, "Bool inputs not supported for hardtanh");
+    return NULL;
+  }
+  return pw_act(k, args, nargs, out);
 }

@@ -97,13 +97,13 @@ static double logadd(double a, double b, bool two) {
   double m = a > b ? a : b, d = -fabs(a - b);
   return two ? m + log1p(exp2(d)) * 1.4426950408889634074 : m + log1p(exp(d));
 }
-static cz clogadd(cz a, cz b, double s) {
+static cz clogadd(cz a, cz b) {
   if (cz_eq(a, b) && isinf(a.re)) return a;
   if (a.re < b.re) { cz t = a; a = b; b = t; }
-  return cz_add(a, cz_scale(cz_log1p(cz_exp(cz_scale(cz_sub(b, a), s))), 1 / s));
+  return cz_add(a, cz_log1p(cz_exp(cz_sub(b, a))));
 }
-DBL(b_logaddexp, logadd(a, b, false)) CZ(b_logaddexp, clogadd(a, b, 1))
-DBL(b_logaddexp2, logadd(a, b, true)) CZ(b_logaddexp2, clogadd(a, b, 0.69314718055994530942))
+DBL(b_logaddexp, logadd(a, b, false)) CZ(b_logaddexp, clogadd(a, b))
+DBL(b_logaddexp2, logadd(a, b, true))
 REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
 INTS(b_bitwise_and, a & b) INTS(b_bitwise_or, a | b) INTS(b_bitwise_xor, a ^ b)
 PW_L2(b_bitwise_left_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? 0 : (int32_t)((uint32_t)a << b))
@@ -210,8 +210,7 @@ PyObject *pw_add(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
 static int no_bool_sub(PyObject *a, PyObject *b) {
   bool x = is_bool(a), y = is_bool(b);
   if (!x && !y) return 0;
-  bool both = x && y && TL_CHECK(a) && TL_CHECK(b);
-  if (!both && !(x && TL_CHECK(a)) && !(y && TL_CHECK(b))) return 0;
+  bool both = x && y;
   PyErr_SetString(PyExc_RuntimeError,
                   both ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
                        : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
@@ -268,6 +267,10 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
       PyErr_SetString(PyExc_RuntimeError, "Integers to negative integer powers are not allowed.");
       return NULL;
     }
+    if (d == TL_BOOL) { /* two bools: the base itself, or all true */
+      PyObject *pair[2] = {base, a.i ? Py_False : Py_True};
+      return pw_run(&pw_row_logical_or, NULL, 2, pair, (int)d, out);
+    }
     const PwRow *row = NULL;
     /* the usual exponents, as products and roots: rounded once or twice, and many times faster */
     if (a.c.im == 0 && (tl_is_float(d) || tl_is_complex(d))) {
@@ -280,6 +283,9 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
 }
 
 PyObject *pw_heaviside(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  tl_dtype d;
+  if (tl_result_type(2, args, &d)) return NULL;
+  if (tl_is_complex(d)) return pw_not_implemented(((const PwRow *)k->data)->msg, d);
   if (TL_CHECK(args[0]) && TL_CHECK(args[1]) && ((TlTensor *)args[0])->dtype != ((TlTensor *)args[1])->dtype) {
     PyErr_SetString(PyExc_RuntimeError, "heaviside is not yet implemented for tensors with different dtypes.");
     return NULL;
@@ -312,7 +318,8 @@ static PyObject *add_product(const TlKernel *k, PyObject *const *args, Py_ssize_
   tl_dtype d;
   PwArg v;
   if (tl_result_type(3, args, &d)) return NULL;
-  if (divide && tl_is_integral(d)) {
+  tl_dtype num;
+  if (divide && !tl_result_type(2, args + 1, &num) && tl_is_integral(num)) {
     PyErr_SetString(PyExc_RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
                     "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
                     "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float "
@@ -332,11 +339,14 @@ PyObject *pw_addcdiv(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
 /* lerp(self, end, weight) */
 PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const char *const names[] = {"self", "end", "weight"};
+  static const char *const c_names[] = {"bool", "unsigned char", "signed char", "short", "int", "long int", "c10::Half", "c10::BFloat16",
+                                        "float", "double", "c10::complex<float>", "c10::complex<double>"};
   tl_dtype d = (tl_dtype)((TlTensor *)args[0])->dtype;
   for (int i = 1; i < 3; i++)
     if (TL_CHECK(args[i]) && ((TlTensor *)args[i])->dtype != d)
-      return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", tl_dtype_name[d], names[i],
-                          tl_dtype_name[((TlTensor *)args[i])->dtype]);
+      return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", c_names[d], names[i],
+                          c_names[((TlTensor *)args[i])->dtype]);
+  if (tl_is_integral(d)) return pw_not_implemented(TL_CHECK(args[2]) ? "lerp_kernel_tensor" : "lerp_kernel_scalar", d);
   return pw_run(k->data, NULL, 3, args, (int)d, out);
 }
 

@@ -390,7 +390,7 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   tl_dtype given = d;
   if (row->kind & PW_FLOAT) d = tl_float_of(d);
   if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
-      (!tl_is_integral(d) && row->flags & PW_NO_FLOAT))
+      (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF))
     return pw_not_implemented(row->msg, given);
   if (row->flags & PW_INT_ID && tl_is_integral(d) && nin == 1) {
     if (!out) {

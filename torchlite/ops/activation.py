@@ -288,14 +288,14 @@ def log_sigmoid_backward(grad_output, self):
 
 @op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kernel="sigmoid_backward", tags="pointwise", variants="function",
     grad={"grad_output": lambda c, g: torch.sigmoid_backward(g, c.output.conj()),
-          "output": lambda c, g: g * (c.grad_output.conj() * (1 - 2 * c.output)).conj()}, samples=_grad_pair)
+          "output": lambda c, g: g.conj() * c.grad_output * (1 - 2 * c.output).conj()}, samples=_grad_pair)
 def sigmoid_backward(grad_output, output):
     """grad_output * conj(output * (1 - output))."""
 
 
 @op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kernel="tanh_backward", tags="pointwise", variants="function",
     grad={"grad_output": lambda c, g: torch.tanh_backward(g, c.output.conj()),
-          "output": lambda c, g: g * (c.grad_output * (-2 * c.output)).conj()}, samples=_grad_pair)
+          "output": lambda c, g: g.conj() * c.grad_output * (-2 * c.output).conj()}, samples=_grad_pair)
 def tanh_backward(grad_output, output):
     """grad_output * conj(1 - output**2)."""
 
