@@ -228,7 +228,7 @@ def amin(self, dim=(), keepdim=False):
 @op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", kernel="aminmax", out=True,
     tags="reduction", grad={"self": lambda c, g: _aminmax_grad(c, g)}, save=("self", "result0", "result1", "dim", "keepdim"),
     samples=lambda t: [(t(3, 4),), (t(3, 4), {"dim": 0})])
-def aminmax(self, *, dim=None, keepdim=False):
+def aminmax(self, dim=None, keepdim=False):
     """The smallest and the largest values, along `dim` or of all elements."""
 
 

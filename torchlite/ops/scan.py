@@ -124,7 +124,7 @@ def _check_integral(y, x, name):
 
 
 @op("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))])
-def trapezoid_x(y, x, *, dim=-1):
+def trapezoid_x(y, x, dim=-1):
     """The integral of y over the sample points x by the trapezoid rule, along `dim`."""
     _check_integral(y, x, "trapezoid")
     if y.size(dim) == 0:
@@ -135,7 +135,7 @@ def trapezoid_x(y, x, *, dim=-1):
 
 
 @op("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4),)])
-def trapezoid_dx(y, *, dx=1, dim=-1):
+def trapezoid_dx(y, dx=1, dim=-1):
     """The integral of y over points `dx` apart by the trapezoid rule, along `dim`."""
     _check_integral(y, None, "trapezoid")
     if y.size(dim) == 0:
@@ -145,19 +145,19 @@ def trapezoid_dx(y, *, dx=1, dim=-1):
 
 
 @op("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
-def trapz_x(y, x, *, dim=-1):
+def trapz_x(y, x, dim=-1):
     """The same as `trapezoid`."""
     return torch.trapezoid(y, x, dim=dim)
 
 
 @op("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", variants="function")
-def trapz_dx(y, *, dx=1, dim=-1):
+def trapz_dx(y, dx=1, dim=-1):
     """The same as `trapezoid`."""
     return torch.trapezoid(y, dx=dx, dim=dim)
 
 
 @op("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))])
-def cumulative_trapezoid_x(y, x, *, dim=-1):
+def cumulative_trapezoid_x(y, x, dim=-1):
     """Running integrals of y over x by the trapezoid rule."""
     _check_integral(y, x, "cumulative_trapezoid")
     step = _spacing(y, x, dim)
@@ -166,7 +166,7 @@ def cumulative_trapezoid_x(y, x, *, dim=-1):
 
 
 @op("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4),)])
-def cumulative_trapezoid_dx(y, *, dx=1, dim=-1):
+def cumulative_trapezoid_dx(y, dx=1, dim=-1):
     """Running integrals of y over points `dx` apart by the trapezoid rule."""
     _check_integral(y, None, "cumulative_trapezoid")
     right, left = _ends(y, dim)

@@ -20,7 +20,7 @@ def sort(self, dim=-1, descending=False):
     kernel="sort_stable", out=True, nondiff=(1,), node="SortBackward0",
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), {"stable": True})])
-def sort_stable(self, *, stable, dim=-1, descending=False):
+def sort_stable(self, stable, dim=-1, descending=False):
     """`sort` with the order of equal values asked for; it is kept in any case."""
     return torch.sort(self, dim, descending)
 
@@ -34,7 +34,7 @@ def argsort(self, dim=-1, descending=False):
 
 @op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", kernel="argsort_stable",
     differentiable=False, samples=lambda t: [(t(3, 4), {"stable": True})])
-def argsort_stable(self, *, stable, dim=-1, descending=False):
+def argsort_stable(self, stable, dim=-1, descending=False):
     """`argsort` that keeps the order of equal values."""
     return torch.sort(self, dim, descending)[1]
 
@@ -102,14 +102,14 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
     kernel="searchsorted", variants="function", out=True, differentiable=False,
     samples=lambda t: [(t(5).sort()[0], t(3)), (t(5).sort()[0], 0.5)])
-def searchsorted(sorted_sequence, self, *, out_int32=False, right=False, side=None, sorter=None):
+def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
     """Where each value of `self` would be inserted into the sorted innermost dim of `sorted_sequence`."""
 
 
 @op("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     kernel="bucketize", variants="function", out=True, differentiable=False, samples=lambda t: [(t(3), t(5).sort()[0])])
-def bucketize(self, boundaries, *, out_int32=False, right=False):
+def bucketize(self, boundaries, out_int32=False, right=False):
     """The index of the bucket between 1-d `boundaries` that each value falls into."""
 
 
@@ -158,7 +158,7 @@ def _histogram(x, edges, weight, density):
 
 @op("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     out=True, differentiable=False)
-def histogram_bins(self, bins, *, weight=None, density=False):
+def histogram_bins(self, bins, weight=None, density=False):
     """Sums of weights (1 by default) between the given increasing bin edges."""
     if bins.dtype != self.dtype:
         raise RuntimeError(f"torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype "
@@ -170,7 +170,7 @@ def histogram_bins(self, bins, *, weight=None, density=False):
 
 @op("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     out=True, differentiable=False)
-def histogram_count(self, bins=100, *, range=None, weight=None, density=False):
+def histogram_count(self, bins=100, range=None, weight=None, density=False):
     """Sums of weights (1 by default) in `bins` equal intervals, and the edges of these."""
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")

@@ -53,7 +53,7 @@ def _mean_body(x, dim, keepdim):
     kernel="var_correction", out=True, tags="reduction",
     grad={"self": lambda c, g: _var_grad(g, c.self, c.dim, c.correction, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0}), (t(3, 4), (0, 1), {"keepdim": True})])
-def var_correction(self, dim=None, *, correction=None, keepdim=False):
+def var_correction(self, dim=None, correction=None, keepdim=False):
     """Variances over `dim`: squared distances from the mean, summed and divided by N - correction (1 by default)."""
     return _var_body(self, dim, correction, keepdim, False)
 
@@ -76,7 +76,7 @@ def var_dim(self, dim, unbiased=True, keepdim=False):
     kernel="std_correction", out=True, tags="reduction",
     grad={"self": lambda c, g: _std_grad(g, c.self, c.result, c.dim, c.correction, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0})])
-def std_correction(self, dim=None, *, correction=None, keepdim=False):
+def std_correction(self, dim=None, correction=None, keepdim=False):
     """Standard deviations over `dim`: the square root of `var`."""
     return _var_body(self, dim, correction, keepdim, True)
 
@@ -102,7 +102,7 @@ _PAIR_SAVE = ("self", "result0")
 @op("var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     kernel="var_mean_correction", tags="reduction", save=_PAIR_SAVE,
     grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim, False)}, samples=lambda t: [(t(3, 4), 0)])
-def var_mean_correction(self, dim=None, *, correction=None, keepdim=False):
+def var_mean_correction(self, dim=None, correction=None, keepdim=False):
     """Variances and means over `dim`."""
     return _var_body(self, dim, correction, keepdim, False), _mean_body(self, dim, keepdim)
 
@@ -125,7 +125,7 @@ def var_mean_dim(self, dim, unbiased=True, keepdim=False):
 @op("std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     kernel="std_mean_correction", tags="reduction", save=_PAIR_SAVE,
     grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim, True)}, samples=lambda t: [(t(3, 4), 0)])
-def std_mean_correction(self, dim=None, *, correction=None, keepdim=False):
+def std_mean_correction(self, dim=None, correction=None, keepdim=False):
     """Standard deviations and means over `dim`."""
     return _var_body(self, dim, correction, keepdim, True), _mean_body(self, dim, keepdim)
 
@@ -311,7 +311,7 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
 @op("quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     out=True, tags="reduction", samples=lambda t: [(t(3, 4), 0.3), (t(3, 4), 0.5, 0, True)])
-def quantile(self, q, dim=None, keepdim=False, *, interpolation="linear"):
+def quantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     """The q-th quantiles along `dim` (of all elements when None); a 1-d q adds a leading dim."""
     return _quantile(self, q, dim, keepdim, interpolation, False)
 
@@ -319,7 +319,7 @@ def quantile(self, q, dim=None, keepdim=False, *, interpolation="linear"):
 @op("nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     out=True, tags="reduction", samples=lambda t: [(t(3, 4), 0.3)])
-def nanquantile(self, q, dim=None, keepdim=False, *, interpolation="linear"):
+def nanquantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     """`quantile` of what is not NaN."""
     return _quantile(self, q, dim, keepdim, interpolation, True)
 
@@ -341,7 +341,7 @@ def _cov_weights(w, name, n):
 
 
 @op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", samples=lambda t: [(t(3, 5),), (t(5),)])
-def cov(self, *, correction=1, fweights=None, aweights=None):
+def cov(self, correction=1, fweights=None, aweights=None):
     """Covariances of the rows: variables are rows, observations are columns."""
     if self.dim() > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")

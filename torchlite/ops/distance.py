@@ -1,0 +1,111 @@
+"""Distances and similarities of vectors."""
+import math
+
+import torchlite as torch
+from ._declare import op
+
+
+@op("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1)])
+def dist(self, other, p=2):
+    """The p-norm of self - other."""
+    return torch.linalg.vector_norm(self - other, p)
+
+
+@op("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", variants="function",
+    samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1.0)])
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norms of x1 - x2 + eps along the last dim."""
+    return torch.linalg.vector_norm(x1 - x2 + eps, p, max(x1.dim(), x2.dim()) - 1, keepdim)
+
+
+@op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", variants="function",
+    samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), -1)])
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
+    common = torch.promote_types(x1.dtype, x2.dtype)
+    if not (common.is_floating_point or common.is_complex):
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common._scalar_type}")
+    x1, x2 = torch.broadcast_tensors(x1.to(common), x2.to(common))
+
+    def unit(x):
+        return x / torch.linalg.vector_norm(x, 2, dim, True).clamp_min(eps)
+
+    return (unit(x1) * unit(x2)).sum(dim)
+
+
+def _root_of_squares(square):
+    """The square root, with gradient 0 where it is 0."""
+    zero = square == 0
+    return torch.where(zero, 1, square).sqrt().masked_fill(zero, 0)
+
+
+def _norms(d, p):
+    """p-norms along the last dim, with gradient 0 at 0."""
+    if p == 2:
+        return _root_of_squares((d * d).sum(-1))
+    if p == 0:
+        return (d != 0).to(d.dtype).sum(-1)
+    return torch.linalg.vector_norm(d, p, -1)
+
+
+def _check_pairs(x, name):
+    if not x.is_floating_point():
+        raise RuntimeError(f"{name} only supports floating-point dtypes, {name.split('()')[0]} got: {x.dtype._scalar_type}")
+
+
+@op("_cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(5, 4))])
+def _cdist(x1, x2, p=2.0, compute_mode=None):
+    """The p-norm distances of each row of x1 to each row of x2."""
+    if x1.dim() < 2 or x2.dim() < 2:
+        which, d = ("X1", x1.dim()) if x1.dim() < 2 else ("X2", x2.dim())
+        raise RuntimeError(f"cdist only supports at least 2D tensors, {which} got: {d}D")
+    for which, x in (("X1", x1), ("X2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {which} got: {x.dtype._scalar_type}")
+    if x1.size(-1) != x2.size(-1):
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.size(-1)} X2: {x2.size(-1)}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode is not None and not 0 <= compute_mode <= 2:
+        raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
+    r1, r2 = x1.size(-2), x2.size(-2)
+    if p == 2 and (compute_mode == 1 or (not compute_mode and (r1 > 25 or r2 > 25))):
+        a, b = (x1 * x1).sum(-1, True), (x2 * x2).sum(-1, True)
+        square = a + b.transpose(-2, -1) - 2 * torch.matmul(x1, x2.transpose(-2, -1))
+        return _root_of_squares(square.clamp_min(0))
+    if p == math.inf and x1.size(-1) == 0:
+        return _norms((x1.unsqueeze(-2) - x2.unsqueeze(-3)), 1)
+    return _norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+@op("pdist(Tensor self, float p=2) -> Tensor", variants="function", samples=lambda t: [(t(4, 3),)])
+def pdist(self, p=2.0):
+    """The p-norm distances of all pairs of rows i < j."""
+    if self.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
+    if not self.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    n = self.size(0)
+    at = torch.triu_indices(n, n, 1, device=self.device)
+    return _norms(self[at[0]] - self[at[1]], p)
+
+
+@op("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True, samples=lambda t: [(t(3, 4), 2, 0, 0.5)])
+def renorm(self, p, dim, maxnorm):
+    """Slices along `dim` whose p-norm exceeds `maxnorm` are scaled down to it."""
+    if isinstance(p, complex) or isinstance(maxnorm, complex):
+        raise RuntimeError("renorm: p and maxnorm must be real-valued")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if self.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
+    self.size(dim)
+    dim %= self.dim()
+    others = [d for d in range(self.dim()) if d != dim]
+    norm = torch.linalg.vector_norm(self, p, others, True)
+    factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1)
+    return self * factor.to(self.dtype)
