@@ -94,9 +94,9 @@ def download(name, version):
 
 
 def copy_pyscript(target):
-    """PyScript without its editors, terminals and source maps."""
+    """PyScript without the big parts that only its editor and its terminal load, and without source maps."""
     target.mkdir()
-    unused = ("codemirror", "xterm", "py-editor", "py-terminal", "py-game", "pyodide_graph", "zip-", "mpy-", "service")
+    unused = ("codemirror", "xterm")
     for path in (MODULES / "@pyscript" / "core" / "dist").iterdir():
         if path.suffix in (".js", ".css") and not path.name.startswith(unused):
             shutil.copy(path, target)

@@ -88,10 +88,13 @@ function showState() {
 function showProgress({ stage, done, total }) {
   const mb = (bytes) => (bytes / 1e6).toFixed(1);
   if (stage === "download") {
-    status(total > 1 ? `Loading Python: ${mb(done)} of ${mb(total)} MB` : "Loading Python");
+    status("Loading Python");
+    // Apart from the status, which a screen reader speaks at every change.
+    $("amount").textContent = total > 1 ? `${mb(done)} of ${mb(total)} MB` : "";
     progress(done, total);
   } else {
     status(stage === "install" ? "Installing torchlite" : "Importing torch");
+    $("amount").textContent = "";
     $("progress").removeAttribute("value");
   }
 }

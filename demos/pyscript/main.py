@@ -31,7 +31,7 @@ async def train():
     draw_points(x, y)
 
     model = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(1, STEPS + 1):
         loss = nn.functional.mse_loss(model(x), y)
         optimizer.zero_grad()
@@ -43,14 +43,16 @@ async def train():
             await asyncio.sleep(0)  # the page draws
 
 
-again = document.getElementById("again")
-
-
-@when("click", "#again")
-async def start(event=None):
+async def start():
+    again = document.getElementById("again")
     again.disabled = True
     await train()
     again.disabled = False
+
+
+@when("click", "#again")
+async def clicked(event):
+    await start()
 
 
 torch.manual_seed(0)
