@@ -151,12 +151,20 @@ PW_L3(b_lerp_c128, tl_c128, tl_c128,
   PW_L2(b_clamp_max_##S, T, T, (a > b || b != b) && a == a ? b : a)
 CLAMPS(i32, int32_t) CLAMPS(i64, int64_t) CLAMPS(f32, float) CLAMPS(f64, double)
 
-#define WHERE(S, T) \
+/* by size: a mask of all bits or none, so that random conditions cost no mispredicted branches */
+#define WHERE(S, U) \
   static void b_where_##S(const PwParams *p, void *out, const void *const *in, int64_t n) { \
-    T *o = out; const uint8_t *M = in[0]; const T *A = in[1], *B = in[2]; (void)p; \
-    PW_VEC for (int64_t i = 0; i < n; i++) o[i] = M[i] ? A[i] : B[i]; \
+    U *o = out; const uint8_t *M = in[0]; const U *A = in[1], *B = in[2]; (void)p; \
+    PW_VEC for (int64_t i = 0; i < n; i++) { U m = 0 - (U)(M[i] != 0); o[i] = (A[i] & m) | (B[i] & ~m); } \
   }
-WHERE(i32, int32_t) WHERE(i64, int64_t) WHERE(f32, float) WHERE(f64, double) WHERE(c64, tl_c64) WHERE(c128, tl_c128)
+WHERE(i32, uint32_t) WHERE(i64, uint64_t)
+#define b_where_f32 b_where_i32
+#define b_where_f64 b_where_i64
+#define b_where_c64 b_where_i64
+static void b_where_c128(const PwParams *p, void *out, const void *const *in, int64_t n) {
+  tl_c128 *o = out; const uint8_t *M = in[0]; const tl_c128 *A = in[1], *B = in[2]; (void)p;
+  for (int64_t i = 0; i < n; i++) o[i] = M[i] ? A[i] : B[i];
+}
 
 static const PwRow addalpha_row = {PW_SAME, PW_WIDE, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
 static const PwRow clamp_min_row = {PW_SAME, 0, 2, "clamp_min|clamp is not supported for complex types", PW_SET_REAL(b_clamp_min)};

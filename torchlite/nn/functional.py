@@ -9,6 +9,7 @@ from torchlite.ops._declare import namespace
 
 _ops = namespace("nn")
 globals().update(_ops)
+from torchlite.nn._activation import *  # noqa: E402, F401, F403
 from torchlite.nn._losses import *  # noqa: E402,F401,F403
 from torchlite.nn._norms import *  # noqa: E402,F401,F403
 _legacy_reduction = _Reduction.legacy_get_string

@@ -321,3 +321,10 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
         return torch._C._nn.leaky_relu(self, (lower + upper) / 2)
     slope = torch.empty_like(self).uniform_(lower, upper, generator=generator)
     return torch.where(self <= 0, self * slope, self)
+
+
+@op("rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)",
+    variants="function")
+def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+    """In-place rrelu."""
+    return self.copy_(torch.rrelu(self, lower, upper, training, generator))
