@@ -25,7 +25,7 @@ const host = {
       channel.port2.postMessage(0);
     }),
 
-  losses: (steps, values) => post("losses", { steps: steps.toJs(), values: values.toJs() }),
+  losses: (steps, values) => post("losses", { steps, values }),
 
   answerPredictions,
 };
