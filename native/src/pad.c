@@ -53,10 +53,14 @@ PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
 }
 
 /* input index of output index j along a dim of the given size */
-static int64_t source_index(int mode, int64_t j, int64_t lo, int64_t size) {
-  int64_t i = j - lo;
+static int64_t source_index(int mode, int64_t j, int64_t lo, int64_t hi, int64_t size) {
+  int64_t i = j - lo, period = size + (lo < 0 ? lo : 0) + (hi < 0 ? hi : 0);
   if (mode == 1) return i < 0 ? 0 : i >= size ? size - 1 : i;
-  if (mode == 2) return ((i % size) + size) % size;
+  if (mode == 2) {                                   /* wraps around what negative padding leaves */
+    if (period < 1) return -1;
+    i = (j - (lo > 0 ? lo : 0)) % period;
+    return (i < 0 ? i + period : i) + (lo < 0 ? -lo : 0);
+  }
   if (i < 0) i = -i;
   return i >= size ? 2 * (size - 1) - i : i;
 }
@@ -84,7 +88,7 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
   for (int j = 0; j < 3; j++) {
     int back = 2 - j;
     for (int64_t i = 0; i < p->out[j]; i++) {
-      int64_t s = back < n / 2 ? source_index(mode, i, pad[2 * back], p->in[j]) : i;
+      int64_t s = back < n / 2 ? source_index(mode, i, pad[2 * back], pad[2 * back + 1], p->in[j]) : i;
       if (s < 0 || s >= p->in[j]) { PyErr_SetString(PyExc_RuntimeError, "padding: size too large for the input"); tl_free(p->map[0]); p->map[0] = NULL; return -1; }
       p->map[j][i] = s;
     }

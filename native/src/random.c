@@ -11,7 +11,16 @@ typedef struct { double a, b; float fa, fb; int64_t base; uint64_t range; int mo
 /* n contiguous elements of dtype d at out */
 typedef void (*draw_fn)(TlGenerator *g, const dist *p, tl_dtype d, void *out, int64_t n);
 
-/* Fills t in memory order: PyTorch walks a dense tensor by its strides, largest first. */
+/* PyTorch walks a tensor by its strides, largest first */
+static void memory_order(const TlTensor *t, int *perm) {
+  for (int i = 0; i < t->ndim; i++) {
+    int j = i;
+    for (; j > 0 && t->strides[perm[j - 1]] < t->strides[i]; j--) perm[j] = perm[j - 1];
+    perm[j] = i;
+  }
+}
+
+/* Fills t in memory order. */
 static int fill(TlTensor *t, TlGenerator *g, const dist *p, draw_fn draw) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   TlTensor *tmp, *view;
@@ -19,11 +28,7 @@ static int fill(TlTensor *t, TlGenerator *g, const dist *p, draw_fn draw) {
   if (!g) return -1;
   if (!t->numel) return 0;
   if (tl_is_contiguous(t)) { draw(g, p, t->dtype, tl_data(t), t->numel); return tl_check_interrupt(); }
-  for (int i = 0; i < t->ndim; i++) {
-    int j = i;
-    for (; j > 0 && t->strides[perm[j - 1]] < t->strides[i]; j--) perm[j] = perm[j - 1];
-    perm[j] = i;
-  }
+  memory_order(t, perm);
   for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[perm[i]]; strides[i] = t->strides[perm[i]]; }
   tmp = tl_empty(t->dtype, t->ndim, shape);
   view = tmp ? tl_view(t, t->ndim, shape, strides, t->offset) : NULL;
@@ -267,11 +272,6 @@ static PyObject *k_uniform(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   }
   p.fa = (float)p.a;
   p.fb = (float)p.b;
-  if (self->dtype == TL_F16 || self->dtype == TL_BF16) {
-    uint16_t h;
-    tl_cast_contig(self->dtype, &h, TL_F32, &p.fa, 1); tl_cast_contig(TL_F32, &p.fa, self->dtype, &h, 1);
-    tl_cast_contig(self->dtype, &h, TL_F32, &p.fb, 1); tl_cast_contig(TL_F32, &p.fb, self->dtype, &h, 1);
-  }
   if (!(t = as_real(self))) return NULL;
   rc = fill(t, tl_generator(a[3]), &p, draw_uniform);
   TL_DEC(t);
@@ -323,6 +323,23 @@ static const char *c_type(tl_dtype d) {
   return names[d];
 }
 
+/* v, moved by the dtype's step at |v| towards `step` when v + step rounds to the wrong side of v */
+static int64_t representable(int64_t v, int step, tl_dtype d, int digits) {
+  double next = (double)(v + step);
+  int64_t w = (int64_t)(d == TL_F64 ? next : (double)(float)next), m = v + step < 0 ? -(v + step) : v + step;
+  int n = 0;
+  if (d == TL_F16 || d == TL_BF16) {
+    uint16_t h;
+    float f = (float)next;
+    tl_cast_contig(d, &h, TL_F32, &f, 1);
+    tl_cast_contig(TL_F32, &f, d, &h, 1);
+    w = (int64_t)f;
+  }
+  if (step > 0 ? w >= v : w < v) return v;
+  while (m >>= 1) n++;
+  return w + step * (INT64_C(1) << (n - digits + 1));
+}
+
 /* id 0: random_(self, generator); 1: random_(self, to, generator); 2: random_(self, from, to or None, generator) */
 static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   static const double low[] = {0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0, -65504, -3.3895313892515355e38, -3.4028234663852886e38, -1.7976931348623157e308};
@@ -364,6 +381,10 @@ static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
                            i ? "to - 1" : "from", digits[d], digits[d], c_type(d)) < 0) return NULL;
     }
   }
+  if (digits[d]) {                                  /* ends that the dtype cannot tell from their neighbours move inwards */
+    from = representable(from, 1, d, digits[d]);
+    to = representable(to, -1, d, digits[d]);
+  }
   p.base = from;
   p.range = (uint64_t)to - (uint64_t)from;
   return done(fill(self, tl_generator(a[k->id == 2 ? 3 : 2]), &p, draw_integer), a[0]);
@@ -387,8 +408,8 @@ static PyObject *k_bernoulli(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   pt = (TlTensor *)a[1];
   if (!tl_is_float(pt->dtype)) return not_implemented("bernoulli_tensor_cpu_p_", pt->dtype);
   {
-    int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-    int nd;
+    int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], sstrides[TL_MAX_DIMS];
+    int nd, perm[TL_MAX_DIMS];
     TlTensor *v;
     double y[CHUNK];
     int wide = pt->dtype == TL_F64;
@@ -398,8 +419,11 @@ static PyObject *k_bernoulli(const TlKernel *k, PyObject *const *a, Py_ssize_t n
                    tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(pt->ndim, pt->shape));
       return NULL;
     }
+    memory_order(self, perm);
     for (int i = 0; i < nd; i++) {
-      int j = i - (nd - pt->ndim);
+      int j = perm[i] - (nd - pt->ndim);
+      shape[i] = self->shape[perm[i]];
+      sstrides[i] = self->strides[perm[i]];
       strides[i] = j >= 0 && pt->shape[j] == shape[i] ? pt->strides[j] : 0;
     }
     if (!(v = tl_view(pt, nd, shape, strides, pt->offset))) return NULL;
@@ -419,7 +443,9 @@ static PyObject *k_bernoulli(const TlKernel *k, PyObject *const *a, Py_ssize_t n
       }
       store_d(self->dtype, tl_data(tmp), at, y, m);
     }
-    rc = tl_copy(self, tmp);
+    if (!(v = tl_view(self, nd, shape, sstrides, self->offset))) goto end;
+    rc = tl_copy(v, tmp);
+    TL_DEC(v);
   }
 end:
   TL_DEC(e);

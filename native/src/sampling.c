@@ -67,14 +67,15 @@ static double binomial(TlGenerator *g, double count, double p) {
   return count - (count * (1 - p) >= 10 ? binomial_large(g, count, 1 - p) : binomial_small(g, count, 1 - p));
 }
 
-static double gamma_sample(TlGenerator *g, double alpha) {
+/* single: what PyTorch computes in float for a float alpha; its third is a float one for double too */
+static double gamma_sample(TlGenerator *g, double alpha, int single) {
   double scale = 1, d, c;
   if (alpha < 1) {
     if (alpha == 0) return 0;
-    scale = pow(1 - tl_uniform_d(g), 1 / alpha);
-    alpha += 1;
+    scale = pow(1 - tl_uniform_d(g), single ? (double)(1.0f / (float)alpha) : 1 / alpha);
+    alpha = single ? (double)((float)alpha + 1.0f) : alpha + 1;
   }
-  d = alpha - 1.0 / 3;
+  d = single ? (double)((float)alpha - 1.0f / 3.0f) : alpha - (double)(1.0f / 3.0f);
   c = 1 / sqrt(9 * d);
   for (;;) {
     double x, y, v, u, xx;
@@ -88,7 +89,7 @@ static double gamma_sample(TlGenerator *g, double alpha) {
 
 /* id 0: poisson(self, generator); 1: binomial(count, prob, generator); 2: _standard_gamma(self, generator) */
 PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
-  static const char *const name[] = {"poisson_cpu", "binomial_cpu", "_s_gamma_cpu"};
+  static const char *const name[] = {"poisson_cpu", "binomial_cpu", "gamma_cpu"};
   TlTensor *self = (TlTensor *)a[0], *x = NULL, *y = NULL, *r = NULL, *result = NULL;
   TlGenerator *g = tl_generator(a[n - 1]);
   (void)out;
@@ -96,6 +97,10 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   if (!tl_is_float(self->dtype)) {
     if (k->id == 1) PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s", tl_scalar_type_name[self->dtype]);
     else PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type_name[self->dtype]);
+    return NULL;
+  }
+  if (k->id && self->dtype != TL_F32 && self->dtype != TL_F64) {
+    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type_name[self->dtype]);
     return NULL;
   }
   x = tl_contiguous_as(self, TL_F64);
@@ -121,7 +126,7 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     } else if (k->id == 1) *o = binomial(g, v, ((double *)tl_data(y))[i]);
     else {
       double least = self->dtype == TL_F64 ? 2.2250738585072014e-308 : self->dtype == TL_F16 ? 6.103515625e-05 : 1.1754943508222875e-38;
-      *o = gamma_sample(g, v);
+      *o = gamma_sample(g, v, self->dtype == TL_F32);
       if (*o < least) *o = least;
     }
     if (!(i & 4095) && tl_check_interrupt() < 0) goto end;

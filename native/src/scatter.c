@@ -323,7 +323,8 @@ static TlTensor *add_checks(const char *name, TlTensor *self, int dim, TlTensor 
   }
   ix = tl_index_i64(index);
   if (ix) ix = as_vector(ix);
-  if (ix && range_error(ix, dim_size(self, dim), PyExc_RuntimeError, "", dim) < 0) TL_CLEAR(ix);
+  if (ix && (strcmp(name, "index_add") ? range_error(ix, dim_size(self, dim), PyExc_IndexError, NULL, dim)
+                                       : range_error(ix, dim_size(self, dim), PyExc_RuntimeError, "", dim)) < 0) TL_CLEAR(ix);
   return ix;
 }
 

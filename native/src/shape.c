@@ -197,15 +197,18 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     return (PyObject *)r;
   }
   if (ns != nd) { PyErr_Format(PyExc_RuntimeError, "shifts and dimensions must align. shifts: %d, dims:%d", ns, nd); return NULL; }
+  if (!self->ndim) {
+    PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)dims[0]);
+    return NULL;
+  }
   cur = TL_INC(self);
   for (int i = 0; i < nd; i++) {
     int d;
     int64_t size, s;
     if (tl_wrap_dim(dims[i], self->ndim, &d) < 0 || !(next = tl_empty(self->dtype, self->ndim, self->shape))) { TL_DEC(cur); return NULL; }
-    size = self->ndim ? self->shape[d] : 1;
+    size = self->shape[d];
     s = size ? ((shifts[i] % size) + size) % size : 0;
-    if (next->numel && (!self->ndim ? tl_copy(next, cur) < 0 :
-                        (s && copy_slice(next, d, 0, cur, size - s, s) < 0) || copy_slice(next, d, s, cur, 0, size - s) < 0)) {
+    if (next->numel && ((s && copy_slice(next, d, 0, cur, size - s, s) < 0) || copy_slice(next, d, s, cur, 0, size - s) < 0)) {
       TL_DEC(next);
       TL_DEC(cur);
       return NULL;
