@@ -58,7 +58,8 @@ class Page:
     def eval(self, expression):
         """The value of a JavaScript expression in the page (awaited, by way of JSON)."""
         code = f"async () => JSON.stringify((await ({expression})) ?? null)"
-        result = self._call("script.callFunction", {"functionDeclaration": code, "awaitPromise": True, "target": {"context": self._context}})
+        call = {"functionDeclaration": code, "awaitPromise": True, "target": {"context": self._context}}
+        result = self._call("script.callFunction", call)
         if result["type"] == "exception":
             raise BrowserError(result["exceptionDetails"]["text"])
         return json.loads(result["result"]["value"])
