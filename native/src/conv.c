@@ -117,7 +117,7 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
     c->k[i] = w->shape[j + 2]; c->s[i] = a->stride[j]; c->p[i] = a->padding[j]; c->d[i] = a->dilation[j];
     int64_t in = x->shape[j + 2], span = c->d[i] * (c->k[i] - 1);
     out[j] = a->transposed ? (in - 1) * c->s[i] - 2 * c->p[i] + span + a->outpad[j] + 1 : (in + 2 * c->p[i] - span - 1) / c->s[i] + 1;
-    small |= out[j] <= 0;
+    small |= out[j] < (c->n ? 1 : 0);
     c->x[i] = a->transposed ? out[j] : in;
     c->y[i] = a->transposed ? in : out[j];
   }

@@ -47,7 +47,7 @@ int tl_conv_forward(const TlConv *c, tl_dtype dt, const void *xv, const void *wv
   const int64_t yimg = c->groups * c->yc * pix;
   int64_t xp[3];
   bool pad = false, unit = taps == 1;
-  for (int i = 0; i < 3; i++) { xp[i] = c->x[i] + 2 * c->p[i]; pad |= c->p[i] != 0; unit &= c->s[i] == 1; }
+  for (int i = 0; i < 3; i++) { xp[i] = c->x[i] + 2 * c->p[i]; pad |= c->p[i] != 0; unit &= c->s[i] == 1 && c->x[i] == c->y[i]; }
   unit &= !pad;
   const int64_t plane = vol(xp), image = planes * plane, chunk = chunk_of(c->n, image, pix, e);
   if (too_large(image)) return -1;
@@ -107,7 +107,7 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
     lead[i] = lo;
     yp[i] = c->y[i] + lo + hi;
     pad |= lo || hi;
-    unit &= c->s[i] == 1;
+    unit &= c->s[i] == 1 && c->p[i] == 0 && yp[i] == c->x[i];
   }
   unit &= !pad;
   const int64_t plane = vol(yp), image = planes * plane, chunk = chunk_of(c->n, image, pix / nphase + 1, e), wrow = c->xc * taps;
