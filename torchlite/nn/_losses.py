@@ -1,178 +1,270 @@
-"""The argument logic of torch.nn.functional's losses: words for reductions, checks, per-element weights."""
+"""Losses of torch.nn.functional: `reduction` by name, its deprecated spellings and PyTorch's checks, over the ops."""
+import math
+
 import torchlite as torch
-from . import _reduction as _Reduction
+from torchlite.nn import _reduction as _Reduction
+from torchlite.nn._aten import aten as _op
 
-_legacy = _Reduction.legacy_get_string
+_legacy_reduction = _Reduction.legacy_get_string
+_enum = _Reduction.get_enum
+_logsigmoid = _op["log_sigmoid"]
 
 
-def _enum(reduction, size_average=None, reduce=None):
+def _old(size_average, reduce, reduction):
     if size_average is not None or reduce is not None:
-        return _Reduction.legacy_get_enum(size_average, reduce)
-    return _Reduction.get_enum(reduction)
+        return _legacy_reduction(size_average, reduce)
+    return reduction
 
 
-def _matched(name, input, target):
-    """input and target broadcast, with a warning when their sizes differ."""
-    if target.size() != input.size():
-        import warnings
-        warnings.warn(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead "
-                      "to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3)
-    return torch.broadcast_tensors(input, target)
+def _reduce(loss, reduction):
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    if reduction != "none":
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return loss
 
 
-def _weighted(loss, weight, reduction, input):
-    """A loss with per-element weights; its mean divides by the sum of the weights."""
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
+                  label_smoothing=0.0):
+    """Cross entropy of logits (N, C, d...) with class indices (N, d...) or class probabilities (N, C, d...)."""
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    return _cross_entropy(input, target, weight, _enum(reduction), ignore_index, label_smoothing)
+
+
+_cross_entropy = _op["cross_entropy_loss"]
+
+
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean",
+                         ignore_index=None, label_smoothing=0.0, options=None):
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`, for weights of shape (C, d..., in)."""
+    if linear_weight.dim() > 2:
+        w = linear_weight.flatten(0, -2)
+        b = None if linear_bias is None else linear_bias.flatten()
+        logits = _op["linear"](input, w, b).unflatten(-1, tuple(linear_weight.shape[:-1]))
+    else:
+        logits = _op["linear"](input, linear_weight, linear_bias)
+    if ignore_index is None:
+        ignore_index = -100
+    elif target.is_floating_point() and ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    return cross_entropy(logits, target, weight, ignore_index=ignore_index, reduction=reduction,
+                         label_smoothing=label_smoothing)
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """Negative log likelihood of class indices; input holds log-probabilities (N, C, d...)."""
+    return _op["nll_loss_nd"](input, target, weight, _enum(_old(size_average, reduce, reduction)), ignore_index)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+    """Negative log likelihood of a Poisson distribution."""
+    reduction = _old(size_average, reduce, reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not a valid value for reduction")
+    return _op["poisson_nll_loss"](input, target, log_input, full, eps, _enum(reduction))
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """0.5 * (log var + (input - target)^2 / var), with var clamped to at least eps."""
+    if not isinstance(var, torch.Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * torch.ones_like(input)
+    elif torch.any(var < 0):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = torch.unsqueeze(var, -1)
+        elif not (input.ndim == var.ndim and all(a == b or b == 1 for a, b in zip(input.size(), var.size()))):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    var = var.clone()
+    with torch.no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduce(loss, reduction)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """Kullback-Leibler divergence of `target` from exp(`input`); "batchmean" divides by the batch size."""
+    if size_average is not None or reduce is not None:
+        code = _enum(_legacy_reduction(size_average, reduce))
+    else:
+        if reduction == "mean":
+            import warnings
+            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+                          "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
+                          "behave the same as 'batchmean' in the next major release.", stacklevel=2)
+        code = _enum("sum" if reduction == "batchmean" else reduction)
+    out = _op["kl_div"](input, target, code, log_target=log_target)
+    if reduction == "batchmean" and input.dim() != 0:
+        out = out / input.size(0)
+    return out
+
+
+def _warn_sizes(input, target):
+    import warnings
+    warnings.warn(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+                  "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3)
+
+
+def _pair(name, doc):
+    """A loss of input and target with an optional weight for each element."""
+    run = _op[name]
+
+    def loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+        if target.shape != input.shape:
+            _warn_sizes(input, target)
+        reduction = _old(size_average, reduce, reduction)
+        code = _enum(reduction)
+        if target.shape != input.shape:
+            input, target = torch.broadcast_tensors(input, target)
+        if weight is None:
+            return run(input, target, code)
+        return _weighted(run(input, target, 0), input, weight, reduction)
+    loss.__name__ = loss.__qualname__ = name
+    loss.__doc__ = doc
+    return loss
+
+
+def _weighted(loss, input, weight, reduction):
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     loss = loss * weight
     if reduction == "none":
         return loss
-    if reduction == "sum":
-        return loss.sum()
-    if reduction == "mean":
-        return loss.sum() / weight.sum()
-    raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    return loss.sum() / weight.sum() if reduction == "mean" else loss.sum()
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """Negative log likelihood of classes `target` (N, d...) given log-probabilities `input` (N, C, d...)."""
-    if size_average is not None or reduce is not None:
-        reduction = _legacy(size_average, reduce)
-    return torch._C._nn.nll_loss_nd(input, target, weight, _enum(reduction), ignore_index)
-
-
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The mean (or sum, or each) of (input - target)^2."""
-    if size_average is not None or reduce is not None:
-        reduction = _legacy(size_average, reduce)
-    a, b = _matched("mse_loss", input, target)
-    if weight is not None:
-        return _weighted(torch._C._nn.mse_loss(a, b, 0), weight, reduction, input)
-    return torch._C._nn.mse_loss(a, b, _enum(reduction))
-
-
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The mean (or sum, or each) of |input - target|."""
-    if size_average is not None or reduce is not None:
-        reduction = _legacy(size_average, reduce)
-    a, b = _matched("l1_loss", input, target)
-    if weight is not None:
-        return _weighted(torch._C._nn.l1_loss(a, b, 0), weight, reduction, input)
-    return torch._C._nn.l1_loss(a, b, _enum(reduction))
+mse_loss = _pair("mse_loss", "(input - target)^2, reduced.")
+l1_loss = _pair("l1_loss", "|input - target|, reduced.")
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    """Squared where |input - target| < beta, absolute beyond."""
-    if size_average is not None or reduce is not None:
-        reduction = _legacy(size_average, reduce)
-    a, b = _matched("smooth_l1_loss", input, target)
+    """Squared below `beta`, absolute above."""
+    if target.shape != input.shape:
+        _warn_sizes(input, target)
+    code = _enum(_old(size_average, reduce, reduction))
+    input, target = torch.broadcast_tensors(input, target)
     if beta == 0.0:
-        return torch._C._nn.l1_loss(a, b, _enum(reduction))
-    return torch._C._nn.smooth_l1_loss(a, b, _enum(reduction), beta)
+        return _op["l1_loss"](input, target, code)
+    return _op["smooth_l1_loss"](input, target, code, beta)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
-    """Squared where |input - target| < delta, delta times the distance beyond."""
-    a, b = _matched("huber_loss", input, target)
-    if weight is not None:
-        return _weighted(torch._C._nn.huber_loss(a, b, 0, delta), weight, reduction, input)
-    return torch._C._nn.huber_loss(a, b, _enum(reduction), delta)
+    """Squared below `delta`, linear above."""
+    if target.shape != input.shape:
+        _warn_sizes(input, target)
+    input, target = torch.broadcast_tensors(input, target)
+    if weight is None:
+        return _op["huber_loss"](input, target, _enum(reduction), delta)
+    loss = _op["huber_loss"](input, target, 0, delta)
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    return _reduce(loss * weight, reduction)
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Binary cross entropy of probabilities `input`."""
-    code = _enum(reduction, size_average, reduce)
-    if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
-                         "Please ensure they have the same size.")
+    """Binary cross entropy of probabilities."""
+    code = _enum(_old(size_average, reduce, reduction))
+    if target.shape != input.shape:
+        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+                         "deprecated. Please ensure they have the same size.")
     if weight is not None:
-        weight = weight.expand(torch.broadcast_shapes(weight.size(), target.size()))
-    return torch._C._nn.binary_cross_entropy(input, target, weight, code)
+        weight = weight.expand(torch.broadcast_shapes(target.size(), weight.size()))
+    return _op["binary_cross_entropy"](input, target, weight, code)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-    """Binary cross entropy of sigmoid(input)."""
-    code = _enum(reduction, size_average, reduce)
-    if not target.size() == input.size():
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
+                                     pos_weight=None):
+    """Binary cross entropy of logits."""
+    code = _enum(_old(size_average, reduce, reduction))
+    if target.shape != input.shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
+    return _op["binary_cross_entropy_with_logits"](input, target, weight, pos_weight, code)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """Kullback-Leibler divergence; `input` holds log-probabilities. "batchmean" divides the sum by the batch size."""
-    if size_average is not None or reduce is not None:
-        code = _Reduction.legacy_get_enum(size_average, reduce)
-    else:
-        if reduction == "mean":
-            import warnings
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
-                          "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-                          "'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=2)
-        code = _enum("sum" if reduction == "batchmean" else reduction)
-    out = torch.kl_div(input, target, code, log_target=log_target)
-    if reduction == "batchmean" and input.dim() != 0:
-        out = out / input.size()[0]
-    return out
+def _plain(name, arguments, doc, aten=None):
+    """A loss with `arguments` (name -> default) between its tensors and the reduction, in the op's order."""
+    run = _op[aten or name]
+    tensors, options = arguments
+    head = ", ".join(tensors)
+    opts = "".join(f"{k}={v!r}, " for k, v in options.items())
+    call = ", ".join([*tensors, *options])
+    scope = {"_old": _old, "_enum": _enum, "_run": run}
+    exec(f"def {name}({head}, {opts}size_average=None, reduce=None, reduction='mean'):\n"
+         f"    return _run({call}, _enum(_old(size_average, reduce, reduction)))", scope)
+    f = scope[name]
+    f.__doc__ = doc
+    f.__module__ = __name__
+    return f
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
-    """Negative log likelihood of a Poisson distribution with rate exp(input), or `input` unless `log_input`."""
-    if size_average is not None or reduce is not None:
-        reduction = _legacy(size_average, reduce)
-    if reduction not in ("none", "mean", "sum"):
-        torch.poisson_nll_loss(input, target, log_input, full, eps, 1)
-        raise ValueError(reduction + " is not a valid value for reduction")
-    return torch.poisson_nll_loss(input, target, log_input, full, eps, _enum(reduction))
-
-
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
-    return torch.cosine_embedding_loss(input1, input2, target, margin, _enum(reduction, size_average, reduce))
+hinge_embedding_loss = _plain("hinge_embedding_loss", (("input", "target"), {"margin": 1.0}),
+                              "input where target = 1, max(0, margin - input) where target = -1.")
+cosine_embedding_loss = _plain("cosine_embedding_loss", (("input1", "input2", "target"), {"margin": 0}),
+                               "1 - cos where target = 1, max(0, cos - margin) where target = -1.")
+soft_margin_loss = _plain("soft_margin_loss", (("input", "target"), {}), "log(1 + exp(-target * input)), reduced.")
+multilabel_margin_loss = _plain("multilabel_margin_loss", (("input", "target"), {}), "Multi-class multi-label hinge loss.")
+triplet_margin_loss = _plain("triplet_margin_loss", (("anchor", "positive", "negative"),
+                                                     {"margin": 1.0, "p": 2, "eps": 1e-6, "swap": False}),
+                             "max(0, d(anchor, positive) - d(anchor, negative) + margin), reduced.")
+_margin_ranking = _plain("margin_ranking_loss", (("input1", "input2", "target"), {"margin": 0}), "")
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """max(0, -target (input1 - input2) + margin)."""
-    code = _enum(reduction, size_average, reduce)
+    """max(0, -target * (input1 - input2) + margin), reduced."""
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-                           f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
-    return torch.margin_ranking_loss(input1, input2, target, margin, code)
-
-
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """input where target is 1, max(0, margin - input) where it is -1."""
-    return torch.hinge_embedding_loss(input, target, margin, _enum(reduction, size_average, reduce))
-
-
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None,
-                        reduction="mean"):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
-    code = _enum(reduction, size_average, reduce)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    return torch.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, code)
+        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+                           f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+    return _margin_ranking(input1, input2, target, margin, size_average, reduce, reduction)
 
 
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Hinge loss over all wrong classes."""
-    code = _enum(reduction, size_average, reduce)
+    """Multi-class hinge loss."""
+    code = _enum(_old(size_average, reduce, reduction))
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
-    return torch._C._nn.multi_margin_loss(input, target, p, margin, weight, code)
+    return _op["multi_margin_loss"](input, target, p, margin, weight, code)
 
 
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """Hinge loss between labels and all other classes; `target` rows hold label indices, closed by -1."""
-    return torch._C._nn.multilabel_margin_loss(input, target, _enum(reduction, size_average, reduce))
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Binary cross entropy of logits averaged over the last dimension."""
+    reduction = _old(size_average, reduce, reduction)
+    loss = -(target * _logsigmoid(input) + (1 - target) * _logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    class_dim = input.dim() - 1
+    return _reduce(loss.sum(dim=class_dim) / input.size(class_dim), reduction)
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """log(1 + exp(-target * input))."""
-    return torch._C._nn.soft_margin_loss(input, target, _enum(reduction, size_average, reduce))
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
+                                      reduction="mean"):
+    """max(0, d(a, p) - d(a, n) + margin) with any distance function (default: pairwise_distance)."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if distance_function is None:
+        distance_function = _op["pairwise_distance"]
+    if not (anchor.ndim == positive.ndim and anchor.ndim == negative.ndim):
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+                           f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+    d_pos = distance_function(anchor, positive)
+    d_neg = distance_function(anchor, negative)
+    if swap:
+        d_neg = torch.minimum(d_neg, distance_function(positive, negative))
+    return _reduce(torch.clamp_min(margin + d_pos - d_neg, 0), reduction)
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
-    """Connectionist temporal classification over log_probs (T, N, C)."""
-    return torch.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)
+    """Connectionist temporal classification loss: log_probs (T, N, C) or (T, C)."""
+    return _op["ctc_loss"](log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)

@@ -2,128 +2,45 @@
 import math
 
 import torchlite as torch
-from torchlite.nn import _reduction as _Reduction
+from torchlite.nn._activations import (celu, elu, gumbel_softmax, hardsigmoid, hardswish, hardtanh, leaky_relu,  # noqa: F401
+                                       log_softmax, mish, relu, relu6, rrelu, selu, sigmoid, silu, softmax, softmin, softsign,
+                                       tanh, tanhshrink, threshold, _get_softmax_dim)
+from torchlite.nn._aten import aten as _op
 from torchlite.nn._attention import (_canonical_mask, _in_projection, _in_projection_packed, _mha_shape_check,  # noqa: F401
                                      _none_or_dtype, multi_head_attention_forward)
+from torchlite.nn._losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,  # noqa: F401
+                                  cross_entropy, ctc_loss, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss,
+                                  linear_cross_entropy, margin_ranking_loss, mse_loss, multi_margin_loss,
+                                  multilabel_margin_loss, multilabel_soft_margin_loss, nll_loss, poisson_nll_loss,
+                                  smooth_l1_loss, soft_margin_loss, triplet_margin_loss, triplet_margin_with_distance_loss,
+                                  _legacy_reduction)
+
 from torchlite.ops._declare import namespace
 
-_ops = namespace("nn")
-globals().update(_ops)
-from torchlite.nn._activation import *  # noqa: E402, F401, F403
-from torchlite.nn._losses import *  # noqa: E402,F401,F403
-from torchlite.nn._norms import *  # noqa: E402,F401,F403
-_legacy_reduction = _Reduction.legacy_get_string
-
-
-def _reduce(loss, reduction):
-    if reduction == "mean":
-        return loss.mean()
-    if reduction == "sum":
-        return loss.sum()
-    if reduction != "none":
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return loss
-
-
-def _old(size_average, reduce, reduction):
-    if size_average is not None or reduce is not None:
-        return _legacy_reduction(size_average, reduce)
-    return reduction
-
-
-def _get_softmax_dim(name, ndim, stacklevel):
-    import warnings
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=stacklevel)
-    return 0 if ndim in (0, 1, 3) else 1
+_INPLACE = ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "rrelu_", "hardtanh_", "threshold_")
+# ops whose arguments are those of torch.nn.functional already
+_SAME = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "linear",
+         "bilinear", "gelu", "glu", "hardshrink", "softshrink", "softplus", "prelu", "cosine_similarity",
+         "pairwise_distance", "pdist", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
+         "native_channel_shuffle", "scaled_dot_product_attention", "pad", "embedding", "embedding_bag", "dropout",
+         "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "unfold", "fold", "grid_sample",
+         "affine_grid", "grouped_mm")
+_F = namespace("nn")
+for _n in _SAME + _INPLACE:
+    _f = _F.get(_n) or _op.get(_n)
+    if _f is not None:
+        globals()[_n] = _f
+for _n, _f in _F.items():
+    if "pool" in _n:
+        globals().setdefault(_n, _f)
+logsigmoid = _op["log_sigmoid"]
+del _n, _f
 
 
 def _tuple(v, n):
     if isinstance(v, (tuple, list)):
         return tuple(v) if len(v) > 1 or n == 1 else tuple(v) * n
     return (v,) * n
-
-
-# ---- losses ----------------------------------------------------------------------------------------------------------
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                  label_smoothing=0.0):
-    """Cross entropy of logits (N, C, d...) with class indices (N, d...) or class probabilities (N, C, d...)."""
-    if size_average is not None or reduce is not None:
-        reduction = _legacy_reduction(size_average, reduce)
-    return torch._C._nn.cross_entropy_loss(input, target, weight, _Reduction.get_enum(reduction), ignore_index,
-                                           label_smoothing)
-
-
-def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean",
-                         ignore_index=None, label_smoothing=0.0, options=None):
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`, for weights of shape (C, d..., in)."""
-    if linear_weight.dim() > 2:
-        w = linear_weight.flatten(0, -2)
-        b = None if linear_bias is None else linear_bias.flatten()
-        logits = _ops["linear"](input, w, b).unflatten(-1, tuple(linear_weight.shape[:-1]))
-    else:
-        logits = _ops["linear"](input, linear_weight, linear_bias)
-    probabilities = target.is_floating_point()
-    if ignore_index is None:
-        ignore_index = -100
-    elif probabilities and ignore_index >= 0:
-        raise RuntimeError("ignore_index is not supported for floating point target")
-    return cross_entropy(logits, target, weight, ignore_index=ignore_index, reduction=reduction,
-                         label_smoothing=label_smoothing)
-
-
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-    """0.5 * (log var + (input - target)^2 / var), with var clamped to at least eps."""
-    if not isinstance(var, torch.Tensor):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = var * torch.ones_like(input)
-    elif torch.any(var < 0):
-        raise ValueError("var has negative entry/entries")
-    if var.size() != input.size():
-        if input.size()[:-1] == var.size():
-            var = torch.unsqueeze(var, -1)
-        elif not (input.ndim == var.ndim and all(a == b or b == 1 for a, b in zip(input.size(), var.size()))):
-            raise ValueError("var is of incorrect size")
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(reduction + " is not valid")
-    var = var.clone()
-    with torch.no_grad():
-        var.clamp_(min=eps)
-    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
-    if full:
-        loss = loss + 0.5 * math.log(2 * math.pi)
-    return _reduce(loss, reduction)
-
-
-def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
-                                      reduction="mean"):
-    """max(0, d(a, p) - d(a, n) + margin) with any distance function (default: pairwise_distance)."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if distance_function is None:
-        distance_function = torch.pairwise_distance
-    if not (anchor.ndim == positive.ndim and anchor.ndim == negative.ndim):
-        raise RuntimeError(f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-                           f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
-    d_pos = distance_function(anchor, positive)
-    d_neg = distance_function(anchor, negative)
-    if swap:
-        d_neg = torch.minimum(d_neg, distance_function(positive, negative))
-    return _reduce(torch.clamp_min(margin + d_pos - d_neg, 0), reduction)
-
-
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Binary cross entropy of logits averaged over the last dimension."""
-    reduction = _old(size_average, reduce, reduction)
-    logsigmoid = _ops["logsigmoid"]
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    if weight is not None:
-        loss = loss * weight
-    class_dim = input.dim() - 1
-    return _reduce(loss.sum(dim=class_dim) / input.size(class_dim), reduction)
 
 
 # ---- normalization and sampling --------------------------------------------------------------------------------------
@@ -142,7 +59,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
     if input.numel() == 0:
         return input
-    pad, avg2, avg3 = _ops["pad"], _ops["avg_pool2d"], _ops["avg_pool3d"]
+    pad, avg2, avg3 = _F["pad"], _F["avg_pool2d"], _F["avg_pool3d"]
     div = input.mul(input)
     if dim == 3:
         div = avg2(pad(div.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(1)
@@ -153,22 +70,59 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input / div.mul(alpha).add(k).pow(beta)
 
 
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
-    """A sample of the Gumbel-softmax distribution; `hard` gives one-hot values with the soft gradient."""
-    gumbels = -torch.empty_like(logits, memory_format=torch.legacy_contiguous_format).exponential_().log()
-    soft = ((logits + gumbels) / tau).softmax(dim)
-    if not hard:
-        return soft
-    index = soft.max(dim, keepdim=True)[1]
-    y_hard = torch.zeros_like(logits, memory_format=torch.legacy_contiguous_format).scatter_(dim, index, 1.0)
-    return y_hard - soft.detach() + soft
+def _verify_batch_size(size):
+    count = size[0]
+    for n in size[2:]:
+        count *= n
+    if count == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """Normalizes each channel of (N, C, ...) by its batch statistics (training) or the running ones."""
+    if training:
+        _verify_batch_size(input.size())
+    return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
+                  eps=1e-5):
+    """Normalizes each channel of each sample of (N, C, ...)."""
+    if use_input_stats:
+        count = 1
+        for n in input.size()[2:]:
+            count *= n
+        if count == 1:
+            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    return _op["instance_norm"](input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Normalizes over the last dimensions, of shape `normalized_shape`."""
+    return _layer_norm(input, normalized_shape, weight, bias, eps, True)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Normalizes over groups of channels of (N, C, ...)."""
+    if input.dim() < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    _verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups] + list(input.size()[2:]))
+    return _op["group_norm"](input, num_groups, weight, bias, eps, True)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Divides by the root mean square over the last dimensions, of shape `normalized_shape`."""
+    return _op["rms_norm"](input, normalized_shape, weight, eps)
+
+
+_batch_norm, _layer_norm = _op["batch_norm"], _op["layer_norm"]
 
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------
 def _lp_pool(n, name):
     def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
         k = _tuple(kernel_size, n)
-        avg = _ops[f"avg_pool{n}d"]
+        avg = _F[f"avg_pool{n}d"]
         out = avg(input.pow(norm_type), k, k if stride is None else _tuple(stride, n), 0, ceil_mode)
         relu = torch.relu
         return (torch.sign(out) * relu(torch.abs(out))).mul(math.prod(k)).pow(1.0 / norm_type)
@@ -207,11 +161,11 @@ def _max_unpool(n, name):
         p = _tuple(padding, n)
         size = _unpool_output_size(input, k, s, p, output_size)
         if n == 1:
-            size = [*size, 1] if isinstance(size, list) else [*size, 1]
-            return torch._C._nn.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), size).squeeze(-1)
+            size = [*size, 1]
+            return _op["max_unpool2d"](input.unsqueeze(-1), indices.unsqueeze(-1), size).squeeze(-1)
         if n == 2:
-            return torch._C._nn.max_unpool2d(input, indices, size)
-        return torch._C._nn.max_unpool3d(input, indices, size, s, p)
+            return _op["max_unpool2d"](input, indices, size)
+        return _op["max_unpool3d"](input, indices, size, s, p)
     max_unpool.__name__ = max_unpool.__qualname__ = name
     max_unpool.__doc__ = f"Puts pooled maxima back at their indices, zeros elsewhere, in {n} dimension(s)."
     return max_unpool
@@ -280,18 +234,17 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         output_size = [math.floor(float(input.size(i + 2)) * scale_factors[i]) for i in range(dim)]
         scale_factors = None
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic and lanczos modes and requires a 4-D tensor as "
-                         "input")
-    nn = torch._C._nn
+        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor "
+                         "as input")
     if mode == "area" and 1 <= dim <= 3:
-        return _ops[f"adaptive_avg_pool{dim}d"](input, output_size)
+        return _F[f"adaptive_avg_pool{dim}d"](input, output_size)
     name = _UPSAMPLE.get((mode, dim))
     if name is not None:
         if antialias:
-            return getattr(nn, f"_upsample_{mode}2d_aa")(input, output_size, align_corners, scale_factors)
+            return _op[f"_upsample_{mode}2d_aa"](input, output_size, align_corners, scale_factors)
         if mode in ("nearest", "nearest-exact"):
-            return getattr(nn, name)(input, output_size, scale_factors)
-        return getattr(nn, name)(input, output_size, align_corners, scale_factors)
+            return _op[name](input, output_size, scale_factors)
+        return _op[name](input, output_size, align_corners, scale_factors)
     if mode in ("linear", "bilinear", "trilinear") and 1 <= dim <= 3:
         raise NotImplementedError(f"Got {dim + 2}D input, but {mode} mode needs "
                                   f"{ {'linear': 3, 'bilinear': 4, 'trilinear': 5}[mode]}D input")
