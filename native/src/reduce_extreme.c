@@ -41,10 +41,18 @@ static int need_dim(const char *name, const TlTensor *t, bool hint) {
   return -1;
 }
 
-static int non_empty_dims(const char *name, const TlTensor *t, const uint8_t *mask) {
-  for (int d = 0; d < t->ndim; d++)
-    if (mask[d] && t->shape[d] == 0) {
-      PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", name, d);
+/* the message names the dim as the caller wrote it when as_given, else wrapped */
+static int non_empty_dims(const char *name, const TlTensor *t, const uint8_t *mask, PyObject *as_given) {
+  int64_t dims[TL_MAX_DIMS];
+  int n = 0;
+  if (t->numel) return 0;
+  if (as_given && tl_ints(as_given, dims, &n) < 0) return -1;
+  if (!as_given)
+    for (int d = 0; d < t->ndim; d++)
+      if (mask[d]) dims[n++] = d;
+  for (int i = 0; i < n; i++)
+    if (t->shape[dims[i] < 0 ? dims[i] + t->ndim : dims[i]] == 0) {
+      PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %lld to have non-zero size.", name, (long long)dims[i]);
       return -1;
     }
   return 0;
@@ -66,7 +74,7 @@ PyObject *tl_k_amax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, 
   bool all = nargs < 2 || tl_none(args[1]) || (PyTuple_Check(args[1]) && PyTuple_Size(args[1]) == 0);
   (void)out;
   if (tl_red_mask(nargs > 1 ? args[1] : NULL, t->ndim, mask, false) < 0) return NULL;
-  if (all ? need_dim(k->name, t, true) < 0 : non_empty_dims(k->name, t, mask) < 0) return NULL;
+  if (all ? need_dim(k->name, t, true) < 0 : non_empty_dims(k->name, t, mask, args[1]) < 0) return NULL;
   if (tl_is_complex(t->dtype)) return tl_not_implemented(k->id ? "max_values_cpu" : "min_values_cpu", t->dtype);
   return (PyObject *)extreme(t, mask, nargs > 2 && PyObject_IsTrue(args[2]), k->id);
 }
@@ -186,7 +194,7 @@ PyObject *tl_k_max_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   const char *name = k->id ? "max" : "min";
   uint8_t mask[TL_MAX_DIMS];
   (void)out;
-  if (tl_red_mask(args[1], t->ndim, mask, false) < 0 || non_empty_dims(name, t, mask) < 0) return NULL;
+  if (tl_red_mask(args[1], t->ndim, mask, false) < 0 || non_empty_dims(name, t, mask, NULL) < 0) return NULL;
   if (tl_is_complex(t->dtype)) {
     PyErr_Format(PyExc_RuntimeError, "%s(): does not support complex input", name);
     return NULL;
@@ -205,7 +213,7 @@ PyObject *tl_k_argmax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
     return NULL;
   }
   if (tl_red_mask(args[1], t->ndim, mask, false) < 0) return NULL;
-  if (all ? need_dim(k->name, t, false) < 0 : non_empty_dims(k->name, t, mask) < 0) return NULL;
+  if (all ? need_dim(k->name, t, false) < 0 : non_empty_dims(k->name, t, mask, NULL) < 0) return NULL;
   /* the position counts in logical order */
   src = all ? tl_contiguous(t) : (TlTensor *)Py_NewRef((PyObject *)t);
   if (!src) return NULL;

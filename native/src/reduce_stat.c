@@ -76,16 +76,19 @@ POWER_LOOPS(minabs_d, double, a = x < a || x != x ? x : a)
 #define L(N) {N##_row, N##_cols}
 static const TlRedLoop power_loops[3][2] = {{L(pow_f), L(pow_d)}, {L(maxabs_f), L(maxabs_d)}, {L(minabs_f), L(minabs_d)}};
 
-static int norm_identity(const TlTensor *t, PyObject *ord, PyObject *dim, const uint8_t *mask) {
+static int norm_identity(const TlTensor *t, PyObject *ord, PyObject *dim) {
   if (tl_none(dim) || (PyTuple_Check(dim) && PyTuple_Size(dim) == 0)) {
     PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm cannot compute the %S norm on an empty tensor because the operation "
                  "does not have an identity", ord);
     return -1;
   }
-  for (int d = 0; d < t->ndim; d++)
-    if (mask[d] && !t->shape[d]) {
-      PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm cannot compute the %S norm on the dimension %dbecause this dimension "
-                   "is empty and the operation does not have an identity", ord, d);
+  int64_t dims[TL_MAX_DIMS];
+  int n;
+  if (tl_ints(dim, dims, &n) < 0) return -1;
+  for (int i = 0; i < n; i++)
+    if (!t->shape[dims[i] < 0 ? dims[i] + t->ndim : dims[i]]) {
+      PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm cannot compute the %S norm on the dimension %lldbecause this dimension "
+                   "is empty and the operation does not have an identity", ord, (long long)dims[i]);
       return -1;
     }
   return 0;
@@ -119,7 +122,7 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
     PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be %s for %s inputs, but got %s", kind, kind, tl_type_name[want]);
     return NULL;
   }
-  if (t->numel == 0 && (p < 0 || isinf(p)) && norm_identity(t, args[1], args[2], mask) < 0) return NULL;
+  if (t->numel == 0 && (p < 0 || isinf(p)) && norm_identity(t, args[1], args[2]) < 0) return NULL;
   if (!(t = tl_is_complex(want) ? tl_cast(t, want) : (TlTensor *)Py_NewRef((PyObject *)t))) return NULL;
   tl_dtype real = tl_real_of(want), load = tl_compute[real];
   tl_red_plan(&r, t, mask, PyObject_IsTrue(args[3]), load);

@@ -87,7 +87,7 @@ static PyObject *k_scan(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   (void)out;
   if (tl_int(args[1], &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0) return NULL;
   if (k->id != LOGCUMSUMEXP) {
-    if (tl_dtype_arg(nargs > 2 ? args[2] : NULL, tl_is_integral(t->dtype) ? TL_I64 : t->dtype, &want) < 0) return NULL;
+    if (tl_dtype_arg(nargs > 2 ? args[2] : Py_None, tl_is_integral(t->dtype) ? TL_I64 : t->dtype, &want) < 0) return NULL;
   } else if (tl_is_integral(t->dtype)) {
     return tl_not_implemented("logcumsumexp_out_cpu", t->dtype);
   } else if (tl_is_complex(t->dtype)) {
@@ -141,7 +141,15 @@ static PyObject *k_cummax(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int dim;
   (void)nargs, (void)out;
   if (tl_int(args[1], &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0) return NULL;
-  if (tl_is_complex(t->dtype)) return tl_not_implemented(max ? "cummax_cpu" : "cummin_cpu", t->dtype);
+  if (tl_is_complex(t->dtype) && t->ndim && t->numel) return tl_not_implemented(max ? "cummax_cpu" : "cummin_cpu", t->dtype);
+  if (tl_is_complex(t->dtype)) {        /* nothing to compare */
+    if (!(index = tl_zeros(TL_I64, t->ndim, t->shape)) || !(values = tl_empty_like(t, t->dtype)) || tl_copy(values, t) < 0) {
+      Py_XDECREF((PyObject *)index);
+      Py_XDECREF((PyObject *)values);
+      return NULL;
+    }
+    return tl_pack2(values, index);
+  }
   tl_dtype loop = tl_is_integral(t->dtype) ? TL_I64 : tl_compute[t->dtype];
   if (!(x = tl_contiguous_as(t, loop)) || !(y = tl_empty(loop, t->ndim, t->shape)) || !(index = tl_empty(TL_I64, t->ndim, t->shape)))
     goto fail;

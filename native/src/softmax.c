@@ -162,11 +162,16 @@ PyObject *tl_k_softmax(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
       PyErr_SetString(PyExc_RuntimeError, "softmax with half to float conversion is not supported on CPU");
       return NULL;
     }
-  } else if (tl_dtype_arg(nargs > 2 ? args[2] : NULL, t->dtype, &want) < 0) {
+  } else if (tl_dtype_arg(nargs > 2 ? args[2] : Py_None, t->dtype, &want) < 0) {
     return NULL;
   }
   if (tl_wrap_dim(at, t->ndim, &dim) < 0) return NULL;
-  if (!tl_is_float(want)) return tl_not_implemented(lg ? "log_softmax_kernel_impl" : "softmax_kernel_impl", want);
+  if (!tl_is_float(want)) {
+    bool last = dim == (t->ndim ? t->ndim - 1 : 0);
+    if (!t->numel) return (PyObject *)tl_empty(want, t->ndim, t->shape);
+    if (last) return tl_not_implemented(lg ? "log_softmax_lastdim_kernel_impl" : "softmax_lastdim_kernel_impl", want);
+    return tl_not_implemented(lg ? "log_softmax_kernel_impl" : "softmax_kernel_impl", want);
+  }
   tl_dtype loop = tl_compute[want];
   if (!(x = tl_contiguous_as(t, loop))) return NULL;
   if (!(y = tl_empty(loop, t->ndim, t->shape))) goto done;

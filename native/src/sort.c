@@ -156,6 +156,7 @@ static PyObject *k_topk(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     PyErr_SetString(PyExc_RuntimeError, "selected index k out of range");
     return NULL;
   }
+  if (!t->ndim) m = 1;
   if (rows_open(&w, t, dim) < 0) goto done;
   index = top_few(&w, t, dim, m, PyObject_IsTrue(args[3]));
   if (index) values = take_values(&w, index, m, t->dtype);
@@ -228,8 +229,6 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", k->id == NANMEDIAN ? "median" : names[k->id], dim);
     return NULL;
   }
-  if (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE))
-    return tl_not_implemented(k->id == KTH ? "kthvalue_cpu" : k->id == MODE ? "mode_cpu" : "median_cpu", t->dtype);
   if (k->id == KTH) {
     if (tl_int(args[1], &rank) < 0) return NULL;
     if (rank < 1 || rank > n) {
@@ -237,6 +236,8 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
       return NULL;
     }
   }
+  if (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE))
+    return tl_not_implemented(k->id == KTH ? "kthvalue_cpu" : k->id == MODE ? "mode_cpu" : "median_out", t->dtype);
   for (int d = 0; d < t->ndim; d++) {
     if (d != dim) shape[nd++] = t->shape[d];
     else if (keep) shape[nd++] = 1;

@@ -82,7 +82,12 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int64_t at, n = t->numel, m = 0, *order = NULL, *starts, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int dim = 0;
   (void)nargs, (void)out;
-  if (tl_is_complex(t->dtype)) return tl_not_implemented("unique", t->dtype);
+  if (!flat && t->ndim == 0) {
+    if (tl_int(dim_arg, &at) == 0)
+      PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)at);
+    return NULL;
+  }
+  if (tl_is_complex(t->dtype)) return tl_not_implemented(flat ? "unique" : "unique_dim", t->dtype);
   if (!flat && (tl_int(dim_arg, &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0)) return NULL;
   tl_dtype loop = tl_compute[t->dtype];
   int nd = t->ndim;
@@ -229,7 +234,11 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
   }
   if (search_shapes(b, v, sorter) < 0) goto done;
   tl_dtype common = tl_promote(b->dtype, v->dtype);
-  if (tl_is_complex(common)) {
+  if (!v->numel) {
+    res = tl_empty(narrow ? TL_I32 : TL_I64, v->ndim, v->shape);
+    goto done;
+  }
+  if (tl_is_complex(common) || common == TL_BOOL) {
     tl_not_implemented("searchsorted_out_cpu", common);
     goto done;
   }
@@ -310,7 +319,7 @@ PyObject *tl_k_histc(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
   double lo, hi;
   int rc;
   (void)k, (void)nargs, (void)out;
-  if (!tl_is_float(t->dtype) || t->dtype == TL_F16) return tl_not_implemented("histogram_cpu", t->dtype);
+  if (!tl_is_float(t->dtype)) return tl_not_implemented("histogram_cpu", t->dtype);
   if (tl_int(args[1], &bins) < 0 || tl_double(args[2], &lo) < 0 || tl_double(args[3], &hi) < 0) return NULL;
   if (bins <= 0) {
     PyErr_Format(PyExc_RuntimeError, "torch.histogram(): bins must be > 0, but got %lld for dimension 0", (long long)bins);
