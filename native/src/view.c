@@ -92,6 +92,12 @@ static PyObject *k_transpose(ARGS) {
   return as_view(t, t->ndim, shape, strides, t->offset);
 }
 
+static PyObject *k_t2(ARGS) {
+  UNUSED; T0;
+  int64_t shape[2] = {t->shape[1], t->shape[0]}, strides[2] = {t->strides[1], t->strides[0]};
+  return as_view(t, 2, shape, strides, t->offset);
+}
+
 static PyObject *k_permute(ARGS) {
   UNUSED; T0;
   int64_t dims[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
@@ -341,7 +347,7 @@ static PyObject *k_view_as_complex(ARGS) {
 }
 
 const TlKernel tl_kernels_view[] = {
-    {"view", k_view, 0, 0, NULL}, {"try_view", k_view, 1, 0, NULL}, {"transpose", k_transpose, 0, 0, NULL},
+    {"view", k_view, 0, 0, NULL}, {"try_view", k_view, 1, 0, NULL}, {"transpose", k_transpose, 0, 0, NULL}, {"t2", k_t2, 0, 0, NULL},
     {"permute", k_permute, 0, 0, NULL}, {"expand", k_expand, 0, 0, NULL}, {"squeeze", k_squeeze, 0, 0, NULL},
     {"unsqueeze", k_unsqueeze, 0, 0, NULL}, {"select", k_select, 0, 0, NULL}, {"slice", k_slice, 0, 0, NULL},
     {"as_strided", k_as_strided, 0, 0, NULL}, {"unfold", k_unfold, 0, 0, NULL}, {"diagonal", k_diagonal, 0, 0, NULL},

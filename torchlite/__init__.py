@@ -1,0 +1,147 @@
+"""torchlite: PyTorch's Python API on a small core of its own, for web pages (Pyodide) and anywhere CPython runs."""
+
+from . import _native  # noqa: F401  (puts torchlite._C in place)
+from . import _C
+from . import _device, _dtypes
+from ._device import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format,  # noqa: F401
+                      qscheme, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided)
+from ._device import jagged, per_channel_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric  # noqa: F401
+from ._dtypes import DTYPES as _DTYPES
+from ._dtypes import (bfloat16, bool, cdouble, cfloat, complex64, complex128, double, dtype, finfo, float, float16, float32,  # noqa: F401
+                      float64, half, iinfo, int, int8, int16, int32, int64, long, short, uint8)
+from .version import __version__
+
+inf = e = nan = pi = newaxis = None     # set below; listed for readers
+
+
+class OutOfMemoryError(RuntimeError):
+    """An allocation failed; nothing was changed, and later operations work."""
+
+    __module__ = "torch"
+
+
+class AcceleratorError(RuntimeError):
+    """The accelerator failed."""
+
+    __module__ = "torch"
+
+
+def _bind_error(op, args, kwargs):
+    from . import _arg_errors
+    from .ops import _schema
+    overloads = []
+    for ov in op.overloads:
+        params = _schema.parse(ov.schema)
+        if op.is_method:
+            params = params[1:]
+        overloads.append([(p.name, (p.type[:-1] + "%d]" % p.size if p.size else p.type) + ("?" if p.nullable else ""), p.kwonly, p.default) for p in params])
+    raise _arg_errors.explain(op.__name__, overloads, args[1:] if op.is_method else args, kwargs, op.is_method)
+
+
+def _setup():
+    import math
+    g = globals()
+    g.update(inf=math.inf, nan=math.nan, pi=math.pi, e=math.e)
+    _C.register("dtypes", _DTYPES)
+    _C.register("dtype", dtype)
+    _C.register("device", device)
+    _C.register("devices", (device("cpu"), device("webgpu", 0), device("meta")))
+    _C.register("Size", Size)
+    _C.register("OutOfMemoryError", OutOfMemoryError)
+    _C.register("bind_error", _bind_error)
+    from .ops import _schema
+    _C.register("compile_schema", _schema.compile)
+
+
+_setup()
+
+from . import autograd  # noqa: E402
+from ._tensor import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
+from ._tensor import Tensor  # noqa: E402
+from . import _indexing, dispatch  # noqa: E402, F401
+from . import ops  # noqa: E402
+from .autograd import (enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)  # noqa: E402, F401
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402, F401
+
+
+def _install():
+    """Puts the declared ops where PyTorch has them."""
+    g = globals()
+    for name, fn in ops.namespace("").items():
+        g.setdefault(name, fn)
+    methods = ops.methods()
+    own = Tensor.__dict__
+    for name, fn in methods.items():
+        if name not in own:
+            setattr(Tensor, name, fn)
+    _C._nn = ops.nn_namespace
+    _C.DisableTorchFunctionSubclass = _DisableTorchFunctionSubclass
+
+    def m(name):
+        return methods[name]
+
+    def rdiv(a, b):
+        return a.reciprocal() * b
+
+    def r(name):
+        fn = g[name]
+        return lambda a, b: fn(b, a)
+
+    _C.set_operators({
+        "add": m("add"), "sub": m("sub"), "rsub": g["rsub"], "mul": m("mul"), "truediv": m("div"), "rtruediv": rdiv,
+        "floordiv": m("floor_divide"), "rfloordiv": lambda a, b: g["floor_divide"](g["full"]((), b, dtype=g["result_type"](a, b)), a),
+        "mod": m("remainder"), "rmod": r("remainder"), "pow": m("pow"), "rpow": r("pow"),
+        "matmul": m("matmul"), "and": m("bitwise_and"), "or": m("bitwise_or"), "xor": m("bitwise_xor"), "lshift": m("bitwise_left_shift"),
+        "rshift": m("bitwise_right_shift"), "rlshift": lambda a, b: g["bitwise_left_shift"](b, a), "rrshift": lambda a, b: g["bitwise_right_shift"](b, a),
+        "neg": m("neg"), "abs": m("abs"), "invert": m("bitwise_not"), "lt": m("lt"), "le": m("le"), "eq": m("eq"), "ne": m("ne"),
+        "gt": m("gt"), "ge": m("ge"), "iadd": m("add_"), "isub": m("sub_"), "imul": m("mul_"), "itruediv": m("div_"),
+        "ifloordiv": m("floor_divide_"), "imod": m("remainder_"), "ipow": m("pow_"), "iand": m("bitwise_and_"), "ior": m("bitwise_or_"),
+        "ixor": m("bitwise_xor_"), "ilshift": m("bitwise_left_shift_"), "irshift": m("bitwise_right_shift_")})
+
+
+from .functional import *  # noqa: E402, F401, F403
+
+_install()
+
+from . import nn, optim, utils  # noqa: E402, F401
+from ._tensor_str import set_printoptions  # noqa: E402, F401
+from .serialization import load, save  # noqa: E402, F401
+
+_SUBMODULES = {"accelerator", "amp", "backends", "compiler", "cuda", "distributed", "distributions", "fft", "func", "fx", "hub", "jit", "linalg", "masked", "mps",
+               "monitor", "multiprocessing", "onnx", "overrides", "package", "profiler", "quantization", "random", "return_types", "serialization", "signal",
+               "sparse", "special", "storage", "testing", "types", "version", "webgpu", "xpu", "hip", "export", "library", "nested", "functional", "mtia", "ao", "futures", "cpu", "meta"}
+_STORAGES = {"FloatStorage", "DoubleStorage", "HalfStorage", "LongStorage", "IntStorage", "ShortStorage", "CharStorage", "ByteStorage", "BoolStorage",
+             "BFloat16Storage", "ComplexFloatStorage", "ComplexDoubleStorage", "TypedStorage", "UntypedStorage"}
+_LAZY_NAMES = {"compile": "_lazy_names", "vmap": "func", "get_device_module": "_lazy_names", "autocast": "amp", "GradScaler": "amp",
+               "get_autocast_dtype": "amp", "is_autocast_enabled": "amp", "set_autocast_enabled": "amp", "set_autocast_dtype": "amp",
+               "printoptions": "_tensor_str", "fork_rng": "random"}
+
+
+def __getattr__(name):
+    from importlib import import_module
+    if name in _LAZY_NAMES:
+        value = getattr(import_module("." + _LAZY_NAMES[name], __name__), name)
+    elif name in _STORAGES:
+        value = getattr(import_module(".storage", __name__), name)
+    elif name.endswith("Tensor"):
+        from . import _legacy
+        if name not in _legacy._TYPES:
+            raise AttributeError("module 'torch' has no attribute '%s'" % name)
+        value = _legacy.make(name)
+    elif name in _SUBMODULES:
+        try:
+            return import_module("." + name, __name__)
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith(__name__):
+                raise
+            raise AttributeError("module 'torch' has no attribute '%s'" % name) from None
+    else:
+        raise AttributeError("module 'torch' has no attribute '%s'" % name)
+    globals()[name] = value
+    return value
+
+
+def install_as_torch():
+    """Makes `import torch` mean torchlite in this process; raises when real PyTorch is already imported."""
+    from .compat import alias
+    return alias.install()

@@ -1,0 +1,169 @@
+"""Tensor.__getitem__ and __setitem__ beyond the native fast path: history, index tensors, masks, lists.
+
+An index is first applied as views (int, slice, None, Ellipsis, bool); what is left, one entry or None per dim, goes to the
+ops `index` and `index_put_`.
+"""
+
+import torchlite as torch
+
+from . import _C
+from ._tensor import Tensor
+
+_grad_mode = _C.is_grad_enabled
+
+
+def _items(index):
+    """The index as a tuple; a list counts as an index tensor."""
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _as_tensor(x, device):
+    if isinstance(x, Tensor):
+        return x
+    if hasattr(x, "__array_interface__"):
+        return torch.as_tensor(x)
+    if isinstance(x, (list, tuple, range)):
+        return torch.tensor(list(x) if not isinstance(x, list) else x, device=device) if len(x) else torch.empty(0, dtype=torch.int64)
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)" % type(x).__name__)
+
+
+def _width(x):
+    """Dims that an entry consumes."""
+    if x is None or x is Ellipsis or isinstance(x, bool):
+        return 0
+    if isinstance(x, Tensor) and x.dtype in (torch.bool, torch.uint8):
+        return x.dim()
+    if hasattr(x, "__array_interface__") and getattr(x, "dtype", None) == "bool":
+        return x.ndim
+    if isinstance(x, list):
+        depth, y = 0, x
+        while isinstance(y, list):
+            depth, y = depth + 1, y[0] if y else None
+        return depth if isinstance(y, bool) else 1
+    return 1
+
+
+def _bound(v):
+    return v if v is None or isinstance(v, int) else int(v)
+
+
+def _views(t, index):
+    """(view of t, list of index tensors or None per dim; empty when none is left)"""
+    items = _items(index)
+    used = sum(_width(x) for x in items)
+    if used > t.dim():
+        raise IndexError("too many indices for tensor of dimension %d" % t.dim())
+    if sum(1 for x in items if x is Ellipsis) == 0:
+        items = items + (Ellipsis,)
+    elif sum(1 for x in items if x is Ellipsis) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    dim, rest, ndim = 0, [], t.dim()
+    for x in items:
+        if x is None:
+            t = t.unsqueeze(dim)
+            rest.append(None)
+            dim += 1
+        elif x is Ellipsis:
+            skip = ndim - used
+            rest.extend([None] * skip)
+            dim += skip
+        elif isinstance(x, bool):
+            t = t.unsqueeze(dim)
+            rest.append(torch.tensor([x]))
+            dim += 1
+        elif isinstance(x, slice):
+            start, stop, step = _bound(x.start), _bound(x.stop), _bound(x.step)
+            if step is not None and step <= 0:
+                raise ValueError("step must be greater than zero")
+            if x != slice(None):
+                t = _slice(t, dim, start, stop, 1 if step is None else step)
+            rest.append(None)
+            dim += 1
+        elif not isinstance(x, (Tensor, list, tuple, range)) and hasattr(x, "__index__") and not hasattr(x, "__array_interface__") or _is_int_scalar(x):
+            i, size = int(x), t.size(dim)
+            if not -size <= i < size:
+                raise IndexError("index %d is out of bounds for dimension %d with size %d" % (i, dim, size))
+            t = t.select(dim, i)
+        else:
+            x = _as_tensor(x, t.device)
+            if x.dtype.is_floating_point or x.dtype.is_complex:
+                raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            rest.append(x)
+            if x.dtype in (torch.bool, torch.uint8):
+                if x.dim() == 0:
+                    t = t.unsqueeze(dim)
+                    rest[-1] = x.unsqueeze(0)
+                    dim += 1
+                else:
+                    dim += x.dim()
+            else:
+                dim += 1
+    while rest and rest[-1] is None:
+        rest.pop()
+    return t, rest
+
+
+def _is_int_scalar(x):
+    if isinstance(x, Tensor):
+        return x.dim() == 0 and x.dtype not in (torch.bool, torch.uint8) and not x.dtype.is_floating_point and not x.dtype.is_complex
+    return getattr(x, "ndim", None) == 0 and getattr(getattr(x, "dtype", None), "kind", "") in "iu"
+
+
+def _slice(t, dim, start, stop, step):
+    return torch.ops.aten.slice(t, dim, start, stop, step)
+
+
+def _plain_sequence(index):
+    """PyTorch treats a list holding slices, None, Ellipsis or tensors as a tuple."""
+    return isinstance(index, list) and any(isinstance(x, (slice, Tensor, list, tuple)) or x is None or x is Ellipsis for x in index) and len(index) <= 32
+
+
+def getitem(t, index):
+    kind = type(t)
+    if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
+        return kind.__torch_function__(Tensor.__getitem__, (kind,), (t, index), {})
+    if _plain_sequence(index) and not all(isinstance(x, list) for x in index):
+        index = tuple(index)
+    view, rest = _views(t, index)
+    if rest:
+        return torch.ops.aten.index(view, rest)
+    return view.view_as(view) if view is t else view
+
+
+def setitem(t, index, value):
+    kind = type(t)
+    if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
+        return kind.__torch_function__(Tensor.__setitem__, (kind,), (t, index, value), {})
+    if _plain_sequence(index) and not all(isinstance(x, list) for x in index):
+        index = tuple(index)
+    view = None
+    if not (_grad_mode() and t.requires_grad):
+        view = _C.basic_index(t, index)
+        rest = ()
+    if view is None:
+        view, rest = _views(t, index)
+    if not isinstance(value, Tensor):
+        if hasattr(value, "__array_interface__"):
+            value = torch.as_tensor(value)
+        elif isinstance(value, (int, float, complex)):
+            if not rest:
+                view.fill_(value)
+                return
+            value = torch.tensor(value, dtype=t.dtype)
+        elif hasattr(value, "__float__") or hasattr(value, "__index__"):
+            value = torch.tensor(value.item() if hasattr(value, "item") else float(value), dtype=t.dtype)
+        else:
+            raise TypeError("can't assign a %s to a torch.%s" % (type(value).__name__, t.type().partition(".")[2]))
+    if rest:
+        if value.dtype is not t.dtype and value.dim() == 0:
+            value = value.to(t.dtype)
+        torch.ops.aten.index_put_(view, rest, value)
+        return
+    if value.dim() > view.dim():       # leading ones are dropped, as in numpy
+        while value.dim() > view.dim() and value.size(0) == 1:
+            value = value.squeeze(0)
+    view.copy_(value)
+
+
+_C.register("getitem", getitem)
+_C.register("setitem", setitem)

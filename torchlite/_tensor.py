@@ -1,0 +1,475 @@
+"""`torch.Tensor`: what is Python about it. Fields and operators are native (TensorBase), ops come from torchlite.ops."""
+
+from . import _C, _device, _dtypes
+from .autograd._node import meta
+
+_alias = _C.alias
+_NUMPY_NAMES = {0: "bool", 1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 8: "float32", 9: "float64",
+                10: "complex64", 11: "complex128"}
+
+
+class Tensor(_C.TensorBase):
+    """An n-dimensional array of one dtype on one device. Made by `torch.tensor` and friends."""
+
+    __module__ = "torch"
+
+    def __new__(cls, *args, device=None):
+        if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
+            return _C.TensorBase.__new__(cls, args[0])
+        from ._legacy import legacy_new
+        t = legacy_new(args, _C.get_default_dtype())
+        return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return _default_torch_function(cls, func, types, args, kwargs)
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False, **kwargs):
+        if not isinstance(data, _C.TensorBase):
+            raise TypeError("_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__)
+        old = _C.set_grad_enabled(False)
+        try:
+            t = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
+        finally:
+            _C.set_grad_enabled(old)
+        if require_grad:
+            t.requires_grad = True
+        return t
+
+    def as_subclass(self, cls):
+        t = _C.TensorBase.__new__(cls, self)
+        t._raw_grad_fn, t._output_nr, t._leaf_flag = self.grad_fn, self.output_nr, self._leaf_flag
+        return t
+
+    # ---- autograd --------------------------------------------------------------------------------------------------------
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Gradients of this tensor with respect to graph leaves, added to their `.grad`."""
+        from .autograd import backward
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets `requires_grad` in place and returns the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    def detach_(self):
+        """Takes the tensor out of the graph that made it."""
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                               "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                               "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                               "function in torch/optim/optimizer.py as a solution.")
+        self._raw_grad_fn, self._leaf_flag = None, False
+        return self
+
+    def retain_grad(self):
+        """Keeps `.grad` of a non-leaf after backward."""
+        node = self.grad_fn
+        if node is None:
+            if not self.requires_grad:
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            return
+        import weakref
+        if node.retain is None:
+            node.retain = {}
+        node.retain[self.output_nr] = weakref.ref(self)
+        self._retains = True
+
+    def register_hook(self, hook):
+        """Calls hook(grad) when the gradient of this tensor is computed; a returned tensor replaces it."""
+        from .utils.hooks import RemovableHandle
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.grad_fn
+        if node is None:
+            m = meta(self)
+            if m.hooks is None:
+                m.hooks = {}
+            handle = RemovableHandle(m.hooks)
+            m.hooks[handle.id] = hook
+            return handle
+        if node.pre_hooks is None:
+            node.pre_hooks = {}
+        handle = RemovableHandle(node.pre_hooks)
+        node.pre_hooks[handle.id] = (self.output_nr, hook)
+        return handle
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls hook(tensor) after the gradient was added to `.grad` of this leaf."""
+        from .utils.hooks import RemovableHandle
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        m = meta(self)
+        if m.post_hooks is None:
+            m.post_hooks = {}
+        handle = RemovableHandle(m.post_hooks)
+        m.post_hooks[handle.id] = hook
+        return handle
+
+    @property
+    def _backward_hooks(self):
+        m = self._meta
+        return m.hooks if m is not None else None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks):
+        if hooks:
+            meta(self).hooks = hooks
+
+    def _is_view(self):
+        return self._base is not None
+
+    def is_inference(self):
+        """True for tensors made under inference_mode."""
+        return self._inference
+
+    # ---- Python protocols ----------------------------------------------------------------------------------------------------
+
+    def __repr__(self, *, tensor_contents=None):
+        from ._tensor_str import _str
+        return _str(self, tensor_contents=tensor_contents)
+
+    def __format__(self, spec):
+        if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self):
+        return self if self.dim() == 0 else self.flip(0)
+
+    def __contains__(self, element):
+        if isinstance(element, (Tensor, int, float, complex)):
+            return bool((self == element).any().item())
+        raise RuntimeError("Tensor.__contains__ only supports Tensor or scalar, but you passed in a %s." % type(element))
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __dir__(self):
+        return sorted(set(dir(type(self))) | set(self.__dict__))
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                               "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                               "see https://github.com/pytorch/pytorch/pull/103001")
+        if id(self) in memo:
+            return memo[id(self)]
+        import copy
+        storage = self.untyped_storage()
+        key = ("storage", id(storage))
+        if key not in memo:
+            fresh = _C.StorageBase(storage.nbytes())
+            memoryview(fresh)[:] = memoryview(storage)
+            memo[key] = fresh
+            memo.setdefault("keep", []).append(storage)
+        t = _C.tensor_from_storage(memo[key], self.dtype, self.storage_offset(), self.shape, self.stride())
+        if type(self) is not Tensor:
+            t = _C.TensorBase.__new__(type(self), t)
+        t._leaf_flag = self._leaf_flag
+        memo[id(self)] = t
+        if self.grad is not None:
+            t.grad = copy.deepcopy(self.grad, memo)
+        if self.__dict__:
+            t.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return t
+
+    def __reduce_ex__(self, protocol):
+        from ._utils import _rebuild_tensor_v2
+        if type(self) is not Tensor and type(self).__reduce_ex__ is Tensor.__reduce_ex__:
+            from ._utils import _rebuild_from_type_v2
+            return _rebuild_from_type_v2, (_rebuild_tensor_v2, type(self), self._reduce_args(), self.__dict__ or None)
+        return _rebuild_tensor_v2, self._reduce_args()
+
+    def _reduce_args(self):
+        from collections import OrderedDict
+        if not self.is_leaf:
+            raise RuntimeError("Can't pickle a non-leaf tensor that requires grad; detach() it first")
+        return (self.storage(), self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, OrderedDict())
+
+    def __setstate__(self, state):
+        raise RuntimeError("legacy tensor state is not supported")
+
+    __array_priority__ = 1000
+
+    def __array__(self, dtype=None, copy=None):
+        a = self.numpy()
+        return a if dtype is None else a.astype(dtype, copy=False)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        import torchlite as torch
+        return torch.from_numpy(array)
+
+    def numpy(self, *, force=False):
+        """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
+        if force:
+            return self.detach().cpu().resolve_conj().numpy()
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if not self.is_cpu:
+            raise TypeError("can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first." % self.device)
+        name = _NUMPY_NAMES.get(self.dtype._code)
+        if name is None:
+            raise TypeError("Got unsupported ScalarType %s" % self.dtype._scalar_type)
+        import numpy as np
+        size = self.itemsize
+        if self.numel() == 0:
+            return np.empty(tuple(self.shape), name)
+        return np.ndarray(tuple(self.shape), name, buffer=self._storage, offset=self.storage_offset() * size,
+                          strides=tuple(s * size for s in self.stride()))
+
+    # ---- storage -----------------------------------------------------------------------------------------------------------
+
+    def untyped_storage(self):
+        """The bytes behind the tensor."""
+        return self._storage
+
+    def storage(self):
+        """The typed storage behind the tensor."""
+        from .storage import TypedStorage
+        return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
+
+    _typed_storage = storage
+
+    def storage_type(self):
+        return type(self.storage())
+
+    def is_shared(self):
+        return False
+
+    def share_memory_(self):
+        """One process here: the tensor itself."""
+        return self
+
+    def is_pinned(self, device=None):
+        return False
+
+    def pin_memory(self, device=None):
+        """No pinned memory in a page: the tensor itself."""
+        return self
+
+    def set_(self, source=None, storage_offset=0, size=None, stride=None):
+        """Takes over the storage (and geometry) of another tensor or storage."""
+        if source is None:
+            source = _C.empty((0,), self.dtype)
+        if isinstance(source, Tensor) and size is None:
+            self.data = source
+            return self
+        storage = source._storage if isinstance(source, Tensor) else getattr(source, "_untyped_storage", source)
+        if size is None:
+            size = (storage.nbytes() // self.itemsize,)
+        if stride is None or len(stride) == 0 and len(size):
+            stride = _C.empty((0,), self.dtype).new_empty(size).stride() if 0 in size else _contiguous_strides(size)
+        self.data = _C.tensor_from_storage(storage, self.dtype, storage_offset, tuple(size), tuple(stride))
+        return self
+
+    def resize_(self, *sizes, memory_format=None):
+        """Changes the shape in place; new elements are uninitialised."""
+        if len(sizes) == 1 and not isinstance(sizes[0], int):
+            sizes = tuple(sizes[0])
+        if self.requires_grad:
+            raise RuntimeError("cannot resize variables that require grad")
+        if tuple(self.shape) != tuple(sizes):
+            _C.resize(self, tuple(sizes))
+        return self
+
+    def resize_as_(self, other, *, memory_format=None):
+        return self.resize_(other.shape)
+
+    def dim_order(self):
+        """Dims from outermost to innermost in memory."""
+        return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+
+    # ---- devices and dtypes -----------------------------------------------------------------------------------------------
+
+    def type(self, dtype=None, non_blocking=False, **kwargs):
+        """The legacy type's name, or a copy of another dtype."""
+        from ._legacy import type_name, type_to_dtype
+        if dtype is None:
+            return type_name(self)
+        return self.to(type_to_dtype(dtype))
+
+    def cpu(self, memory_format=_device.preserve_format):
+        return self if self.is_cpu else self.to("cpu")
+
+    def cuda(self, device=None, non_blocking=False, memory_format=_device.preserve_format):
+        return self.to("cuda" if device is None else device)
+
+    @property
+    def is_cuda(self):
+        return self.device.type == "cuda"
+
+    def is_same_size(self, other):
+        return self.shape == other.shape
+
+    def is_set_to(self, tensor):
+        """Same storage, offset, shape and strides."""
+        return (self._storage is tensor._storage and self.storage_offset() == tensor.storage_offset() and self.shape == tensor.shape
+                and self.stride() == tensor.stride())
+
+    def is_neg(self):
+        return False
+
+    def is_conj(self):
+        return False
+
+    def is_distributed(self):
+        return False
+
+    @property
+    def layout(self):
+        return _device.strided
+
+    @property
+    def names(self):
+        return (None,) * self.dim()
+
+    def has_names(self):
+        return False
+
+    @property
+    def T(self):
+        if self.dim() == 2:
+            return self.t()
+        return self.permute(*range(self.dim() - 1, -1, -1))
+
+    @property
+    def mT(self):
+        if self.dim() < 2:
+            raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor." % self.dim())
+        return self.transpose(-2, -1)
+
+    @property
+    def H(self):
+        if self.dim() not in (0, 2):
+            raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor. For batches of matrices, consider using tensor.mH" % self.dim())
+        return self.mT.conj() if self.dim() else self.conj()
+
+    @property
+    def mH(self):
+        if self.dim() < 2:
+            raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got %d-D tensor." % self.dim())
+        return self.mT.conj()
+
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+        """A tensor from data, of this tensor's dtype and device."""
+        import torchlite as torch
+        return torch.tensor(data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
+                            requires_grad=requires_grad)
+
+    def new(self, *args, **kwargs):
+        """Old constructor of a tensor of the same dtype."""
+        from ._legacy import legacy_new
+        return legacy_new(args, self.dtype)
+
+    def apply_(self, callable):
+        """Calls a Python function on each element, in place."""
+        flat = self.reshape(-1).tolist()
+        import torchlite as torch
+        return self.copy_(torch.tensor([callable(v) for v in flat], dtype=self.dtype).reshape(self.shape))
+
+    def map_(self, other, callable):
+        """self = callable(self, other), element by element."""
+        import torchlite as torch
+        a, b = self.reshape(-1).tolist(), other.expand_as(self).reshape(-1).tolist()
+        return self.copy_(torch.tensor([callable(x, y) for x, y in zip(a, b)], dtype=self.dtype).reshape(self.shape))
+
+    def module_load(self, other, assign=False):
+        """What load_state_dict puts in this tensor's place."""
+        return other.detach() if assign else self.copy_(other).detach()
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return self.numpy().__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def _contiguous_strides(size):
+    strides, n = [], 1
+    for s in reversed(size):
+        strides.append(n)
+        n *= max(s, 1)
+    return tuple(reversed(strides))
+
+
+def _plain_torch_function(func, types, args=(), kwargs=None):
+    return NotImplemented
+
+
+_plain_torch_function._tl_plain = True
+_C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
+_disable_depth = [0]
+
+
+class DisableTorchFunctionSubclass:
+    """Inside, __torch_function__ of subclasses is not called."""
+
+    def __enter__(self):
+        _disable_depth[0] += 1
+
+    def __exit__(self, *exc):
+        _disable_depth[0] -= 1
+
+
+def _plain(x):
+    if isinstance(x, Tensor) and type(x) is not Tensor:
+        return x.as_subclass(Tensor)
+    if isinstance(x, (list, tuple)) and any(isinstance(v, Tensor) for v in x):
+        return type(x)(_plain(v) for v in x)
+    return x
+
+
+def _default_torch_function(cls, func, types, args, kwargs):
+    """Results of a subclass's ops are of the subclass, as PyTorch's default has it."""
+    kwargs = kwargs or {}
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    original = args[0] if args else None
+    out = func(*(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()})
+    return _wrap_as(cls, out, original)
+
+
+def _wrap_as(cls, out, original):
+    if isinstance(out, Tensor):
+        if original is not None and isinstance(original, Tensor) and out._storage is original._storage and getattr(out, "_version", 0) and out.shape == original.shape:
+            return original
+        return out if isinstance(out, cls) else out.as_subclass(cls)
+    if isinstance(out, (list, tuple)) and any(isinstance(v, Tensor) for v in out):
+        values = [_wrap_as(cls, v, None) for v in out]
+        return type(out)(values) if type(out) in (list, tuple) else type(out)(values)
+    return out
+
+
+def _torch_function(op, args, kwargs):
+    """Called by the dispatcher when an argument's class overrides __torch_function__."""
+    found = []
+    stack = list(args) + list(kwargs.values())
+    for a in stack:
+        if isinstance(a, (list, tuple)):
+            stack.extend(a)
+        elif isinstance(a, Tensor) and type(a) is not Tensor and type(a) not in found:
+            found.append(type(a))
+    if not _disable_depth[0]:
+        for kind in sorted(found, key=lambda k: -len(k.__mro__)):
+            if getattr(kind.__torch_function__, "_tl_plain", False):
+                continue
+            out = kind.__torch_function__(op, tuple(found), args, kwargs)
+            if out is not NotImplemented:
+                return out
+        if any(not getattr(k.__torch_function__, "_tl_plain", False) for k in found):
+            raise TypeError("Multiple dispatch failed for 'torch.%s'; all __torch_function__ handlers returned NotImplemented" % op.__name__)
+    return op(*(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()})
+
+
+_C.register("Tensor", Tensor)
+_C.register("torch_function", _torch_function)

@@ -1,0 +1,184 @@
+"""Reverse-mode differentiation: `backward`, `grad`, custom functions, grad modes."""
+
+from .. import _C
+from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
+from ._node import edge
+from .function import Function
+from .grad_mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_detect_anomaly, set_grad_enabled, set_multithreading_enabled
+
+TensorBase = _C.TensorBase
+
+__all__ = ["Function", "backward", "grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "detect_anomaly",
+           "set_detect_anomaly", "set_multithreading_enabled", "Variable", "gradcheck", "gradgradcheck", "function", "grad_mode", "graph",
+           "forward_ad", "functional"]
+
+_C.register("record", _node.record)
+_C.register("record_inplace", _inplace.record_inplace)
+_C.register("get_grad_fn", _inplace.get_grad_fn)
+
+
+def _set_grad(t, g):
+    if not isinstance(g, TensorBase):
+        raise TypeError("assigned grad expected to be a Tensor or None but got grad of type %s" % type(g).__name__)
+    if g is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if g.dtype is not t.dtype:
+        raise RuntimeError("assigned grad has data of a different type")
+    if g.device != t.device:
+        raise RuntimeError("assigned grad has data located on a different device")
+    if g.shape != t.shape:
+        raise RuntimeError("assigned grad has data of a different size")
+    t._raw_grad = g
+
+
+def _set_requires_grad(t, value):
+    value = bool(value)
+    if t.grad_fn is not None:
+        if not value:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                               "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+        return
+    if value and not (t.dtype.is_floating_point or t.dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if value and t._inference and not _C.is_inference_mode_enabled():
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    t._leaf_flag = value
+
+
+_C.register("set_grad", _set_grad)
+_C.register("set_requires_grad", _set_requires_grad)
+
+
+def _tensors(x):
+    return (x,) if isinstance(x, TensorBase) or x is None else tuple(x)
+
+
+def _make_grads(outputs, grads, batched=False):
+    made = []
+    for out, g in zip(outputs, grads):
+        if g is None:
+            if out.requires_grad:
+                if out.numel() != 1:
+                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
+                if not out.dtype.is_floating_point:
+                    raise RuntimeError("grad can be implicitly created only for real scalar outputs but got %s" % out.dtype)
+                import torchlite as torch
+                g = torch.ones_like(out)
+            made.append(g)
+            continue
+        if not isinstance(g, TensorBase):
+            raise TypeError("gradients can be either Tensors or None, but got " + type(g).__name__)
+        if g.shape != out.shape:
+            raise RuntimeError("Mismatch in shape: grad_output[%d] has a shape of %s and output[%d] has a shape of %s."
+                               % (len(made), g.shape, len(made), out.shape))
+        if out.dtype.is_complex != g.dtype.is_complex:
+            raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                               "grad_output[%d] has a dtype of %s and output[%d] has a dtype of %s." % (len(made), g.dtype, len(made), out.dtype))
+        made.append(g)
+    return made
+
+
+def _roots(tensors):
+    roots = []
+    for i, t in enumerate(tensors):
+        e = edge(t)
+        if e is None:
+            raise RuntimeError("element %d of tensors does not require grad and does not have a grad_fn" % i)
+        roots.append(e)
+    return roots
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Sums of gradients of `tensors` with respect to graph leaves, accumulated into `.grad`.
+
+    grad_tensors: for each tensor the gradient flowing in, of its shape (None for 0-dim ones). inputs: accumulate into these only.
+    """
+    if inputs is not None and len(_tensors(inputs)) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    tensors = _tensors(tensors)
+    grads = _tensors(grad_tensors) if grad_tensors is not None else (None,) * len(tensors)
+    grads = _make_grads(tensors, grads)
+    roots = _roots(tensors)
+    if retain_graph is None:
+        retain_graph = create_graph
+    if inputs is None:
+        _engine.run(roots, grads, retain_graph, create_graph)
+        return
+    inputs = _tensors(inputs)
+    keys = {}
+    for i, t in enumerate(inputs):
+        if t.grad_fn is None and not t.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        keys[_engine.key_of(t)] = i
+    found = _engine.run(roots, grads, retain_graph, create_graph, keys)
+    for key, i in keys.items():
+        if found[i] is not None:
+            _engine.accumulate(inputs[i], found[i], create_graph)
+            _engine._post_accumulate(inputs[i])
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
+         is_grads_batched=False, materialize_grads=False):
+    """Gradients of the sum of `outputs` with respect to `inputs`, as a tuple."""
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    elif materialize_grads and not allow_unused:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    outputs, inputs = _tensors(outputs), _tensors(inputs)
+    if not inputs:
+        raise ValueError("grad requires non-empty inputs.")
+    if is_grads_batched:
+        import torchlite as torch
+        gos = _tensors(grad_outputs)
+        rows = [grad(outputs, inputs, tuple(g[i] for g in gos), True, create_graph, True, allow_unused) for i in range(len(gos[0]))]
+        return tuple(None if col[0] is None else torch.stack(col) for col in zip(*rows))
+    gos = _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
+    made = _make_grads(outputs, gos)
+    if retain_graph is None:
+        retain_graph = create_graph
+    roots = _roots(outputs)
+    keys = {}
+    for t in inputs:
+        if not t.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        keys.setdefault(_engine.key_of(t), len(keys))
+    found = _engine.run(roots, made, retain_graph, create_graph, keys)
+    result = []
+    for t in inputs:
+        g = found[keys[_engine.key_of(t)]]
+        if g is None:
+            if materialize_grads:
+                import torchlite as torch
+                g = torch.zeros_like(t)
+            elif not allow_unused:
+                raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
+                                   "if this is the desired behavior.")
+        elif not create_graph and g.requires_grad:
+            g = g.detach()
+        result.append(g)
+    return tuple(result)
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, other):
+        return isinstance(other, TensorBase)
+
+
+class Variable(metaclass=_VariableMeta):
+    """Old name of Tensor: Variable(t) is t."""
+
+    def __new__(cls, data, requires_grad=False, volatile=False):
+        return data.detach().requires_grad_(requires_grad) if requires_grad else data
+
+
+def is_grad_enabled():
+    return _C.is_grad_enabled()
+
+
+def __getattr__(name):
+    import importlib
+    if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
+        return getattr(importlib.import_module(__name__ + "._gradcheck"), name)
+    if name in ("functional", "profiler"):
+        return importlib.import_module(__name__ + "." + name)
+    raise AttributeError("module 'torch.autograd' has no attribute '%s'" % name)

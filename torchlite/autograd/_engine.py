@@ -1,0 +1,232 @@
+"""The backward pass: pending nodes are taken in falling order of creation, so every consumer comes first."""
+
+import heapq
+from sys import getrefcount
+
+from .. import _C
+from ._node import anomaly
+
+TensorBase = _C.TensorBase
+
+
+def run(roots, grads, retain_graph, create_graph, inputs=None):
+    """Gradients flow from roots (edges) with `grads`.
+
+    inputs: None to accumulate into every leaf, else a dict edge-key -> position whose gradients are collected; see
+    `key_of`. Returns the collected list (None without inputs).
+    """
+    pending, heap, ready = {}, [], {}
+    collected = None if inputs is None else [None] * len(inputs)
+    needed = None if inputs is None else _reachable(roots, inputs)
+    for e, g in zip(roots, grads):
+        _send(e, g, pending, heap, ready)
+    old = _C.set_grad_enabled(create_graph)
+    try:
+        while heap:
+            node = heapq.heappop(heap)[1]
+            g = pending.pop(node)
+            outs = node.outs
+            many = outs.__class__ is list
+            if node.pre_hooks:
+                g = _pre_hooks(node, g)
+            if node.retain:
+                for nr, ref in node.retain.items():
+                    t = ref()
+                    if t is not None and g[nr] is not None:
+                        t._raw_grad = g[nr] if t._raw_grad is None else t._raw_grad + g[nr]
+            if inputs is not None:
+                for nr, value in enumerate(g):
+                    at = inputs.get((node, nr))
+                    if at is not None:
+                        collected[at] = value
+                if node not in needed:
+                    continue
+            if many and any(x is None for x in g):
+                g = _fill(g, outs, node)
+            if anomaly[0]:
+                result = _apply_traced(node, g)
+            else:
+                result = node.apply(g)
+            if node.post_hooks:
+                for hook in list(node.post_hooks.values()):
+                    new = hook(tuple(result), tuple(g))
+                    if new is not None:
+                        result = new if isinstance(new, (tuple, list)) else (new,)
+            if not retain_graph:
+                node.release()
+            nxt = node.next
+            g = None
+            for i, value in enumerate(result):
+                if value is not None:
+                    e = nxt[i]
+                    if e is not None:
+                        target, nr = e
+                        if target.__class__ is _leaf_class or isinstance(target, TensorBase):
+                            _leaf(target, value, ready)
+                        elif inputs is None or target in needed or (target, nr) in inputs:
+                            _push(target, nr, value, pending, heap)
+            result = value = None
+        for t, value in list(ready.values()):
+            value = _leaf_hooks(t, value)
+            if inputs is None:
+                ready[id(t)] = None
+                accumulate(t, value, create_graph)
+                _post_accumulate(t)
+            else:
+                at = inputs.get((id(t), -1))
+                if at is not None:
+                    collected[at] = value
+    finally:
+        _C.set_grad_enabled(old)
+    return collected
+
+
+_leaf_class = None           # set to Tensor by torchlite.autograd: an exact class test is the common case
+
+
+def key_of(t):
+    """How an input is looked up while running: by node and output, or by identity for leaves."""
+    node = t.grad_fn
+    return (id(t), -1) if node is None else (node, t.output_nr)
+
+
+def _reachable(roots, inputs):
+    """Nodes from which an input can be reached: the only ones that have to run."""
+    targets = {k[0] for k in inputs if k[1] >= 0}
+    leaves = {k[0] for k in inputs if k[1] < 0}
+    order, seen, stack = [], set(), [e[0] for e in roots if not isinstance(e[0], TensorBase)]
+    while stack:
+        n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        order.append(n)
+        stack.extend(e[0] for e in n.next if e is not None and not isinstance(e[0], TensorBase))
+    order.sort(key=lambda n: n.seq)
+    needed = set()
+    for n in order:
+        for e in n.next:
+            if e is not None:
+                t = e[0]
+                if (id(t) in leaves) if isinstance(t, TensorBase) else (t in needed or t in targets):
+                    needed.add(n)
+                    break
+    return needed
+
+
+def _send(e, g, pending, heap, ready):
+    if isinstance(e[0], TensorBase):
+        _leaf(e[0], g, ready)
+    else:
+        _push(e[0], e[1], g, pending, heap)
+
+
+def _leaf(t, g, ready):
+    old = ready.get(id(t))
+    ready[id(t)] = (t, g if old is None else old[1] + g)
+
+
+def _push(node, nr, g, pending, heap):
+    have = pending.get(node)
+    if have is None:
+        outs = node.outs
+        pending[node] = have = [None] * (1 if outs.__class__ is int else len(outs))
+        heapq.heappush(heap, (-node.seq, node))
+    have[nr] = g if have[nr] is None else have[nr] + g
+
+
+def _fill(g, outs, node):
+    if not getattr(node, "materialize", True):
+        return g
+    import torchlite as torch
+    if getattr(getattr(node, "rec", None), "spec", None) is not None and not node.rec.spec.view and node.rec.nresults != -1:
+        return g                     # declared ops with several outputs take None for an unused one
+    return [torch.zeros(m[0], dtype=m[1]) if x is None and m is not None else x for x, m in zip(g, outs)]
+
+
+def _pre_hooks(node, g):
+    for nr, hook in list(node.pre_hooks.values()):
+        if nr is None:
+            new = hook(tuple(g))
+            if new is not None:
+                g = list(new) if isinstance(new, (tuple, list)) else [new]
+        elif g[nr] is not None:
+            new = hook(g[nr])
+            if new is not None:
+                g = list(g)
+                g[nr] = new
+    return g
+
+
+def _leaf_hooks(t, value):
+    m = t._meta
+    if m is not None and m.hooks:
+        for hook in list(m.hooks.values()):
+            new = hook(value)
+            if new is not None:
+                value = new
+    return value
+
+
+def _post_accumulate(t):
+    m = t._meta
+    if m is not None and m.post_hooks:
+        for hook in list(m.post_hooks.values()):
+            hook(t)
+
+
+def accumulate(t, g, create_graph):
+    """t.grad += g, taking g over where nobody else holds it."""
+    have = t._raw_grad
+    if g.shape != t.shape:
+        g = g.sum_to_size(t.shape)
+    if g.dtype is not t.dtype:
+        g = g.to(t.dtype)
+    if have is None:
+        if create_graph:
+            t._raw_grad = g
+        elif g._base is None and g.is_contiguous() and getrefcount(g) <= _OWNED:
+            t._raw_grad = g if g._raw_grad_fn is None and not g._leaf_flag else g.detach()
+        else:
+            t._raw_grad = g.detach().clone(memory_format=_contiguous_format())
+    elif create_graph:
+        t._raw_grad = have + g
+    else:
+        have.add_(g)
+
+
+def _calibrate():
+    """References to a gradient that only the engine holds, seen from accumulate (it varies with the interpreter)."""
+    ready = {0: (None, object())}
+    for t, value in list(ready.values()):
+        ready[0] = None
+        return _count(t, value, False)
+
+
+def _count(t, g, create_graph):
+    return getrefcount(g)
+
+
+_OWNED = _calibrate()
+
+
+def _contiguous_format():
+    from .._device import contiguous_format
+    return contiguous_format
+
+
+def _apply_traced(node, g):
+    """Anomaly mode: errors and NaNs name the forward call that made the node."""
+    import warnings
+    where = "".join(node.trace or ())
+    try:
+        result = node.apply(g)
+    except Exception:
+        warnings.warn("Error detected in %s. Traceback of forward call that caused the error:\n%s" % (node.name(), where), stacklevel=2)
+        raise
+    if anomaly[1]:
+        for i, r in enumerate(result):
+            if r is not None and r.dtype.is_floating_point and bool(r.isnan().any()):
+                warnings.warn("Error detected in %s. Traceback of forward call that caused the error:\n%s" % (node.name(), where), stacklevel=2)
+                raise RuntimeError("Function '%s' returned nan values in its %dth output." % (node.name(), i))
+    return result

@@ -1,0 +1,437 @@
+"""Graph nodes: what a recorded op keeps for its backward, and the recorder that makes them.
+
+A node's edges name, for each input that needs a gradient, the node that made it (with the output number) or, for a leaf,
+the tensor itself. `seq` grows with creation, so the largest pending one has all its consumers behind it.
+"""
+
+from .. import _C
+from ..ops import _schema
+
+_call_below, _call_inplace_below, _requires_grad = _C.call_below, _C.call_inplace_below, _C.requires_grad
+_alias = _C.alias
+TensorBase = _C.TensorBase
+
+FREED = ("freed",)
+saved_hooks = []          # stack of (pack, unpack), torch.autograd.graph.saved_tensors_hooks
+anomaly = [False, True]   # enabled, check_nan
+_seq = [0]
+
+FREED_TEXT = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+              "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+              "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+              "saved tensors after calling backward.")
+
+
+class Meta:
+    """What autograd keeps on a tensor: hooks of a leaf, and for views the version at which grad_fn was last right."""
+
+    __slots__ = ("hooks", "post_hooks", "stamp", "rebased", "extra")
+
+    def __init__(self):
+        self.hooks = self.post_hooks = self.extra = None
+        self.stamp = self.rebased = -1
+
+
+def meta(t):
+    m = t._meta
+    if m is None:
+        t._meta = m = Meta()
+    return m
+
+
+class Node:
+    """One recorded operation; subclasses are named after PyTorch's (AddBackward0)."""
+
+    __slots__ = ("next", "seq", "metadata_", "pre_hooks", "post_hooks", "retain", "outs", "trace", "__weakref__")
+    __module__ = "torch.autograd.graph"
+
+    def __init__(self, edges, outs=1):
+        self.next = edges
+        _seq[0] = self.seq = _seq[0] + 1
+        self.pre_hooks = self.post_hooks = self.retain = self.metadata_ = None
+        self.outs = outs                # shapes and dtypes of the outputs when there are several, else 1
+        self.trace = None
+        if anomaly[0]:
+            import traceback
+            self.trace = traceback.format_stack()[:-2]
+
+    def apply(self, grads):
+        """Gradients for each edge from those of the outputs."""
+        raise NotImplementedError
+
+    def release(self):
+        """Drops what was saved for the backward."""
+
+    # PyTorch's public face of a node
+    def name(self):
+        return type(self).__name__
+
+    @property
+    def metadata(self):
+        if self.metadata_ is None:
+            self.metadata_ = {}
+        return self.metadata_
+
+    @property
+    def next_functions(self):
+        return tuple((None, 0) if e is None else (AccumulateGrad(e[0]), 0) if isinstance(e[0], TensorBase) else e for e in self.next)
+
+    def register_hook(self, fn):
+        from ..utils.hooks import RemovableHandle
+        if self.post_hooks is None:
+            self.post_hooks = {}
+        handle = RemovableHandle(self.post_hooks)
+        self.post_hooks[handle.id] = fn
+        return handle
+
+    def register_prehook(self, fn):
+        from ..utils.hooks import RemovableHandle
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        handle = RemovableHandle(self.pre_hooks)
+        self.pre_hooks[handle.id] = (None, fn)
+        return handle
+
+    def _sequence_nr(self):
+        return self.seq
+
+    def __call__(self, *grads):
+        return self.apply(grads)
+
+    def __repr__(self):
+        return "<%s object at %#x>" % (type(self).__name__, id(self))
+
+
+class AccumulateGrad:
+    """The face of a leaf in `next_functions`."""
+
+    __slots__ = ("variable",)
+    __module__ = "torch.autograd"
+
+    def __init__(self, variable):
+        self.variable = variable
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    next_functions = ()
+
+    def register_hook(self, fn):
+        return self.variable.register_hook(fn)
+
+    def __eq__(self, other):
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self):
+        return id(self.variable)
+
+    def __repr__(self):
+        return "<AccumulateGrad object at %#x>" % id(self.variable)
+
+
+def edge(t):
+    """(node or leaf, output number), or None when t takes no gradient."""
+    if t is None or not _requires_grad(t):
+        return None
+    node = t.grad_fn if t._base is not None else t._raw_grad_fn
+    return (t, 0) if node is None else (node, t.output_nr)
+
+
+def freed_error():
+    return RuntimeError(FREED_TEXT)
+
+
+def pack(t, is_output):
+    """(value, version) of a tensor to keep; an output loses its history, so that node and output form no cycle."""
+    if saved_hooks:
+        return _Packed(t, is_output), -1
+    return (_alias(t) if is_output else t), t._version
+
+
+class _Packed:
+    __slots__ = ("value", "unpack", "grad_edge")
+
+    def __init__(self, t, is_output):
+        packer, self.unpack = saved_hooks[-1]
+        self.grad_edge = None if is_output else edge(t)
+        old = _C.set_grad_enabled(False)
+        try:
+            self.value = packer(t.detach() if is_output or t._raw_grad_fn is not None else t)
+        finally:
+            _C.set_grad_enabled(old)
+
+
+def unpack(item, node, output=None):
+    """The saved tensor, after the version check; `output` is its number when it is a result of `node`."""
+    value, version = item
+    if type(value) is _Packed:
+        t = value.unpack(value.value)
+        if value.grad_edge is not None and not isinstance(value.grad_edge[0], TensorBase):
+            t = _alias(t)
+            t._raw_grad_fn, t._output_nr = value.grad_edge
+        elif output is not None:
+            t = _alias(t)
+            t._raw_grad_fn, t._output_nr = node, output
+        return t
+    if value._version != version:
+        raise changed_error(value, version, node, output)
+    if output is not None and _C.is_grad_enabled():
+        value = _alias(value)
+        value._raw_grad_fn, value._output_nr = node, output
+    return value
+
+
+def changed_error(t, version, node, output):
+    kind = {"Float": "FloatTensor", "Double": "DoubleTensor", "Half": "HalfTensor", "BFloat16": "BFloat16Tensor",
+            "Long": "LongTensor", "Bool": "BoolTensor"}.get(t.dtype._scalar_type, t.dtype._scalar_type + "Tensor")
+    where = ""
+    if output is not None or t._raw_grad_fn is not None:
+        made = node if output is not None else t._raw_grad_fn
+        where = ", which is output %d of %s," % (output or t.output_nr, made.name())
+    hint = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+            "was changed in there or anywhere later. Good luck!") if anomaly[0] else (
+            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True).")
+    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
+                        "[torch.%s %s]%s is at version %d; expected version %d instead. %s"
+                        % (kind, list(t.shape), where or "", t._version, version, hint))
+
+
+# ---- recorder: what one overload's nodes keep -----------------------------------------------------------------------------
+
+def _used(code, names):
+    names.update(code.co_names)
+    for c in code.co_consts:
+        if hasattr(c, "co_names"):
+            _used(c, names)
+    return names
+
+
+def _node_name(spec, schema):
+    if spec.node:
+        return spec.node
+    base = _schema.split(schema)[0].strip("_")
+    index = spec.schemas.index(schema) if len(spec.schemas) > 1 and "Scalar" not in schema.partition("(")[0] else 0
+    return "".join(p[:1].upper() + p[1:] for p in base.split("_")) + "Backward%d" % min(index, 1)
+
+
+class Recorder:
+    """Plan of an overload: where its tensors are, which values its gradient needs."""
+
+    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "dtypes", "needs", "grad", "joint", "reduce",
+                 "node_type", "context", "nresults", "view", "index")
+
+    def __init__(self, ov):
+        spec = ov.spec
+        self.spec = spec
+        params = _schema.parse(ov.schema)
+        self.params = {p.name: i for i, p in enumerate(params)}
+        self.inputs = [(i, p.type != "Tensor", p.name) for i, p in enumerate(params) if p.type in ("Tensor", "Tensor[]", "Tensor?[]")]
+        self.index = {name: n for n, (_, _, name) in enumerate(self.inputs)}
+        grad = spec.grad
+        self.joint = grad if callable(grad) else None
+        self.grad = None if self.joint else (grad or {})
+        fields = set(spec.save or ())
+        for fn in ([grad] if self.joint else (grad or {}).values()):
+            _used(fn.__code__, fields)
+        self.nresults = _schema.result_count(ov.schema)
+        tensors = {name for _, many, name in self.inputs if not many}
+        self.saved = [(n, self.params[n]) for n in self.params if n in fields and n in tensors]
+        self.plain = [(n, self.params[n]) for n in self.params if n in fields and n not in tensors]
+        outs = {"result": 0} if self.nresults == 1 else {"result%d" % i: i for i in range(self.nresults)}
+        self.results = [(n, i) for n, i in outs.items() if n in fields]
+        self.shapes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_shape") and n[:-6] in tensors]
+        self.dtypes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_dtype") and n[:-6] in tensors]
+        self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
+        self.reduce = len(self.inputs) > 1
+        self.view = spec.view
+        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.dtypes, self.needs) for n, _ in part]
+        self.context = type("Context", (), {"__slots__": tuple(names)})
+        self.node_type = type(_node_name(spec, ov.schema), (OpNode,), {"__slots__": (), "__module__": "torch.autograd"})
+
+
+class OpNode(Node):
+    """A node made by a declared op."""
+
+    __slots__ = ("rec", "kept", "plain", "input_meta")
+
+    def __init__(self, rec, args, edges):
+        Node.__init__(self, edges)
+        self.rec = rec
+        self.kept = [pack(args[i], False) if args[i] is not None else None for _, i in rec.saved]
+        self.plain = [args[i] for _, i in rec.plain]
+        if rec.shapes:
+            self.plain += [None if args[i] is None else args[i].shape for _, i in rec.shapes]
+        if rec.dtypes:
+            self.plain += [None if args[i] is None else args[i].dtype for _, i in rec.dtypes]
+        self.input_meta = None
+        if rec.reduce:
+            self.input_meta = [None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
+                               for (i, many, _), e in zip(rec.inputs, _groups(rec, args, edges))]
+
+    def keep_results(self, out):
+        rec = self.rec
+        for _, i in rec.results:
+            self.kept.append(pack(out if rec.nresults == 1 else out[i], True))
+
+    def release(self):
+        if self.kept:
+            self.kept = FREED
+        self.plain = FREED if self.plain else self.plain
+
+    def make_context(self, needs):
+        rec = self.rec
+        if self.kept is FREED or self.plain is FREED:
+            raise freed_error()
+        c = rec.context()
+        kept = iter(self.kept)
+        for name, _ in rec.saved:
+            item = next(kept)
+            setattr(c, name, None if item is None else unpack(item, self))
+        for name, i in rec.results:
+            setattr(c, name, unpack(next(kept), self, i))
+        plain = iter(self.plain)
+        for part in (rec.plain, rec.shapes, rec.dtypes):
+            for name, _ in part:
+                setattr(c, name, next(plain))
+        for name, arg in rec.needs:
+            setattr(c, name, needs.get(arg, False))
+        return c
+
+    def apply(self, grads):
+        rec = self.rec
+        if rec.joint is None and not rec.grad:
+            raise RuntimeError("derivative for aten::%s is not implemented" % rec.spec.name)
+        edges = self.next
+        needs, at = {}, 0
+        if len(rec.inputs) == 1 and not rec.inputs[0][1]:
+            needs[rec.inputs[0][2]] = True
+        else:
+            lengths = self.list_lengths()
+            for n, (_, many, name) in enumerate(rec.inputs):
+                size = lengths[n] if many else 1
+                needs[name] = any(e is not None for e in edges[at:at + size])
+                at += size
+        c = self.make_context(needs)
+        g = grads[0] if rec.nresults == 1 else grads
+        if rec.joint is not None:
+            found = rec.joint(c, g)
+            if not isinstance(found, dict):
+                if not isinstance(found, (tuple, list)):
+                    found = (found,)
+                found = {name: v for (_, _, name), v in zip(rec.inputs, found)}
+        else:
+            found = {}
+            for _, _, name in rec.inputs:
+                if needs[name]:
+                    fn = rec.grad.get(name)
+                    if fn is None:
+                        raise NotImplementedError("the derivative for '%s' of %s is not implemented" % (name, rec.spec.name))
+                    found[name] = fn(c, g)
+        result = []
+        metas = self.input_meta
+        for n, (_, many, name) in enumerate(rec.inputs):
+            v = found.get(name)
+            if many:
+                size = lengths[n]
+                result.extend(v if v is not None else (None,) * size)
+                continue
+            if v is not None and needs[name] and metas is not None and metas[n] is not None:
+                shape, dtype = metas[n]
+                if v.shape != shape:
+                    v = v.sum_to_size(shape)
+                if v.dtype is not dtype:
+                    v = (v.real if v.is_complex() and not dtype.is_complex else v).to(dtype)
+            result.append(v if needs[name] else None)
+        return result
+
+    def list_lengths(self):
+        """Entries of each input among the edges; only lists have other than one."""
+        lists = [n for n, (_, many, _) in enumerate(self.rec.inputs) if many]
+        total = len(self.next) - (len(self.rec.inputs) - len(lists))
+        return {lists[0]: total} if len(lists) == 1 else self.metadata_["lengths"] if lists else {}
+
+    def __getattr__(self, name):
+        if name.startswith("_saved_"):
+            if self.kept is FREED or self.plain is FREED:
+                raise freed_error()
+            try:
+                return getattr(self.make_context({}), name[7:])
+            except AttributeError:
+                pass
+        raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
+
+
+def _groups(rec, args, edges):
+    """The edges by input; a list counts as one (its first edge)."""
+    at, out = 0, []
+    for i, many, _ in rec.inputs:
+        size = len(args[i]) if many and args[i] is not None else 1 if not many else 0
+        out.append(next((e for e in edges[at:at + size] if e is not None), None))
+        at += size
+    return out
+
+
+def recorder(ov):
+    rec = ov.spec.recorders.get(ov.schema)
+    if rec is None:
+        rec = ov.spec.recorders[ov.schema] = Recorder(ov)
+    return rec
+
+
+def make_edges(rec, args):
+    edges, lengths = [], None
+    for n, (i, many, _) in enumerate(rec.inputs):
+        a = args[i]
+        if many:
+            lengths = lengths or {}
+            lengths[n] = len(a) if a is not None else 0
+            edges.extend(edge(t) for t in a or ())
+        else:
+            edges.append(edge(a))
+    return edges, lengths
+
+
+def record(ov, args):
+    """Runs an op below autograd and hangs a node on its results."""
+    rec = ov.spec.recorders.get(ov.schema)
+    if rec is None:
+        rec = recorder(ov)
+    out = _call_below(ov, args)
+    edges, lengths = make_edges(rec, args)
+    node = rec.node_type(rec, args, edges)
+    if lengths:
+        node.metadata_ = {"lengths": lengths}
+    nondiff = rec.spec.nondiff
+    if rec.nresults == 1:
+        if out is None or not (out.dtype.is_floating_point or out.dtype.is_complex):
+            return out
+        for i, _, _ in rec.inputs:
+            if out is args[i]:                     # the op returned its input: give the result an identity of its own
+                out = _alias(out)
+        out._raw_grad_fn = node
+        if rec.view:
+            hang_view(out, args[0])
+    elif rec.nresults == -1:
+        node.outs = [(t.shape, t.dtype) for t in out]
+        for i, t in enumerate(out):
+            t._raw_grad_fn, t._output_nr = node, i
+            if rec.view:
+                hang_view(t, args[0])
+    else:
+        node.outs = [None if t is None else (t.shape, t.dtype) for t in out]
+        for i, t in enumerate(out):
+            if t is not None and i not in nondiff and (t.dtype.is_floating_point or t.dtype.is_complex):
+                t._raw_grad_fn, t._output_nr = node, i
+    if rec.results:
+        node.keep_results(out)
+    return out
+
+
+def hang_view(out, source):
+    """Names the base of a recorded view; views made after the base was rebased are right from the start."""
+    base = source._base if source._base is not None else source
+    out._base = base
+    m = base._meta
+    if m is not None and m.rebased >= 0:
+        meta(out).stamp = base._version

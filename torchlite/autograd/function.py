@@ -1,0 +1,223 @@
+"""User-defined functions with their own backward: torch.autograd.Function."""
+
+from .. import _C
+from . import _node
+from ._node import Node, edge
+
+TensorBase = _C.TensorBase
+
+
+class FunctionCtx:
+    """What forward leaves for backward; it is also the graph node."""
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors (inputs or outputs of forward, or None) for `ctx.saved_tensors`."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        for t in tensors:
+            if t is not None and not isinstance(t, TensorBase):
+                raise TypeError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args):
+        """Inputs that forward changed in place."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args):
+        """Outputs that carry no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value):
+        """With False, absent output gradients arrive as None instead of zeros."""
+        self.materialize = value
+
+
+class BackwardCFunction(FunctionCtx, Node):
+    """Node of one call of a Function."""
+
+    to_save = dirty_tensors = non_differentiable = saved = None
+    materialize = True
+    needs_input_grad = ()
+
+    @property
+    def saved_tensors(self):
+        if self.saved is _node.FREED:
+            raise _node.freed_error()
+        if self.saved is None:
+            return tuple(self.to_save or ())
+        return tuple(None if item is None else _node.unpack(item[0], self, item[1]) for item in self.saved)
+
+    saved_variables = saved_tensors
+
+    def apply(self, grads):
+        function = self._function
+        backward = function.backward
+        if backward is Function.backward and function.vjp is not Function.vjp:
+            backward = function.vjp
+        result = backward(self, *grads)
+        if not isinstance(result, tuple):
+            result = (result,)
+        n = len(self.kinds)
+        if len(result) > n and all(r is None for r in result[n:]):
+            result = result[:n]
+        if len(result) != n:
+            raise RuntimeError("function %s returned an incorrect number of gradients (expected %d, got %d)" % (type(self).__name__, n, len(result)))
+        out = []
+        for i, (r, is_tensor) in enumerate(zip(result, self.kinds)):
+            if r is not None and not is_tensor:
+                raise RuntimeError("function %s returned a gradient different from None at position %d, but the corresponding forward input "
+                                   "was not a Variable" % (type(self).__name__, i + 1))
+            if is_tensor:
+                if r is not None and not isinstance(r, TensorBase):
+                    raise TypeError("expected Variable or None (got %s)" % type(r).__name__)
+                if r is not None and self.input_meta[i] is not None:
+                    shape, dtype = self.input_meta[i]
+                    if r.shape != shape:
+                        try:
+                            r = r.sum_to_size(shape)
+                        except RuntimeError:
+                            raise RuntimeError("Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s"
+                                               % (type(self).__name__, i, list(r.shape), list(shape))) from None
+                    if r.dtype is not dtype:
+                        r = r.to(dtype)
+                out.append(r)
+        return out
+
+    def release(self):
+        if self.saved:
+            self.saved = _node.FREED
+
+
+class Function:
+    """Base of custom functions: static `forward` and `backward` (and optionally `setup_context`)."""
+
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError("%s should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+                           "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch." % type(self).__name__)
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Runs forward without recording, and records this function as the maker of its outputs."""
+        kind = cls.__dict__.get("_backward_cls")
+        if kind is None:
+            kind = cls._backward_cls = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls})
+        needs = _C.is_grad_enabled() and any(edge(a) is not None for a in args if isinstance(a, TensorBase))
+        ctx = kind.__new__(kind)
+        kinds = [isinstance(a, TensorBase) for a in args]
+        edges = [edge(a) if needs else None for a, k in zip(args, kinds) if k]
+        Node.__init__(ctx, edges)
+        ctx.kinds = kinds
+        ctx.needs_input_grad = tuple(k and needs and edge(a) is not None for a, k in zip(args, kinds))
+        ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
+        old = _C.set_grad_enabled(False)
+        try:
+            if cls.setup_context is not Function.setup_context:
+                out = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, out)
+            else:
+                out = cls.forward(ctx, *args, **kwargs)
+        finally:
+            _C.set_grad_enabled(old)
+        outs = out if isinstance(out, tuple) else (out,)
+        if not needs:
+            return out
+        dirty = {id(t) for t in ctx.dirty_tensors or ()}
+        fixed = {id(t) for t in ctx.non_differentiable or ()}
+        result, metas = [], []
+        for i, t in enumerate(outs):
+            if not isinstance(t, TensorBase):
+                result.append(t)
+                metas.append(None)
+                continue
+            metas.append((t.shape, t.dtype))
+            if id(t) in fixed or not (t.dtype.is_floating_point or t.dtype.is_complex):
+                if any(t is a for a in args):
+                    t = t.detach()
+                result.append(t)
+                continue
+            if id(t) in dirty:
+                from ._inplace import set_history
+                set_history(t, ctx)
+                t._output_nr = i
+            else:
+                if any(t is a for a in args):
+                    t = t.view_as(t).detach()
+                elif t._raw_grad_fn is not None or t._leaf_flag:
+                    t = _C.alias(t)
+                t._raw_grad_fn, t._output_nr = ctx, i
+                t._base = None
+            result.append(t)
+        ctx.outs = metas
+        saved = ctx.to_save
+        if saved is not None:
+            ctx.saved = []
+            for t in saved:
+                if t is None:
+                    ctx.saved.append(None)
+                    continue
+                if not isinstance(t, TensorBase):
+                    raise TypeError("save_for_backward can only save variables, but argument %d is of type %s" % (len(ctx.saved), type(t).__name__))
+                at = next((i for i, o in enumerate(outs) if o is t), None)
+                if at is not None and id(t) in fixed:
+                    at = None
+                ctx.saved.append((_node.pack(t, at is not None), at))
+            ctx.to_save = None
+        return tuple(result) if isinstance(out, tuple) else result[0]
+
+
+def once_differentiable(fn):
+    """Marks a backward whose result cannot be differentiated again."""
+    import functools
+
+    @functools.wraps(fn)
+    def wrapper(ctx, *args):
+        old = _C.set_grad_enabled(False)
+        try:
+            outs = fn(ctx, *args)
+        finally:
+            _C.set_grad_enabled(old)
+        if not _C.is_grad_enabled() or not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
+            return outs
+        many = isinstance(outs, tuple)
+        marked = []
+        for o in outs if many else (outs,):
+            if o is not None:
+                o = o.detach()
+                o._raw_grad_fn = _Once([edge(a) for a in args if isinstance(a, TensorBase)])
+            marked.append(o)
+        return tuple(marked) if many else marked[0]
+    return wrapper
+
+
+class _Once(Node):
+    def apply(self, grads):
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+class InplaceFunction(Function):
+    """Kept for old code."""
+
+
+class NestedIOFunction(Function):
+    """Kept for old code."""

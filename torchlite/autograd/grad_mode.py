@@ -1,0 +1,152 @@
+"""Switching recording on and off: no_grad, enable_grad, set_grad_enabled, inference_mode, detect_anomaly."""
+
+from .. import _C
+from . import _node
+
+
+class _Switch:
+    """Context manager and decorator (functions, generators, coroutines)."""
+
+    def __call__(self, fn):
+        if isinstance(fn, type):
+            raise TypeError("%s decorates functions, not classes" % type(self).__name__)
+        import functools
+        import inspect
+        if inspect.isgeneratorfunction(fn):
+            @functools.wraps(fn)
+            def generator(*args, **kwargs):
+                gen = fn(*args, **kwargs)
+                value, error = None, None
+                while True:
+                    try:
+                        with self.clone():
+                            out = gen.send(value) if error is None else gen.throw(error)
+                    except StopIteration as stop:
+                        return stop.value
+                    try:
+                        value, error = (yield out), None
+                    except GeneratorExit:
+                        gen.close()
+                        raise
+                    except BaseException as e:
+                        error = e
+            return generator
+
+        @functools.wraps(fn)
+        def wrapped(*args, **kwargs):
+            with self.clone():
+                return fn(*args, **kwargs)
+        return wrapped
+
+    def clone(self):
+        return type(self)()
+
+
+class no_grad(_Switch):
+    """Nothing is recorded inside; results do not require grad."""
+
+    def __new__(cls, orig_func=None):
+        self = object.__new__(cls)
+        return self if orig_func is None else self(orig_func)
+
+    def __init__(self, orig_func=None):
+        self.prev = False
+
+    def __enter__(self):
+        self.prev = _C.set_grad_enabled(False)
+
+    def __exit__(self, *exc):
+        _C.set_grad_enabled(self.prev)
+
+
+class enable_grad(no_grad):
+    """Recording is on inside, also within no_grad."""
+
+    def __enter__(self):
+        self.prev = _C.set_grad_enabled(True)
+
+
+class set_grad_enabled(_Switch):
+    """Switches recording at once; as a context manager it restores the former state at the end."""
+
+    def __init__(self, mode):
+        self.mode = bool(mode)
+        self.prev = _C.set_grad_enabled(self.mode)
+
+    def __call__(self, fn):
+        _C.set_grad_enabled(self.prev)
+        return _Switch.__call__(self, fn)
+
+    def __enter__(self):
+        _C.set_grad_enabled(self.mode)
+
+    def __exit__(self, *exc):
+        _C.set_grad_enabled(self.prev)
+
+    def clone(self):
+        return set_grad_enabled(self.mode)
+
+
+class inference_mode(_Switch):
+    """Like no_grad; tensors made inside never take part in recording."""
+
+    def __new__(cls, mode=True):
+        self = object.__new__(cls)
+        if callable(mode):
+            self.__init__()
+            return self(mode)
+        return self
+
+    def __init__(self, mode=True):
+        self.mode, self.prev = mode, None
+
+    def __enter__(self):
+        self.prev = (_C.set_grad_enabled(not self.mode and _C.is_grad_enabled()), _C.set_inference_mode(self.mode))
+
+    def __exit__(self, *exc):
+        _C.set_grad_enabled(self.prev[0])
+        _C.set_inference_mode(self.prev[1])
+
+    def clone(self):
+        return inference_mode(self.mode)
+
+
+class set_multithreading_enabled(_Switch):
+    """Accepted for compatibility: the backward pass has one thread."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        pass
+
+    def clone(self):
+        return set_multithreading_enabled(self.mode)
+
+
+class detect_anomaly:
+    """Backward errors and NaNs name the forward call they come from."""
+
+    def __init__(self, check_nan=True):
+        self.state, self.prev = [True, check_nan], None
+
+    def __enter__(self):
+        self.prev, _node.anomaly[:] = list(_node.anomaly), self.state
+
+    def __exit__(self, *exc):
+        _node.anomaly[:] = self.prev
+
+
+class set_detect_anomaly(detect_anomaly):
+    """The same as a function: set_detect_anomaly(True)."""
+
+    def __init__(self, mode, check_nan=True):
+        self.prev = list(_node.anomaly)
+        self.state = [mode, check_nan]
+        _node.anomaly[:] = self.state
+
+    def __enter__(self):
+        pass

@@ -1,0 +1,93 @@
+"""Where an op runs when its tensors are not all on the CPU, out= variants, and `explain`."""
+
+from . import _C, _device
+
+
+def _tensors(args):
+    for a in args:
+        if isinstance(a, _C.TensorBase):
+            yield a
+        elif isinstance(a, (list, tuple)):
+            yield from (x for x in a if isinstance(x, _C.TensorBase))
+
+
+def _unavailable(device):
+    if device.type == "cuda":
+        return AssertionError("Torch not compiled with CUDA enabled")
+    if device.type == "webgpu":
+        return RuntimeError("device webgpu is not available: this build of torchlite has no WebGPU backend; use device='cpu'")
+    return NotImplementedError("device %s is not supported by torchlite; available devices: cpu" % device)
+
+
+def dispatch_other(ov, args):
+    """Tensors or a device argument that name another device than the CPU."""
+    for a in args:
+        if isinstance(a, str) or isinstance(a, _device.device):
+            device = _device.device(a)
+            if device.type != "cpu":
+                raise _unavailable(device)
+    for t in _tensors(args):
+        if not t.is_cpu:
+            raise _unavailable(t.device)
+    return _C.call_overload(ov, args)
+
+
+def move(t, device, dtype):
+    raise _unavailable(device)
+
+
+def copy_across(dst, src):
+    raise _unavailable(dst.device if not dst.is_cpu else src.device)
+
+
+def call_out(ov, args, out):
+    """op(..., out=out): computes, then resizes and copies, with PyTorch's checks."""
+    outs = out if isinstance(out, (list, tuple)) else (out,)
+    name = ov.spec.name
+    for o in outs:
+        if not isinstance(o, _C.TensorBase):
+            raise TypeError("%s(): argument 'out' must be Tensor, not %s" % (name, type(out).__name__))
+    if _C.is_grad_enabled():
+        for t in _tensors(args):
+            if t.requires_grad:
+                raise RuntimeError("%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad." % name)
+        for o in outs:
+            if o.requires_grad:
+                raise RuntimeError("%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad." % name)
+    result = _C.call_overload(ov, args)
+    results = result if isinstance(result, tuple) else (result,)
+    if len(results) != len(outs):
+        raise TypeError("%s(): expected a tuple of %d elements for out, got %d" % (name, len(results), len(outs)))
+    for r, o in zip(results, outs):
+        if not _C.can_cast(r.dtype, o.dtype):
+            raise RuntimeError("result type %s can't be cast to the desired output type %s" % (r.dtype._scalar_type, o.dtype._scalar_type))
+    for r, o in zip(results, outs):
+        if r.shape != o.shape:
+            if o.numel():
+                import warnings
+                warnings.warn("An output with one or more elements was resized since it had shape %s, which does not match the required output "
+                              "shape %s. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+                              "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+                              % (list(o.shape), list(r.shape)), UserWarning, stacklevel=3)
+            o.resize_(r.shape)
+        _C.copy(o, r)
+    return out if len(outs) == 1 else type(result)(outs) if type(result) is not tuple else tuple(outs)
+
+
+def explain(op, device="cpu"):
+    """How an op (by name) runs on a device: the kernel of each overload, or its body."""
+    from . import ops
+    lines = []
+    for spec in ops.specs:
+        if spec.name == op or op in spec.alias:
+            for ov in spec.overloads:
+                how = "kernel " + ov.kernel if ov.kernel and device == "cpu" else "body over other ops" if spec.body else "not available"
+                lines.append("%s\n    on %s: %s; gradient: %s" % (ov.schema, device, how,
+                             "declared" if spec.grad is not None else "none" if not spec.differentiable else "through the body"))
+    if not lines:
+        raise ValueError("no op named %r" % op)
+    return "\n".join(lines)
+
+
+_C.register("dispatch_other", dispatch_other)
+_C.register("call_out", call_out)

@@ -1,0 +1,338 @@
+"""Functions of the torch namespace that are Python: tensors from data, type queries, helpers with their own argument rules."""
+
+from . import _C, _device, _dtypes
+from ._tensor import Tensor
+
+_FROM_NUMPY = {"bool": _dtypes.bool, "uint8": _dtypes.uint8, "int8": _dtypes.int8, "int16": _dtypes.int16, "int32": _dtypes.int32, "int64": _dtypes.int64,
+               "float16": _dtypes.float16, "float32": _dtypes.float32, "float64": _dtypes.float64, "complex64": _dtypes.complex64,
+               "complex128": _dtypes.complex128}
+
+
+def _place(t, device, requires_grad):
+    if device is None and _device._context:
+        device = _device._context[-1]
+    if device is not None:
+        d = _device.device(device)
+        if d.type != "cpu":
+            t = t.to(d)
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new tensor holding a copy of `data` (number, nested sequence, array, tensor)."""
+    if isinstance(data, Tensor):
+        import warnings
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
+        t = data.detach().clone() if dtype is None else data.detach().to(dtype, copy=True)
+    elif hasattr(data, "__array_interface__"):
+        t = _from_array(data)
+        t = t.clone() if dtype is None or dtype is t.dtype else t.to(dtype)
+    else:
+        t = _C.tensor_from_data(data, dtype)
+    return _place(t, device, requires_grad)
+
+
+def _from_array(a):
+    import numpy as np
+    a = np.asarray(a)
+    d = _FROM_NUMPY.get(a.dtype.name)
+    if d is None:
+        if a.dtype.name in ("uint16", "uint32", "uint64"):
+            raise TypeError("numpy arrays of type numpy.%s are not supported; convert to a signed type first" % a.dtype.name)
+        raise TypeError("can't convert np.ndarray of type numpy.%s. The only supported types are: float64, float32, float16, complex64, complex128, "
+                        "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool." % a.dtype.name)
+    if any(s < 0 for s in a.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+                         "(You can probably work around this by making a copy of your array  with array.copy().) ")
+    size = a.dtype.itemsize
+    if a.dtype.byteorder not in "=|<":
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+    if a.size == 0:
+        return _C.empty(a.shape, d)
+    if any(s % size for s in a.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+    if a.base is None and a.flags.c_contiguous:
+        return _C.tensor_from_storage(_C.storage_from_buffer(a), d, 0, a.shape, tuple(s // size for s in a.strides))
+    if not a.flags.c_contiguous:
+        flat = np.lib.stride_tricks.as_strided(a, (1 + sum((n - 1) * s // size for n, s in zip(a.shape, a.strides)),), (size,))
+        return _C.tensor_from_storage(_C.storage_from_buffer(flat), d, 0, a.shape, tuple(s // size for s in a.strides))
+    return _C.tensor_from_storage(_C.storage_from_buffer(a), d, 0, a.shape, tuple(s // size for s in a.strides))
+
+
+def from_numpy(ndarray):
+    """A tensor over the memory of a numpy array."""
+    if not hasattr(ndarray, "__array_interface__") or not hasattr(ndarray, "strides"):
+        raise TypeError("expected np.ndarray (got %s)" % type(ndarray).__name__)
+    return _from_array(ndarray)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """`data` as a tensor, without a copy where that is possible."""
+    if isinstance(data, Tensor):
+        return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
+    if hasattr(data, "__array_interface__"):
+        t = _from_array(data) if getattr(data, "ndim", 0) else _C.tensor_from_data(data.item(), _FROM_NUMPY.get(getattr(data.dtype, "name", ""), None))
+        return _place(t if dtype is None else t.to(dtype), device, False)
+    return _place(_C.tensor_from_data(data, dtype), device, False)
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
+    if isinstance(obj, Tensor):
+        t = obj if dtype is None else obj.to(dtype)
+        if copy and t._storage is obj._storage:
+            t = t.clone()
+        if not requires_grad and t.requires_grad:
+            t = t.detach()
+    elif hasattr(obj, "__array_interface__"):
+        t = as_tensor(obj, dtype)
+        if copy:
+            t = t.clone()
+    elif isinstance(obj, (bytes, bytearray, memoryview)):
+        t = frombuffer(obj, dtype=dtype or _C.get_default_dtype())
+        if copy:
+            t = t.clone()
+    else:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        t = _C.tensor_from_data(obj, dtype)
+    return _place(t, device, requires_grad)
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A vector over the memory of an object with the buffer protocol."""
+    view = memoryview(buffer)
+    total, size = view.nbytes, dtype.itemsize
+    if count == 0 or total == 0:
+        raise ValueError("both buffer length (%d) and count (%d) must not be 0" % (total, count))
+    if offset < 0 or offset >= total:
+        raise ValueError("offset (%d bytes) must be non-negative and no greater than buffer length (%d bytes) minus 1" % (offset, total))
+    if count < 0:
+        if (total - offset) % size:
+            raise ValueError("buffer length (%d bytes) after offset (%d bytes) must be a multiple of element size (%d)" % (total - offset, offset, size))
+        count = (total - offset) // size
+    if offset + count * size > total:
+        raise ValueError("requested buffer length (%d * %d bytes) after offset (%d bytes) must not be greater than actual buffer length (%d bytes)"
+                         % (count, size, offset, total))
+    if view.readonly:
+        import warnings
+        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
+                      "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable "
+                      "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+    whole = view.cast("B") if view.format != "B" or view.ndim != 1 else view
+    storage = _C.storage_from_buffer(whole[offset:] if offset % size else whole)
+    t = _C.tensor_from_storage(storage, dtype, 0 if offset % size else offset // size, (count,), (1,))
+    return _place(t, None, requires_grad)
+
+
+def from_dlpack(ext_tensor, **kwargs):
+    """A tensor over the memory of an object with __dlpack__, by way of numpy."""
+    import numpy as np
+    return from_numpy(np.from_dlpack(ext_tensor))
+
+
+def is_tensor(obj):
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj):
+    """Whether obj is a storage."""
+    from .storage import TypedStorage
+    return isinstance(obj, (_C.StorageBase, TypedStorage))
+
+
+def is_floating_point(input):
+    return input.dtype.is_floating_point
+
+
+def is_complex(input):
+    return input.dtype.is_complex
+
+
+def is_signed(input):
+    return input.dtype.is_signed
+
+
+def numel(input):
+    """Number of elements."""
+    return input.numel()
+
+
+def is_inference(input):
+    return input.is_inference()
+
+
+def is_conj(input):
+    return False
+
+
+def is_neg(input):
+    return False
+
+
+def is_inference_mode_enabled():
+    return _C.is_inference_mode_enabled()
+
+
+def get_default_dtype():
+    """The dtype of tensors made from Python floats."""
+    return _C.get_default_dtype()
+
+
+def set_default_dtype(d):
+    """Sets the dtype of tensors made from Python floats (a floating-point one)."""
+    if not isinstance(d, _dtypes.dtype) or not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _C.register("default_dtype", d)
+
+
+def set_default_tensor_type(t):
+    """Old form of set_default_dtype."""
+    from ._legacy import type_to_dtype
+    set_default_dtype(type_to_dtype(t))
+
+
+def get_default_device():
+    """The device of new tensors."""
+    if _device._context:
+        return _device._context[-1]
+    return _device._default or _device.device("cpu")
+
+
+def set_default_device(device):
+    """Sets the device of new tensors."""
+    _device._default = None if device is None else _device.device(device)
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of a binary op on both."""
+    return _C.result_type(tensor1, tensor2)
+
+
+def promote_types(type1, type2):
+    """The smallest dtype that holds both."""
+    return _C.promote_types(type1, type2)
+
+
+def can_cast(from_, to):
+    """Whether PyTorch's casting rules allow from_ -> to."""
+    return _C.can_cast(from_, to)
+
+
+def typename(obj):
+    """The qualified name of an object's type."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    return "%s.%s" % (type(obj).__module__, type(obj).__qualname__)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to."""
+    out = []
+    for shape in shapes:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if len(shape) > len(out):
+            out = [1] * (len(shape) - len(out)) + out
+        for i in range(1, len(shape) + 1):
+            s = shape[-i]
+            if s < 0:
+                raise RuntimeError("Trying to create tensor with negative dimension (%d): (%d)" % (s, s))
+            if s != 1 and s != out[-i]:
+                if out[-i] != 1:
+                    raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
+                out[-i] = s
+    return _device.Size(out)
+
+
+def broadcast_tensors(*tensors):
+    """Views of the tensors in their common shape."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    shape = ()
+    for i, t in enumerate(tensors):
+        shape = _broadcast2(shape, tuple(t.shape))
+    return tuple(t.expand(shape) for t in tensors)
+
+
+def _broadcast2(a, b):
+    n = max(len(a), len(b))
+    x, y = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    for i, (p, q) in enumerate(zip(x, y)):
+        if p != q and p != 1 and q != 1:
+            raise RuntimeError("The size of tensor a (%d) must match the size of tensor b (%d) at non-singleton dimension %d" % (p, q, i))
+    return tuple(q if p == 1 else p for p, q in zip(x, y))
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    """Views of a tensor along `dim`: parts of one size, or of the given sizes."""
+    return tensor.split(split_size_or_sections, dim)
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Everything here is deterministic."""
+
+
+def are_deterministic_algorithms_enabled():
+    return True
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    return False
+
+
+def set_deterministic_debug_mode(mode):
+    """Everything here is deterministic."""
+
+
+def get_deterministic_debug_mode():
+    return 0
+
+
+def set_float32_matmul_precision(precision):
+    """Products are always computed in float32."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError("%r is not one of 'highest', 'high' or 'medium'" % precision)
+
+
+def get_float32_matmul_precision():
+    return "highest"
+
+
+def set_flush_denormal(mode):
+    """Denormal numbers are always kept."""
+    return False
+
+
+def get_num_threads():
+    return 1
+
+
+def set_num_threads(n):
+    """One thread here."""
+
+
+def get_num_interop_threads():
+    return 1
+
+
+def set_num_interop_threads(n):
+    """One thread here."""
+
+
+def set_warn_always(b):
+    """Warnings follow Python's own filters."""
+
+
+def is_warn_always_enabled():
+    return False
+
+
+def compiled_with_cxx11_abi():
+    return True
+
+
+__all__ = [n for n in globals() if not n.startswith("_") and n not in ("Tensor",)]

@@ -1,0 +1,107 @@
+"""Declaring an op: one block gives its schema, meaning, gradient, kernel and samples; everything public is derived here.
+
+    @op("sin(Tensor self) -> Tensor", kernel="sin", inplace=True, out=True, tags="pointwise",
+        grad={"self": lambda c, g: g * c.self.cos()}, samples=lambda t: [(t(3, 4),)])
+    def sin(self):
+        \"\"\"Sine of the elements of `self`, in radians.\"\"\"
+
+A function with nothing but a docstring is a primitive: its kernel is its meaning. Otherwise the body, written with other
+ops, is the meaning on every device, and the kernel only makes it faster.
+"""
+
+from .. import _C
+
+F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW = 1, 2, 4, 8, 16
+
+_functions = {}          # namespace -> {name: Op}
+_methods = {}            # name -> Op
+specs = []               # every declaration, in order
+
+
+class Spec:
+    """One declaration."""
+
+    __slots__ = ("name", "schemas", "overloads", "body", "doc", "kernel", "grad", "node", "save", "tags", "view", "nondiff",
+                 "samples", "tol", "differentiable", "inplace", "out", "namespace", "alias", "method", "function", "recorders")
+
+
+def _has_body(fn):
+    code = fn.__code__
+    return not (len(code.co_code) <= 8 and code.co_consts[-1] is None and not code.co_names)
+
+
+def _add(table, kind, name, overload, allow_out, doc):
+    op = table.get(name)
+    if op is None:
+        table[name] = op = kind(name, [], allow_out)
+        op.__doc__ = doc
+    op.overloads.append(overload)
+
+
+def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=None, variants="function, method", module="",
+       alias=(), inplace=False, out=False, view=False, nondiff=(), samples=None, tol=None, tags=""):
+    """Decorator that declares an op; see the module's text and the contributor page for the options."""
+
+    def declare(fn):
+        s = Spec()
+        s.schemas, s.kernel, s.grad, s.node, s.save, s.tags, s.view = schemas, kernel, grad, node, save, tags, view
+        s.nondiff, s.samples, s.tol, s.differentiable = nondiff, samples, tol, differentiable
+        s.doc, s.body = fn.__doc__, fn if _has_body(fn) else None
+        s.inplace, s.out, s.namespace, s.recorders = inplace, out, module, {}
+        s.name = schemas[0].partition("(")[0].partition(".")[0]
+        s.alias = (alias,) if isinstance(alias, str) else alias
+        s.function = "function" in variants
+        s.method = "method" in variants and not module
+        flags = (F_GRAD if grad is not None else 0) | (0 if differentiable else F_NODIFF) | (F_VIEW if view else 0)
+        if "(a!) self" in schemas[0]:                   # exists in place only: uniform_
+            flags |= F_INPLACE
+        s.overloads = [_C.Overload(schema, kernel, s.body, s, flags) for schema in schemas]
+        names = (s.name, *s.alias)
+        for i, ov in enumerate(s.overloads):
+            inplace_ov = _C.Overload(schemas[i], kernel, s.body, s, flags | F_INPLACE) if inplace else None
+            for name in names:
+                space, _, short = name.rpartition(".")
+                if not space:
+                    space, short = module, short.removeprefix(module + "_" if module else "")     # special_entr is special.entr
+                if space == "Tensor":
+                    space = None
+                if short.startswith("__") or (space is None):
+                    _add(_methods, _C.OpMethod, short, ov, out, s.doc)
+                    if inplace_ov is not None:
+                        _add(_methods, _C.OpMethod, _inplace_name(short), inplace_ov, False, s.doc)
+                    if space is None:
+                        continue
+                if s.function:
+                    _add(_functions.setdefault(space, {}), _C.Op, short, ov, out, s.doc)
+                    if inplace_ov is not None:
+                        _add(_functions.setdefault(space, {}), _C.Op, _inplace_name(short), inplace_ov, False, s.doc)
+                if s.method and not space and not short.startswith("__"):
+                    _add(_methods, _C.OpMethod, short, ov, False, s.doc)
+                    if inplace_ov is not None:
+                        _add(_methods, _C.OpMethod, _inplace_name(short), inplace_ov, False, s.doc)
+        specs.append(s)
+        return _functions[module][s.name.removeprefix(module + "_" if module else "")] if s.function else _methods[s.name]
+
+    return declare
+
+
+def public(fn, module="", method=False):
+    """Makes a plain Python function public as it is, for arguments that no schema can say (f(*tensors))."""
+    _functions.setdefault(module, {})[fn.__name__] = fn
+    if method:
+        _methods[fn.__name__] = fn
+    return fn
+
+
+def _inplace_name(name):
+    return "__i" + name[2:] if name.startswith("__") else name + "_"
+
+
+def namespace(module=""):
+    """The declared functions of a namespace: "" (torch), "nn", "linalg", "special", "fft"."""
+    return _functions.get(module, {})
+
+
+def methods():
+    """The declared methods of Tensor."""
+    return _methods

@@ -1,0 +1,129 @@
+"""Ops that copy elements: clone, contiguous, to and the dtype methods, copy_."""
+
+import torchlite as torch
+
+from .. import _C, _device
+from ._declare import op
+
+
+def _channels_last_strides(shape):
+    n = len(shape)
+    order = [1, *range(n - 1, 1, -1), 0]
+    strides, step = [0] * n, 1
+    for d in order:
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+def _fresh(t, dtype, memory_format):
+    """An uninitialised tensor like t in a memory format."""
+    if memory_format is None or memory_format is _device.preserve_format:
+        return _C.empty_like(t, dtype)
+    if memory_format is _device.contiguous_format:
+        return _C.empty(tuple(t.shape), dtype)
+    want = 4 if memory_format is _device.channels_last else 5
+    if t.dim() != want:
+        raise RuntimeError("required rank %d tensor to use %s format" % (want, str(memory_format).partition(".")[2]))
+    return _C.empty_strided(tuple(t.shape), _channels_last_strides(t.shape), dtype)
+
+
+@op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", grad={"self": lambda c, g: g},
+    samples=lambda t: [(t(2, 3),), (t(3, 2).t(),)])
+def clone(self, memory_format):
+    """A copy of `self`, in its memory layout unless `memory_format` says otherwise."""
+    return _C.copy(_fresh(self, self.dtype, memory_format), self)
+
+
+@op("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", variants="method", samples=lambda t: [(t(3, 2).t(),)])
+def contiguous(self, memory_format):
+    """`self` when it lies densely in memory order already, else a copy that does."""
+    if memory_format is _device.preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return self if self.is_contiguous(memory_format) else self.clone(memory_format=memory_format)
+
+
+@op("_to_copy(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", variants="function", module="aten",
+    node="ToCopyBackward0", grad={"self": lambda c, g: (g.real if g.is_complex() and not c.self_dtype.is_complex else g).to(c.self_dtype)})
+def _to_copy(self, dtype, device, memory_format):
+    """A copy of another dtype."""
+    return _C.copy(_fresh(self, self.dtype if dtype is None else torch.empty((), dtype=dtype).dtype, memory_format), self)
+
+
+def _to(self, dtype=None, device=None, copy=False, memory_format=None):
+    if device is not None:
+        device = torch.device(device)
+        if device.type != self.device.type:
+            from ..dispatch import move
+            return move(self, device, dtype)
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        dtype = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}[dtype]
+    same = dtype is None or dtype is self.dtype
+    if same and not copy and (memory_format is None or memory_format is _device.preserve_format or self.is_contiguous(memory_format)):
+        return self
+    if same:
+        return self.clone(memory_format=memory_format)
+    if self.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
+        import warnings
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+    return torch.ops.aten._to_copy(self, dtype=dtype, memory_format=memory_format)
+
+
+@op("to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
+    "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", variants="method")
+def to_options(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format):
+    """`self` in another dtype or on another device; `self` itself when it is already there and copy is False."""
+    return _to(self, dtype, device, copy, memory_format)
+
+
+@op("to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    variants="method")
+def to_device(self, device, dtype, non_blocking, copy, memory_format):
+    """`self` on a device."""
+    return _to(self, dtype, device, copy, memory_format)
+
+
+@op("to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", variants="method",
+    samples=lambda t: [(t(2, 3), torch.float32)])
+def to_dtype(self, dtype, non_blocking, copy, memory_format):
+    """`self` in another dtype."""
+    return _to(self, dtype, None, copy, memory_format)
+
+
+@op("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", variants="method")
+def to_other(self, other, non_blocking, copy, memory_format):
+    """`self` in the dtype and on the device of `other`."""
+    return _to(self, other.dtype, other.device, copy, memory_format)
+
+
+def _dtype_method(name, dtype_name):
+    def body(self, memory_format):
+        return _to(self, getattr(torch, dtype_name), None, False, memory_format)
+    body.__doc__ = "`self` as %s." % dtype_name
+    op("%s(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)" % name, variants="method")(body)
+
+
+for _n, _d in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64", "int": "int32", "short": "int16",
+               "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64", "cdouble": "complex128"}.items():
+    _dtype_method(_n, _d)
+
+
+@op("type_as(Tensor self, Tensor other) -> Tensor", variants="method", samples=lambda t: [(t(2), t(3))])
+def type_as(self, other):
+    """`self` in the dtype of `other`."""
+    return _to(self, other.dtype, other.device)
+
+
+@op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "copy_.Scalar(Tensor(a!) self, Scalar src, bool non_blocking=False) -> Tensor(a!)",
+    variants="method")
+def copy_(self, src, non_blocking):
+    """Copies the elements of `src`, broadcast and cast, into `self`."""
+    if not isinstance(src, torch.Tensor):
+        return self.fill_(src)
+    if src.device.type != self.device.type:
+        from ..dispatch import copy_across
+        return copy_across(self, src)
+    if _C.is_grad_enabled() and (_C.requires_grad(self) or _C.requires_grad(src)) and (self.dtype.is_floating_point or self.dtype.is_complex):
+        from ..autograd._inplace import copy_in
+        return copy_in(self, src)
+    return _C.copy(self, src)

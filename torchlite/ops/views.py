@@ -1,0 +1,544 @@
+"""Ops that change geometry only: their results share memory with the input."""
+
+import torchlite as torch
+
+from ._declare import op
+
+
+
+
+def _view_as_shape(c, g):
+    return g.reshape(c.self_shape)
+
+
+@op("view(Tensor(a) self, int[] size) -> Tensor(a)", kernel="view", variants="method", view=True, grad={"self": _view_as_shape},
+    samples=lambda t: [(t(2, 6), (3, 4)), (t(4), (-1, 2))])
+def view(self, size):
+    """The same elements in another shape; one size may be -1. Raises RuntimeError when strides do not allow it."""
+
+
+@op("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", kernel="view_dtype", variants="method", view=True, differentiable=False)
+def view_dtype(self, dtype):
+    """The same bytes read as another dtype."""
+
+
+@op("reshape(Tensor(a) self, int[] shape) -> Tensor(a)", samples=lambda t: [(t(2, 6), (3, 4)), (t(4, 2).t(), (-1,))])
+def reshape(self, shape):
+    """`self` in another shape: a view where strides allow it, else a copy."""
+    if self.is_contiguous() or not _needs_copy(self, shape):
+        return self.view(shape)
+    return self.clone(memory_format=torch.contiguous_format).view(shape)
+
+
+def _needs_copy(t, shape):
+    from .. import _C
+    return _C.kernels["try_view"](t, shape) is None
+
+
+@op("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", kernel="transpose", view=True, alias=("swapaxes", "swapdims"),
+    grad={"self": lambda c, g: g.transpose(c.dim0, c.dim1)}, node="TransposeBackward0", samples=lambda t: [(t(2, 3, 4), 0, 2)])
+def transpose(self, dim0, dim1):
+    """`self` with two dims exchanged."""
+
+
+@op("transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", variants="method", alias=("Tensor.swapaxes_", "Tensor.swapdims_"))
+def transpose_(self, dim0, dim1):
+    """Exchanges two dims in place."""
+    return _regeometry(self, self.detach().transpose(dim0, dim1))
+
+
+def _regeometry(t, v):
+    if t.requires_grad:
+        raise NotImplementedError("in-place changes of geometry of tensors that require grad are not supported; use the out-of-place form")
+    from .. import _C
+    t.data = _C.tensor_from_storage(t._storage, t.dtype, v.storage_offset(), v.shape, v.stride())
+    return t
+
+
+@op("t(Tensor(a) self) -> Tensor(a)", samples=lambda t: [(t(3, 2),), (t(3),)])
+def t(self):
+    """The transpose of a matrix; vectors and 0-dim tensors are returned as they are."""
+    if self.dim() > 2:
+        raise RuntimeError("t() expects a tensor with <= 2 dimensions, but self is %dD" % self.dim())
+    return self._t2() if self.dim() == 2 else self.view_as(self)
+
+
+@op("_t2(Tensor(a) self) -> Tensor(a)", kernel="t2", variants="method", view=True, grad={"self": lambda c, g: g.t()}, node="TBackward0")
+def _t2(self):
+    """t() of a matrix."""
+    return self.transpose(0, 1)
+
+
+@op("t_(Tensor(a!) self) -> Tensor(a!)", variants="method")
+def t_(self):
+    """Transposes a matrix in place."""
+    return _regeometry(self, self.detach().t())
+
+
+@op("permute(Tensor(a) self, int[] dims) -> Tensor(a)", kernel="permute", view=True, grad={"self": lambda c, g: g.permute(_inverse(c.dims))},
+    samples=lambda t: [(t(2, 3, 4), (2, 0, 1)), (t(2, 3), (-1, 0))])
+def permute(self, dims):
+    """`self` with its dims in another order."""
+
+
+def _inverse(dims):
+    n = len(dims)
+    out = [0] * n
+    for i, d in enumerate(dims):
+        out[d % n] = i
+    return tuple(out)
+
+
+@op("expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", kernel="expand", variants="method", view=True,
+    grad={"self": lambda c, g: g.sum_to_size(c.self_shape)}, samples=lambda t: [(t(3, 1), (2, 3, 4)), (t(3), (-1,))])
+def expand(self, size, implicit):
+    """`self` with dims of size 1 repeated to `size` without a copy; -1 keeps a size."""
+
+
+@op("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", samples=lambda t: [(t(3, 1), (2, 3, 4))])
+def broadcast_to(self, size):
+    """The same as expand(size)."""
+    return self.expand(size)
+
+
+@op("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", samples=lambda t: [(t(3, 1), t(3, 2))])
+def expand_as(self, other):
+    """`self` expanded to the shape of `other`."""
+    return self.expand(other.shape)
+
+
+@op("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", samples=lambda t: [(t(2, 3), t(6))])
+def view_as(self, other):
+    """`self` viewed in the shape of `other`."""
+    return self.view(other.shape)
+
+
+@op("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", samples=lambda t: [(t(2, 3), t(6))])
+def reshape_as(self, other):
+    """`self` reshaped to the shape of `other`."""
+    return self.reshape(other.shape)
+
+
+@op("sum_to_size(Tensor self, int[] size) -> Tensor", variants="method", samples=lambda t: [(t(2, 3, 4), (3, 1))])
+def sum_to_size(self, size):
+    """Sums over the dims along which a tensor of `size` was broadcast to this shape."""
+    if tuple(self.shape) == tuple(size):
+        return self
+    lead = self.dim() - len(size)
+    if lead < 0 or any(s != 1 and s != self.size(i + lead) for i, s in enumerate(size)):
+        raise RuntimeError("size {%s} is not expandable to size {%s}." % (list(size), list(self.shape)))
+    dims = [*range(lead), *(i + lead for i, s in enumerate(size) if s == 1 and self.size(i + lead) != 1)]
+    out = self.sum(dims, keepdim=True) if dims else self
+    return out.view(size) if lead else out
+
+
+@op("squeeze(Tensor(a) self) -> Tensor(a)", kernel="squeeze", view=True, grad={"self": _view_as_shape}, samples=lambda t: [(t(1, 3, 1),)])
+def squeeze(self):
+    """`self` without its dims of size 1."""
+
+
+@op("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", kernel="squeeze", view=True,
+    grad={"self": _view_as_shape}, node="SqueezeBackward1", samples=lambda t: [(t(1, 3, 1), 0), (t(1, 3, 1), (0, 2)), (t(2, 3), 1)])
+def squeeze_dim(self, dim):
+    """`self` without the given dims where their size is 1."""
+
+
+@op("squeeze_(Tensor(a!) self) -> Tensor(a!)", variants="method")
+def squeeze_(self):
+    """squeeze() in place."""
+    return _regeometry(self, self.detach().squeeze())
+
+
+@op("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", "squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", variants="method")
+def squeeze_dim_(self, dim):
+    """squeeze(dim) in place."""
+    return _regeometry(self, self.detach().squeeze(dim))
+
+
+@op("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", kernel="unsqueeze", view=True, grad={"self": _view_as_shape},
+    samples=lambda t: [(t(2, 3), 1), (t(2, 3), -1)])
+def unsqueeze(self, dim):
+    """`self` with a new dim of size 1 at `dim`."""
+
+
+@op("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", variants="method")
+def unsqueeze_(self, dim):
+    """unsqueeze() in place."""
+    return _regeometry(self, self.detach().unsqueeze(dim))
+
+
+@op("select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor", variants="function", module="aten",
+    grad={"grad_output": lambda c, g: g.select(c.dim, c.index)})
+def select_backward(grad_output, input_sizes, dim, index):
+    """Zeros of `input_sizes` with `grad_output` at `index` of `dim`."""
+    out = torch.zeros(input_sizes, dtype=grad_output.dtype, device=grad_output.device)
+    out.select(dim, index).copy_(grad_output)
+    return out
+
+
+@op("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", kernel="select", view=True, node="SelectBackward0",
+    grad={"self": lambda c, g: torch.ops.aten.select_backward(g, c.self_shape, c.dim, c.index)}, samples=lambda t: [(t(2, 3), 1, -1)])
+def select(self, dim, index):
+    """The slice `index` of `self` along `dim`, without that dim."""
+
+
+@op("slice_backward(Tensor grad_output, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor", variants="function", module="aten",
+    grad={"grad_output": lambda c, g: torch.ops.aten.slice(g, c.dim, c.start, c.end, c.step)})
+def slice_backward(grad_output, input_sizes, dim, start, end, step):
+    """Zeros of `input_sizes` with `grad_output` in the slice."""
+    out = torch.zeros(input_sizes, dtype=grad_output.dtype, device=grad_output.device)
+    torch.ops.aten.slice(out, dim, start, end, step).copy_(grad_output)
+    return out
+
+
+@op("slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", kernel="slice", view=True,
+    variants="function", module="aten", node="SliceBackward0",
+    grad={"self": lambda c, g: torch.ops.aten.slice_backward(g, c.self_shape, c.dim, c.start, c.end, c.step)}, samples=lambda t: [(t(5, 3), 0, 1, 4, 2)])
+def slice(self, dim, start, end, step):
+    """self[..., start:end:step, ...] along `dim`."""
+
+
+@op("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)", "narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
+    samples=lambda t: [(t(5, 3), 0, 1, 3)])
+def narrow(self, dim, start, length):
+    """`length` slices of `self` along `dim`, from `start` on."""
+    if self.dim() == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    start = int(start)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    size = self.size(dim)
+    if not -size <= start <= size:
+        raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-size, size, start))
+    if start < 0:
+        start += size
+    if start + length > size:
+        raise RuntimeError("start (%d) + length (%d) exceeds dimension size (%d)." % (start, length, size))
+    return torch.ops.aten.slice(self, dim, start, start + length, 1)
+
+
+def _as_strided_grad(c, g):
+    from ..autograd._inplace import scatter_strided
+    n, strides = 1, []
+    for s in reversed(c.self_shape):
+        strides.append(n)
+        n *= max(s, 1)
+    return scatter_strided(g, c.self_shape, c.size, c.stride, c.storage_offset or 0)
+
+
+@op("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", kernel="as_strided", view=True,
+    grad={"self": _as_strided_grad}, samples=lambda t: [(t(6), (2, 2), (2, 1), 1), (t(6), (2, 3), (1, 1))])
+def as_strided(self, size, stride, storage_offset):
+    """A view of the storage with any size and strides (in elements)."""
+
+
+@op("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", kernel="unfold", variants="method", view=True,
+    grad={"self": lambda c, g: torch.ops.aten.unfold_backward(g, c.self_shape, c.dimension, c.size, c.step)}, samples=lambda t: [(t(7, 2), 0, 3, 2)])
+def unfold(self, dimension, size, step):
+    """Windows of `size` along a dim, `step` apart, as a new last dim."""
+
+
+@op("unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor", variants="function", module="aten",
+    grad={"grad_in": lambda c, g: g.unfold(c.dim, c.size, c.step)})
+def unfold_backward(grad_in, input_sizes, dim, size, step):
+    """Adds the windows back to where they came from."""
+    if not input_sizes:
+        return grad_in.reshape(())
+    dim %= len(input_sizes)
+    index = torch.arange(input_sizes[dim]).unfold(0, size, step).reshape(-1)
+    moved = grad_in.movedim(dim, -2).flatten(-2)
+    rest = [s for i, s in enumerate(input_sizes) if i != dim]
+    out = torch.zeros([*rest, input_sizes[dim]], dtype=grad_in.dtype).index_add(len(rest), index, moved)
+    return out.movedim(-1, dim)
+
+
+@op("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", kernel="diagonal", view=True, node="DiagonalBackward0",
+    grad={"self": lambda c, g: torch.ops.aten.diagonal_backward(g, c.self_shape, c.offset, c.dim1, c.dim2)},
+    samples=lambda t: [(t(3, 4), 1), (t(2, 3, 3), 0, 1, 2)])
+def diagonal(self, offset, dim1, dim2):
+    """The diagonal of dims dim1 and dim2, as the last dim."""
+
+
+@op("diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor", variants="function", module="aten",
+    grad={"grad_output": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)})
+def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
+    """Zeros with `grad_output` on the diagonal."""
+    out = torch.zeros(input_sizes, dtype=grad_output.dtype, device=grad_output.device)
+    out.diagonal(offset, dim1, dim2).copy_(grad_output)
+    return out
+
+
+@op("detach(Tensor(a) self) -> Tensor(a)", kernel="detach", differentiable=False)
+def detach(self):
+    """The same elements without history; shares memory with `self`."""
+
+
+@op("alias(Tensor(a) self) -> Tensor(a)", kernel="alias", variants="function", module="aten", view=True, grad={"self": lambda c, g: g})
+def alias(self):
+    """A view of everything."""
+
+
+@op("view_as_real(Tensor(a) self) -> Tensor(a)", kernel="view_as_real", variants="function", view=True,
+    grad={"self": lambda c, g: torch.view_as_complex(g.contiguous())})
+def view_as_real(self):
+    """A complex tensor as a real one with a last dim of 2 (real, imaginary)."""
+
+
+@op("view_as_complex(Tensor(a) self) -> Tensor(a)", kernel="view_as_complex", variants="function", view=True,
+    grad={"self": lambda c, g: torch.view_as_real(g.contiguous())}, samples=lambda t: [(t(3, 2),)])
+def view_as_complex(self):
+    """A real tensor whose last dim is (real, imaginary) as a complex one."""
+
+
+@op("real(Tensor(a) self) -> Tensor(a)", kernel="real", variants="function", view=True, grad={"self": lambda c, g: torch.complex(g, torch.zeros_like(g)) if c.self_dtype.is_complex else g})
+def real(self):
+    """The real part: a view of a complex tensor, a real tensor itself."""
+
+
+@op("imag(Tensor(a) self) -> Tensor(a)", kernel="imag", variants="function", view=True, grad={"self": lambda c, g: torch.complex(torch.zeros_like(g), g)})
+def imag(self):
+    """The imaginary part of a complex tensor, as a view."""
+
+
+@op("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+    alias=("moveaxis",), samples=lambda t: [(t(2, 3, 4), 0, 2), (t(2, 3, 4), (0, 1), (2, 0))])
+def movedim(self, source, destination):
+    """`self` with dims moved from `source` to `destination`."""
+    src = (source,) if isinstance(source, int) else tuple(source)
+    dst = (destination,) if isinstance(destination, int) else tuple(destination)
+    if len(src) != len(dst):
+        raise RuntimeError("movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as "
+                           "destination (%s dims)" % (list(src), list(dst)))
+    n = self.dim()
+    for d in (*src, *dst):
+        if not -max(n, 1) <= d < max(n, 1):
+            raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-max(n, 1), max(n, 1) - 1, d))
+    if n == 0:
+        return self.view_as(self)
+    src, dst = [d % n for d in src], [d % n for d in dst]
+    if len(set(src)) != len(src):
+        raise RuntimeError("movedim: repeated dim in `source` (%s)" % list(source))
+    if len(set(dst)) != len(dst):
+        raise RuntimeError("movedim: repeated dim in `destination` (%s)" % list(destination))
+    order = [-1] * n
+    for s, d in zip(src, dst):
+        order[d] = s
+    rest = iter(d for d in range(n) if d not in src)
+    return self.permute([d if d >= 0 else next(rest) for d in order])
+
+
+@op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", samples=lambda t: [(t(2, 3, 4),), (t(2, 3, 4), 1)])
+def flatten(self, start_dim, end_dim):
+    """`self` with the dims from start_dim to end_dim joined into one."""
+    n = self.dim()
+    lim = max(n, 1)
+    for d in (start_dim, end_dim):
+        if not -lim <= d < lim:
+            raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-lim, lim - 1, d))
+    if n == 0:
+        return self.reshape((1,))
+    s, e = start_dim % n, end_dim % n
+    if s > e:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if s == e:
+        return self
+    size = 1
+    for d in range(s, e + 1):
+        size *= self.size(d)
+    return self.reshape((*self.shape[:s], size, *self.shape[e + 1:]))
+
+
+@op("ravel(Tensor(a) self) -> Tensor(a)", samples=lambda t: [(t(2, 3),)])
+def ravel(self):
+    """`self` as a vector."""
+    return self.reshape((-1,))
+
+
+@op("unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)", samples=lambda t: [(t(2, 6), 1, (2, -1))])
+def unflatten(self, dim, sizes):
+    """`self` with one dim split into `sizes` (one may be -1)."""
+    n = self.dim()
+    if not -max(n, 1) <= dim < max(n, 1):
+        raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-max(n, 1), max(n, 1) - 1, dim))
+    d = dim % n
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    known = 1
+    for s in sizes:
+        known *= s if s != -1 else 1
+    size = self.size(d)
+    if list(sizes).count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if -1 not in sizes and known != size or -1 in sizes and (known == 0 or size % known):
+        raise RuntimeError("unflatten: Provided sizes %s don't multiply up to the size of dim %d (%d) in the input tensor" % (list(sizes), d, size))
+    sizes = [size // known if s == -1 else s for s in sizes]
+    return self.reshape((*self.shape[:d], *sizes, *self.shape[d + 1:]))
+
+
+# ---- several views at once --------------------------------------------------------------------------------------------------
+
+@op("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", view=True, node="UnbindBackward0",
+    grad={"self": lambda c, g: torch.stack([x for x in g], c.dim)}, samples=lambda t: [(t(3, 2),), (t(2, 3), 1)])
+def unbind(self, dim):
+    """The slices of `self` along `dim`, as a tuple of views."""
+    return tuple(self.select(dim, i) for i in range(self.size(dim)))
+
+
+@op("split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", view=True, grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
+    node="SplitWithSizesBackward0", samples=lambda t: [(t(5, 2), (2, 3))])
+def split_with_sizes(self, split_sizes, dim):
+    """Views of `self` of the given sizes along `dim`."""
+    if self.dim() == 0:
+        raise RuntimeError("split_with_sizes() cannot be applied to a 0-dim tensor.")
+    if any(s < 0 for s in split_sizes):
+        raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s" % list(split_sizes))
+    if sum(split_sizes) != self.size(dim):
+        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to %d (input tensor's size at dimension %d), but got split_sizes=%s"
+                           % (self.size(dim), dim, list(split_sizes)))
+    out, at = [], 0
+    for s in split_sizes:
+        out.append(torch.ops.aten.slice(self, dim, at, at + s, 1))
+        at += s
+    return tuple(out)
+
+
+@op("split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]", view=True, grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
+    node="SplitBackward0", samples=lambda t: [(t(5, 2), 2)])
+def split(self, split_size, dim):
+    """Views of `self` of split_size slices each along `dim` (the last may be smaller)."""
+    if self.dim() == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError("split expects split_size be non-negative, but got split_size=%d" % split_size)
+    n = self.size(dim)
+    if split_size == 0:
+        if n:
+            raise RuntimeError("split_size can only be 0 if dimension size is 0, but got dimension size of %d" % n)
+        return (torch.ops.aten.slice(self, dim, 0, 0, 1),)
+    return tuple(torch.ops.aten.slice(self, dim, i, min(i + split_size, n), 1) for i in range(0, max(n, 1), split_size))
+
+
+@op("split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor(a)[]", samples=lambda t: [(t(5, 2), (2, 3))])
+def split_sizes(self, split_size, dim):
+    """Views of `self` of the given sizes along `dim`."""
+    return self.split_with_sizes(split_size, dim)
+
+
+@op("chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor(a)[]", samples=lambda t: [(t(5, 2), 2)])
+def chunk(self, chunks, dim):
+    """Views of `self`: at most `chunks` parts of equal size along `dim`."""
+    if self.dim() == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError("chunk expects `chunks` to be greater than 0, got: %d" % chunks)
+    n = self.size(dim)
+    size = (n + chunks - 1) // chunks
+    if size == 0:
+        return self.split_with_sizes((0,) * chunks, dim)
+    return self.split(size, dim)
+
+
+def _splits(n, sections):
+    base, extra = divmod(n, sections)
+    return [base + (i < extra) for i in range(sections)]
+
+
+@op("tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor(a)[]", samples=lambda t: [(t(5, 2), 2)])
+def tensor_split(self, sections, dim):
+    """`sections` views of `self` along `dim`, the first ones larger by one where it does not divide."""
+    if self.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if sections <= 0:
+        raise RuntimeError("number of sections must be larger than 0, got %d" % sections)
+    return self.split_with_sizes(_splits(self.size(dim), sections), dim)
+
+
+@op("tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor(a)[]",
+    "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]")
+def tensor_split_indices(self, indices, dim):
+    """Views of `self` along `dim`, cut before each of the indices."""
+    if isinstance(indices, torch.Tensor):
+        if indices.dim() == 0:
+            return self.tensor_split(int(indices), dim)
+        indices = indices.tolist()
+    if self.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    out, start = [], 0
+    for i in [*indices, None]:
+        out.append(torch.ops.aten.slice(self, dim, start, i, 1))
+        start = i
+    return tuple(out)
+
+
+def _xsplit(name, dim_of, least):
+    def body(self, n):
+        if self.dim() < least:
+            raise RuntimeError("torch.%s requires a tensor with at least %d dimension%s, but got a tensor with %d dimensions!"
+                               % (name, least, "s" if least > 1 else "", self.dim()))
+        dim = dim_of(self)
+        if isinstance(n, int) and (n == 0 or self.size(dim) % n):
+            raise RuntimeError("torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the "
+                               "split_size %d!" % (name, dim, self.size(dim), n))
+        return self.tensor_split(n, dim)
+    body.__doc__ = "tensor_split along one dim, as numpy's %s." % name
+    op("%s.int(Tensor(a) self, int sections) -> Tensor(a)[]" % name, "%s.array(Tensor(a) self, int[] indices) -> Tensor(a)[]" % name)(body)
+
+
+_xsplit("hsplit", lambda t: 0 if t.dim() == 1 else 1, 1)
+_xsplit("vsplit", lambda t: 0, 2)
+_xsplit("dsplit", lambda t: 2, 3)
+
+
+@op("atleast_1d(Tensor self) -> Tensor", variants="function")
+def atleast_1d(self):
+    """`self` with at least one dim."""
+    return self.reshape((1,)) if self.dim() == 0 else self
+
+
+@op("atleast_2d(Tensor self) -> Tensor", variants="function")
+def atleast_2d(self):
+    """`self` with at least two dims."""
+    return self.reshape((1, 1)) if self.dim() == 0 else self.unsqueeze(0) if self.dim() == 1 else self
+
+
+@op("atleast_3d(Tensor self) -> Tensor", variants="function")
+def atleast_3d(self):
+    """`self` with at least three dims."""
+    if self.dim() == 0:
+        return self.reshape((1, 1, 1))
+    return self.unsqueeze(0).unsqueeze(-1) if self.dim() == 1 else self.unsqueeze(-1) if self.dim() == 2 else self
+
+
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+    def _many(tensors, _name=_name):
+        return tuple(getattr(torch, _name)(t) for t in tensors)
+    _many.__doc__ = "%s of each tensor." % _name
+
+    def _body(tensors, _f=_many):
+        return _f(tensors)
+    _body.__doc__ = _many.__doc__
+    op("%s.Sequence(Tensor[] tensors) -> Tensor[]" % _name, variants="function")(_body)
+
+
+@op("resolve_conj(Tensor(a) self) -> Tensor(a)")
+def resolve_conj(self):
+    """`self`: conjugates are computed at once here."""
+    return self
+
+
+@op("resolve_neg(Tensor(a) self) -> Tensor(a)")
+def resolve_neg(self):
+    """`self`: negatives are computed at once here."""
+    return self
+
+
+@op("conj(Tensor(a) self) -> Tensor(a)")
+def conj(self):
+    """The complex conjugate (computed at once); real tensors are returned as they are."""
+    return self.conj_physical() if self.is_complex() else self
+
+
+@op("adjoint(Tensor(a) self) -> Tensor(a)")
+def adjoint(self):
+    """The conjugate with the last two dims exchanged."""
+    return self.transpose(-2, -1).conj()

@@ -1,0 +1,6 @@
+"""Versions: PyTorch's, whose behaviour is followed, and torchlite's own."""
+
+torchlite = "0.3.0"
+__version__ = "2.13.0+torchlite." + torchlite
+debug = False
+cuda = hip = xpu = git_version = None
