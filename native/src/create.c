@@ -131,8 +131,13 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   }
   if ((s > 0 && y < x) || (s < 0 && y > x)) { PyErr_SetString(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign"); return NULL; }
   whole = tl_is_integral(d);
-  if (whole && ints) {
-    if ((start && tl_int(start, &ix) < 0) || tl_int(end, &iy) < 0 || (step && tl_int(step, &is) < 0)) return NULL;
+  if (whole && (ints || d == TL_I64)) {
+    if (ints) {
+      if ((start && tl_int(start, &ix) < 0) || tl_int(end, &iy) < 0 || (step && tl_int(step, &is) < 0)) return NULL;
+    } else {
+      ix = (int64_t)x; iy = (int64_t)y; is = (int64_t)s;
+      if (!is) { PyErr_SetString(PyExc_ValueError, "step must be nonzero"); return NULL; }
+    }
     n = is > 0 ? (iy - ix + is - 1) / is : (ix - iy - is - 1) / -is;
   } else {
     ix = (int64_t)x;
@@ -157,6 +162,16 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   return (PyObject *)r;
 }
 
+static double rounded(tl_dtype d, double v) {
+  float f = (float)v;
+  uint16_t h;
+  if (d == TL_F64 || tl_is_integral(d)) return v;
+  if (d == TL_F32) return f;
+  tl_cast_contig(d, &h, TL_F32, &f, 1);
+  tl_cast_contig(TL_F32, &f, d, &h, 1);
+  return f;
+}
+
 /* id 0: linspace(start, end, steps, dtype); 1: logspace(start, end, steps, base, dtype). Real dtypes; the second half
  * counts from the end, so both ends are exact. */
 PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
@@ -177,12 +192,14 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   if (tl_is_integral(d)) { x = trunc(x); y = trunc(y); }
   if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
   p = (double *)tl_data(t);
-  if (d == TL_F32) {                                /* steps in the dtype's own precision, as PyTorch */
-    float fx = (float)x, fy = (float)y, fs = n > 1 ? (fy - fx) / (float)(n - 1) : 0;
-    for (int64_t i = 0; i < n; i++) p[i] = (float)(i < n / 2 || n == 1 ? (double)fx + (double)fs * (double)i : (double)fy - (double)fs * (double)(n - 1 - i));
-  } else {
-    double s = n > 1 ? (y - x) / (double)(n - 1) : 0;
-    for (int64_t i = 0; i < n; i++) p[i] = i < n / 2 || n == 1 ? x + s * (double)i : y - s * (double)(n - 1 - i);
+  {                                                 /* steps are rounded to the dtype, as PyTorch's are */
+    double lo = rounded(d, x), hi = rounded(d, y), s = n > 1 ? rounded(d, rounded(d, hi - lo) / (double)(n - 1)) : 0;
+    int half = d == TL_F16 || d == TL_BF16;
+    for (int64_t i = 0; i < n; i++) {
+      int first = i < n / 2 || n == 1;
+      double m = (double)(first ? i : n - 1 - i), v = half && !k->id ? rounded(d, s * m) : 0;
+      p[i] = half && !k->id ? (first ? lo + v : hi - v) : d == TL_F64 || tl_is_integral(d) ? fma(first ? s : -s, m, first ? lo : hi) : first ? lo + s * m : hi - s * m;
+    }
   }
   if (k->id) for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
   r = tl_cast(t, d);
