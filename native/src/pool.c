@@ -111,9 +111,19 @@ static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, P
     if (ceil_mode && (c->out[i] - 1) * c->s[i] >= c->in[i] + c->p[i]) c->out[i]--;
     small |= c->out[i] < 1;
   }
+  bool wide = false, below = false;
+  for (int i = 0; i < 3; i++) { wide |= c->p[i] > c->k[i] / 2; below |= c->in[i] < c->k[i]; }
+  if (wide && nd == 2)
+    FAIL("pad should be smaller than or equal to half of kernel size, but got padW = %lld, padH = %lld, kW = %lld, kH = %lld", LL(c->p[2]), LL(c->p[1]), LL(c->k[2]), LL(c->k[1]));
+  if (wide && nd == 3)
+    FAIL("pad should be smaller than or equal to half of kernel size, but got kT: %lld kW: %lld kH: %lld padT: %lld padW: %lld padH: %lld", LL(c->k[0]), LL(c->k[2]),
+         LL(c->k[1]), LL(c->p[0]), LL(c->p[2]), LL(c->p[1]));
+  if (below && nd == 3 && !d)
+    FAIL("input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld kW: %lld)", LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(c->k[0]), LL(c->k[1]), LL(c->k[2]));
   if (small && nd == 1 && d) FAIL("max_pool1d() Invalid computed output size: %lld", LL(c->out[2]));
   if (small) {
     char b1[128], b2[128];
+    if (nd == 1) nd = 2;   /* PyTorch pools rows as images of height 1 */
     FAIL("Given input size: (%s). Calculated output size: (%s). Output size is too small", sizes(b1, "", lead, nd, c->in), sizes(b2, "", lead, nd, c->out));
   }
   return 0;
