@@ -8,7 +8,8 @@ import { join } from "node:path";
 const [dist, src, out, site] = process.argv.slice(2);
 const names = readFileSync(0, "utf8");
 const { loadPyodide } = await import(pathToFileURL(join(dist, "pyodide.mjs")));
-const py = await loadPyodide({ indexURL: dist + "/" });
+// without column positions bytecode is a quarter smaller; tracebacks keep their lines
+const py = await loadPyodide({ indexURL: dist + "/", env: { PYTHONNODEBUGRANGES: "1" } });
 mkdirSync(out, { recursive: true });
 for (const [at, dir] of [["/src", src], ["/out", out]]) {
   py.FS.mkdir(at);
