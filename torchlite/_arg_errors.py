@@ -292,3 +292,27 @@ def explain(op_name, overload_params, args, kwargs, is_method):
         if reason:
             return TypeError(reason[0])
     return TypeError(_combination(signatures, args, kwargs))
+
+
+_OPTIONS = ("dtype", "layout", "device", "pin_memory", "requires_grad")
+
+
+def _listed(overload, is_method):
+    """The parameters of an op's overload as PyTorch's signature has them: `out` included, options as it orders them."""
+    from torchlite.ops import _schema
+    found = []
+    for p in _schema.parse(overload.schema):
+        type_ = p.type.replace("[]", f"[{p.size}]") if p.size else p.type
+        default = False if p.name == "pin_memory" and p.default is None else p.default
+        found.append((p.name, type_ + ("?" if p.nullable else ""), p.kwonly, default))
+    if overload.spec.out and not is_method:
+        out = "out", "Tensor?" if _schema.result_count(overload.schema) == 1 else "Tensor[]?", True, None
+        options = found and found[-1][0] == "requires_grad"
+        found.insert(len(found) - len(_OPTIONS) if options else len(found), out)
+    return found
+
+
+def bind_error(op, args, kwargs):
+    """The TypeError for a call of a declared op that no overload accepts; `args` of a method start with self."""
+    args = args[1:] if op.is_method else args
+    return explain(op.__name__, [_listed(o, op.is_method) for o in op.overloads], args, kwargs, op.is_method)

@@ -224,3 +224,4 @@ def _legacy(name, dtype_):
 
 # torch.FloatStorage ... (calling one makes a TypedStorage)
 LEGACY_CLASSES = {name: _legacy(name, d) for name, d in _PICKLE_DTYPES.items()}
+globals().update(LEGACY_CLASSES)
