@@ -27,15 +27,8 @@ class AcceleratorError(RuntimeError):
 
 
 def _bind_error(op, args, kwargs):
-    from . import _arg_errors
-    from .ops import _schema
-    overloads = []
-    for ov in op.overloads:
-        params = _schema.parse(ov.schema)
-        if op.is_method:
-            params = params[1:]
-        overloads.append([(p.name, (p.type[:-1] + "%d]" % p.size if p.size else p.type) + ("?" if p.nullable else ""), p.kwonly, p.default) for p in params])
-    raise _arg_errors.explain(op.__name__, overloads, args[1:] if op.is_method else args, kwargs, op.is_method)
+    from ._arg_errors import bind_error
+    raise bind_error(op, args, kwargs)
 
 
 def _setup():
@@ -51,6 +44,8 @@ def _setup():
     _C.register("bind_error", _bind_error)
     from .ops import _schema
     _C.register("compile_schema", _schema.compile)
+    from .return_types import of_schema
+    _C.register("named_result", of_schema)
 
 
 _setup()

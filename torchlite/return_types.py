@@ -62,10 +62,20 @@ def _make(name):
     return type(name, (_Result,), body)
 
 
+def of_schema(schema):
+    """The class of an op's result when its schema names the fields, else None."""
+    result = schema.rpartition(" -> ")[2]
+    if not result.startswith("(") or " " not in result.partition(",")[0]:
+        return None
+    name = schema.partition("(")[0].partition(".")[0]
+    return __getattr__(name) if name in _FIELDS else None
+
+
 def __getattr__(name):
     if name in _FIELDS or (name.endswith("_out") and name[:-4] in _FIELDS):
-        made = globals()[name] = _make(name)
-        return made
+        if name not in globals():
+            globals()[name] = _make(name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -33,16 +33,16 @@ static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
 }
 
 #define BATCH(S, T) \
-  static void map_##S(const T *x, T *y, Batch b, const T *alpha, const T *beta) { \
+  static void map_##S(const T *x, T *y, Batch b, const T *m, const T *alpha, const T *beta) { \
     for (int64_t o = 0; o < b.outer; o++) { \
       if (b.s == 1) { \
-        for (int64_t c = 0; c < b.c; c++) y[c] = x[c] * alpha[c] + beta[c]; \
+        for (int64_t c = 0; c < b.c; c++) y[c] = (x[c] - m[c]) * alpha[c] + beta[c]; \
         x += b.c; \
         y += b.c; \
       } else { \
         for (int64_t c = 0; c < b.c; c++, x += b.s, y += b.s) { \
-          T p = alpha[c], q = beta[c]; \
-          for (int64_t i = 0; i < b.s; i++) y[i] = x[i] * p + q; \
+          T p = alpha[c], q = beta[c], c0 = m[c]; \
+          for (int64_t i = 0; i < b.s; i++) y[i] = (x[i] - c0) * p + q; \
         } \
       } \
     } \
@@ -135,7 +135,7 @@ done:
 }
 
 /* id 0: native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> out, mean, invstd;
- * id 1: batch_norm(...) -> out. Statistics of 16-bit inputs are float32. */
+ * id 1: batch_norm(...) -> out. */
 PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
   TlTensor *t = (TlTensor *)args[0], *x = NULL, *y = NULL, *mean = NULL, *invstd = NULL, *ab = NULL;
@@ -184,23 +184,28 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   }
   for (int64_t c = 0; c < channels; c++) inv[c] = 1 / sqrt(var[c] + eps);
   if (!k->id) {
-    tl_dtype sd = loop == TL_F64 ? TL_F64 : TL_F32;
+    tl_dtype sd = t->dtype;         /* that of the parameters when it is another */
+    for (int i = 1; i < 5; i++)
+      if (!tl_none(args[i])) sd = ((TlTensor *)args[i])->dtype;
     mean = training ? store_channels(m, channels, sd) : tl_empty(sd, 1, &none);
     invstd = training ? store_channels(inv, channels, sd) : tl_empty(sd, 1, &none);
     if (!mean || !invstd) goto done;
   }
   Batch b;
-  int64_t two = 2 * channels;
-  if (!(x = batch_open(t, loop, channels_last(t), &b)) || !(ab = tl_empty(loop, 1, &two))) goto done;
+  int64_t three = 3 * channels;
+  if (!(x = batch_open(t, loop, channels_last(t), &b)) || !(ab = tl_empty(loop, 1, &three))) goto done;
   if (!(y = tl_empty_strided(loop, t->ndim, x->shape, x->strides))) goto done;
-  for (int64_t c = 0; c < channels; c++) {
-    w[c] *= inv[c];
-    bias[c] -= m[c] * w[c];
-  }
+  for (int64_t c = 0; c < channels; c++) w[c] *= inv[c];
   tl_cast_contig(loop, tl_data(ab), TL_F64, w, channels);
   tl_cast_contig(loop, tl_data(ab) + channels * tl_itemsize[loop], TL_F64, bias, channels);
-  if (loop == TL_F32) map_f((float *)tl_data(x), (float *)tl_data(y), b, (float *)tl_data(ab), (float *)tl_data(ab) + channels);
-  else map_d((double *)tl_data(x), (double *)tl_data(y), b, (double *)tl_data(ab), (double *)tl_data(ab) + channels);
+  tl_cast_contig(loop, tl_data(ab) + 2 * channels * tl_itemsize[loop], TL_F64, m, channels);
+  if (loop == TL_F32) {
+    float *a = (float *)tl_data(ab);
+    map_f((float *)tl_data(x), (float *)tl_data(y), b, a + 2 * channels, a, a + channels);
+  } else {
+    double *a = (double *)tl_data(ab);
+    map_d((double *)tl_data(x), (double *)tl_data(y), b, a + 2 * channels, a, a + channels);
+  }
   y = tl_narrow(y, t->dtype);
 done:
   if (v) tl_free(v);
@@ -307,8 +312,8 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     ((T *)tl_data(rstd))[i] = (T)r; \
     for (int64_t j = 0; j < q.d; j++) { \
       int64_t ch = i % q.groups * q.d + j; \
-      T a = (T)(r * w[ch]), b = (T)(w[q.c + ch] - m * r * w[ch]); \
-      map_##S((const T *)xi + j * q.s, (T *)tl_data(y) + i * len + j * q.s, (Batch){1, 1, q.s}, &a, &b); \
+      T a = (T)(r * w[ch]), b = (T)w[q.c + ch], c0 = (T)m; \
+      map_##S((const T *)xi + j * q.s, (T *)tl_data(y) + i * len + j * q.s, (Batch){1, 1, q.s}, &c0, &a, &b); \
     } \
   }
     if (loop == TL_F32) MAP(f, float) else MAP(d, double)

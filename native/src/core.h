@@ -15,7 +15,7 @@ typedef struct {
   PyObject *Tensor, *Size, *device, *dtype;
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema, *set_grad,
-      *get_grad_fn, *set_requires_grad, *host_copy, *torch_function;
+      *get_grad_fn, *set_requires_grad, *host_copy, *torch_function, *named_result;
 } TlRegistry;
 extern TlRegistry tl_reg;
 extern bool tl_grad_mode, tl_inference_mode;

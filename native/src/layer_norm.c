@@ -106,7 +106,7 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     if (!y) goto done;
   }
   y = tl_narrow(y, t->dtype);
-  if (!w || w->dtype == ((TlTensor *)args[2])->dtype) {
+  if (!w || ((TlTensor *)args[2])->dtype == t->dtype) {
     mean = tl_narrow(mean, t->dtype);
     rstd = tl_narrow(rstd, t->dtype);
   }

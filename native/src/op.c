@@ -16,7 +16,7 @@ enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16 };
 
 typedef struct {
   PyObject_HEAD
-  PyObject *schema, *body, *spec, *params_object;
+  PyObject *schema, *body, *spec, *params_object, *named;     /* named: class of a result with field names, or NULL */
   const TlKernel *kernel;
   Param *params;
   int nparams, npos, flags, ready, vararg_method, vararg_function, requires_grad_at, device_at;
@@ -52,6 +52,12 @@ static int compile(Overload *ov) {
     if (!kwonly) pos++;
     if (kind == K_DEVICE) ov->device_at = (int)i;
     if (!PyUnicode_CompareWithASCIIString(name, "requires_grad") && kwonly) ov->requires_grad_at = (int)i;
+  }
+  if (tl_reg.named_result) {
+    PyObject *cls = PyObject_CallFunctionObjArgs(tl_reg.named_result, ov->schema, NULL);
+    if (!cls) { Py_DECREF(list); return -1; }
+    if (cls == Py_None) Py_DECREF(cls);
+    else ov->named = cls;
   }
   ov->params_object = list;        /* keeps the borrowed pointers above alive */
   ov->nparams = (int)n;
@@ -383,6 +389,11 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
       Py_XDECREF(kw);
     } else {
       result = out ? vcall_with(tl_reg.call_out, ov, bound, out) : dispatch(ov, bound);
+      if (result && ov->named && PyTuple_CheckExact(result)) {
+        PyObject *named = PyObject_CallFunctionObjArgs(ov->named, result, NULL);
+        Py_DECREF(result);
+        result = named;
+      }
     }
   } else if (r == 0) {
     PyObject *t = PyTuple_New(nargs), *kw = PyDict_New();
@@ -428,6 +439,7 @@ static void overload_dealloc(Overload *ov) {
   overload_clear(ov);
   Py_XDECREF(ov->schema);
   Py_XDECREF(ov->params_object);
+  Py_XDECREF(ov->named);
   PyMem_Free(ov->params);
   PyObject_GC_Del(ov);
   Py_DECREF(tp);

@@ -82,6 +82,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     """Normalizes each channel of (N, C, ...) by its batch statistics (training) or the running ones."""
     if training:
         _verify_batch_size(input.size())
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 

@@ -105,3 +105,11 @@ def namespace(module=""):
 def methods():
     """The declared methods of Tensor."""
     return _methods
+
+
+def python(*functions, method=True):
+    """Makes plain Python functions part of torch (and of Tensor): those whose results depend on their flags."""
+    for fn in functions:
+        _functions.setdefault("", {})[fn.__name__] = fn
+        if method:
+            _methods[fn.__name__] = fn

@@ -2,7 +2,7 @@
 import math
 
 import torchlite as torch
-from ._declare import op
+from ._declare import op, python
 
 
 @op("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1)])
@@ -76,6 +76,19 @@ def _cdist(x1, x2, p=2.0, compute_mode=None):
     if p == math.inf and x1.size(-1) == 0:
         return _norms((x1.unsqueeze(-2) - x2.unsqueeze(-3)), 1)
     return _norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The p-norm distances of each row of x1 (..., P, M) to each row of x2 (..., R, M): (..., P, R)."""
+    if compute_mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return torch._cdist(x1, x2, p, _MODES[compute_mode])
+
+
+python(cdist, method=False)
 
 
 @op("pdist(Tensor self, float p=2) -> Tensor", variants="function", samples=lambda t: [(t(4, 3),)])

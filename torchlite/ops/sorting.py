@@ -1,6 +1,6 @@
 """Sorting, selection, unique values, searches and histograms."""
 import torchlite as torch
-from ._declare import op
+from ._declare import op, python
 
 
 def _scatter_grad(g, shape, dim, index):
@@ -95,6 +95,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements (or slices along `dim`) that differ from the one before, with inverse and counts on request."""
     return _chosen(torch._unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+python(unique, unique_consecutive)
 
 
 # ---- searches and histograms ---------------------------------------------------------------------------------------------------

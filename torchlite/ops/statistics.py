@@ -2,7 +2,7 @@
 import math
 
 import torchlite as torch
-from ._declare import op
+from ._declare import methods, op, python
 from .reduction import _count, _restore, _select_grad, _share, _spread
 
 
@@ -177,6 +177,46 @@ def linalg_vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
 def frobenius_norm(self, dim, keepdim=False):
     """The 2-norm of the elements along `dim`."""
     return torch.linalg.vector_norm(self, 2, dim, keepdim)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """The norm of vectors or matrices: "fro" (2-norm of the elements), "nuc" (nuclear) or the exponent of a vector norm."""
+    if isinstance(dim, torch.Tensor):
+        raise TypeError("norm(): argument 'dim' must be int or a tuple of ints")
+    dims = [dim] if isinstance(dim, int) and not isinstance(dim, bool) else dim
+    if isinstance(p, str):
+        if p == "fro" and (dims is None or len(dims) <= 2):
+            return _vector_norm(input, 2, dims, keepdim, dtype, out)
+        if p == "nuc":
+            if dims is None:
+                if input.dim() != 2:
+                    raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions." if input.dim() < 2
+                                       else "Expected a tensor with 2 dimensions")
+                dims = (-2, -1)
+            kw = {} if dtype is None else {"dtype": dtype}
+            r = torch.linalg.matrix_norm(input, "nuc", tuple(dims), keepdim=keepdim, **kw)
+            return r if out is None else out.copy_(r)
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    if p is None:
+        p = 2.0
+    return _vector_norm(input, p, dims, keepdim, dtype, out)
+
+
+def _vector_norm(x, p, dims, keepdim, dtype, out):
+    kw = {} if dtype is None else {"dtype": dtype}
+    if out is not None:
+        kw["out"] = out
+    return torch.linalg.vector_norm(x, p, dims, keepdim, **kw)
+
+
+def _method_norm(self, p="fro", dim=None, keepdim=False, dtype=None):
+    """See torch.norm."""
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+python(norm, method=False)
+_method_norm.__name__ = "norm"
+methods()["norm"] = _method_norm
 
 
 @op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", alias=("special.logsumexp",), kernel="logsumexp", out=True,
