@@ -236,18 +236,26 @@ class Recorder:
             _used(fn.__code__, fields)
         self.nresults = _schema.result_count(ov.schema)
         tensors = {name for _, many, name in self.inputs if not many}
+        every = {name for _, _, name in self.inputs}
         self.saved = [(n, self.params[n]) for n in self.params if n in fields and n in tensors]
         self.plain = [(n, self.params[n]) for n in self.params if n in fields and n not in tensors]
         outs = {"result": 0} if self.nresults == 1 else {"result%d" % i: i for i in range(self.nresults)}
         self.results = [(n, i) for n, i in outs.items() if n in fields]
-        self.shapes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_shape") and n[:-6] in tensors]
-        self.dtypes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_dtype") and n[:-6] in tensors]
+        self.shapes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_shape") and n[:-6] in every]
+        self.dtypes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_dtype") and n[:-6] in every]
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
         self.view = spec.view
         names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.dtypes, self.needs) for n, _ in part]
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = type(_node_name(spec, ov.schema), (OpNode,), {"__slots__": (), "__module__": "torch.autograd"})
+
+
+def _field(arg, name):
+    """shape or dtype of a tensor, of each tensor of a list, None of None"""
+    if isinstance(arg, (list, tuple)):
+        return [getattr(t, name) for t in arg]
+    return getattr(arg, name, None)
 
 
 class OpNode(Node):
@@ -261,9 +269,9 @@ class OpNode(Node):
         self.kept = [pack(args[i], False) if args[i] is not None else None for _, i in rec.saved]
         self.plain = [args[i] for _, i in rec.plain]
         if rec.shapes:
-            self.plain += [None if args[i] is None else args[i].shape for _, i in rec.shapes]
+            self.plain += [_field(args[i], "shape") for _, i in rec.shapes]
         if rec.dtypes:
-            self.plain += [None if args[i] is None else args[i].dtype for _, i in rec.dtypes]
+            self.plain += [_field(args[i], "dtype") for _, i in rec.dtypes]
         self.input_meta = None
         if rec.reduce:
             self.input_meta = [None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)

@@ -113,7 +113,7 @@ def index_select(self, dim, index):
 
 @op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", kernel="index_add",
     inplace=True, out=True,
-    grad={"self": lambda c, g: g, "source": lambda c, g: _source_grad(c, g) * c.alpha},
+    grad={"self": lambda c, g: g, "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape) * c.alpha},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0, 2]), t(3, 4), {"alpha": 2}), (t(3, 4), 1, torch.tensor([1]), t(3, 1))])
 def index_add(self, dim, index, source, alpha=1):
     """`self` with alpha * source added, slice by slice, at the positions `index` along `dim`."""
@@ -122,13 +122,13 @@ def index_add(self, dim, index, source, alpha=1):
     return torch.index_add(self, dim, index, (source * alpha).to(self.dtype))
 
 
-def _source_grad(c, g):
-    r = g.index_select(c.dim, c.index)
-    return r if tuple(r.shape) == tuple(c.source_shape) else r.reshape(c.source_shape)
+def _source_grad(g, dim, index, shape):
+    r = g.index_select(dim, index)
+    return r if tuple(r.shape) == tuple(shape) else r.reshape(shape)
 
 
 @op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", kernel="index_copy", inplace=True, out=True,
-    grad={"self": lambda c, g: g.index_fill(c.dim, c.index, 0), "source": lambda c, g: _source_grad(c, g)},
+    grad={"self": lambda c, g: g.index_fill(c.dim, c.index, 0), "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape)},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0]), t(2, 4))])
 def index_copy(self, dim, index, source):
     """`self` with the slices of `source` at the positions `index` along `dim`."""
@@ -136,7 +136,7 @@ def index_copy(self, dim, index, source):
 
 @op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", kernel="index_fill", inplace=True,
-    grad={"self": lambda c, g: g.index_fill(c.dim, c.index, 0), "value": lambda c, g: g.index_select(c.dim, c.index).sum()},
+    grad={"self": lambda c, g: g.index_fill(c.dim, c.index, 0), "value": lambda c, g: (g - g.index_fill(c.dim, c.index, 0)).sum()},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0]), 1.5), (t(3, 4), 1, torch.tensor([-1]), t())])
 def index_fill(self, dim, index, value):
     """`self` with `value` in the slices `index` along `dim`."""
@@ -189,16 +189,16 @@ def masked_select(self, mask):
     """The elements of `self` where `mask` is true (both broadcast), as a vector."""
 
 
-def _masked_source_grad(c, g):
-    picked = g.masked_select(c.mask)
+def _masked_source_grad(g, mask, shape):
+    picked = g.masked_select(mask)
     n = 1
-    for s in c.source_shape:
+    for s in shape:
         n *= s
-    return torch.cat([picked, g.new_zeros(n - picked.numel())]).reshape(c.source_shape)
+    return torch.cat([picked, g.new_zeros(n - picked.numel())]).reshape(shape)
 
 
 @op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", kernel="masked_scatter", inplace=True,
-    grad={"self": lambda c, g: g.masked_fill(c.mask, 0), "source": lambda c, g: _masked_source_grad(c, g)},
+    grad={"self": lambda c, g: g.masked_fill(c.mask, 0), "source": lambda c, g: _masked_source_grad(g, c.mask, c.source_shape)},
     samples=lambda t: [(t(3, 4), t(3, 4) > 0, t(12))])
 def masked_scatter(self, mask, source):
     """`self` with the elements of `source`, in order, where `mask` is true."""
@@ -249,7 +249,7 @@ def take_along_dim(self, indices, dim=None):
     if indices.dtype != torch.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {_type_name(indices)}")
     if dim is None:
-        return self.reshape(-1).gather(0, indices.reshape(-1))
+        return self.reshape(-1).gather(0, _from_end(indices.reshape(-1), self.numel()))
     if self.dim() != indices.dim():
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
                            f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
@@ -264,7 +264,12 @@ def take_along_dim(self, indices, dim=None):
     if common:
         a, b = list(common), list(common)
         a[dim], b[dim] = self.shape[dim], indices.shape[dim]
-    return self.expand(a).gather(dim, indices.expand(b))
+    return self.expand(a).gather(dim, _from_end(indices, self.shape[dim] if common else 1).expand(b))
+
+
+def _from_end(indices, size):
+    """Negative indices counted from the end."""
+    return torch.where(indices < 0, indices + size, indices)
 
 
 def _type_name(t):
@@ -300,7 +305,7 @@ def unravel_index(indices, shape):
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if any(s < 0 for s in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
-    out = []
+    out, indices = [], indices.long()
     for s in reversed(shape):
         out.append(indices.remainder(s))
         indices = indices.div(s, rounding_mode="floor")

@@ -38,7 +38,7 @@ def _some(tensors, name):
 def hstack(tensors):
     """Joins along dim 1, vectors along dim 0."""
     _some(tensors, "hstack")
-    tensors = torch.atleast_1d(*tensors) if len(tensors) > 1 else (torch.atleast_1d(tensors[0]),)
+    tensors = [torch.atleast_1d(t) for t in tensors]
     return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
 
 
@@ -255,7 +255,7 @@ def combinations(self, r=2, with_replacement=False):
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return self.new_empty((0,))
+        return self[:0]
     import itertools
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(self.numel()), r))
@@ -317,7 +317,6 @@ def meshgrid(*tensors, indexing=None):
     shape = [t.numel() for t in tensors]
     grids = [t.reshape([-1 if i == d else 1 for i in range(len(shape))]).expand(shape) for d, t in enumerate(tensors)]
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

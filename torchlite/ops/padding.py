@@ -93,7 +93,7 @@ def _make(kind, n):
     body.__doc__ = (f"{kind.capitalize()} padding of the last {n} dim{'s' if n > 1 else ''}: "
                     + ("mirrors at the border elements." if kind == "reflection" else "repeats the border elements."))
     shape = (2,) * 2 + (4,) * n
-    return op(f"{name}(Tensor self, SymInt[{2 * n}] padding) -> Tensor", module="_nn",
+    return op(f"{name}(Tensor self, SymInt[{2 * n}] padding) -> Tensor", module="aten",
               samples=lambda t: [(t(*shape), (1, 2) * n)])(body)
 
 
