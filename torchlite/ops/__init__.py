@@ -21,5 +21,5 @@ class _Namespace:
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 
-aten = _Namespace("torch.ops.aten", "aten", "", "nn", "linalg", "special", "fft")
-nn_namespace = _Namespace("torch._C._nn", "nn")
+aten = _Namespace("torch.ops.aten", "aten", "", "_nn", "nn", "linalg", "special", "fft")
+nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")
