@@ -54,6 +54,15 @@ def call_out(ov, args, out):
         for o in outs:
             if o.requires_grad:
                 raise RuntimeError("%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad." % name)
+    for o in outs:
+        if any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                               "Please clone() the tensor before performing the operation.")
+    if name == "cat":
+        for i, t in enumerate(args[0]):
+            if t is outs[0]:
+                raise RuntimeError("torch.cat(): unsupported operation: the input tensors cannot refer to any of the output memory "
+                                   "locations. Found overlap in input tensor %d." % i)
     result = _C.call_overload(ov, args)
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):

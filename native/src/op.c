@@ -307,9 +307,29 @@ static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyOb
 
 int tl_check_cast(tl_dtype from, tl_dtype to);
 
+/* expanded tensors: writing one element writes others. The ops that PyTorch still lets through are named. */
+static int check_overlap(const Overload *ov, const TlTensor *t) {
+  static const char *const allowed[] = {"fill", "zero", "index_fill", "index_put", "masked_fill", "masked_scatter", "tril", "triu", "put"};
+  bool overlap = false;
+  for (int i = 0; i < t->ndim && !overlap; i++) overlap = t->shape[i] > 1 && t->strides[i] == 0;
+  if (!overlap || !t->numel || (ov->flags & F_VIEW)) return 0;
+  PyObject *b = PyUnicode_AsUTF8String(ov->schema);
+  if (!b) return -1;
+  const char *s = PyBytes_AsString(b);
+  size_t n = strcspn(s, "_.(");
+  while (s[n] == '_' && s[n + 1] != '(' && s[n + 1] != '.') n += 1 + strcspn(s + n + 1, "_.(");
+  for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+    if (strlen(allowed[i]) == n && !strncmp(s, allowed[i], n)) { Py_DECREF(b); return 0; }
+  Py_DECREF(b);
+  PyErr_SetString(PyExc_RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                                      "Please clone() the tensor before performing the operation.");
+  return -1;
+}
+
 /* below autograd: self <- op(self, ...), by a kernel that writes in place, else by a copy */
 static PyObject *run_inplace(Overload *ov, PyObject *const *a) {
   TlTensor *self = (TlTensor *)a[0];
+  if (!tl_is_contiguous(self) && check_overlap(ov, self) < 0) return NULL;
   ov->calls++;
   PyObject *r = NULL;
   if (ov->kernel && (ov->kernel->flags & TL_K_OUT)) {
