@@ -94,6 +94,7 @@ def _install():
         "ixor": m("bitwise_xor_"), "ilshift": m("bitwise_left_shift_"), "irshift": m("bitwise_right_shift_")})
 
 
+from . import functional  # noqa: E402, F401
 from .functional import *  # noqa: E402, F401, F403
 
 _install()
@@ -102,7 +103,7 @@ from . import nn, optim, utils  # noqa: E402, F401
 from ._tensor_str import set_printoptions  # noqa: E402, F401
 from .serialization import load, save  # noqa: E402, F401
 
-_SUBMODULES = {"accelerator", "amp", "backends", "compiler", "cuda", "distributed", "distributions", "fft", "func", "fx", "hub", "jit", "linalg", "masked", "mps",
+_SUBMODULES = {"__future__", "accelerator", "amp", "backends", "compiler", "cuda", "distributed", "distributions", "fft", "func", "fx", "hub", "jit", "linalg", "masked", "mps",
                "monitor", "multiprocessing", "onnx", "overrides", "package", "profiler", "quantization", "random", "return_types", "serialization", "signal",
                "sparse", "special", "storage", "testing", "types", "version", "webgpu", "xpu", "hip", "export", "library", "nested", "functional", "mtia", "ao", "futures", "cpu", "meta"}
 _STORAGES = {"FloatStorage", "DoubleStorage", "HalfStorage", "LongStorage", "IntStorage", "ShortStorage", "CharStorage", "ByteStorage", "BoolStorage",

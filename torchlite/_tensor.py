@@ -184,17 +184,8 @@ class Tensor(_C.TensorBase):
         return t
 
     def __reduce_ex__(self, protocol):
-        from ._utils import _rebuild_tensor_v2
-        if type(self) is not Tensor and type(self).__reduce_ex__ is Tensor.__reduce_ex__:
-            from ._utils import _rebuild_from_type_v2
-            return _rebuild_from_type_v2, (_rebuild_tensor_v2, type(self), self._reduce_args(), self.__dict__ or None)
-        return _rebuild_tensor_v2, self._reduce_args()
-
-    def _reduce_args(self):
-        from collections import OrderedDict
-        if not self.is_leaf:
-            raise RuntimeError("Can't pickle a non-leaf tensor that requires grad; detach() it first")
-        return (self.storage(), self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, OrderedDict())
+        from ._utils import _reduce_tensor
+        return _reduce_tensor(self, protocol)
 
     def __setstate__(self, state):
         raise RuntimeError("legacy tensor state is not supported")
@@ -337,6 +328,24 @@ class Tensor(_C.TensorBase):
         return False
 
     @property
+    def real(self):
+        import torchlite as torch
+        return torch.real(self)
+
+    @real.setter
+    def real(self, value):
+        self.real.copy_(value if isinstance(value, Tensor) else self.real.new_tensor(value))
+
+    @property
+    def imag(self):
+        import torchlite as torch
+        return torch.imag(self)
+
+    @imag.setter
+    def imag(self, value):
+        self.imag.copy_(value if isinstance(value, Tensor) else self.imag.new_tensor(value))
+
+    @property
     def T(self):
         if self.dim() == 2:
             return self.t()
@@ -473,3 +482,6 @@ def _torch_function(op, args, kwargs):
 
 _C.register("Tensor", Tensor)
 _C.register("torch_function", _torch_function)
+
+
+from ._utils import _rebuild_from_type_v2  # noqa: E402, F401  (pickles name it here)

@@ -227,7 +227,11 @@ def typename(obj):
     """The qualified name of an object's type."""
     if isinstance(obj, Tensor):
         return obj.type()
-    return "%s.%s" % (type(obj).__module__, type(obj).__qualname__)
+    cls = obj if isinstance(obj, type) else type(obj)
+    if cls.__module__ == "builtins":
+        return cls.__qualname__
+    module = cls.__module__
+    return "%s.%s" % ("torch" + module[9:] if module.partition(".")[0] == "torchlite" else module, cls.__qualname__)
 
 
 def broadcast_shapes(*shapes):

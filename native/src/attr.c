@@ -64,7 +64,12 @@ static PyObject *get_data(SELF, void *c) {
 }
 static int set_data(SELF, PyObject *v, void *c) {
   (void)c;
-  if (!v || !TL_CHECK(v)) { PyErr_SetString(PyExc_TypeError, "Variable data has to be a tensor, but got something else"); return -1; }
+  if (!v || !TL_CHECK(v)) {
+    PyObject *name = v ? PyType_GetName(Py_TYPE(v)) : NULL;
+    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %V", name, "nothing");
+    Py_XDECREF(name);
+    return -1;
+  }
   TlTensor *s = (TlTensor *)v;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   memcpy(shape, s->shape, sizeof(int64_t) * (size_t)s->ndim);

@@ -294,10 +294,25 @@ static PyObject *py_empty_like(PyObject *m, PyObject *args) {
   if (!PyArg_ParseTuple(args, "O|O", &t, &dt) || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
   return (PyObject *)tl_empty_like((TlTensor *)t, d);
 }
+/* src must broadcast to dst's shape; leading ones that dst lacks are let through */
+static int check_copy(const TlTensor *dst, const TlTensor *src) {
+  for (int i = 1; i <= src->ndim; i++) {
+    int64_t n = src->shape[src->ndim - i], m = i <= dst->ndim ? dst->shape[dst->ndim - i] : 1;
+    if (n == m || n == 1) continue;
+    if (i > dst->ndim || m == 1)
+      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s", tl_fmt_shape(dst->ndim, dst->shape),
+                   tl_fmt_shape(src->ndim, src->shape));
+    else
+      PyErr_Format(PyExc_RuntimeError, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+                   (long long)m, (long long)n, dst->ndim - i);
+    return -1;
+  }
+  return 0;
+}
 static PyObject *py_copy(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *dst, *src;
-  if (!PyArg_ParseTuple(args, "OO", &dst, &src) || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO", &dst, &src) || check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
   tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
 }
@@ -323,7 +338,15 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
   if (tl_set_geometry(t, (TlStorage *)Py_NewRef(t->storage), t->dtype, nd, sh, st, t->offset) < 0) return NULL;
   return Py_NewRef(o);
 }
+static PyObject *py_fill(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *t, *value;
+  if (!PyArg_ParseTuple(args, "OO", &t, &value) || tl_fill((TlTensor *)t, value) < 0) return NULL;
+  tl_bump((TlTensor *)t);
+  return Py_NewRef(t);
+}
 PyMethodDef tl_data_functions[] = {
+    {"fill", py_fill, METH_VARARGS, "fill(tensor, number): every element becomes the number"},
     {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
     {"tensor_from_storage", tensor_from_storage, METH_VARARGS, "tensor_from_storage(storage, dtype, offset, shape, strides)"},
     {"alias", alias, METH_VARARGS, "alias(tensor, share_version=True): same memory, no history"},

@@ -145,9 +145,9 @@ static double bessel_i_scaled(int order, double x) {
 }
 double sp_i0e(double x) { return bessel_i_scaled(0, x); }
 double sp_i1e(double x) { return bessel_i_scaled(1, x); }
-/* e^|x| in two halves: I is finite a little beyond the overflow of exp */
-double sp_i0(double x) { double h = exp(fabs(x) / 2); return isinf(x) ? INFINITY : bessel_i_scaled(0, x) * h * h; }
-double sp_i1(double x) { double h = exp(fabs(x) / 2); return isinf(x) ? x : bessel_i_scaled(1, x) * h * h; }
+/* e^|x| in two halves: I is finite a little beyond the overflow of exp. NaN at infinity, as in PyTorch */
+double sp_i0(double x) { double h = exp(fabs(x) / 2); return isinf(x) ? NAN : bessel_i_scaled(0, x) * h * h; }
+double sp_i1(double x) { double h = exp(fabs(x) / 2); return isinf(x) ? NAN : bessel_i_scaled(1, x) * h * h; }
 
 /* e^x K_nu(x) = integral over t > 0 of exp(-x (cosh t - 1)) cosh(nu t) */
 static double bessel_k_scaled(double nu, double x) {

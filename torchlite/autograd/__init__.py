@@ -23,11 +23,14 @@ def _set_grad(t, g):
     if g is t:
         raise RuntimeError("can't assign Variable as its own grad")
     if g.dtype is not t.dtype:
-        raise RuntimeError("assigned grad has data of a different type")
+        raise RuntimeError("attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the "
+                           "tensor's grad_dtype (defaults to the tensor's dtype)." % (g.dtype._scalar_type.lower(), t.dtype._scalar_type))
     if g.device != t.device:
-        raise RuntimeError("assigned grad has data located on a different device")
+        raise RuntimeError("attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please ensure that the "
+                           "gradient and the tensor are on the same device" % (g.device.type, t.device.type))
     if g.shape != t.shape:
-        raise RuntimeError("assigned grad has data of a different size")
+        raise RuntimeError("attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
+                           "tensor are the same size" % (list(g.shape), list(t.shape)))
     t._raw_grad = g
 
 

@@ -187,7 +187,7 @@ def changed_error(t, version, node, output):
     where = ""
     if output is not None or t._raw_grad_fn is not None:
         made = node if output is not None else t._raw_grad_fn
-        where = ", which is output %d of %s," % (output or t.output_nr, made.name())
+        where = ", which is output %d of %s," % (output or t.output_nr, made.name().partition("Backward")[0])
     hint = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
             "was changed in there or anywhere later. Good luck!") if anomaly[0] else (
             "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
@@ -199,12 +199,23 @@ def changed_error(t, version, node, output):
 
 # ---- recorder: what one overload's nodes keep -----------------------------------------------------------------------------
 
-def _used(code, names):
-    names.update(code.co_names)
-    for c in code.co_consts:
-        if hasattr(c, "co_names"):
-            _used(c, names)
-    return names
+def _used(fn, names, seen):
+    """Adds the names that fn and the functions of its module that it calls use as attributes."""
+    if fn in seen:
+        return
+    seen.add(fn)
+    codes = [fn.__code__]
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes.extend(c for c in code.co_consts if hasattr(c, "co_names"))
+        for name in code.co_names:
+            callee = fn.__globals__.get(name)
+            if hasattr(callee, "__code__"):
+                _used(callee, names, seen)
+    for cell in fn.__closure__ or ():
+        if hasattr(cell.cell_contents, "__code__"):
+            _used(cell.cell_contents, names, seen)
 
 
 def _node_name(spec, schema):
@@ -233,7 +244,7 @@ class Recorder:
         self.grad = None if self.joint else (grad or {})
         fields = set(spec.save or ())
         for fn in ([grad] if self.joint else (grad or {}).values()):
-            _used(fn.__code__, fields)
+            _used(fn, fields, set())
         self.nresults = _schema.result_count(ov.schema)
         tensors = {name for _, many, name in self.inputs if not many}
         every = {name for _, _, name in self.inputs}

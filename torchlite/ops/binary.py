@@ -111,7 +111,7 @@ def _pow_exponent(g, x, e, result):
     return torch.where(zero, 0.0, g * (result * x.log()).conj())
 
 
-@op("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+@op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor", kernel="pow", inplace=True, out=True, tags="pointwise",
     grad={"self": lambda c, g: _pow_self(g, c.self, c.exponent), "exponent": lambda c, g: _pow_exponent(g, c.self, c.exponent, c.result)},
     samples=lambda t: [(t(3, 4), 2), (t(3, 4, lo=0.2, hi=3), t(4)), (2.0, t(4)), (t(5, lo=0.2, hi=3), -1.5)])
@@ -157,8 +157,8 @@ def copysign(self, other):
     """|self| with the sign of other (-0.0 counts as negative)."""
 
 
-@op("nextafter(Tensor self, Tensor other) -> Tensor", kernel="nextafter", inplace=True, out=True, tags="pointwise", grad=None,
-    differentiable=False, samples=lambda t: [(t(3, 4), t(4))])
+@op("nextafter(Tensor self, Tensor other) -> Tensor", kernel="nextafter", inplace=True, out=True, tags="pointwise",
+    grad={"self": lambda c, g: torch.where(c.self == c.other, 0, g), "other": lambda c, g: torch.zeros_like(g)}, samples=lambda t: [(t(3, 4), t(4))])
 def nextafter(self, other):
     """The next representable number after self towards other."""
 

@@ -118,7 +118,6 @@ def fmin(self, other):
     differentiable=False, samples=_tensors)
 def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """|self - other| <= atol + rtol * |other|; infinities are close to themselves, NaN to NaN when `equal_nan`."""
-    from .._dtypes import scalar_type_name
     if self.dtype != other.dtype:
         raise RuntimeError(f"{self.dtype._scalar_type} did not match {other.dtype._scalar_type}")
     if rtol < 0:

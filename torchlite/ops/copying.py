@@ -127,3 +127,53 @@ def copy_(self, src, non_blocking):
         from ..autograd._inplace import copy_in
         return copy_in(self, src)
     return _C.copy(self, src)
+
+
+def _fill(t, value, source=None):
+    """t[...] = value below autograd, with the history that follows from it; source: a tensor that gives the value."""
+    recording = _C.is_grad_enabled() and (_C.requires_grad(t) or source is not None and _C.requires_grad(source))
+    if not recording:
+        return _C.fill(t, value)
+    from ..autograd import _inplace
+    if source is not None and _C.requires_grad(source):
+        return _inplace.copy_in(t, source)
+    _inplace.check_inplace(t)
+    cut = _inplace.Zeros([_inplace.edge(t)])
+    cut.shape, cut.dtype = t.shape, t.dtype
+    _C.fill(t, value)
+    _inplace.set_history(t, cut)
+    return t
+
+
+@op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
+def fill_(self, value):
+    """Sets every element to `value`."""
+    return _fill(self, value)
+
+
+@op("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)")
+def fill_tensor_(self, value):
+    """Sets every element to the 0-dim tensor `value`."""
+    if value.dim() != 0:
+        raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with %d dimensions." % value.dim())
+    return _fill(self, value, value)
+
+
+@op("zero_(Tensor(a!) self) -> Tensor(a!)")
+def zero_(self):
+    """Sets every element to zero."""
+    return _fill(self, 0)
+
+
+@op("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor", variants="function")
+def fill(self, value):
+    """A tensor like `self` with `value` in every element."""
+    return self.clone().fill_(value)
+
+
+@op("equal(Tensor self, Tensor other) -> Tensor", differentiable=False)
+def equal(self, other):
+    """True when both have the same shape and elements."""
+    if self.shape != other.shape:
+        return False
+    return self.numel() == 0 or bool((self == other).all())

@@ -43,8 +43,6 @@ def _norms(d, p):
     """p-norms along the last dim, with gradient 0 at 0."""
     if p == 2:
         return _root_of_squares((d * d).sum(-1))
-    if p == 0:
-        return (d != 0).to(d.dtype).sum(-1)
     return torch.linalg.vector_norm(d, p, -1)
 
 

@@ -13,7 +13,7 @@ def _softmax_body(x, dim, dtype, log):
 
 
 @op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", alias=("special.softmax",), kernel="softmax", out=True,
-    node="SoftmaxBackward0", grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, g.dtype)},
+    node="SoftmaxBackward0", grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
     samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)])
 def softmax(self, dim, dtype=None):
     """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
@@ -21,7 +21,7 @@ def softmax(self, dim, dtype=None):
 
 
 @op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", alias=("special.log_softmax",), kernel="log_softmax",
-    out=True, node="LogSoftmaxBackward0", grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, g.dtype)},
+    out=True, node="LogSoftmaxBackward0", grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
     samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)])
 def log_softmax(self, dim, dtype=None):
     """x - log(sum(exp(x))) along `dim`; `dtype` converts the input first."""
@@ -29,14 +29,14 @@ def log_softmax(self, dim, dtype=None):
 
 
 @op("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", kernel="_softmax", variants="function", out=True,
-    node="SoftmaxBackward0", grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, g.dtype)})
+    node="SoftmaxBackward0", grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)})
 def _softmax(self, dim, half_to_float):
     """The same as `softmax`."""
     return _softmax_body(self, dim, None, False)
 
 
 @op("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", kernel="_log_softmax", variants="function", out=True,
-    node="LogSoftmaxBackward0", grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, g.dtype)})
+    node="LogSoftmaxBackward0", grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, c.self_dtype)})
 def _log_softmax(self, dim, half_to_float):
     """The same as `log_softmax`."""
     return _softmax_body(self, dim, None, True)
@@ -144,7 +144,7 @@ def _rms_eps(x, eps):
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """rms_norm with the reciprocal roots it used."""
     dims = _tail(input, normalized_shape)
-    rstd = torch.rsqrt((input * input.conj()).mean(dims, True) + _rms_eps(input, eps))
+    rstd = torch.rsqrt((input * input).mean(dims, True) + _rms_eps(input, eps))
     out = input * rstd
     return out if weight is None else out * weight, rstd
 

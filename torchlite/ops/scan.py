@@ -35,15 +35,21 @@ def cumprod(self, dim, dtype=None):
 
 
 @op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", kernel="cummax", out=True, nondiff=(1,),
-    grad={"self": lambda c, g: g[0].new_zeros(c.self_shape).scatter_add(c.dim, c.result1, g[0])}, samples=lambda t: [(t(3, 4), 0)])
+    grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)}, samples=lambda t: [(t(3, 4), 0)])
 def cummax(self, dim):
     """The largest element so far along `dim`, and the position of its last appearance."""
 
 
 @op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", kernel="cummin", out=True, nondiff=(1,),
-    grad={"self": lambda c, g: g[0].new_zeros(c.self_shape).scatter_add(c.dim, c.result1, g[0])}, samples=lambda t: [(t(3, 4), 0)])
+    grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)}, samples=lambda t: [(t(3, 4), 0)])
 def cummin(self, dim):
     """The smallest element so far along `dim`, and the position of its last appearance."""
+
+
+def _collect(g, shape, dim, index):
+    """Adds each gradient to the element its value came from; 16-bit types add up in float32."""
+    wide = g.float() if g.dtype in (torch.float16, torch.bfloat16) else g
+    return wide.new_zeros(shape).scatter_add(dim, index, wide).to(g.dtype) if shape else g
 
 
 def _logcumsumexp_grad(g, x, result, dim):
@@ -65,7 +71,7 @@ def _logcumsumexp_grad(g, x, result, dim):
     grad={"self": lambda c, g: _logcumsumexp_grad(g, c.self, c.result, c.dim)}, samples=lambda t: [(t(3, 4), 0)])
 def logcumsumexp(self, dim):
     """log(cumsum(exp(x))) along `dim`, without overflow."""
-    top = (self.real if self.is_complex() else self).detach()
+    top = (torch.real(self) if self.is_complex() else self).detach()
     top = top.amax(dim, True) if self.dim() and self.numel() else top
     top = top.masked_fill(top.isinf(), 0)
     return (self - top).exp().cumsum(dim).log() + top

@@ -83,10 +83,16 @@ def digamma(self):
     """Derivative of log Gamma(x)."""
 
 
-@op("polygamma(int n, Tensor self) -> Tensor", kernel="polygamma", out=True, tags="pointwise", alias=("special.polygamma",),
+@op("polygamma(int n, Tensor self) -> Tensor", kernel="polygamma", out=True, tags="pointwise", variants="function", alias=("special.polygamma",),
     grad={"self": lambda c, g: g * torch.polygamma(c.n + 1, c.self)}, samples=lambda t: [(1, t(3, 4, lo=0.2, hi=5)), (3, t(5, lo=0.2, hi=5))])
 def polygamma(n, self):
     """The n-th derivative of digamma."""
+
+
+@op("polygamma(Tensor self, int n) -> Tensor", variants="method", tags="pointwise")
+def _polygamma_method(self, n):
+    """The n-th derivative of digamma."""
+    return torch.polygamma(n, self)
 
 
 @op("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", variants="method", tags="pointwise")

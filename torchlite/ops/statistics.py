@@ -34,7 +34,7 @@ def _pair_grad(c, g, dim, correction, keepdim, root):
 
 def _var_body(x, dim, correction, keepdim, root):
     if x.is_complex():
-        v = torch.var(x.real, dim, correction=correction, keepdim=keepdim) + torch.var(x.imag, dim, correction=correction, keepdim=keepdim)
+        v = torch.var(torch.real(x), dim, correction=correction, keepdim=keepdim) + torch.var(torch.imag(x), dim, correction=correction, keepdim=keepdim)
         return v.sqrt() if root else v
     if not x.is_floating_point():
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -227,7 +227,7 @@ def logsumexp(self, dim, keepdim=False):
     x = self if self.is_floating_point() or self.is_complex() else self.to(torch.get_default_dtype())
     if x.numel() == 0:
         return x.exp().sum(dim, keepdim).log()
-    top = (x.real if x.is_complex() else x).detach().amax(dim, True)
+    top = (torch.real(x) if x.is_complex() else x).detach().amax(dim, True)
     top = top.masked_fill(top.isinf(), 0)
     return (x - top).exp().sum(dim, True).log().add(top).sum(dim, keepdim) if keepdim else \
         (x - top).exp().sum(dim).log() + _squeeze(top, dim, keepdim)
@@ -330,7 +330,6 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
         # a row with NaN sorts it last: every rank of that row points there
         last = sequence.detach().isnan().any(-1, True)
         rank = torch.where(last, n - 1, points * (n - 1)).to(x.dtype)
-    rank = rank.detach()
     if interpolation == "lower":
         rank = rank.floor()
     elif interpolation == "higher":
@@ -423,6 +422,6 @@ def corrcoef(self):
     if c.dim() == 0:
         return c / c
     d = c.diagonal()
-    s = (d.real if d.is_complex() else d).sqrt()
+    s = (torch.real(d) if d.is_complex() else d).sqrt()
     c = c / s.unsqueeze(-1) / s.unsqueeze(0)
-    return torch.complex(c.real.clip(-1, 1), c.imag.clip(-1, 1)) if c.is_complex() else c.clip(-1, 1)
+    return torch.complex(torch.real(c).clip(-1, 1), torch.imag(c).clip(-1, 1)) if c.is_complex() else c.clip(-1, 1)

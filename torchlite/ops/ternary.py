@@ -33,7 +33,7 @@ def addcdiv(self, tensor1, tensor2, value=1):
     """self + value * tensor1 / tensor2."""
 
 
-@op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+@op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
     kernel="lerp", inplace=True, out=True, tags="pointwise",
     grad={"self": lambda c, g: g * _conj(1 - c.weight), "end": lambda c, g: g * _conj(c.weight),
           "weight": lambda c, g: g * (c.end - c.self).conj()},
@@ -60,7 +60,7 @@ def _clamp_max(g, x, lo, hi):
     return torch.where(above if lo is None else above | (hi < lo), g, 0)
 
 
-@op("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+@op("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     kernel="clamp", inplace=True, out=True, tags="pointwise", alias=("clip",),
     grad={"self": lambda c, g: _clamp_self(g, c.self, c.min, c.max), "min": lambda c, g: _clamp_min(g, c.self, c.min, c.max),
           "max": lambda c, g: _clamp_max(g, c.self, c.min, c.max)},
@@ -69,14 +69,14 @@ def clamp(self, min=None, max=None):
     """Limits each element to [min, max]; max where min > max."""
 
 
-@op("clamp_min(Tensor self, Scalar min) -> Tensor", "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", kernel="clamp_min", inplace=True,
+@op("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "clamp_min(Tensor self, Scalar min) -> Tensor", kernel="clamp_min", inplace=True,
     out=True, tags="pointwise", grad={"self": lambda c, g: _clamp_self(g, c.self, c.min, None), "min": lambda c, g: _clamp_min(g, c.self, c.min, None)},
     samples=lambda t: [(t(3, 4), 0.5), (t(3, 4), t(4))])
 def clamp_min(self, min):
     """The larger of each element and min."""
 
 
-@op("clamp_max(Tensor self, Scalar max) -> Tensor", "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", kernel="clamp_max", inplace=True,
+@op("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "clamp_max(Tensor self, Scalar max) -> Tensor", kernel="clamp_max", inplace=True,
     out=True, tags="pointwise", grad={"self": lambda c, g: _clamp_self(g, c.self, None, c.max), "max": lambda c, g: _clamp_max(g, c.self, None, c.max)},
     samples=lambda t: [(t(3, 4), 0.5), (t(3, 4), t(4))])
 def clamp_max(self, max):

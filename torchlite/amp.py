@@ -1,0 +1,139 @@
+"""Mixed precision: torch.amp. Operations keep their full precision here; autocast says so once."""
+
+import warnings
+
+from . import _dtypes
+
+_state = {"enabled": False, "dtype": _dtypes.bfloat16, "told": False}
+
+
+class autocast:
+    """Context manager and decorator with PyTorch's arguments. For "cuda" without CUDA it is disabled with a warning, as in
+    PyTorch; for "cpu" operations run in their own dtype (at least as precise) and one warning says so."""
+
+    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        if not isinstance(device_type, str):
+            raise ValueError("Expected `device_type` of type `str`, got: `%s`" % type(device_type))
+        self.device, self.fast_dtype = device_type, dtype or _dtypes.bfloat16
+        if enabled and device_type == "cuda":
+            warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", stacklevel=2)
+            enabled = False
+        elif enabled and not _state["told"]:
+            _state["told"] = True
+            warnings.warn("autocast has no effect in torchlite: operations keep the dtype of their inputs", stacklevel=2)
+        self._enabled, self._prev = enabled, False
+
+    def __enter__(self):
+        self._prev, _state["enabled"] = _state["enabled"], self._enabled
+        return self
+
+    def __exit__(self, *exc):
+        _state["enabled"] = self._prev
+
+    def __call__(self, fn):
+        import functools
+
+        @functools.wraps(fn)
+        def wrapped(*args, **kwargs):
+            with self:
+                return fn(*args, **kwargs)
+        return wrapped
+
+
+def is_autocast_available(device_type):
+    return False
+
+
+def is_autocast_enabled(device_type="cpu"):
+    return False
+
+
+def set_autocast_enabled(device_type, enabled=True):
+    """Kept for compatibility; see autocast."""
+
+
+def get_autocast_dtype(device_type="cpu"):
+    return _state["dtype"]
+
+
+def set_autocast_dtype(device_type, dtype):
+    _state["dtype"] = dtype
+
+
+class GradScaler:
+    """Loss scaling for float16 training. Disabled unless asked for on a device that is available, as in PyTorch."""
+
+    def __init__(self, device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        if enabled and device == "cuda":
+            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            enabled = False
+        self._enabled = enabled
+        self._scale, self._growth, self._backoff, self._interval = float(init_scale), growth_factor, backoff_factor, growth_interval
+        self._good, self._found_inf, self._unscaled = 0, False, False
+
+    def is_enabled(self):
+        return self._enabled
+
+    def get_scale(self):
+        return self._scale if self._enabled else 1.0
+
+    def scale(self, outputs):
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, (list, tuple)):
+            return type(outputs)(self.scale(o) for o in outputs)
+        return outputs * self._scale
+
+    def unscale_(self, optimizer):
+        if not self._enabled or self._unscaled:
+            return
+        self._found_inf = False
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    p.grad.mul_(1.0 / self._scale)
+                    if not bool(p.grad.isfinite().all()):
+                        self._found_inf = True
+        self._unscaled = True
+
+    def step(self, optimizer, *args, **kwargs):
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        self.unscale_(optimizer)
+        return None if self._found_inf else optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale=None):
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        elif self._found_inf:
+            self._scale *= self._backoff
+            self._good = 0
+        else:
+            self._good += 1
+            if self._good == self._interval:
+                self._scale *= self._growth
+                self._good = 0
+        self._unscaled = False
+
+    def state_dict(self):
+        if not self._enabled:
+            return {}
+        return {"scale": self._scale, "growth_factor": self._growth, "backoff_factor": self._backoff, "growth_interval": self._interval,
+                "_growth_tracker": self._good}
+
+    def load_state_dict(self, state_dict):
+        if self._enabled:
+            self._scale, self._growth, self._backoff = state_dict["scale"], state_dict["growth_factor"], state_dict["backoff_factor"]
+            self._interval, self._good = state_dict["growth_interval"], state_dict["_growth_tracker"]
+
+
+def custom_fwd(fwd=None, *, device_type="cuda", cast_inputs=None):
+    """Decorator of Function.forward; autocast has no effect here."""
+    return fwd if fwd is not None else lambda f: f
+
+
+def custom_bwd(bwd=None, *, device_type="cuda"):
+    """Decorator of Function.backward; autocast has no effect here."""
+    return bwd if bwd is not None else lambda f: f

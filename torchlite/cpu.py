@@ -1,0 +1,21 @@
+"""torch.cpu: the CPU as a device module."""
+
+
+def is_available():
+    return True
+
+
+def device_count():
+    return 1
+
+
+def current_device():
+    return "cpu"
+
+
+def set_device(device):
+    """There is one CPU."""
+
+
+def synchronize(device=None):
+    """CPU operations are done when they return."""

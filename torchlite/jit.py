@@ -1,0 +1,94 @@
+"""torch.jit without a compiler: scripts and traces are the Python code itself."""
+
+
+def script(obj=None, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+    """The function or module itself."""
+    return obj
+
+
+def trace(func, example_inputs=None, **kwargs):
+    """The function or module itself, after one run with the example inputs."""
+    if example_inputs is not None:
+        args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+        func(*args)
+    return func
+
+
+def ignore(fn=None, drop=False, **kwargs):
+    return fn if callable(fn) else lambda f: f
+
+
+unused = ignore
+
+
+def export(fn):
+    return fn
+
+
+def script_if_tracing(fn):
+    return fn
+
+
+def is_scripting():
+    return False
+
+
+def is_tracing():
+    return False
+
+
+def interface(obj):
+    return obj
+
+
+def annotate(the_type, the_value):
+    return the_value
+
+
+def _overload_method(fn):
+    return fn
+
+
+def isinstance(obj, target):
+    """The builtin isinstance."""
+    import builtins
+    return builtins.isinstance(obj, target)
+
+
+def freeze(mod, *args, **kwargs):
+    return mod
+
+
+def optimize_for_inference(mod, *args, **kwargs):
+    return mod
+
+
+def fork(func, *args, **kwargs):
+    """Runs at once; wait() gives the result."""
+    return func(*args, **kwargs)
+
+
+def wait(future):
+    return future
+
+
+def save(m, f, **kwargs):
+    raise NotImplementedError("TorchScript archives are not supported; save m.state_dict() with torch.save")
+
+
+def load(f, **kwargs):
+    raise NotImplementedError("TorchScript archives are not supported; load a state_dict with torch.load")
+
+
+Final = __import__("typing").Final
+
+
+class ScriptModule:
+    """Never made here; isinstance checks are False."""
+
+
+class ScriptFunction:
+    """Never made here; isinstance checks are False."""
+
+
+Attribute = tuple

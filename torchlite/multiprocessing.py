@@ -1,0 +1,28 @@
+"""torch.multiprocessing: a page has no processes."""
+
+
+def _refuse(*args, **kwargs):
+    raise RuntimeError("torch.multiprocessing is not available: torchlite runs in one process")
+
+
+spawn = start_processes = Process = Pool = Queue = _refuse
+
+
+def set_start_method(method, force=False):
+    """There is nothing to start."""
+
+
+def get_start_method(allow_none=False):
+    return None
+
+
+def set_sharing_strategy(new_strategy):
+    """There is nothing to share with."""
+
+
+def get_sharing_strategy():
+    return "file_system"
+
+
+def get_all_sharing_strategies():
+    return {"file_system"}

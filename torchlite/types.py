@@ -1,0 +1,13 @@
+"""torch.types: names for annotations."""
+
+from typing import Any, Sequence, Union
+
+from . import _device, _dtypes
+from ._tensor import Tensor
+
+Number = Union[int, float, bool]
+Device = Union[_device.device, str, int, None]
+_dtype, _device_type, _layout, _size = _dtypes.dtype, _device.device, _device.layout, Sequence[int]
+FileLike = Any
+Storage = Any
+_TensorOrTensors = Union[Tensor, Sequence[Tensor]]
