@@ -2,6 +2,7 @@
 from collections import OrderedDict, namedtuple
 
 import torchlite as torch
+from torchlite import __future__ as _future
 from torchlite.nn.parameter import Parameter, is_lazy
 from torchlite.utils.hooks import RemovableHandle
 
@@ -175,7 +176,7 @@ class _StateDict:
                     else:
                         param.copy_(value)
             except Exception as ex:
-                action = "swapping" if torch.__future__.get_swap_module_params_on_conversion() else "copying"
+                action = "swapping" if _future.get_swap_module_params_on_conversion() else "copying"
                 error_msgs.append(f'While {action} the parameter named "{key}", whose dimensions in the model are '
                                   f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception "
                                   f"occurred : {ex.args}.")

@@ -3,6 +3,7 @@ import itertools
 from collections import OrderedDict
 
 import torchlite as torch
+from torchlite import __future__ as _future
 from torchlite.nn.modules._state import _StateDict, _IncompatibleKeys, _EXTRA_STATE_KEY_SUFFIX, _add, _WrappedHook  # noqa: F401
 from torchlite.nn.parameter import Buffer, Parameter
 from torchlite.utils.hooks import BackwardHook
@@ -282,7 +283,7 @@ class Module(_StateDict):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        overwrite = torch.__future__.get_overwrite_module_params_on_conversion()
+        overwrite = _future.get_overwrite_module_params_on_conversion()
         for key, param in self._parameters.items():
             if param is None:
                 continue

@@ -100,7 +100,7 @@ class RNNBase(Module):
             init.uniform_(weight, -stdv, stdv)
 
     def check_input(self, input, batch_sizes):
-        if not torch.is_autocast_enabled() and input.dtype != self._flat_weights[0].dtype:
+        if input.dtype != self._flat_weights[0].dtype and not torch.is_autocast_enabled():
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({self._flat_weights[0].dtype}). "
                              f"Convert input: input.to({self._flat_weights[0].dtype}), or convert model: "
                              f"model.to({input.dtype})")

@@ -1,0 +1,70 @@
+"""Calling a module with other parameters."""
+from contextlib import contextmanager
+
+__all__ = ["functional_call"]
+
+
+def _tied_names(module, names, tie):
+    """name -> the names of parameters or buffers that are the same tensor."""
+    groups = {}
+    for name, t in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
+        groups.setdefault(id(t), []).append(name)
+    return {n: g for g in groups.values() for n in (g if tie else ())}
+
+
+def _owner(module, path):
+    head, _, name = path.rpartition(".")
+    return module.get_submodule(head), name
+
+
+@contextmanager
+def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, strict=False):
+    """Puts the given tensors in place of parameters and buffers for the time of a with block."""
+    tied = _tied_names(module, parameters_and_buffers, tie_weights)
+    values = dict(parameters_and_buffers)
+    for name, value in parameters_and_buffers.items():
+        for other in tied.get(name, ()):
+            values.setdefault(other, value)
+    if strict:
+        have = {n for n, _ in [*module.named_parameters(remove_duplicate=False),
+                               *module.named_buffers(remove_duplicate=False)]}
+        missing, unexpected = have - set(values), set(values) - have
+        if missing or unexpected:
+            msg = []
+            if unexpected:
+                msg.append("Unexpected key(s): " + ", ".join(f"'{k}'" for k in sorted(unexpected)) + ".")
+            if missing:
+                msg.append("Missing key(s): " + ", ".join(f"'{k}'" for k in sorted(missing)) + ".")
+            raise RuntimeError("Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(msg)))
+    undo = []
+    try:
+        for path, value in values.items():
+            owner, name = _owner(module, path)
+            for table in (owner._parameters, owner._buffers):
+                if name in table:
+                    undo.append((table, name, table[name]))
+                    table[name] = value
+                    break
+            else:
+                raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
+        yield
+    finally:
+        for table, name, value in reversed(undo):
+            table[name] = value
+
+
+def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    if args is None:
+        args = ()
+    elif not isinstance(args, tuple):
+        args = (args,)
+    with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
+        return module(*args, **(kwargs or {}))
+
+
+def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """Runs `module` with the given parameters and buffers instead of its own."""
+    import warnings
+    warnings.warn("This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
+                  "torch.func.functional_call instead which is a drop-in replacement.", FutureWarning, stacklevel=2)
+    return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
