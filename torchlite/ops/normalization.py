@@ -129,11 +129,20 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     kernel="rms_norm", samples=lambda t: [(t(3, 4), (4,), t(4)), (t(2, 3, 4), (3, 4), None, 1e-5)])
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """x / sqrt(mean(x^2) + eps) * weight over the trailing dims `normalized_shape`."""
+    if input.is_complex():
+        return _rms_body(input, normalized_shape, weight, eps)[0]
     return torch._fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 
 def _rms_eps(x, eps):
     return eps if eps is not None else torch.finfo(torch.float64 if x.dtype in (torch.float64, torch.complex128) else torch.float32).eps
+
+
+def _rms_body(input, normalized_shape, weight, eps):
+    dims = _tail(input, normalized_shape)
+    rstd = torch.rsqrt((input * input).mean(dims, True) + _rms_eps(input, eps))
+    out = input * rstd
+    return out if weight is None else out * weight, rstd
 
 
 @op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", variants="function",
@@ -143,10 +152,7 @@ def _rms_eps(x, eps):
     samples=lambda t: [(t(3, 4), (4,), t(4), 1e-5)])
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """rms_norm with the reciprocal roots it used."""
-    dims = _tail(input, normalized_shape)
-    rstd = torch.rsqrt((input * input).mean(dims, True) + _rms_eps(input, eps))
-    out = input * rstd
-    return out if weight is None else out * weight, rstd
+    return _rms_body(input, normalized_shape, weight, eps)
 
 
 @op("_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
@@ -173,6 +179,8 @@ def _channel(v, x):
     samples=lambda t: [(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5, False)])
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     """Normalises each channel (dim 1) by the statistics of the batch, or by the running ones unless `training`."""
+    if input.dim() < 2 and input.numel() == 0:
+        return input.clone()
     return torch.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
