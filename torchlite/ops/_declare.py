@@ -53,7 +53,7 @@ def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=No
         s.function = "function" in variants
         s.method = "method" in variants and not module
         flags = (F_GRAD if grad is not None else 0) | (0 if differentiable else F_NODIFF) | (F_VIEW if view else 0)
-        if "(a!) self" in schemas[0]:                   # exists in place only: uniform_
+        if kernel and "(a!) self" in schemas[0]:        # exists in place only: uniform_
             flags |= F_INPLACE
         s.overloads = [_C.Overload(schema, kernel, s.body, s, flags) for schema in schemas]
         names = (s.name, *s.alias)
