@@ -9,8 +9,8 @@ _ZERO = (0,)
 
 def _complex(fn, a, b, *rest):
     """A function linear in two arguments, for complex ones, by its real parts."""
-    ar, ai = (a.real, a.imag) if a.is_complex() else (a, torch.zeros_like(a))
-    br, bi = (b.real, b.imag) if b.is_complex() else (b, torch.zeros_like(b))
+    ar, ai = (torch.real(a), torch.imag(a)) if a.is_complex() else (a, torch.zeros_like(a))
+    br, bi = (torch.real(b), torch.imag(b)) if b.is_complex() else (b, torch.zeros_like(b))
     return torch.complex(fn(ar, br, *rest) - fn(ai, bi, *rest), fn(ar, bi, *rest) + fn(ai, br, *rest))
 
 
@@ -27,10 +27,10 @@ def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding
     rest = (stride, padding, dilation, transposed, output_padding, groups)
     gi = gw = gb = None
     if output_mask[0]:
-        shape = torch.zeros(input.shape, dtype=weight.real.dtype)
+        shape = torch.zeros(input.shape, dtype=weight.dtype.to_real())
         gi = _complex(lambda g, w: convolution_backward(g, shape, w, None, *rest, [True, False, False])[0], grad_output, weight)
     if output_mask[1]:
-        shape2 = torch.zeros(weight.shape, dtype=weight.real.dtype)
+        shape2 = torch.zeros(weight.shape, dtype=weight.dtype.to_real())
         gw = _complex(lambda g, x: convolution_backward(g, x, shape2, None, *rest, [False, True, False])[1], grad_output, input)
     if output_mask[2]:
         gb = grad_output.sum([0] + list(range(2, grad_output.dim())))

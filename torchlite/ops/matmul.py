@@ -14,6 +14,11 @@ def _times(g, number):
     return g if number == 1 else g * number
 
 
+def _rows(x):
+    """All vectors of the last dim as one matrix."""
+    return x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
 # ---- the kernels -----------------------------------------------------------------------------------------------------
 @op("mm(Tensor self, Tensor mat2) -> Tensor", kernel="mm", out=True,
     grad={"self": lambda c, g: g.mm(c.mat2.t().conj()), "mat2": lambda c, g: c.self.t().conj().mm(g)},
@@ -64,8 +69,8 @@ def _matmul_grad(c, g):
         ga = g.matmul(b2.mT.conj())
         ga = ga.sum_to_size(a2.shape).reshape(a.shape) if ga.shape != a.shape else ga
     if c.needs_other:
-        if b2.dim() == 2 and a2.dim() > 2:
-            gb = a2.reshape(-1, a2.shape[-1]).t().conj().mm(g.reshape(-1, g.shape[-1]))
+        if math.prod(b2.shape[:-2]) == 1 and a2.dim() > 2:   # one matrix for the whole batch: a single tall product
+            gb = _rows(a2).t().conj().mm(_rows(g.expand(tuple(a2.shape[:-1]) + (g.shape[-1],))))
         else:
             gb = a2.mT.conj().matmul(g)
             gb = gb.sum_to_size(b2.shape) if gb.shape != b2.shape else gb
@@ -111,20 +116,20 @@ def _linear_grad(c, g):
     gx = gw = gb = None
     if w.dim() == 1:
         gx = g.unsqueeze(-1) * w.conj() if c.needs_input else None
-        gw = (g.unsqueeze(-1) * x.conj()).reshape(-1, w.shape[0]).sum(0) if c.needs_weight else None
+        gw = _rows(g.unsqueeze(-1) * x.conj()).sum(0) if c.needs_weight else None
         return {"input": gx, "weight": gw, "bias": g if c.needs_bias else None}
     if c.needs_input:
         gx = g.matmul(w.conj())
     if c.needs_weight or c.needs_bias:
-        g2 = g.reshape(-1, g.shape[-1]) if g.dim() != 2 else g
+        g2 = g.unsqueeze(0) if g.dim() == 1 else _rows(g)
         if c.needs_weight:
-            gw = g2.t().mm((x.reshape(-1, x.shape[-1]) if x.dim() != 2 else x).conj())
+            gw = g2.t().mm((x.unsqueeze(0) if x.dim() == 1 else _rows(x)).conj())
         if c.needs_bias:
             gb = g2.sum(0) if len(c.bias_shape) == 1 else g2
     return {"input": gx, "weight": gw, "bias": gb}
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", grad=_linear_grad,
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", out=True, grad=_linear_grad,
     alias=("_nn.linear",), samples=lambda t: [(t(3, 4), t(5, 4), t(5)), (t(2, 3, 4), t(5, 4)), (t(4), t(5, 4), t(5))])
 def linear(input, weight, bias=None):
     """input @ weight.T + bias for `input` (*, in), `weight` (out, in) and `bias` (out)."""
@@ -147,8 +152,8 @@ def addbmm(self, batch1, batch2, beta=1, alpha=1):
         raise RuntimeError("Incompatible matrix sizes for bmm "
                            f"({batch1.shape[1]}x{batch1.shape[2]} and {batch2.shape[1]}x{batch2.shape[2]})")
     # one long product: the batch is part of the dim summed over
-    left = batch1.transpose(0, 1).reshape(batch1.shape[1], -1)
-    return torch.addmm(self, left, batch2.reshape(-1, batch2.shape[2]), beta=beta, alpha=alpha)
+    left = batch1.transpose(0, 1).reshape(batch1.shape[1], batch1.shape[0] * batch1.shape[2])
+    return torch.addmm(self, left, _rows(batch2), beta=beta, alpha=alpha)
 
 
 @op("outer(Tensor self, Tensor vec2) -> Tensor", out=True, alias=("ger",), samples=lambda t: [(t(3), t(4))])
@@ -162,6 +167,8 @@ def outer(self, vec2):
 
 
 @op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+    grad={"self": lambda c, g: _times(g, c.beta), "vec1": lambda c, g: _times(g.mv(c.vec2.conj()), c.alpha),
+          "vec2": lambda c, g: _times(g.t().mv(c.vec1.conj()), c.alpha)},
     samples=lambda t: [(t(3, 4), t(3), t(4)), (t(4), t(3), t(4), {"beta": 2, "alpha": 0.5})])
 def addr(self, vec1, vec2, beta=1, alpha=1):
     """beta * self + alpha * outer(vec1, vec2)."""
@@ -172,9 +179,6 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
     dtype = torch.promote_types(torch.promote_types(self.dtype, vec1.dtype), vec2.dtype)
     integral = not dtype.is_floating_point and not dtype.is_complex
     if dtype == torch.bool:
-        for name, value in (("beta", beta), ("alpha", alpha)):
-            if not isinstance(value, bool) and value not in (0, 1):
-                raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         product = outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype)
         result = product | self.expand_as(product) if beta else product
         return result.to(dtype)
@@ -308,10 +312,10 @@ def bilinear(input1, input2, weight, bias=None):
         raise RuntimeError(f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
-    x1, x2 = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
+    x1, x2 = _rows(input1), _rows(input2)
     out, n1, n2 = weight.shape
     # first x1 with all of weight, then the sum with x2
-    half = x1.mm(weight.permute(1, 0, 2).reshape(n1, out * n2)).reshape(-1, out, n2)
+    half = x1.mm(weight.permute(1, 0, 2).reshape(n1, out * n2)).reshape(x1.shape[0], out, n2)
     y = half.bmm(x2.unsqueeze(-1)).squeeze(-1)
     if bias is not None:
         y = y + bias
@@ -447,6 +451,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         key = key.repeat_interleave(heads // key.shape[-3], -3)
         value = value.repeat_interleave(heads // value.shape[-3], -3)
+    dtype = query.dtype
+    if dtype in (torch.float16, torch.bfloat16):     # sums and exponentials in float32
+        query, key, value = query.float(), key.float(), value.float()
     length, keys = query.shape[-2], key.shape[-2]
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
@@ -466,7 +473,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
     if dropout_p > 0:
         weights = torch.dropout(weights, dropout_p, True)
-    return weights.matmul(value)
+    return weights.matmul(value).to(dtype)
 
 
 # functions with arguments that no schema describes

@@ -88,7 +88,7 @@ def _declare_avg(n):
         def grad(c, g):
             return backward(g, c.self_shape, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, c.divisor_override)
     declared = op(f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, "
-                  f"bool count_include_pad=True{last}) -> Tensor", kernel=f"avg_pool{n}d", variants="function", module="" if n == 1 else "_nn",
+                  f"bool count_include_pad=True{last}) -> Tensor", kernel=f"avg_pool{n}d", variants="function", module="" if n == 1 else "_nn", out=n > 1,
                   grad={"self": grad}, samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)])(pool)
 
     if n == 1:
@@ -104,8 +104,9 @@ def _stride_none(fn, name, doc):
         def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
             return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad)
     else:
-        def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-            return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override)
+        def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
+            kw = {} if out is None else {"out": out}
+            return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override, **kw)
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = doc
     return pool
@@ -160,6 +161,8 @@ def _declare_adaptive(n):
                       samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_max)
 
     def full(x, output_size):
+        if not isinstance(output_size, int) and x.dim() <= len(output_size):
+            raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
         out = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
         if len(out) == 1:
             out = out * n

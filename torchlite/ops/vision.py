@@ -124,7 +124,7 @@ def _blocks(size, k, d, p, s):
     grad={"self": lambda c, g: _col2im(g, c.self_shape[2:], c.kernel_size, c.dilation, c.padding, c.stride)})
 def _im2col(self, kernel_size, dilation, padding, stride):
     """Complex images, by their parts."""
-    return torch.complex(*(_im2col(x.contiguous(), kernel_size, dilation, padding, stride) for x in (self.real, self.imag)))
+    return torch.complex(*(_im2col(x.contiguous(), kernel_size, dilation, padding, stride) for x in (torch.real(self), torch.imag(self))))
 
 
 @op("_col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
@@ -132,7 +132,7 @@ def _im2col(self, kernel_size, dilation, padding, stride):
     grad={"self": lambda c, g: _im2col(g, c.kernel_size, c.dilation, c.padding, c.stride)})
 def _col2im(self, output_size, kernel_size, dilation, padding, stride):
     """Complex columns, by their parts."""
-    return torch.complex(*(_col2im(x.contiguous(), output_size, kernel_size, dilation, padding, stride) for x in (self.real, self.imag)))
+    return torch.complex(*(_col2im(x.contiguous(), output_size, kernel_size, dilation, padding, stride) for x in (torch.real(self), torch.imag(self))))
 
 
 @op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", module="_nn",
