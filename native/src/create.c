@@ -206,29 +206,3 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   TL_DEC(t);
   return (PyObject *)r;
 }
-
-/* id 0: fill(self, value); 1: fill_(self, value); 2: zero_(self) */
-PyObject *tl_k_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *r;
-  (void)n_; (void)out;
-  if (k->id < 2 && TL_CHECK(a[1]) && ((TlTensor *)a[1])->ndim) {
-    PyErr_Format(PyExc_RuntimeError, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", ((TlTensor *)a[1])->ndim);
-    return NULL;
-  }
-  if (k->id == 2 && tl_is_contiguous(self)) {
-    if (self->numel) memset(tl_data(self), 0, (size_t)self->numel * tl_itemsize[self->dtype]);
-    return Py_NewRef(a[0]);
-  }
-  r = k->id ? TL_INC(self) : tl_empty_like(self, (tl_dtype)self->dtype);
-  if (r && TL_CHECK(a[k->id == 2 ? 0 : 1]) && k->id < 2) {
-    if (tl_copy(r, (TlTensor *)a[1]) < 0) TL_CLEAR(r);
-    return (PyObject *)r;
-  }
-  if (k->id == 2) {
-    PyObject *zero = PyLong_FromLong(0);
-    r = filled(r, zero);
-    Py_XDECREF(zero);
-    return (PyObject *)r;
-  }
-  return (PyObject *)filled(r, a[1]);
-}

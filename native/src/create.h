@@ -9,5 +9,4 @@ PyObject *tl_k_new_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
 PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
-PyObject *tl_k_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 #endif

@@ -85,26 +85,6 @@ def scalar_tensor(s, dtype, layout, device, pin_memory, requires_grad=False):
     return torch.full((), s, dtype=torch.get_default_dtype() if dtype is None else dtype, device=device)
 
 
-_FILL = {"self": lambda c, g: torch.zeros_like(g), "value": lambda c, g: g.sum()}
-
-
-@op("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor", kernel="fill",
-    variants="function", grad=_FILL, samples=lambda t: [(t(2, 3), 1.5), (t(2, 3), t())])
-def fill(self, value):
-    """A tensor like `self` with `value` everywhere."""
-
-
-@op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
-    kernel="fill_", grad=_FILL)
-def fill_(self, value):
-    """Writes `value` into every element."""
-
-
-@op("zero_(Tensor(a!) self) -> Tensor(a!)", kernel="zero_", grad={"self": lambda c, g: torch.zeros_like(g)})
-def zero_(self):
-    """Writes zero into every element."""
-
-
 # ---- like another tensor ---------------------------------------------------------------------------------------------
 @op(f"empty_like(Tensor self, *, {_LIKE}) -> Tensor", kernel="empty_like", variants="function", grad=None, differentiable=False)
 def empty_like(self, dtype, layout, device, pin_memory, memory_format, requires_grad=False):

@@ -260,7 +260,7 @@ def combinations(self, r=2, with_replacement=False):
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(self.numel()), r))
     if not rows:
-        return self.new_empty((0, r))
+        return self[:0].unsqueeze(1).expand(0, r)
     return self[torch.tensor(rows, dtype=torch.int64, device=self.device)]
 
 
