@@ -40,7 +40,7 @@ enum {                 /* PwRow.flags */
   PW_NO_FLOAT = 4,
   PW_INT_ID = 8,       /* integers are returned as they are (floor, round) */
   PW_NO_HALF = 32,
-  PW_WIDE = 16,        /* numbers reach 16-bit operands unrounded */
+  PW_WIDE = 16,        /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
 };
 typedef struct {
   uint8_t kind, flags, arity;

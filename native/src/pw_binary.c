@@ -166,7 +166,7 @@ static void b_where_c128(const PwParams *p, void *out, const void *const *in, in
   for (int64_t i = 0; i < n; i++) o[i] = M[i] ? A[i] : B[i];
 }
 
-static const PwRow addalpha_row = {PW_SAME, PW_WIDE, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
+static const PwRow addalpha_row = {PW_SAME, 0, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
 static const PwRow clamp_min_row = {PW_SAME, 0, 2, "clamp_min|clamp is not supported for complex types", PW_SET_REAL(b_clamp_min)};
 static const PwRow clamp_max_row = {PW_SAME, 0, 2, "clamp_max|clamp is not supported for complex types", PW_SET_REAL(b_clamp_max)};
 #define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(b_##name)};
@@ -274,6 +274,12 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
     if (tl_is_integral(d) && a.i < 0) {
       PyErr_SetString(PyExc_RuntimeError, "Integers to negative integer powers are not allowed.");
       return NULL;
+    }
+    if (tl_is_integral(d) && d != TL_BOOL) {
+      static const char *const c_names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int"};
+      int bits = tl_itemsize[d] * 8 - (d != TL_U8);
+      if (bits < 63 && a.i >> bits)
+        return PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", c_names[d]);
     }
     if (d == TL_BOOL) { /* two bools: the base itself, or all true */
       PyObject *pair[2] = {base, a.i ? Py_False : Py_True};

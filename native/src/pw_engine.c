@@ -389,6 +389,7 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   else if (tl_result_type(nin, args, &d)) return NULL;
   tl_dtype given = d;
   if (row->kind & PW_FLOAT) d = tl_float_of(d);
+  if (out && tl_check_cast(row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d, (tl_dtype)out->dtype)) return NULL;
   if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
       (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF))
     return pw_not_implemented(row->msg, given);
@@ -408,7 +409,7 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   for (int k = 0; k < nin; k++) {
     it[k] = class_dtype[cls];
     bool lone = !in[k].t || in[k].t->ndim == 0;
-    via[k] = row->flags & PW_WIDE && lone && (d == TL_F16 || d == TL_BF16) ? it[k] : d;
+    via[k] = row->flags & PW_WIDE && k == nin - 1 && lone && (d == TL_F16 || d == TL_BF16) ? it[k] : d;
   }
   tl_dtype lo = it[0], result = d;
   if (row->kind & PW_BOOL) lo = result = TL_BOOL;

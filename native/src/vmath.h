@@ -164,6 +164,7 @@ static inline v4f vm_sincos(v4f x, int phase) {
   k = v4_madd(k * z, z, v4_madd(z, v4_set1(-0.5f), v4_set1(1.0f)));
   v4f y = v4_select((q & v4i_set1(1)) != v4i_set1(0), k, s);
   y = (v4f)((v4i)y ^ ((q & v4i_set1(2)) << 30));
+  if (phase == 0) y = v4_select((v4i)(x == v4_set1(0.0f)), x, y); /* keeps -0 */
   if (vm_any(far))
     for (int i = 0; i < 4; i++)
       if (far[i]) y[i] = (float)(phase ? cos((double)x[i]) : sin((double)x[i]));

@@ -80,10 +80,15 @@ def rsqrt(self):
     """1 / sqrt(x)."""
 
 
-@op("conj_physical(Tensor self) -> Tensor", kernel="conj_physical", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g.conj_physical()}, samples=_real_line)
+@op("_conj_physical(Tensor self) -> Tensor", kernel="conj_physical", tags="pointwise", grad={"self": lambda c, g: g.conj_physical()})
+def _conj_physical(self):
+    """Complex conjugate, computed."""
+
+
+@op("conj_physical(Tensor self) -> Tensor", inplace=True, out=True, tags="pointwise", samples=_real_line)
 def conj_physical(self):
-    """Complex conjugate, computed; real tensors unchanged."""
+    """Complex conjugate, computed; real tensors are returned as they are."""
+    return torch._conj_physical(self) if self.is_complex() else self
 
 
 def _angle_grad(c, g):
