@@ -221,10 +221,32 @@ def nonzero(self, as_tuple=False):
     return tuple(_nonzero_numpy(self)) if as_tuple else _nonzero(self)
 
 
+@op("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", out=True, grad=None, differentiable=False)
+def nonzero_static(self, size, fill_value=-1):
+    """The first `size` rows of nonzero, filled up with `fill_value`."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    rows = _nonzero(self)[:size]
+    return torch.cat([rows, torch.full((size - rows.shape[0], self.dim()), fill_value, dtype=torch.int64, device=self.device)])
+
+
 @op("argwhere(Tensor self) -> Tensor", grad=None, differentiable=False)
 def argwhere(self):
     """Positions of the elements that are not zero, one row each: int64 of shape (n, self.dim())."""
     return _nonzero(self)
+
+
+@op("where(Tensor condition) -> Tensor[]", variants="function", out=True, grad=None, differentiable=False)
+def where(condition):
+    """The positions where `condition` is true, a vector for each dim: nonzero(condition, as_tuple=True)."""
+    return tuple(_nonzero_numpy(condition))
+
+
+@op("where.method(Tensor self, Tensor condition, Tensor other) -> Tensor",
+    "where.method_scalar(Tensor self, Tensor condition, Scalar other) -> Tensor", variants="method")
+def where(self, condition, other):  # noqa: F811
+    """`self` where the condition holds, else `other`."""
+    return torch.where(condition, self, other)
 
 
 @op("take(Tensor self, Tensor index) -> Tensor", kernel="take", out=True,

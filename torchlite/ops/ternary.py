@@ -9,7 +9,7 @@ def _conj(x):
 
 @op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-    "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", kernel="where", out=True, tags="pointwise",
+    "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", kernel="where", out=True, tags="pointwise", variants="function",
     grad={"self": lambda c, g: torch.where(c.condition, g, 0), "other": lambda c, g: torch.where(c.condition, 0, g)},
     samples=lambda t: [(t(3, 4) > 0, t(3, 4), t(4)), (t(3, 4) > 0, t(4), 1.5)])
 def where(condition, self, other):
