@@ -149,7 +149,7 @@ class Wasm(Target):
 
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
         call([*zig(), "wasm-ld", "-shared", "--experimental-pic", "--no-entry", "--gc-sections", "--strip-all", "-O2",
-              "--export-if-defined=PyInit__C", "--unresolved-symbols=import-dynamic", *map(str, objects),
+              "--export=PyInit__C", "--unresolved-symbols=import-dynamic", *map(str, objects),
               "-o", str(out)], f"linking {out.name}")
 
 

@@ -127,7 +127,7 @@ def browser(target: str) -> Count:
     """Chromium and Firefox: installation, training, PyScript, WebGPU."""
     if not fresh_wheels():
         return Count(failed=1)
-    runtimes = [f"{name}-no-host" for name, exe in (("chrome", "chromedriver"), ("firefox", "firefox-esr")) if shutil.which(exe)]
+    runtimes = [name for name, exe in (("chrome", "chromedriver"), ("firefox", "firefox-esr")) if shutil.which(exe)]
     if not runtimes:
         return skip("neither Chromium with chromedriver nor Firefox is installed: apt-get install chromium chromium-driver firefox-esr")
     return pytest("tests/browser", "--rt", ",".join(runtimes), "--timeout", "600", env={"TORCHLITE_PYODIDE": target})
