@@ -82,13 +82,18 @@ def _install():
         fn = g[name]
         return lambda a, b: fn(b, a)
 
+    def invert(a):
+        if a.dtype.is_floating_point or a.dtype.is_complex:
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        return g["bitwise_not"](a)
+
     _C.set_operators({
         "add": m("add"), "sub": m("sub"), "rsub": g["rsub"], "mul": m("mul"), "truediv": m("div"), "rtruediv": rdiv,
         "floordiv": m("floor_divide"), "rfloordiv": lambda a, b: g["floor_divide"](g["full"]((), b, dtype=g["result_type"](a, b)), a),
         "mod": m("remainder"), "rmod": r("remainder"), "pow": m("pow"), "rpow": r("pow"),
         "matmul": m("matmul"), "and": m("bitwise_and"), "or": m("bitwise_or"), "xor": m("bitwise_xor"), "lshift": m("bitwise_left_shift"),
         "rshift": m("bitwise_right_shift"), "rlshift": lambda a, b: g["bitwise_left_shift"](b, a), "rrshift": lambda a, b: g["bitwise_right_shift"](b, a),
-        "neg": m("neg"), "abs": m("abs"), "invert": m("bitwise_not"), "lt": m("lt"), "le": m("le"), "eq": m("eq"), "ne": m("ne"),
+        "neg": m("neg"), "abs": m("abs"), "invert": invert, "lt": m("lt"), "le": m("le"), "eq": m("eq"), "ne": m("ne"),
         "gt": m("gt"), "ge": m("ge"), "iadd": m("add_"), "isub": m("sub_"), "imul": m("mul_"), "itruediv": m("div_"),
         "ifloordiv": m("floor_divide_"), "imod": m("remainder_"), "ipow": m("pow_"), "iand": m("bitwise_and_"), "ior": m("bitwise_or_"),
         "ixor": m("bitwise_xor_"), "ilshift": m("bitwise_left_shift_"), "irshift": m("bitwise_right_shift_")})

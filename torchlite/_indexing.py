@@ -24,6 +24,8 @@ def _as_tensor(x, device):
         return torch.as_tensor(x)
     if isinstance(x, (list, tuple, range)):
         return torch.tensor(list(x) if not isinstance(x, list) else x, device=device) if len(x) else torch.empty(0, dtype=torch.int64)
+    if isinstance(x, str):
+        raise TypeError("new(): invalid data type 'str'")
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)" % type(x).__name__)
 
 
@@ -162,6 +164,8 @@ def setitem(t, index, value):
     if value.dim() > view.dim():       # leading ones are dropped, as in numpy
         while value.dim() > view.dim() and value.size(0) == 1:
             value = value.squeeze(0)
+    if tuple(value.shape) != tuple(view.shape):
+        value = value.expand(view.shape)
     view.copy_(value)
 
 

@@ -8,10 +8,20 @@ _NUMPY_NAMES = {0: "bool", 1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "in
                 10: "complex64", 11: "complex128"}
 
 
-class Tensor(_C.TensorBase):
+class _TensorMeta(type(_C.TensorBase)):
+    """Classes show PyTorch's paths; their `__module__` stays where pickle finds them."""
+
+    def __repr__(cls):
+        module = cls.__module__
+        if module.partition(".")[0] == "torchlite":
+            module = "torch" + module[9:]
+        return "<class '%s.%s'>" % (module, cls.__qualname__)
+
+
+class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     """An n-dimensional array of one dtype on one device. Made by `torch.tensor` and friends."""
 
-    __module__ = "torch"
+    __module__ = "torchlite"
 
     def __new__(cls, *args, device=None):
         if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
@@ -51,6 +61,8 @@ class Tensor(_C.TensorBase):
 
     def requires_grad_(self, requires_grad=True):
         """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad and self.is_leaf and not (self.dtype.is_floating_point or self.dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
         return self
 

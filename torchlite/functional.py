@@ -16,12 +16,16 @@ def _place(t, device, requires_grad):
         if d.type != "cpu":
             t = t.to(d)
     if requires_grad:
+        if not (t.dtype.is_floating_point or t.dtype.is_complex):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t.requires_grad = True
     return t
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def tensor(data=NotImplemented, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor holding a copy of `data` (number, nested sequence, array, tensor)."""
+    if data is NotImplemented:
+        raise TypeError('tensor() missing 1 required positional arguments: "data"')
     if isinstance(data, Tensor):
         import warnings
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -265,7 +269,7 @@ def broadcast_tensors(*tensors):
 def _broadcast2(a, b):
     n = max(len(a), len(b))
     x, y = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
-    for i, (p, q) in enumerate(zip(x, y)):
+    for i, (p, q) in reversed(list(enumerate(zip(x, y)))):
         if p != q and p != 1 and q != 1:
             raise RuntimeError("The size of tensor a (%d) must match the size of tensor b (%d) at non-singleton dimension %d" % (p, q, i))
     return tuple(q if p == 1 else p for p, q in zip(x, y))

@@ -77,6 +77,10 @@ static int nb_bool(TlTensor *t) {
   return r;
 }
 static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *)) {
+  if (t->numel != 1) {
+    PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
+    return NULL;
+  }
   PyObject *o = tl_m_item(t, NULL), *r = o ? fn(o) : NULL;
   Py_XDECREF(o);
   return r;

@@ -369,6 +369,12 @@ static PyObject *dispatch(Overload *ov, PyObject *const *a) {
   }
   PyObject *r = run(ov, a);
   if (r && ov->requires_grad_at >= 0 && a[ov->requires_grad_at] == Py_True && TL_CHECK(r)) {
+    const TlTensor *made = (TlTensor *)r;
+    if (tl_is_integral(made->dtype)) {
+      PyErr_SetString(PyExc_RuntimeError, "Only Tensors of floating point and complex dtype can require gradients");
+      Py_DECREF(r);
+      return NULL;
+    }
     if (PyObject_SetAttrString(r, "requires_grad", Py_True) < 0) { Py_DECREF(r); return NULL; }
   }
   return r;

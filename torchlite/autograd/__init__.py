@@ -42,7 +42,7 @@ def _set_requires_grad(t, value):
                                "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
         return
     if value and not (t.dtype.is_floating_point or t.dtype.is_complex):
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
     if value and t._inference and not _C.is_inference_mode_enabled():
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     t._leaf_flag = value
@@ -147,14 +147,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         keys.setdefault(_engine.key_of(t), len(keys))
     found = _engine.run(roots, made, retain_graph, create_graph, keys)
     result = []
-    for t in inputs:
+    for i, t in enumerate(inputs):
         g = found[keys[_engine.key_of(t)]]
         if g is None:
             if materialize_grads:
                 import torchlite as torch
                 g = torch.zeros_like(t)
             elif not allow_unused:
-                raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
+                raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
                                    "if this is the desired behavior.")
         elif not create_graph and g.requires_grad:
             g = g.detach()
@@ -182,6 +182,6 @@ def __getattr__(name):
     import importlib
     if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
         return getattr(importlib.import_module(__name__ + "._gradcheck"), name)
-    if name in ("functional", "profiler"):
+    if name == "functional":
         return importlib.import_module(__name__ + "." + name)
     raise AttributeError("module 'torch.autograd' has no attribute '%s'" % name)
