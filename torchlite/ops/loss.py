@@ -236,6 +236,8 @@ def nll_loss_nd(self, target, weight=None, reduction=1, ignore_index=-100):
     if self.dim() != 1 and (target.dim() == 0 or self.size(0) != target.size(0)):
         batch = target.size(0) if target.dim() else 1
         raise ValueError(f"Expected input batch_size ({self.size(0)}) to match target batch_size ({batch}).")
+    if self.dim() == 1 and target.dim() == 1 and target.size(0) != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.size(0)}")
     if self.dim() == 3 or self.dim() > 4:
         expected = [self.size(0), *self.shape[2:]]
         if list(target.shape) != expected:
@@ -463,6 +465,10 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
     empty = lengths == 0
     if bool(empty.any()):
         loss = torch.where(empty, torch.where(ends == 0, 0.0, float("inf")).to(loss.dtype), loss)
+    # PyTorch's gradient takes the inputs for normalised: it adds exp(log_probs) to the posterior's part
+    valid = torch.arange(T, device=lp.device).unsqueeze(1) < lengths
+    mass = (lp.exp().sum(2) * valid).sum(0)
+    loss = loss + (mass - mass.detach())
     if zero_infinity:
         loss = torch.where(loss == float("inf"), 0, loss)
     if reduction == 1:
