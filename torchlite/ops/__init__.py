@@ -2,7 +2,7 @@
 
 from . import (activation, binary, bitwise, comparison, convolution, copying, creation, distance, einsum, embedding, indexing,  # noqa: F401
                joining, loss, matmul, normalization, padding, pooling, random_ops, reduction, scan, sorting, special, statistics,
-               ternary, trig, unary, views, vision)
+               ternary, trig, unary, view_scatter, views, vision)
 from ._declare import methods, namespace, specs  # noqa: F401
 
 
