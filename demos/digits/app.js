@@ -71,7 +71,7 @@ function showState() {
     $("device-choice").hidden = about.devices.length < 2;
     $("device").replaceChildren(...about.devices.map((name) => new Option(name)));
     $("about").textContent =
-      `Python ${about.python} (Pyodide ${about.pyodide}), torchlite ${about.torch}, device ${about.devices.join(", ")}; ` +
+      `Python ${about.python} (Pyodide ${about.pyodide}), torch ${about.torch}, device ${about.devices.join(", ")}; ` +
       `ready in ${about.seconds.toFixed(1)} s, import torch took ${Math.round(about.import_seconds * 1000)} ms.`;
     progress(0, 1);
   } else if (state === "running") {

@@ -7,21 +7,26 @@ from torch import nn
 STEPS = 600
 
 
-def place(x, y):
-    """From x in -3..3 and y in -2..2 to the chart's 640x400."""
-    return f"{(x + 3) / 6 * 640:.1f}", f"{(2 - y) / 4 * 400:.1f}"
+def spots(x, y):
+    """Places in the chart (640x400) of x in -3..3 and y in -2..2."""
+    across = ((x.flatten() + 3) / 6 * 640).tolist()
+    down = ((2 - y.flatten()) / 4 * 400).tolist()
+    return zip(across, down)
 
 
 def draw_points(x, y):
-    spots = (place(a, b) for a, b in zip(x.flatten().tolist(), y.flatten().tolist()))
-    document.getElementById("points").innerHTML = "".join(f'<circle cx="{a}" cy="{b}" r="4"/>' for a, b in spots)
+    dots = (f'<circle cx="{a:.1f}" cy="{b:.1f}" r="4"/>' for a, b in spots(x, y))
+    document.getElementById("points").innerHTML = "".join(dots)
 
 
-def draw_curve(model, grid):
-    with torch.no_grad():
-        values = model(grid)
-    spots = (" ".join(place(a, b)) for a, b in zip(grid.flatten().tolist(), values.flatten().tolist()))
-    document.getElementById("fit").setAttribute("d", "M" + "L".join(spots))
+@torch.no_grad()
+def draw_curve(model, x):
+    path = "L".join(f"{a:.1f} {b:.1f}" for a, b in spots(x, model(x)))
+    document.getElementById("fit").setAttribute("d", "M" + path)
+
+
+def say(text):
+    document.getElementById("status").textContent = text
 
 
 async def train():
@@ -30,7 +35,11 @@ async def train():
     grid = torch.linspace(-3, 3, 161).unsqueeze(1)
     draw_points(x, y)
 
-    model = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
+    model = nn.Sequential(
+        nn.Linear(1, 32), nn.Tanh(),
+        nn.Linear(32, 32), nn.Tanh(),
+        nn.Linear(32, 1),
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(1, STEPS + 1):
         loss = nn.functional.mse_loss(model(x), y)
@@ -39,7 +48,7 @@ async def train():
         optimizer.step()
         if step % 10 == 0:
             draw_curve(model, grid)
-            document.getElementById("status").textContent = f"step {step} of {STEPS}, loss {loss.item():.4f}"
+            say(f"step {step} of {STEPS}, loss {loss.item():.4f}")
             await asyncio.sleep(0)  # the page draws
 
 
