@@ -506,6 +506,26 @@ static PyObject *k_dropout_noise(const TlKernel *k, PyObject *const *a, Py_ssize
   return (PyObject *)r;
 }
 
+/* rrelu_noise(self, lower, upper, generator): a draw from [lower, upper) for every element that is not positive, in
+ * order, and 1 for the others */
+static PyObject *k_rrelu_noise(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *x, *r = NULL, *result = NULL;
+  TlGenerator *g = tl_generator(a[3]);
+  double lower, upper;
+  (void)k; (void)n_; (void)out;
+  if (!g || tl_double(a[1], &lower) < 0 || tl_double(a[2], &upper) < 0) return NULL;
+  if (!(x = tl_contiguous_as(self, TL_F64))) return NULL;
+  if ((r = tl_empty(TL_F64, x->ndim, x->shape))) {
+    const double *v = (const double *)tl_data(x);
+    double *o = (double *)tl_data(r);
+    for (int64_t i = 0; i < x->numel; i++) o[i] = v[i] <= 0 ? fma(tl_uniform_d(g), upper - lower, lower) : 1;
+    result = tl_cast(r, (tl_dtype)self->dtype);
+  }
+  TL_DEC(x);
+  TL_DEC(r);
+  return (PyObject *)result;
+}
+
 /* ---- randperm, multinomial -------------------------------------------------------------------------------------- */
 /* randperm(n, generator, dtype) */
 static PyObject *k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, TlTensor *out) {
@@ -681,6 +701,7 @@ const TlKernel tl_kernels_random[] = {
   {"cauchy_", k_continuous, 2, 0, NULL},
   {"log_normal_", k_continuous, 3, 0, NULL},
   {"dropout_noise", k_dropout_noise, 0, 0, NULL},
+  {"rrelu_noise", k_rrelu_noise, 0, 0, NULL},
   {"randperm", k_randperm, 0, 0, NULL},
   {"multinomial", k_multinomial, 0, 0, NULL},
   {"poisson", tl_k_sampled, 0, 0, NULL},

@@ -88,12 +88,11 @@ def hardsigmoid_backward(grad_output, self):
     """grad_output / 6 between -3 and 3, else 0."""
 
 
-@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", kernel="softshrink", out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd)}, samples=lambda t: [(t(3, 4),), (t(5), 0.2)])
+@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", out=True, tags="pointwise", module="nn", samples=lambda t: [(t(3, 4),), (t(5), 0.2)])
 def softshrink(self, lambd=0.5):
     """x moved towards 0 by lambd; 0 where |x| <= lambd."""
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    if self.is_floating_point() and not 0 <= lambd <= torch.finfo(self.dtype).max:
+        raise RuntimeError(f"lambda must be in range [0, {torch.finfo(self.dtype).max:g}] for input dtype {self.dtype._scalar_type}, but found {lambd:g}")
     return torch._C._nn._softshrink(self, lambd)
 
 
@@ -319,8 +318,7 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound but got lower={lower} upper={upper}")
     if not training:
         return torch._C._nn.leaky_relu(self, (lower + upper) / 2)
-    slope = torch.empty_like(self).uniform_(lower, upper, generator=generator)
-    return torch.where(self <= 0, self * slope, self)
+    return self * torch.ops.aten._rrelu_noise(self.detach(), lower, upper, generator)
 
 
 @op("rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)",

@@ -218,6 +218,12 @@ def _dropout_noise(self, p, generator):
     return torch.empty_like(self).bernoulli_(1 - p).div_(1 - p)
 
 
+@op(f"_rrelu_noise(Tensor self, float lower, float upper, {_GEN}) -> Tensor", kernel="rrelu_noise", module="aten",
+    variants="function", grad=None, differentiable=False)
+def _rrelu_noise(self, lower, upper, generator):
+    """A draw from [lower, upper) for every element that is not positive, 1 for the others."""
+
+
 def _check_p(p):
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
