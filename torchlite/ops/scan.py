@@ -1,6 +1,6 @@
 """Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
 import torchlite as torch
-from ._declare import op
+from ._declare import op, python
 
 
 def _reverse_sum(x, dim):
@@ -177,3 +177,80 @@ def cumulative_trapezoid_dx(y, dx=1, dim=-1):
     _check_integral(y, None, "cumulative_trapezoid")
     right, left = _ends(y, dim)
     return (dx / 2.0) * (left + right).cumsum(dim)
+
+
+def _slope(x, dim, spacing, edge_order):
+    """Second-order differences along one dim; one-sided at the ends."""
+    n = x.size(dim)
+
+    def at(i, count=1):
+        return x.narrow(dim, i % n, count)
+
+    if isinstance(spacing, torch.Tensor):
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        h = (spacing[1:] - spacing[:-1]).view(shape)
+
+        def step(i, count=1):
+            return h.narrow(dim, i % (n - 1), count)
+
+        left, right = step(0, n - 2), step(1, n - 2)
+        a, b, c = -right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))
+        inner = a * at(0, n - 2) + b * at(1, n - 2) + c * at(2, n - 2)
+        if edge_order == 1:
+            first, last = (at(1) - at(0)) / step(0), (at(-1) - at(-2)) / step(-1)
+        else:
+            p, q = step(0), step(1)
+            first = -(2 * p + q) / (p * (p + q)) * at(0) + (p + q) / (p * q) * at(1) - p / (q * (p + q)) * at(2)
+            p, q = step(-2), step(-1)
+            last = q / (p * (p + q)) * at(-3) - (q + p) / (p * q) * at(-2) + (2 * q + p) / (q * (p + q)) * at(-1)
+    else:
+        inner = (at(2, n - 2) - at(0, n - 2)) / (2 * spacing)
+        if edge_order == 1:
+            first, last = (at(1) - at(0)) / spacing, (at(-1) - at(-2)) / spacing
+        else:
+            first = (-1.5 * at(0) + 2 * at(1) - 0.5 * at(2)) / spacing
+            last = (0.5 * at(-3) - 2 * at(-2) + 1.5 * at(-1)) / spacing
+    return torch.cat([first, inner, last], dim)
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """The derivatives of sampled values along each of `dim`: central differences inside, one-sided ones (of `edge_order`) at the ends.
+
+    `spacing` is the distance of samples, one for each dim, or a tensor of coordinates for each dim."""
+    x = input
+    spacing = 1 if spacing is None else spacing
+    if dim is None:
+        dims = list(range(x.dim()))
+    else:
+        dims = []
+        for d in [dim] if isinstance(dim, int) else dim:
+            x.size(d)
+            if d % x.dim() in dims:
+                raise RuntimeError(f"dim {d % x.dim()} appears multiple times in the list of dims")
+            dims.append(d % x.dim())
+    if isinstance(spacing, (tuple, list)):
+        if len(spacing) != len(dims):
+            if dim is None:
+                raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
+                                   f"{x.dim()}', since dim argument was not given, but got a list of length {len(spacing)}")
+            raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+                               f"length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}.")
+        steps = list(spacing)
+    elif isinstance(spacing, (int, float, complex)):
+        steps = [spacing] * len(dims)
+    else:
+        raise TypeError(f"gradient() received an invalid combination of arguments - got (Tensor, spacing={type(spacing).__name__})")
+    if x.dtype == torch.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    for d, h in zip(dims, steps):
+        if x.size(d) < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+        if isinstance(h, torch.Tensor) and (h.dim() != 1 or h.numel() != x.size(d)):
+            raise RuntimeError("torch.gradient expected each element of spacing to have a coordinate for each sample of its dimension")
+    return tuple(_slope(x, d, h, edge_order) for d, h in zip(dims, steps))
+
+
+python(gradient, method=False)

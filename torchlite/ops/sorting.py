@@ -179,3 +179,48 @@ def histogram_count(self, bins=100, range=None, weight=None, density=False):
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     edges = _edges_of(self, bins, range)
     return _histogram(self, edges, weight, density), edges
+
+
+def histogramdd(input, bins, *, range=None, weight=None, density=False):
+    """A histogram of points: the last dim of `input` holds their N coordinates, `bins` is a count (or N counts) or N tensors of edges."""
+    if input.dim() < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    n = input.size(-1)
+    points = input.reshape(-1, n)
+    many = [bins] * n if isinstance(bins, int) else list(bins)
+    if len(many) != n:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if range is not None and len(range) != 2 * n:
+        raise RuntimeError(f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}")
+    if input.dtype not in (torch.float32, torch.float64):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._scalar_type}'")
+    edges = []
+    for i, b in enumerate(many):
+        if isinstance(b, torch.Tensor):
+            edges.append(b.clone())
+            continue
+        if b <= 0:
+            raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {b} for dimension {i}")
+        edges.append(_edges_of(points[:, i], b, None if range is None else range[2 * i:2 * i + 2]))
+    shape = [e.numel() - 1 for e in edges]
+    at = torch.zeros(points.size(0), dtype=torch.int64, device=input.device)
+    inside = torch.ones(points.size(0), dtype=torch.bool, device=input.device)
+    for i, e in enumerate(edges):
+        column = points[:, i].contiguous()
+        k = torch.searchsorted(e, column, right=True) - 1
+        k = torch.where(column == e[-1], shape[i] - 1, k)
+        inside = inside & (k >= 0) & (k < shape[i])
+        at = at * shape[i] + k
+    w = torch.ones_like(points[:, 0]) if weight is None else weight.reshape(-1)
+    total = 1
+    for s in shape:
+        total *= s
+    hist = torch.zeros(total, dtype=input.dtype, device=input.device).index_add(0, at[inside], w[inside]).view(shape)
+    if density:
+        hist = hist / hist.sum()
+        for i, e in enumerate(edges):
+            hist = hist / (e[1:] - e[:-1]).view([-1 if j == i else 1 for j, _ in enumerate(shape)])
+    return torch.return_types.histogramdd((hist, tuple(edges)))
+
+
+python(histogramdd, method=False)
