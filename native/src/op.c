@@ -89,7 +89,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
   *made = NULL;
   if (o == Py_None && p->optional) return 1;
   switch (p->kind) {
-    case K_TENSOR: return TL_CHECK(o);
+    case K_TENSOR: return TL_CHECK(o) || (p->size && is_number(o));
     case K_SCALAR:
       if (is_number(o)) return 1;
       if (TL_CHECK(o)) {
@@ -261,7 +261,7 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
   for (int i = 0; i < ov->nparams; i++) {
     PyObject *o = a[i];
     int kind = ov->params[i].kind;
-    if (kind == K_TENSOR) { if (o != Py_None) see_tensor(o, s); }
+    if (kind == K_TENSOR) { if (TL_CHECK(o)) see_tensor(o, s); }
     else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && o != Py_None) {
       Py_ssize_t n = PyObject_Size(o);
       for (Py_ssize_t j = 0; j < n; j++) { PyObject *x = seq_item(o, j); if (x != Py_None) see_tensor(x, s); }

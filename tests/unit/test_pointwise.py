@@ -209,3 +209,16 @@ def test_real_operand_of_complex_product():
     (a * b).abs().sum().backward()
     torch.testing.assert_close(theirs(a.grad), x.grad)
     torch.testing.assert_close(theirs(b.grad), z.grad)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_number_first(name):
+    """torch.mul(2, x): the first operand may be a Python number."""
+    p = torch.tensor([0.5, 2.0], requires_grad=True)
+    q = ours(p.detach(), requires_grad=True)
+    want, got = getattr(torch, name)(3, p), getattr(tl, name)(3, q)
+    want.sum().backward()
+    got.sum().backward()
+    torch.testing.assert_close(theirs(got.detach()), want.detach())
+    torch.testing.assert_close(theirs(q.grad), p.grad)
+    assert getattr(tl, name)(3, 2).item() == getattr(torch, name)(3, 2).item()

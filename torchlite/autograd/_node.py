@@ -143,6 +143,8 @@ def freed_error():
 
 def pack(t, is_output):
     """(value, version) of a tensor to keep; an output loses its history, so that node and output form no cycle."""
+    if not isinstance(t, TensorBase):
+        return t, None                     # a number where torch.mul(2, x) takes one for a tensor
     if saved_hooks:
         return _Packed(t, is_output), -1
     return (_alias(t) if is_output else t), t._version
@@ -164,6 +166,8 @@ class _Packed:
 def unpack(item, node, output=None):
     """The saved tensor, after the version check; `output` is its number when it is a result of `node`."""
     value, version = item
+    if version is None:
+        return value
     if type(value) is _Packed:
         t = value.unpack(value.value)
         if value.grad_edge is not None and not isinstance(value.grad_edge[0], TensorBase):

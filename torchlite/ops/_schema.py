@@ -95,10 +95,18 @@ def parse(schema):
     return params
 
 
+# the ops whose tensor `self` may be a Python number, as in torch.mul(2, x)
+_NUMBERS_AS_TENSORS = ("add", "sub", "mul", "div", "floor_divide")
+
+
 def compile(schema):
-    """What the native binder wants: tuples (name, alias, default, kind, nullable, keyword-only, list size)."""
+    """What the native binder wants: tuples (name, alias, default, kind, nullable, keyword-only, list size; for a tensor, 1
+    when a number will do)."""
+    params = parse(schema)
+    if schema.partition("(")[0].partition(".")[0] in _NUMBERS_AS_TENSORS and params[0].type == "Tensor":
+        params[0].size = 1
     return tuple((p.name, _ALIASES.get(p.name), p.default, KINDS[p.type], int(p.nullable or p.default is None), int(p.kwonly), p.size)
-                 for p in parse(schema))
+                 for p in params)
 
 
 def result_count(schema):

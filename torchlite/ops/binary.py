@@ -46,7 +46,7 @@ def rsub(self, other, alpha=1):
 
 @op("mul.Tensor(Tensor self, Tensor other) -> Tensor", "mul.Scalar(Tensor self, Scalar other) -> Tensor",
     kernel="mul", inplace=True, out=True, tags="pointwise", alias=("multiply",),
-    grad={"self": lambda c, g: g * _conj(c.other), "other": lambda c, g: g * c.self.conj()}, samples=_pair)
+    grad={"self": lambda c, g: g * _conj(c.other), "other": lambda c, g: g * _conj(c.self)}, samples=_pair)
 def mul(self, other):
     """self * other."""
 

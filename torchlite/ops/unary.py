@@ -85,10 +85,16 @@ def _conj_physical(self):
     """Complex conjugate, computed."""
 
 
-@op("conj_physical(Tensor self) -> Tensor", inplace=True, out=True, tags="pointwise", samples=_real_line)
+@op("conj_physical(Tensor self) -> Tensor", out=True, tags="pointwise", samples=_real_line)
 def conj_physical(self):
     """Complex conjugate, computed; real tensors are returned as they are."""
     return torch._conj_physical(self) if self.is_complex() else self
+
+
+@op("conj_physical_(Tensor(a!) self) -> Tensor(a!)", tags="pointwise")
+def conj_physical_(self):
+    """In-place conj_physical."""
+    return self.copy_(torch.conj_physical(self)) if self.is_complex() else self
 
 
 def _angle_grad(c, g):
