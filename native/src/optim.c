@@ -41,6 +41,17 @@ TL_SGD(sgd_f64, double)
 /* lerp as torch does it: from the nearer end */
 #define TL_LERP(a, b, w, far) ((far) ? (b) - ((b) - (a)) * (1 - (w)) : (a) + (w) * ((b) - (a)))
 
+/* FAR and TOP are constants, so that each loop is straight-line code that vectorises */
+#define TL_ADAM_LOOP(T, SQRT, FAR, TOP)                                                                               \
+  for (int64_t i = 0; i < n; i++) {                                                                                   \
+    T q = p[i] * shrink, d = sign * g[i] + wd * q;                                                                    \
+    T a = TL_LERP(m[i], d, w1, FAR), s = v[i] * b2 + w2 * d * d;                                                      \
+    m[i] = a;                                                                                                         \
+    v[i] = s;                                                                                                         \
+    if (TOP) top[i] = s = top[i] < s || s != s ? s : top[i];                                                          \
+    p[i] = q + size * a / (SQRT(s) / root + eps);                                                                     \
+  }
+
 #define TL_ADAM(NAME, T, SQRT)                                                                                        \
   static void NAME(const tl_optim_row *r, const tl_optim_opts *o, double step) {                                      \
     T *restrict p = r->p;                                                                                             \
@@ -49,15 +60,11 @@ TL_SGD(sgd_f64, double)
     const T sign = o->maximize ? -1 : 1, w1 = (T)(1 - o->beta1), b2 = (T)o->beta2, w2 = (T)(1 - o->beta2);            \
     const T wd = o->decoupled ? 0 : (T)o->weight_decay, shrink = o->decoupled ? (T)(1 - o->lr * o->weight_decay) : 1; \
     const T size = (T)(-o->lr / (1 - pow(o->beta1, step))), root = (T)sqrt(1 - pow(o->beta2, step)), eps = (T)o->eps; \
-    const int far = w1 >= (T)0.5;                                                                                     \
     int64_t n = r->n;                                                                                                 \
-    for (int64_t i = 0; i < n; i++) {                                                                                 \
-      T q = p[i] * shrink, d = sign * g[i] + wd * q;                                                                  \
-      T a = TL_LERP(m[i], d, w1, far), s = v[i] * b2 + w2 * d * d, s2 = s;                                            \
-      m[i] = a;                                                                                                       \
-      v[i] = s;                                                                                                       \
-      if (top) top[i] = s2 = (top[i] > s || top[i] != top[i]) ? top[i] : s;                                           \
-      p[i] = q + size * a / (SQRT(s2) / root + eps);                                                                  \
+    if (w1 >= (T)0.5) {                                                                                               \
+      if (top) TL_ADAM_LOOP(T, SQRT, 1, 1) else TL_ADAM_LOOP(T, SQRT, 1, 0)                                           \
+    } else {                                                                                                          \
+      if (top) TL_ADAM_LOOP(T, SQRT, 0, 1) else TL_ADAM_LOOP(T, SQRT, 0, 0)                                           \
     }                                                                                                                 \
   }
 TL_ADAM(adam_f32, float, sqrtf)

@@ -45,21 +45,35 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normal(mean, std) restricted to [a, b], by inversion."""
-    def cdf(x):
-        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
-
+    """Normal(mean, std) restricted to [a, b], by rejection."""
+    low, high = (a - mean) / std, (b - mean) / std
     if mean < a - 2 * std or mean > b + 2 * std:
         import warnings
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
                       "incorrect.", stacklevel=2)
+    inside = (math.erf(high / math.sqrt(2.0)) - math.erf(low / math.sqrt(2.0))) / 2.0
     with torch.no_grad():
-        low, high = cdf((a - mean) / std), cdf((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if inside >= 0.3:
+            tensor.normal_(mean, std, generator=generator)
+            bad = (tensor < a) | (tensor > b)
+            while bad.any():
+                tensor.copy_(torch.where(bad, torch.empty_like(tensor).normal_(mean, std, generator=generator), tensor))
+                bad = (tensor < a) | (tensor > b)
+            return tensor
+        # few normal numbers fall inside: uniform proposals, accepted by the density relative to its peak in [a, b]
+        peak = min(max(0.0, low), high)
+
+        def propose():
+            x = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+            z = (x - mean) / std
+            return x, torch.empty_like(tensor).uniform_(0, 1, generator=generator) <= torch.exp((peak * peak - z * z) / 2)
+
+        x, done = propose()
+        while not done.all():
+            y, ok = propose()
+            x = torch.where(done, x, y)
+            done |= ok
+        return tensor.copy_(x)
 
 
 def constant_(tensor, val):

@@ -196,7 +196,7 @@ class LBFGS(Optimizer):
                     ro.append(1.0 / ys)
                     H_diag = ys / y.dot(y)
                 # two-loop recursion
-                al = [None] * len(old_dirs)
+                al = state.setdefault("al", [None] * group["history_size"])
                 q = flat_grad.neg()
                 for i in range(len(old_dirs) - 1, -1, -1):
                     al[i] = old_stps[i].dot(q) * ro[i]

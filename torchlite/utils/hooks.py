@@ -5,17 +5,24 @@ from collections import OrderedDict
 import torchlite as torch
 
 
+def _ref(d):
+    try:
+        return weakref.ref(d)
+    except TypeError:           # a plain dict cannot be referred to weakly
+        return lambda: d
+
+
 class RemovableHandle:
     """Returned by `register_*_hook`; `remove()` takes the hook away. Works as a context manager."""
 
     next_id = 0
 
     def __init__(self, hooks_dict, *, extra_dict=None):
-        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.hooks_dict_ref = _ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
         extra = () if extra_dict is None else (extra_dict,) if isinstance(extra_dict, dict) else extra_dict
-        self.extra_dict_ref = tuple(weakref.ref(d) for d in extra)
+        self.extra_dict_ref = tuple(_ref(d) for d in extra)
 
     def remove(self):
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
@@ -29,8 +36,8 @@ class RemovableHandle:
     def __setstate__(self, state):
         hooks, self.id = state[0], state[1]
         # a dead dict stays dead: point at a fresh one nobody else holds
-        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
-        self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if d is None else d) for d in (state[2] if len(state) > 2 else ()))
+        self.hooks_dict_ref = _ref(OrderedDict() if hooks is None else hooks)
+        self.extra_dict_ref = tuple(_ref(OrderedDict() if d is None else d) for d in (state[2] if len(state) > 2 else ()))
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
     def __enter__(self):

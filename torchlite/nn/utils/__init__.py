@@ -1,4 +1,7 @@
 """Utilities for modules; each is loaded when first used."""
+from .spectral_norm import remove_spectral_norm, spectral_norm  # noqa: F401  (named as their files: bound at once)
+from .weight_norm import remove_weight_norm, weight_norm  # noqa: F401
+
 _LAZY = {}
 for _file, _names in {
     "clip_grad": "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm",
@@ -6,13 +9,11 @@ for _file, _names in {
     "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
     "init": "skip_init",
     "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
-    "spectral_norm": "spectral_norm remove_spectral_norm",
-    "weight_norm": "weight_norm remove_weight_norm",
 }.items():
     for _name in _names.split():
         _LAZY[_name] = _file
 _FILES = {"parametrize", "parametrizations", "rnn", "stateless", "prune", "fusion", "convert_parameters"}
-__all__ = [*_LAZY, "parametrizations", "rnn", "stateless"]
+__all__ = [*_LAZY, "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm", "parametrizations", "rnn", "stateless"]
 del _file, _names, _name
 
 
@@ -20,8 +21,6 @@ def __getattr__(name):
     from importlib import import_module
     if name in _LAZY:
         value = globals()[name] = getattr(import_module("." + _LAZY[name], __name__), name)
-        # loading the file has put the module under the same name: the function wins
-        globals()[name] = value
         return value
     if name in _FILES:
         return import_module("." + name, __name__)

@@ -17,6 +17,9 @@ def _owner(module, path):
     return module.get_submodule(head), name
 
 
+_ABSENT = object()
+
+
 @contextmanager
 def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, strict=False):
     """Puts the given tensors in place of parameters and buffers for the time of a with block."""
@@ -46,11 +49,15 @@ def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, 
                     table[name] = value
                     break
             else:
-                raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
+                undo.append((owner.__dict__, name, owner.__dict__.get(name, _ABSENT)))
+                owner.__dict__[name] = value
         yield
     finally:
         for table, name, value in reversed(undo):
-            table[name] = value
+            if value is _ABSENT:
+                del table[name]
+            else:
+                table[name] = value
 
 
 def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
