@@ -1,0 +1,414 @@
+/* linalg.c: factorisations for torch.linalg. Everything runs in double (or complex double) and is cast to the result's
+ * dtype; batches are loops. The kernels are private building blocks; names, checks and gradients are in ops/linalg.py. */
+#include "tl.h"
+#include <math.h>
+
+#define T double
+#define F(name) name##_r
+#define ADD(a, b) ((a) + (b))
+#define SUB(a, b) ((a) - (b))
+#define MUL(a, b) ((a) * (b))
+#define CONJ(a) (a)
+#define SCALE(a, r) ((a) * (r))
+#define RE(a) (a)
+#define IM(a) 0.0
+#define ABS(a) fabs(a)
+#define NORM2(a) ((a) * (a))
+#define FROM(r) ((double)(r))
+#define INV(a) (1 / (a))
+#define ISZERO(a) ((a) == 0)
+#include "linalg_impl.h"
+#undef T
+#undef F
+#undef ADD
+#undef SUB
+#undef MUL
+#undef CONJ
+#undef SCALE
+#undef RE
+#undef IM
+#undef ABS
+#undef NORM2
+#undef FROM
+#undef INV
+#undef ISZERO
+
+typedef tl_c128 cd;
+static inline cd cadd(cd a, cd b) { return (cd){a.re + b.re, a.im + b.im}; }
+static inline cd csub(cd a, cd b) { return (cd){a.re - b.re, a.im - b.im}; }
+static inline cd cmul(cd a, cd b) { return (cd){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+static inline cd cscale(cd a, double r) { return (cd){a.re * r, a.im * r}; }
+static inline cd cconj(cd a) { return (cd){a.re, -a.im}; }
+static inline double cnorm2(cd a) { return a.re * a.re + a.im * a.im; }
+static inline cd cinv(cd a) {   /* scaled against overflow */
+  if (fabs(a.re) >= fabs(a.im)) { double r = a.im / a.re, d = a.re + a.im * r; return (cd){1 / d, -r / d}; }
+  double r = a.re / a.im, d = a.re * r + a.im;
+  return (cd){r / d, -1 / d};
+}
+#define T cd
+#define F(name) name##_c
+#define ADD cadd
+#define SUB csub
+#define MUL cmul
+#define CONJ cconj
+#define SCALE cscale
+#define RE(a) ((a).re)
+#define IM(a) ((a).im)
+#define ABS(a) hypot((a).re, (a).im)
+#define NORM2 cnorm2
+#define FROM(r) ((cd){(double)(r), 0})
+#define INV cinv
+#define ISZERO(a) ((a).re == 0 && (a).im == 0)
+#include "linalg_impl.h"
+
+#define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
+#define ARG(i) ((TlTensor *)args[i])
+#define TRUE(i) (PyObject_IsTrue(args[i]) == 1)
+
+static tl_dtype wide(tl_dtype d) { return tl_is_complex(d) ? TL_C128 : TL_F64; }
+
+/* a fresh contiguous copy in the work dtype */
+static TlTensor *copy_of(TlTensor *x, tl_dtype w) {
+  TlTensor *c = tl_empty(w, x->ndim, x->shape);
+  if (c && tl_copy(c, x)) Py_CLEAR(c);
+  return c;
+}
+
+static TlTensor *batched(TlTensor *x, int tail, int64_t m, int64_t n, tl_dtype d) {   /* x's batch dims, then tail dims */
+  int64_t s[TL_MAX_DIMS];
+  int nb = x->ndim - 2;
+  memcpy(s, x->shape, (size_t)nb * sizeof *s);
+  if (tail > 0) s[nb] = m;
+  if (tail > 1) s[nb + 1] = n;
+  return tl_empty(d, nb + tail, s);
+}
+
+static int64_t batches(TlTensor *x) {
+  int64_t b = 1;
+  for (int i = 0; i < x->ndim - 2; i++) b *= x->shape[i];
+  return b;
+}
+
+static PyObject *pack(int n, TlTensor **ts, const tl_dtype *ds, bool ok) {
+  PyObject *r = ok ? PyTuple_New(n) : NULL;
+  for (int i = 0; i < n; i++) {
+    TlTensor *c = r && ts[i] ? tl_cast(ts[i], ds[i]) : NULL;
+    Py_XDECREF(ts[i]);
+    if (!r) continue;
+    if (!c) { Py_CLEAR(r); continue; }
+    PyTuple_SetItem(r, i, (PyObject *)c);
+  }
+  return r;
+}
+
+static int square(TlTensor *a, const char *op) {
+  if (a->ndim >= 2 && a->shape[a->ndim - 1] == a->shape[a->ndim - 2]) return 0;
+  PyErr_Format(PyExc_RuntimeError, "%s: A must be batches of square matrices, but they are %lld by %lld matrices", op,
+               a->ndim < 2 ? 0LL : (long long)a->shape[a->ndim - 2], a->ndim < 1 ? 0LL : (long long)a->shape[a->ndim - 1]);
+  return -1;
+}
+
+#define M(x) ((x)->shape[(x)->ndim - 2])
+#define N(x) ((x)->shape[(x)->ndim - 1])
+#define P(t, type, i) ((type *)tl_data(t) + (i))
+
+/* _linalg_lu(A, pivot) -> LU, pivots, info */
+KERNEL(k_lu) {
+  TlTensor *a = ARG(0);
+  const tl_dtype w = wide(a->dtype);
+  const int64_t m = M(a), n = N(a), r = m < n ? m : n, nb = batches(a);
+  TlTensor *t[3] = {copy_of(a, w), batched(a, 1, r, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
+  bool ok = t[0] && t[1] && t[2], pivot = TRUE(1);
+  for (int64_t b = 0; ok && b < nb; b++) {
+    int32_t *piv = P(t[1], int32_t, b * r);
+    *P(t[2], int32_t, b) = w == TL_F64 ? lu_r(P(t[0], double, b * m * n), m, n, piv, pivot) : lu_c(P(t[0], cd, b * m * n), m, n, piv, pivot);
+    ok = !tl_check_interrupt();
+  }
+  return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, ok);
+}
+
+/* _linalg_trsm(A, B, upper, unitriangular): X with A X = B, batches already equal */
+KERNEL(k_trsm) {
+  TlTensor *a = ARG(0), *ac = NULL;
+  const tl_dtype w = wide(a->dtype);
+  const int64_t n = N(a), r = N(ARG(1)), nb = batches(a);
+  TlTensor *x = copy_of(ARG(1), w);
+  bool ok = x && (ac = tl_contiguous_as(a, w)), upper = TRUE(2), unit = TRUE(3);
+  for (int64_t b = 0; ok && b < nb; b++) {
+    if (w == TL_F64) trsm_r(P(ac, double, b * n * n), n, n, upper, unit, P(x, double, b * n * r), r);
+    else trsm_c(P(ac, cd, b * n * n), n, n, upper, unit, P(x, cd, b * n * r), r);
+    ok = !tl_check_interrupt();
+  }
+  Py_XDECREF(ac);
+  PyObject *res = ok ? (PyObject *)tl_cast(x, a->dtype) : NULL;
+  Py_XDECREF(x);
+  return res;
+}
+
+/* _linalg_solve(A, B) -> X, LU, pivots, info; batches already equal */
+KERNEL(k_solve) {
+  TlTensor *a = ARG(0);
+  if (square(a, "linalg.solve")) return NULL;
+  const tl_dtype w = wide(a->dtype);
+  const int64_t n = N(a), r = N(ARG(1)), nb = batches(a);
+  TlTensor *t[4] = {copy_of(ARG(1), w), copy_of(a, w), batched(a, 1, n, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
+  bool ok = t[0] && t[1] && t[2] && t[3];
+  for (int64_t b = 0; ok && b < nb; b++) {
+    int32_t *piv = P(t[2], int32_t, b * n);
+    size_t e = tl_itemsize[w];
+    char *x = P(t[0], char, 0) + (size_t)(b * n * r) * e, *lu = P(t[1], char, 0) + (size_t)(b * n * n) * e;
+    *P(t[3], int32_t, b) = w == TL_F64 ? lu_r((double *)lu, n, n, piv, true) : lu_c((cd *)lu, n, n, piv, true);
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = 0; piv[i] - 1 != i && j < r * (int64_t)(e / 8); j++) {
+        double *p = (double *)x + i * r * (int64_t)(e / 8) + j, *q = (double *)x + (piv[i] - 1) * r * (int64_t)(e / 8) + j, v = *p;
+        *p = *q;
+        *q = v;
+      }
+    if (w == TL_F64) { trsm_r((double *)lu, n, n, false, true, (double *)x, r); trsm_r((double *)lu, n, n, true, false, (double *)x, r); }
+    else { trsm_c((cd *)lu, n, n, false, true, (cd *)x, r); trsm_c((cd *)lu, n, n, true, false, (cd *)x, r); }
+    ok = !tl_check_interrupt();
+  }
+  return pack(4, t, (tl_dtype[]){a->dtype, a->dtype, TL_I32, TL_I32}, ok);
+}
+
+/* _linalg_cholesky(A) -> L, info; reads the lower triangle */
+KERNEL(k_cholesky) {
+  TlTensor *a = ARG(0);
+  const tl_dtype w = wide(a->dtype);
+  const int64_t n = N(a), nb = batches(a);
+  TlTensor *t[2] = {copy_of(a, w), batched(a, 0, 0, 0, TL_I32)};
+  bool ok = t[0] && t[1];
+  for (int64_t b = 0; ok && b < nb; b++) {
+    *P(t[1], int32_t, b) = w == TL_F64 ? cholesky_r(P(t[0], double, b * n * n), n) : cholesky_c(P(t[0], cd, b * n * n), n);
+    ok = !tl_check_interrupt();
+  }
+  return pack(2, t, (tl_dtype[]){a->dtype, TL_I32}, ok);
+}
+
+/* _linalg_geqrf(A) -> a, tau */
+KERNEL(k_geqrf) {
+  TlTensor *a = ARG(0);
+  const tl_dtype w = wide(a->dtype);
+  const int64_t m = M(a), n = N(a), r = m < n ? m : n, nb = batches(a);
+  TlTensor *t[2] = {copy_of(a, w), batched(a, 1, r, 0, w)};
+  bool ok = t[0] && t[1];
+  for (int64_t b = 0; ok && b < nb; b++) {
+    if (w == TL_F64) geqrf_r(P(t[0], double, b * m * n), m, n, P(t[1], double, b * r));
+    else geqrf_c(P(t[0], cd, b * m * n), m, n, P(t[1], cd, b * r));
+    ok = !tl_check_interrupt();
+  }
+  return pack(2, t, (tl_dtype[]){a->dtype, a->dtype}, ok);
+}
+
+/* _linalg_householder(a, tau) -> Q with a's shape (m x n, n <= m) */
+KERNEL(k_householder) {
+  TlTensor *a = ARG(0), *tau = ARG(1), *ac = NULL, *tc = NULL;
+  const tl_dtype w = wide(a->dtype);
+  const int64_t m = M(a), n = N(a), kk = N(tau), nb = batches(a);
+  TlTensor *q = tl_empty(w, a->ndim, a->shape);
+  bool ok = q && (ac = tl_contiguous_as(a, w)) && (tc = tl_contiguous_as(tau, w));
+  for (int64_t b = 0; ok && b < nb; b++) {
+    if (w == TL_F64) orgqr_r(P(ac, double, b * m * n), m, n, P(tc, double, b * kk), kk, P(q, double, b * m * n));
+    else orgqr_c(P(ac, cd, b * m * n), m, n, P(tc, cd, b * kk), kk, P(q, cd, b * m * n));
+    ok = !tl_check_interrupt();
+  }
+  Py_XDECREF(ac);
+  Py_XDECREF(tc);
+  PyObject *res = ok ? (PyObject *)tl_cast(q, a->dtype) : NULL;
+  Py_XDECREF(q);
+  return res;
+}
+
+static PyObject *no_convergence(const char *op, int64_t b) {
+  PyErr_Format(PyExc_RuntimeError, "%s: (Batch element %lld): The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated "
+               "values, or contains values that are not finite.", op, (long long)b);
+  return NULL;
+}
+
+/* _linalg_eigh(A) -> w, V; reads the lower triangle */
+KERNEL(k_eigh) {
+  TlTensor *a = ARG(0);
+  const tl_dtype w = wide(a->dtype);
+  const int64_t n = N(a), nb = batches(a);
+  TlTensor *t[2] = {batched(a, 1, n, 0, TL_F64), copy_of(a, w)};
+  char *work = tl_malloc((size_t)(n * n + 2 * n + 2) * 16 + (size_t)(n + 1) * 8);
+  bool ok = t[0] && t[1] && work, fine = true;
+  int64_t b;
+  for (b = 0; ok && fine && b < nb; b++) {
+    double *e = (double *)(work + (size_t)(n * n + 2 * n + 2) * 16);
+    fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, P(t[0], double, b * n), (double *)work, e)
+                       : eigh_c(P(t[1], cd, b * n * n), n, P(t[0], double, b * n), (cd *)work, e);
+    ok = !tl_check_interrupt();
+  }
+  tl_free(work);
+  PyObject *r = pack(2, t, (tl_dtype[]){tl_real_of(a->dtype), a->dtype}, ok && fine);
+  return !fine && ok ? no_convergence("linalg.eigh", b - 1) : r;
+}
+
+/* _linalg_svd(A, full) -> U, S, Vh */
+KERNEL(k_svd) {
+  TlTensor *a = ARG(0), *ac = NULL;
+  const tl_dtype w = wide(a->dtype);
+  const size_t e = tl_itemsize[w];
+  const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
+  const bool full = TRUE(1), flip = m < n;
+  TlTensor *t[3] = {batched(a, 2, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64), batched(a, 2, full ? n : r, n, w)};
+  const int64_t nu = full ? big : r;
+  char *work = tl_malloc((size_t)(r * big + nu * big + r * r + 1) * e + (size_t)r * 16 + 64);
+  bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
+  int64_t b;
+  for (b = 0; ok && fine && b < nb; b++) {
+    char *cols = work, *u = cols + (size_t)(r * big) * e, *v = u + (size_t)(nu * big) * e;
+    double *s = (double *)(v + (size_t)(r * r) * e);
+    int64_t *order = (int64_t *)(s + r);
+#define RUN(T, sfx, conj)                                                                                             \
+    T *A = P(ac, T, b * m * n), *C = (T *)cols, *U = P(t[0], T, b * m * (full ? m : r)), *V = P(t[2], T, b * (full ? n : r) * n); \
+    for (int64_t i = 0; i < r; i++)   /* the columns of A, or of its transpose */                                      \
+      for (int64_t j = 0; j < big; j++) C[i * big + j] = flip ? A[i * n + j] : A[j * n + i];                           \
+    fine = svd##sfx(C, big, r, (T *)u, nu, (T *)v, s, order);                                                          \
+    const T *uu = (T *)u, *vv = (T *)v;                                                                                \
+    for (int64_t i = 0; i < nu; i++)                                                                                   \
+      for (int64_t j = 0; j < big; j++)                                                                                \
+        if (flip) V[i * n + j] = uu[i * big + j];                                                                      \
+        else U[j * nu + i] = uu[i * big + j];                                                                          \
+    for (int64_t i = 0; i < r; i++)                                                                                    \
+      for (int64_t j = 0; j < r; j++) {                                                                                \
+        T x = conj(vv[order[i] * r + j]);                                                                              \
+        if (flip) U[j * (full ? m : r) + i] = x;                                                                       \
+        else V[i * n + j] = x;                                                                                         \
+      }
+#define SAME(x) (x)
+    if (w == TL_F64) { RUN(double, _r, SAME) }
+    else { RUN(cd, _c, cconj) }
+#undef RUN
+    for (int64_t i = 0; i < r; i++) P(t[1], double, b * r)[i] = s[order[i]];
+    ok = !tl_check_interrupt();
+  }
+  Py_XDECREF(ac);
+  tl_free(work);
+  PyObject *res = pack(3, t, (tl_dtype[]){a->dtype, tl_real_of(a->dtype), a->dtype}, ok && fine);
+  return !fine && ok ? no_convergence("linalg.svd", b - 1) : res;
+}
+
+/* ---- eigenvalues of general matrices: complex Schur form by shifted QR steps with rotations ---- */
+static cd csqrt_(cd z) {
+  double r = hypot(z.re, z.im);
+  if (r == 0) return z;
+  double a = sqrt((r + fabs(z.re)) / 2), b = z.im / (2 * a);
+  if (z.re >= 0) return (cd){a, b};
+  return (cd){fabs(b), z.im < 0 ? -a : a};
+}
+
+/* h (n x n) to upper triangular, q accumulates; false: no convergence */
+static bool schur(cd *h, cd *q, int64_t n, cd *v) {
+  for (int64_t i = 0; i < n * n; i++) q[i] = (cd){0, 0};
+  for (int64_t i = 0; i < n; i++) q[i * n + i] = (cd){1, 0};
+  for (int64_t k = 0; k + 2 < n; k++) {   /* Hessenberg form */
+    int64_t r = n - k - 1;
+    cd tau = reflector_c(h + (k + 1) * n + k, r, n);
+    for (int64_t i = 1; i < r; i++) { v[i] = h[(k + 1 + i) * n + k]; h[(k + 1 + i) * n + k] = (cd){0, 0}; }
+    v[0] = (cd){1, 0};
+    reflect_c(v, 1, cconj(tau), h + (k + 1) * n + k + 1, r, n - k - 1, n);
+    for (int which = 0; which < 2; which++)   /* from the right: h H and q H */
+      for (int64_t i = 0; i < n; i++) {
+        cd *row = (which ? q : h) + i * n + k + 1, s = {0, 0};
+        for (int64_t j = 0; j < r; j++) s = cadd(s, cmul(row[j], v[j]));
+        s = cmul(s, tau);
+        for (int64_t j = 0; j < r; j++) row[j] = csub(row[j], cmul(s, cconj(v[j])));
+      }
+  }
+  int64_t hi = n - 1;
+  for (int iter = 0; hi > 0;) {
+    int64_t lo = hi;
+    while (lo > 0) {
+      double sub = hypot(h[lo * n + lo - 1].re, h[lo * n + lo - 1].im);
+      double near = fabs(h[lo * n + lo].re) + fabs(h[lo * n + lo].im) + fabs(h[(lo - 1) * n + lo - 1].re) + fabs(h[(lo - 1) * n + lo - 1].im);
+      if (!(sub > 2.3e-16 * near) || sub < 1e-300) { h[lo * n + lo - 1] = (cd){0, 0}; break; }
+      lo--;
+    }
+    if (lo == hi) { hi--; iter = 0; continue; }
+    if (++iter > 300) return false;
+    cd a = h[(hi - 1) * n + hi - 1], b = h[(hi - 1) * n + hi], c = h[hi * n + hi - 1], d = h[hi * n + hi], shift;
+    if (iter % 11 == 10) shift = (cd){fabs(c.re) + fabs(c.im) + d.re, d.im};   /* now and then a step aside */
+    else {   /* the eigenvalue of the last 2 x 2 block nearer to its corner */
+      cd half = cscale(csub(a, d), 0.5), root = csqrt_(cadd(cmul(half, half), cmul(b, c)));
+      cd mid = cscale(cadd(a, d), 0.5), e1 = cadd(mid, root), e2 = csub(mid, root);
+      shift = cnorm2(csub(e1, d)) < cnorm2(csub(e2, d)) ? e1 : e2;
+    }
+    cd x = csub(h[lo * n + lo], shift), y = h[(lo + 1) * n + lo];
+    for (int64_t k = lo; k < hi; k++) {   /* chase the bulge */
+      double nx = cnorm2(x), norm = sqrt(nx + cnorm2(y));
+      if (norm == 0) break;
+      double cs = sqrt(nx) / norm;
+      cd ph = nx > 0 ? cscale(x, 1 / sqrt(nx)) : (cd){1, 0}, sn = cscale(cmul(ph, cconj(y)), 1 / norm);
+      for (int64_t j = k > lo ? k - 1 : lo; j < n; j++) {
+        cd p = h[k * n + j], r = h[(k + 1) * n + j];
+        h[k * n + j] = cadd(cscale(p, cs), cmul(sn, r));
+        h[(k + 1) * n + j] = csub(cscale(r, cs), cmul(cconj(sn), p));
+      }
+      for (int64_t i = 0; i <= (k + 2 < hi ? k + 2 : hi); i++) {
+        cd p = h[i * n + k], r = h[i * n + k + 1];
+        h[i * n + k] = cadd(cscale(p, cs), cmul(cconj(sn), r));
+        h[i * n + k + 1] = csub(cscale(r, cs), cmul(sn, p));
+      }
+      for (int64_t i = 0; i < n; i++) {
+        cd p = q[i * n + k], r = q[i * n + k + 1];
+        q[i * n + k] = cadd(cscale(p, cs), cmul(cconj(sn), r));
+        q[i * n + k + 1] = csub(cscale(r, cs), cmul(sn, p));
+      }
+      if (k + 1 < hi) { x = h[(k + 1) * n + k]; y = h[(k + 2) * n + k]; }
+    }
+  }
+  return true;
+}
+
+/* _linalg_eig(A) -> w, V, complex */
+KERNEL(k_eig) {
+  TlTensor *a = ARG(0);
+  const int64_t n = N(a), nb = batches(a);
+  const tl_dtype dt = a->dtype == TL_F64 || a->dtype == TL_C128 ? TL_C128 : TL_C64;
+  TlTensor *h = copy_of(a, TL_C128), *t[2] = {batched(a, 1, n, 0, TL_C128), batched(a, 2, n, n, TL_C128)};
+  cd *q = tl_malloc((size_t)(n * n + 2 * n + 1) * sizeof(cd));
+  bool ok = h && t[0] && t[1] && q, fine = true;
+  int64_t b;
+  for (b = 0; ok && fine && b < nb; b++) {
+    cd *H = P(h, cd, b * n * n), *w = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *x = q + n * n;
+    double size = 0;
+    for (int64_t i = 0; i < n * n; i++) size = fmax(size, fabs(H[i].re) + fabs(H[i].im));
+    fine = schur(H, q, n, x);
+    for (int64_t c = 0; c < n; c++) {
+      w[c] = H[c * n + c];
+      if (!tl_is_complex(a->dtype) && fabs(w[c].im) < 1e-14 * size) w[c].im = 0;
+      x[c] = (cd){1, 0};
+      for (int64_t i = c - 1; i >= 0; i--) {   /* eigenvector of the triangle */
+        cd s = {0, 0}, d = csub(H[i * n + i], H[c * n + c]);
+        for (int64_t j = i + 1; j <= c; j++) s = csub(s, cmul(H[i * n + j], x[j]));
+        if (cnorm2(d) < 1e-60 * size * size + 1e-300) d = (cd){2.3e-16 * size + 1e-300, 0};
+        x[i] = cmul(s, cinv(d));
+      }
+      double norm = 0, top = -1;
+      cd ph = {1, 0};
+      for (int64_t i = 0; i < n; i++) {
+        cd s = {0, 0};
+        for (int64_t j = 0; j <= c; j++) s = cadd(s, cmul(q[i * n + j], x[j]));
+        V[i * n + c] = s;
+        norm += cnorm2(s);
+        if (cnorm2(s) > top) { top = cnorm2(s); ph = s; }
+      }
+      ph = cscale(cconj(ph), 1 / (sqrt(top) * sqrt(norm)));   /* unit norm, largest component real */
+      for (int64_t i = 0; i < n; i++) {
+        V[i * n + c] = cmul(V[i * n + c], ph);
+        if (!tl_is_complex(a->dtype) && w[c].im == 0) V[i * n + c].im = 0;
+      }
+    }
+    ok = !tl_check_interrupt();
+  }
+  Py_XDECREF(h);
+  tl_free(q);
+  PyObject *r = pack(2, t, (tl_dtype[]){dt, dt}, ok && fine);
+  return !fine && ok ? no_convergence("linalg.eig", b - 1) : r;
+}
+
+const TlKernel tl_kernels_linalg[] = {
+    {"_linalg_lu", k_lu}, {"_linalg_trsm", k_trsm}, {"_linalg_solve", k_solve}, {"_linalg_cholesky", k_cholesky}, {"_linalg_geqrf", k_geqrf},
+    {"_linalg_householder", k_householder}, {"_linalg_eigh", k_eigh}, {"_linalg_svd", k_svd}, {"_linalg_eig", k_eig}, {0}};
