@@ -41,6 +41,9 @@ FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-con
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-sign-compare",
             "-Wno-cast-function-type", "-Wno-unknown-warning-option", "-Wno-pass-failed"]
 
+# Files of little inner loop: compiled for size, they are read over the network more often than they are waited for.
+SMALL = {"create", "data", "index_plan", "linalg", "number", "reduce_plan", "resample", "scatter", "sort"}
+
 
 class BuildError(Exception):
     pass
@@ -164,6 +167,8 @@ def call(cmd: list[str], what: str) -> str:
 
 
 def compile_one(target: Target, src: pathlib.Path, headers: str, last_good: bool, extra: list[str]) -> pathlib.Path:
+    if src.stem in SMALL:
+        extra = [*extra, "-Os"]
     key = digest(src.name, src.read_bytes(), headers, *target.compiler, *target.cflags, *extra)
     folder = ROOT / ".build" / target.name
     obj = folder / f"{src.stem}.{key}.o"
