@@ -13,6 +13,7 @@
 #define RE(a) (a)
 #define IM(a) 0.0
 #define ABS(a) fabs(a)
+#define PIVOT(a) fabs(a)
 #define NORM2(a) ((a) * (a))
 #define FROM(r) ((double)(r))
 #define INV(a) (1 / (a))
@@ -28,6 +29,7 @@
 #undef RE
 #undef IM
 #undef ABS
+#undef PIVOT
 #undef NORM2
 #undef FROM
 #undef INV
@@ -55,6 +57,7 @@ static inline cd cinv(cd a) {   /* scaled against overflow */
 #define RE(a) ((a).re)
 #define IM(a) ((a).im)
 #define ABS(a) hypot((a).re, (a).im)
+#define PIVOT(a) (fabs((a).re) + fabs((a).im))   /* LAPACK's choice */
 #define NORM2 cnorm2
 #define FROM(r) ((cd){(double)(r), 0})
 #define INV cinv

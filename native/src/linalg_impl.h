@@ -1,5 +1,5 @@
 /* linalg_impl.h: matrix factorisations in double precision for elements T, real or complex; linalg.c includes it twice and
- * defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE ABS NORM2 (|a|^2) FROM(real) INV, ISZERO. Row-major, leading
+ * defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE ABS PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO. Row-major, leading
  * dimension = number of columns. Textbook algorithms in LAPACK's conventions. */
 
 /* LU with partial pivoting, in place; piv counts from 1; returns 0 or the 1-based index of the first zero pivot */
@@ -7,10 +7,10 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
   int info = 0;
   for (int64_t k = 0; k < (m < n ? m : n); k++) {
     int64_t p = k;
-    double best = ABS(a[k * n + k]);
+    double best = PIVOT(a[k * n + k]);
     if (pivot)
       for (int64_t i = k + 1; i < m; i++) {
-        double v = ABS(a[i * n + k]);
+        double v = PIVOT(a[i * n + k]);
         if (v > best || (v != v && best == best)) { best = v; p = i; }
       }
     piv[k] = (int32_t)p + 1;
