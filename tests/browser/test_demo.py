@@ -236,8 +236,16 @@ def test_home_page(visit, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_pyscript_page(visit, kind):
+def test_pyscript_page(visit, server, kind):
     page = visit(kind, "/pyscript/index.html")
     page.wait("document.querySelector('#status').textContent.startsWith('step 600')", 120)
     assert float(text(page, "#status").split()[-1]) < 0.1
     page.screenshot(SHOTS / f"{kind}-pyscript.png", whole=True)
+    page.wait("!document.querySelector('#again').disabled", 10)
+    page.click("#again")
+    page.wait("document.querySelector('#again').disabled", 5)
+    page.wait("!document.querySelector('#again').disabled", 60)
+
+    server.stop()
+    page.open(server.base + "/pyscript/index.html")
+    page.wait("document.querySelector('#status').textContent.startsWith('step 600')", 120)
