@@ -15,7 +15,7 @@ def _outputs(func, inputs):
 
 def _numerical(func, inputs, x, outs_n, eps):
     """d outs / d x by central differences; columns over the (real and imaginary) components of x."""
-    flat = x.detach()
+    flat = x.data              # its changes are undone and do not count as changes of x
     directions = [1.0, 1.0j] if x.is_complex() else [1.0]
     columns = []
     for k in range(flat.numel()):
@@ -108,8 +108,9 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
 
     def gradients(*args):
         ins, gos = args[:-count], args[-count:]
-        outs = _outputs(func, ins)
-        gs = torch.autograd.grad(outs, [ins[i] for i in picked], gos, create_graph=True, allow_unused=True)
+        with torch.enable_grad():
+            outs = _outputs(func, ins)
+            gs = torch.autograd.grad(outs, [ins[i] for i in picked], gos, create_graph=True, allow_unused=True)
         return tuple(g for g in gs if g is not None)
 
     return gradcheck(gradients, (*inputs, *grad_outputs), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
