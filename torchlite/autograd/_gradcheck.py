@@ -79,8 +79,9 @@ def _compare(o, i, x, n, columns, atol, rtol):
     for k in range(o.numel()):
         units = [1.0, 1.0j] if o.is_complex() else [1.0]
         for unit in units:
-            go = torch.zeros_like(o)
-            go.view(-1)[k] = unit
+            go = torch.zeros(o.numel(), dtype=o.dtype)
+            go[k] = unit
+            go = go.reshape(o.shape)
             g = torch.autograd.grad(o, x, go, retain_graph=True, allow_unused=True)[0]
             got = torch.zeros_like(x) if g is None else g
             values = got.reshape(-1).tolist()

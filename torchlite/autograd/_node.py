@@ -62,6 +62,8 @@ class Node:
     def release(self):
         """Drops what was saved for the backward."""
 
+    rec_nondiff = ()                    # output numbers without a gradient
+
     # PyTorch's public face of a node
     def name(self):
         return type(self).__name__
@@ -179,7 +181,7 @@ def unpack(item, node, output=None):
         return t
     if value._version != version:
         raise changed_error(value, version, node, output)
-    if output is not None and _C.is_grad_enabled():
+    if output is not None and _C.is_grad_enabled() and output not in node.rec_nondiff and (value.dtype.is_floating_point or value.dtype.is_complex):
         value = _alias(value)
         value._raw_grad_fn, value._output_nr = node, output
     return value
@@ -277,6 +279,10 @@ class OpNode(Node):
     """A node made by a declared op."""
 
     __slots__ = ("rec", "kept", "plain", "input_meta")
+
+    @property
+    def rec_nondiff(self):
+        return self.rec.spec.nondiff
 
     def __init__(self, rec, args, edges):
         Node.__init__(self, edges)

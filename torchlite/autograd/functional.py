@@ -73,9 +73,9 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         for o in outs:
             parts = [[] for _ in ins]
             for k in range(o.numel()):
-                unit = torch.zeros_like(o)
-                unit.view(-1)[k] = 1
-                for j, g in enumerate(_grad((o,), ins, (unit,), create_graph)):
+                unit = torch.zeros(o.numel(), dtype=o.dtype)
+                unit[k] = 1
+                for j, g in enumerate(_grad((o,), ins, (unit.reshape(o.shape),), create_graph)):
                     parts[j].append(g)
             blocks = tuple(torch.stack(p).reshape(o.shape + i.shape) if p else torch.zeros(o.shape + i.shape, dtype=o.dtype) for p, i in zip(parts, ins))
             rows.append(_finish(blocks, single_in, create_graph))

@@ -84,7 +84,7 @@ def to_device(self, device, dtype, non_blocking, copy, memory_format):
 
 
 @op("to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", variants="method",
-    samples=lambda t: [(t(2, 3), torch.float32)])
+    samples=lambda t: [(t(2, 3), torch.float64)])
 def to_dtype(self, dtype, non_blocking, copy, memory_format):
     """`self` in another dtype."""
     return _to(self, dtype, None, copy, memory_format)

@@ -110,7 +110,7 @@ def angle(self):
 
 
 @op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", kernel="frexp", out=True, tags="pointwise", nondiff=(1,),
-    grad={"self": lambda c, g: g[0] / torch.exp2(c.result1.to(g[0].dtype))}, samples=_real_line)
+    grad={"self": lambda c, g: None if g[0] is None else g[0] / torch.exp2(c.result1.to(g[0].dtype))}, samples=_real_line)
 def frexp(self):
     """Mantissa in (-1, 1), at least 1/2 in size, and int32 exponent with mantissa * 2**exponent = x."""
 

@@ -1,0 +1,259 @@
+"""Tests that follow from the declarations: every op with samples against its body, real PyTorch and central differences."""
+
+import math
+import warnings
+
+import pytest
+import torchlite as torch
+from declared import calls, declared_function, ident, path, resolve, sampled, tensors
+from torchlite.ops import _schema, specs
+
+from torchlite import _C
+
+try:
+    import torch as real
+    if not hasattr(real, "_C") or hasattr(real.version, "torchlite"):
+        real = None
+except ImportError:
+    real = None
+
+needs_torch = pytest.mark.skipif(real is None, reason="real PyTorch is not importable here")
+TOL = {"float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+RANDOM = {"dropout", "rand", "randn", "bernoulli", "multinomial", "normal", "rrelu", "alpha_dropout", "feature_dropout"}
+
+
+def close(a, b, rtol, atol):
+    if isinstance(a, list):
+        return len(a) == len(b) and all(close(x, y, rtol, atol) for x, y in zip(a, b))
+    if isinstance(a, complex) or isinstance(b, complex):
+        a, b = complex(a), complex(b)
+        return close(a.real, b.real, rtol, atol) and close(a.imag, b.imag, rtol, atol)
+    if a == b or (a != a and b != b):
+        return True
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= atol + rtol * abs(b)
+
+
+def same(ours, theirs, spec, dtype):
+    rtol, atol = (spec.tol or {}).get(dtype, TOL[dtype])
+    a, b = tensors(ours), theirs
+    assert len(a) == len(b), (len(a), len(b))
+    for x, y in zip(a, b):
+        assert tuple(x.shape) == tuple(y.shape)
+        assert str(x.dtype) == str(y.dtype)
+        assert close(x.tolist(), y.tolist(), rtol, atol), (x, y)
+
+
+def run(spec, args, kwargs):
+    return declared_function(spec)(*args, **kwargs)
+
+
+def to_real(x):
+    if isinstance(x, torch.Tensor):
+        t = real.tensor(x.detach().tolist(), dtype=getattr(real, str(x.dtype)[6:])).reshape(tuple(x.shape))
+        return real.as_strided(_room(x), tuple(x.shape), x.stride(), 0).copy_(t) if x.numel() and not x.is_contiguous() else t
+    if isinstance(x, torch.dtype):
+        return getattr(real, str(x)[6:])
+    if isinstance(x, (list, tuple)):
+        return type(x)(to_real(v) for v in x)
+    return x
+
+
+def _room(x):
+    return real.zeros(1 + sum((s - 1) * st for s, st in zip(x.shape, x.stride())), dtype=getattr(real, str(x.dtype)[6:]))
+
+
+def real_tensors(x):
+    if isinstance(x, real.Tensor):
+        return [x]
+    return [t for v in x for t in real_tensors(v)] if isinstance(x, (list, tuple)) else []
+
+
+def is_random(spec):
+    return any(spec.name.startswith(n) for n in RANDOM)
+
+
+@pytest.mark.parametrize("spec", specs, ids=ident)
+def test_declaration(spec):
+    """The schema reads, its kernel exists, gradients name tensor arguments, and the op is documented."""
+    for schema in spec.schemas:
+        params = {p.name for p in _schema.parse(schema)}
+        if isinstance(spec.grad, dict):
+            assert set(spec.grad) <= params
+    if spec.kernel is not None:
+        assert spec.kernel in _C.kernels
+    else:
+        assert spec.body is not None
+    assert spec.doc and spec.doc.strip()
+
+
+def _arguments(schema):
+    return [(a.name, str(a.type), a.kwarg_only) for a in schema.arguments if not a.is_out]
+
+
+@needs_torch
+def test_schemas_are_pytorchs():
+    """Public schemas have PyTorch's argument names, in its order, keyword-only where PyTorch has them so."""
+    wrong = []
+    for spec in specs:
+        for text in spec.schemas:
+            name, overload, _, _ = _schema.split(text)
+            full = name if spec.namespace in ("", "nn", "aten") else "%s_%s" % (spec.namespace, name)
+            try:
+                theirs = real._C._get_schema("aten::" + full, overload)
+            except RuntimeError:
+                continue                    # Python functions of PyTorch have no schema
+            ours = [(p.name, p.kwonly) for p in _schema.parse(text) if p.name != "requires_grad"]
+            want = [(n, k) for n, _, k in _arguments(theirs)]
+            if ours != want:
+                wrong.append((text, want))
+    assert not wrong
+
+
+@needs_torch
+@pytest.mark.parametrize("spec", [s for s in sampled() if path(s) and not is_random(s)], ids=ident)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_against_pytorch(spec, dtype):
+    fn = getattr(real._C._nn, spec.name, None) if spec.namespace == "nn" else None
+    fn = fn or resolve(real, path(spec))
+    if fn is None:
+        pytest.skip("PyTorch has no public function of this name")
+    for args, kwargs in calls(spec, getattr(torch, dtype)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = fn(*to_real(list(args)), **{k: to_real(v) for k, v in kwargs.items()})
+            same(run(spec, args, kwargs), real_tensors(want), spec, dtype)
+
+
+@pytest.mark.parametrize("spec", [s for s in sampled() if s.kernel and s.body and not is_random(s)], ids=ident)
+def test_kernel_against_body(spec):
+    """The body is the meaning of the op; the kernel agrees with it."""
+    for args, kwargs in calls(spec, torch.float64):
+        ours = run(spec, args, kwargs)
+        bound = None
+        for ov in spec.overloads:
+            params = _schema.parse(ov.schema)
+            if len(args) <= len(params) and set(kwargs) <= {p.name for p in params}:
+                values = list(args) + [kwargs.get(p.name, p.default) for p in params[len(args):]]
+                if NotImplemented not in values:
+                    bound = values
+                    break
+        assert bound is not None
+        try:
+            body = spec.body(*bound)
+        except AttributeError:
+            raise
+        same(ours, tensors(body), spec, "float64")
+
+
+DIFFERENTIABLE = [s for s in sampled() if s.differentiable and not is_random(s)]
+
+
+def _function(spec, args, kwargs):
+    """The call as a function of its tensor arguments (those inside lists too)."""
+    slots = []
+
+    def collect(v):
+        if isinstance(v, torch.Tensor):
+            slots.append(v)
+            return len(slots) - 1, True
+        return v, False
+
+    def shape(v):
+        if isinstance(v, (list, tuple)) and any(isinstance(x, torch.Tensor) for x in v):
+            return [collect(x) for x in v], "list"
+        return collect(v)
+
+    plan = [shape(v) for v in args]
+    named = {k: shape(v) for k, v in kwargs.items()}
+
+    def fn(*ts):
+        def build(p):
+            value, kind = p
+            return [ts[i] if k else i for i, k in value] if kind == "list" else ts[value] if kind else value
+        out = run(spec, [build(p) for p in plan], {k: build(p) for k, p in named.items()})
+        return tuple(t for i, t in enumerate(tensors(out)) if i not in spec.nondiff and (t.dtype.is_floating_point or t.dtype.is_complex))
+    return fn, slots
+
+
+@pytest.mark.parametrize("spec", DIFFERENTIABLE, ids=ident)
+def test_gradcheck(spec):
+    checked = 0
+    for args, kwargs in calls(spec, torch.float64, grad=True):
+        fn, ts = _function(spec, args, kwargs)
+        if not any(t.requires_grad for t in ts) or sum(t.numel() for t in ts) > 200:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            out = fn(*ts)
+            if not any(o.requires_grad for o in out):
+                continue
+            assert torch.autograd.gradcheck(fn, ts, atol=1e-5, rtol=1e-3)
+        checked += 1
+    if not checked:
+        pytest.skip("no sample has a differentiable output")
+
+
+@pytest.mark.parametrize("spec", [s for s in DIFFERENTIABLE if s.grad is not None], ids=ident)
+def test_gradgradcheck(spec):
+    checked = 0
+    for args, kwargs in calls(spec, torch.float64, grad=True)[:2]:
+        fn, ts = _function(spec, args, kwargs)
+        if not any(t.requires_grad for t in ts) or sum(t.numel() for t in ts) > 40:
+            continue
+        if not any(o.requires_grad for o in fn(*ts)):
+            continue
+        try:
+            assert torch.autograd.gradgradcheck(fn, ts, atol=1e-4, rtol=1e-3)
+        except RuntimeError as e:
+            if "does not require grad" not in str(e) and "at least one input tensor" not in str(e):
+                raise
+            continue                        # linear: its gradient does not depend on its inputs
+        except ValueError:
+            continue
+        checked += 1
+    if not checked:
+        pytest.skip("linear, or no small sample")
+
+
+@pytest.mark.parametrize("spec", [s for s in sampled() if s.inplace and not is_random(s)], ids=ident)
+def test_inplace_variant(spec):
+    done = 0
+    for args, kwargs in calls(spec, torch.float32):
+        if not isinstance(args[0], torch.Tensor):
+            continue
+        want = run(spec, args, kwargs)
+        if want.shape != args[0].shape or want.dtype is not args[0].dtype:
+            continue
+        x = args[0].clone()
+        got = declared_function(spec, "_")(x, *args[1:], **kwargs)
+        assert got is x and x._version > 0
+        same(x, [want], spec, "float32")
+        done += 1
+    if not done:
+        pytest.skip("no sample keeps shape and dtype")
+
+
+@pytest.mark.parametrize("spec", [s for s in sampled() if s.out and path(s) and path(s)[0] != "Tensor" and not is_random(s)], ids=ident)
+def test_out_variant(spec):
+    for args, kwargs in calls(spec, torch.float32)[:3]:
+        want = run(spec, args, kwargs)
+        if not isinstance(want, torch.Tensor):
+            continue
+        out = torch.empty(0, dtype=want.dtype)
+        got = declared_function(spec)(*args, out=out, **kwargs)
+        assert got is out
+        same(out, [want], spec, "float32")
+
+
+@pytest.mark.parametrize("spec", [s for s in sampled() if "pointwise" in s.tags and not is_random(s)], ids=ident)
+def test_strides_do_not_matter(spec):
+    """Transposed, expanded and offset inputs give the values of contiguous ones."""
+    for args, kwargs in calls(spec, torch.float32)[:2]:
+        def spread(v):
+            if not isinstance(v, torch.Tensor) or v.dim() == 0:
+                return v
+            room = torch.zeros([s * 2 + 1 for s in v.shape], dtype=v.dtype)
+            view = room[tuple(slice(1, None, 2) for _ in v.shape)]
+            view.copy_(v)
+            return view
+        same(run(spec, [spread(a) for a in args], kwargs), tensors(run(spec, args, kwargs)), spec, "float32")
