@@ -122,8 +122,16 @@ typedef struct { void *best; int64_t *index; } Arg;
     FIND; \
     if (a->index[o] < 0 || m CMP *best || (ISNAN(m) && !ISNAN(*best))) { \
       int64_t at = 0; \
-      if (ISNAN(m)) while (!ISNAN(p[at])) at++; \
-      else while (p[at] != m) at++; \
+      if (ISNAN(m)) { \
+        while (!ISNAN(p[at])) at++; \
+      } else { \
+        for (; at + 32 <= n; at += 32) {          /* a block without branches, then the place in it */ \
+          int any = 0; \
+          for (int l = 0; l < 32; l++) any |= p[at + l] == m; \
+          if (any) break; \
+        } \
+        while (p[at] != m) at++; \
+      } \
       *best = m; \
       a->index[o] = k + at; \
     } \

@@ -174,7 +174,39 @@ FOLD_LOOPS(prod_f, float, double, a *= x)
 FOLD_LOOPS(prod_d, double, double, a *= x)
 FOLD_LOOPS(prod_cf, tl_c64, tl_c128, a = ((tl_c128){a.re * x.re - a.im * x.im, a.re * x.im + a.im * x.re}))
 FOLD_LOOPS(prod_cd, tl_c128, tl_c128, a = ((tl_c128){a.re * x.re - a.im * x.im, a.re * x.im + a.im * x.re}))
-FOLD_LOOPS(count_u8, uint8_t, i64, a += x != 0)
+/* bytes: 16 counters of 8 bits, emptied before they overflow */
+typedef uint8_t v16 __attribute__((vector_size(16)));
+static int64_t count_bytes(const uint8_t *p, int64_t n) {
+  int64_t total = 0;
+  while (n >= 16) {
+    int64_t h = n / 16 < 255 ? n / 16 : 255;
+    v16 a = {0};
+    for (int64_t i = 0; i < h; i++, p += 16) {
+      v16 x;
+      memcpy(&x, p, 16);
+      a -= (v16)(x != 0);
+    }
+    for (int l = 0; l < 16; l++) total += a[l];
+    n -= h * 16;
+  }
+  for (; n > 0; n--) total += *p++ != 0;
+  return total;
+}
+static void count_u8_row(void *ctx, int64_t o, int64_t k, const void *p, int64_t n) { (void)k; ((int64_t *)ctx)[o] += count_bytes(p, n); }
+static void count_u8_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) {
+  (void)k;
+  for (int64_t t = 0; t < n; t += 512) {
+    int64_t w = n - t < 512 ? n - t : 512;
+    for (int64_t q = 0; q < rows; q += 255) {
+      const uint8_t *p = (const uint8_t *)pp + q * rs + t;
+      int64_t h = rows - q < 255 ? rows - q : 255;
+      uint8_t a[512] = {0};
+      for (int64_t i = 0; i < h; i++, p += rs)
+        for (int64_t j = 0; j < w; j++) a[j] = (uint8_t)(a[j] + (p[j] != 0));
+      for (int64_t j = 0; j < w; j++) ((int64_t *)ctx)[o + t + j] += a[j];
+    }
+  }
+}
 FOLD_LOOPS(count_i, int32_t, i64, a += x != 0)
 FOLD_LOOPS(count_l, int64_t, i64, a += x != 0)
 FOLD_LOOPS(count_f, float, i64, a += x != 0)
@@ -187,31 +219,39 @@ FOLD_LOOPS(max_l, int64_t, int64_t, a = x > a ? x : a)
 FOLD_LOOPS(min_l, int64_t, int64_t, a = x < a ? x : a)
 
 /* floats: NaN wins */
+/* the larger (smaller) one, the accumulator b where x is NaN: one instruction; NaN is noted apart */
 #if defined(__wasm_simd128__)
-#define VMAXF(a, b) ((v4f)__builtin_wasm_max_f32x4(a, b))
-#define VMINF(a, b) ((v4f)__builtin_wasm_min_f32x4(a, b))
-#define VMAXD(a, b) ((v2d)__builtin_wasm_max_f64x2(a, b))
-#define VMIND(a, b) ((v2d)__builtin_wasm_min_f64x2(a, b))
+#define VMAXF(x, b) ((v4f)__builtin_wasm_pmax_f32x4(b, x))
+#define VMINF(x, b) ((v4f)__builtin_wasm_pmin_f32x4(b, x))
+#define VMAXD(x, b) ((v2d)__builtin_wasm_pmax_f64x2(b, x))
+#define VMIND(x, b) ((v2d)__builtin_wasm_pmin_f64x2(b, x))
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+#define VMAXF(x, b) ((v4f)_mm_max_ps((__m128)(x), (__m128)(b)))
+#define VMINF(x, b) ((v4f)_mm_min_ps((__m128)(x), (__m128)(b)))
+#define VMAXD(x, b) ((v2d)_mm_max_pd((__m128d)(x), (__m128d)(b)))
+#define VMIND(x, b) ((v2d)_mm_min_pd((__m128d)(x), (__m128d)(b)))
 #else
-#define VMAXF(a, b) v4_max(a, b)
-#define VMINF(a, b) v4_min(a, b)
 #define SEL2(m, a, b) ((v2d)(((v2l)(m) & (v2l)(a)) | (~(v2l)(m) & (v2l)(b))))
-#define VMAXD(a, b) SEL2(((a) > (b)) | ((a) != (a)), a, b)
-#define VMIND(a, b) SEL2(((a) < (b)) | ((a) != (a)), a, b)
+#define VMAXF(x, b) v4_select((v4i)((x) > (b)), x, b)
+#define VMINF(x, b) v4_select((v4i)((x) < (b)), x, b)
+#define VMAXD(x, b) SEL2((x) > (b), x, b)
+#define VMIND(x, b) SEL2((x) < (b), x, b)
 #endif
 #define BEST(CMP, x, a) ((x) CMP (a) || (x) != (x) ? (x) : (a))
-#define EXTREME_LOOPS(NAME, T, V, W, LOADV, VBEST, CMP) \
+#define EXTREME_LOOPS(NAME, T, V, VI, W, LOADV, VBEST, CMP) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
     const T *p = pp; \
     T best = ((T *)ctx)[o]; \
     (void)k; \
     if (n >= 4 * W) { \
       V a[4]; \
-      for (int u = 0; u < 4; u++) a[u] = LOADV(p + u * W); \
+      VI nan[4]; \
+      for (int u = 0; u < 4; u++) { a[u] = LOADV(p + u * W); nan[u] = a[u] != a[u]; } \
       for (p += 4 * W, n -= 4 * W; n >= 4 * W; n -= 4 * W, p += 4 * W) \
-        for (int u = 0; u < 4; u++) { V x = LOADV(p + u * W); a[u] = VBEST(x, a[u]); } \
+        for (int u = 0; u < 4; u++) { V x = LOADV(p + u * W); a[u] = VBEST(x, a[u]); nan[u] |= x != x; } \
       for (int u = 0; u < 4; u++) \
-        for (int l = 0; l < W; l++) best = BEST(CMP, a[u][l], best); \
+        for (int l = 0; l < W; l++) best = nan[u][l] ? (T)NAN : BEST(CMP, a[u][l], best); \
     } \
     for (; n > 0; n--, p++) best = BEST(CMP, *p, best); \
     ((T *)ctx)[o] = best; \
@@ -222,11 +262,13 @@ FOLD_LOOPS(min_l, int64_t, int64_t, a = x < a ? x : a)
     (void)k; \
     for (; j + 4 * W <= n; j += 4 * W) { \
       V a[4]; \
+      VI nan[4]; \
       const T *p = (const T *)pp + j; \
-      for (int u = 0; u < 4; u++) a[u] = LOADV(acc + j + u * W); \
+      for (int u = 0; u < 4; u++) { a[u] = LOADV(acc + j + u * W); nan[u] = a[u] != a[u]; } \
       for (int64_t i = 0; i < rows; i++, p += rs) \
-        for (int u = 0; u < 4; u++) { V x = LOADV(p + u * W); a[u] = VBEST(x, a[u]); } \
-      memcpy(acc + j, a, sizeof a); \
+        for (int u = 0; u < 4; u++) { V x = LOADV(p + u * W); a[u] = VBEST(x, a[u]); nan[u] |= x != x; } \
+      for (int u = 0; u < 4; u++) \
+        for (int l = 0; l < W; l++) acc[j + u * W + l] = nan[u][l] ? (T)NAN : a[u][l]; \
     } \
     for (; j < n; j++) { \
       T best = acc[j]; \
@@ -235,14 +277,14 @@ FOLD_LOOPS(min_l, int64_t, int64_t, a = x < a ? x : a)
       acc[j] = best; \
     } \
   }
-EXTREME_LOOPS(max_f, float, v4f, 4, v4_load, VMAXF, >)
-EXTREME_LOOPS(min_f, float, v4f, 4, v4_load, VMINF, <)
-EXTREME_LOOPS(max_d, double, v2d, 2, v2_load, VMAXD, >)
-EXTREME_LOOPS(min_d, double, v2d, 2, v2_load, VMIND, <)
+EXTREME_LOOPS(max_f, float, v4f, v4i, 4, v4_load, VMAXF, >)
+EXTREME_LOOPS(min_f, float, v4f, v4i, 4, v4_load, VMINF, <)
+EXTREME_LOOPS(max_d, double, v2d, v2l, 2, v2_load, VMAXD, >)
+EXTREME_LOOPS(min_d, double, v2d, v2l, 2, v2_load, VMIND, <)
 
 #define L(NAME) {NAME##_row, NAME##_cols}
 static const TlRedLoop loops[TL_RED_NUM][TL_NUM_DTYPES] = {
-    [TL_RED_SUM] = {[TL_BOOL] = L(sum_u8), [TL_U8] = L(sum_u8), [TL_I32] = L(sum_i), [TL_I64] = L(sum_l), [TL_F32] = L(sum_f),
+    [TL_RED_SUM] = {[TL_BOOL] = L(count_u8), [TL_U8] = L(sum_u8), [TL_I32] = L(sum_i), [TL_I64] = L(sum_l), [TL_F32] = L(sum_f),
                     [TL_F64] = L(sum_d), [TL_C64] = L(sum_cf), [TL_C128] = L(sum_cd)},
     [TL_RED_NANSUM] = {[TL_F32] = L(nansum_f), [TL_F64] = L(nansum_d)},
     [TL_RED_ABSSUM] = {[TL_F32] = L(abssum_f), [TL_F64] = L(abssum_d)},

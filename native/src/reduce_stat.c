@@ -1,6 +1,6 @@
 /* reduce_stat.c: variances, vector norms and logsumexp: reductions of two passes or with a function per element. */
 #include "reduce_loops.h"
-#include "vmath.h"
+#include "vexpn.h"
 #include <math.h>
 
 /* ---- variance ------------------------------------------------------------------------------------------------------ */
@@ -161,10 +161,10 @@ static void lse_f_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n
     v4f a = {0}, b = {0};
     int64_t h = n < 1024 ? n & ~(int64_t)3 : 1024, i = 0;
     for (; i + 8 <= h; i += 8) {
-      a += vm_exp(v4_load(p + i) - mv);
-      b += vm_exp(v4_load(p + i + 4) - mv);
+      a += vm_exp_neg(v4_load(p + i) - mv);
+      b += vm_exp_neg(v4_load(p + i + 4) - mv);
     }
-    if (i < h) a += vm_exp(v4_load(p + i) - mv);
+    if (i < h) a += vm_exp_neg(v4_load(p + i) - mv);
     c->s[o] += v4_hsum(a + b);
     p += h;
     n -= h;
@@ -179,7 +179,7 @@ static void lse_f_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t 
     double *s = c->s + o;
     int64_t j = 0;
     for (; j + 4 <= n; j += 4) {
-      v4f e = vm_exp(v4_load(p + j) - v4_load(m + j));
+      v4f e = vm_exp_neg(v4_load(p + j) - v4_load(m + j));
       for (int l = 0; l < 4; l++) s[j + l] += e[l];
     }
     for (; j < n; j++) s[j] += expf(p[j] - m[j]);
@@ -215,13 +215,12 @@ PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t na
     else md[i] = -INFINITY;
   }
   if (tl_red_run(&r, tl_red_loop(TL_RED_MAX, load), md) < 0) goto done;
-  for (int64_t i = 0; i < r.nout; i++) {       /* an infinite maximum must not meet itself in a subtraction */
-    if (load == TL_F32 && isinf(mf[i])) mf[i] = 0;
-    if (load == TL_F64 && isinf(md[i])) md[i] = 0;
-  }
   Lse c = {md, s};
   if (tl_red_run(&r, load == TL_F32 ? (TlRedLoop){lse_f_row, lse_f_cols} : (TlRedLoop){lse_d_row, lse_d_cols}, &c) < 0) goto done;
-  for (int64_t i = 0; i < r.nout; i++) s[i] = log(s[i]) + (load == TL_F32 ? mf[i] : md[i]);
+  for (int64_t i = 0; i < r.nout; i++) {
+    double m = load == TL_F32 ? mf[i] : md[i];
+    s[i] = isinf(m) ? m : log(s[i]) + m;        /* inf - inf was NaN */
+  }
   if ((res = tl_red_result(&r, want))) tl_cast_contig(want, tl_data(res), TL_F64, s, r.nout);
 done:
   if (s != stack) tl_free(s);

@@ -1,37 +1,44 @@
 /* softmax.c: softmax and log_softmax along a dim, and their gradients, over [outer, n, inner]. */
 #include "norm.h"
-#include "vmath.h"
+#include "vexpn.h"
+#include <math.h>
 
-/* y = exp(x - m), returning the sum; y NULL: the sum alone */
+/* y = exp(x - m) with m the maximum, returning the sum; y NULL: the sum alone */
 static double exp_row_f(const float *x, float *y, float m, int64_t n) {
   v4f mv = v4_set1(m);
   double total = 0;
   while (n >= 4) {
     int64_t h = n < 2048 ? n & ~(int64_t)3 : 2048, i = 0;
     v4f a = {0}, b = {0};
-    for (; i + 8 <= h; i += 8) {
-      v4f e = vm_exp(v4_load(x + i) - mv), f = vm_exp(v4_load(x + i + 4) - mv);
-      if (y) {
+    if (y) {
+      for (; i + 8 <= h; i += 8) {
+        v4f e = vm_exp_neg(v4_load(x + i) - mv), f = vm_exp_neg(v4_load(x + i + 4) - mv);
         v4_store(y + i, e);
         v4_store(y + i + 4, f);
+        a += e;
+        b += f;
       }
-      a += e;
-      b += f;
-    }
-    if (i < h) {
-      v4f e = vm_exp(v4_load(x + i) - mv);
-      if (y) v4_store(y + i, e);
-      a += e;
+      if (i < h) {
+        v4f e = vm_exp_neg(v4_load(x + i) - mv);
+        v4_store(y + i, e);
+        a += e;
+      }
+      y += h;
+    } else {
+      for (; i + 8 <= h; i += 8) {
+        a += vm_exp_neg(v4_load(x + i) - mv);
+        b += vm_exp_neg(v4_load(x + i + 4) - mv);
+      }
+      if (i < h) a += vm_exp_neg(v4_load(x + i) - mv);
     }
     total += v4_hsum(a + b);
     x += h;
-    if (y) y += h;
     n -= h;
   }
   if (n) {
     float in[4] = {m, m, m, m};
     memcpy(in, x, n * sizeof *in);
-    v4f e = vm_exp(v4_load(in) - mv);
+    v4f e = vm_exp_neg(v4_load(in) - mv);
     for (int64_t i = 0; i < n; i++) {
       if (y) y[i] = e[i];
       total += e[i];
@@ -50,8 +57,13 @@ static double exp_row_d(const double *x, double *y, double m, int64_t n) {
 }
 static void exp_vec_f(float *x, int64_t n) {
   int64_t i = 0;
-  for (; i + 4 <= n; i += 4) v4_store(x + i, vm_exp(v4_load(x + i)));
-  for (; i < n; i++) x[i] = expf(x[i]);
+  for (; i + 4 <= n; i += 4) v4_store(x + i, vm_exp_neg(v4_load(x + i)));
+  if (i < n) {
+    float in[4] = {0};
+    memcpy(in, x + i, (n - i) * sizeof *in);
+    v4_store(in, vm_exp_neg(v4_load(in)));
+    memcpy(x + i, in, (n - i) * sizeof *in);
+  }
 }
 static void exp_vec_d(double *x, int64_t n) { for (int64_t i = 0; i < n; i++) x[i] = exp(x[i]); }
 

@@ -106,8 +106,8 @@ done:
 
 /* topk's search for few among many: keep a bounded set of candidates below a falling limit */
 static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest) {
-  if (w->row.wide || w->ax.n < 256 || m > w->ax.n / 16) return order(w, t, dim, m, largest, true);
-  int64_t shape[TL_MAX_DIMS], n = w->ax.n, inner = w->ax.inner, cap = 2 * m + 64;
+  if (w->row.wide || w->ax.n < 128 || m > w->ax.n / 16) return order(w, t, dim, m, largest, true);
+  int64_t shape[TL_MAX_DIMS], n = w->ax.n, inner = w->ax.inner, cap = 2 * m + 16;
   memcpy(shape, t->shape, t->ndim * sizeof *shape);
   shape[dim] = m;
   TlTensor *index = tl_empty(TL_I64, t->ndim, shape);
@@ -119,9 +119,24 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
     for (int64_t j = 0; j < inner; j++) {
       const char *p = rows_at(w, o, j);
       uint64_t limit = UINT64_MAX;
+      float edge = 0;
       int64_t have = 0;
+/* contiguous floats: blocks that hold nothing beyond the limit are passed over */
+#define SKIP_float \
+  if (inner == 1 && limit != UINT64_MAX) \
+    while (i + 16 <= n) { \
+      const float *b = (const float *)p + i; \
+      int any = 0; \
+      if (largest) for (int l = 0; l < 16; l++) any |= !(b[l] <= edge); \
+      else for (int l = 0; l < 16; l++) any |= b[l] < edge; \
+      if (any) break; \
+      i += 16; \
+    } \
+  if (i >= n) break;
+#define SKIP_int32_t
 #define SCAN_ROW(T, KEY) \
   for (int64_t i = 0; i < n; i++) { \
+    if ((i & 15) == 0) { SKIP_##T } \
     uint64_t item = (uint64_t)(KEY(((const T *)p)[i * inner]) ^ flip) << 32 | (uint32_t)i; \
     if (item >= limit) continue; \
     c[have++] = item; \
@@ -130,6 +145,7 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
       have = m; \
       limit = c[0]; \
       for (int64_t q = 1; q < m; q++) if (c[q] > limit) limit = c[q]; \
+      edge = (float)((const T *)p)[(int64_t)(uint32_t)limit * inner]; \
     } \
   }
       if (w->loop == TL_F32) SCAN_ROW(float, tl_key_f32) else SCAN_ROW(int32_t, tl_key_i32)
