@@ -112,7 +112,11 @@ _HOOK_DICTS = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_for
                "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
 
 
-class Module(_StateDict):
+# the native core finds parameters, children and buffers by itself
+_Base = getattr(torch._C, "ModuleBase", object)
+
+
+class Module(_StateDict, _Base):
     """Base class of all neural network modules.
 
     Parameters, buffers and child modules become known by assigning them as attributes in `__init__` (after
@@ -434,13 +438,6 @@ class Module(_StateDict):
         return handle
 
     # ---- calling ---------------------------------------------------------------------------------------------------
-    def __call__(self, *args, **kwargs):
-        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks
-                or _global_backward_pre_hooks or self._compiled_call_impl is not None):
-            return self._call_impl(*args, **kwargs)
-        return self.forward(*args, **kwargs)
-
     def _wrapped_call_impl(self, *args, **kwargs):
         return self.__call__(*args, **kwargs)
 
@@ -448,6 +445,7 @@ class Module(_StateDict):
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         called = set()
+        self._backward_hooks        # a module whose __init__ did not call ours is told so here
         try:
             return self._run_with_hooks(args, kwargs, called)
         except Exception:
@@ -521,19 +519,10 @@ class Module(_StateDict):
         d.setdefault("_is_full_backward_hook", None)
 
     # ---- attributes ------------------------------------------------------------------------------------------------
-    def __getattr__(self, name):
-        d = self.__dict__
-        if "_parameters" in d:
-            t = d["_parameters"]
-            if name in t:
-                return t[name]
-            t = d["_modules"]
-            if name in t:
-                return t[name]
-            t = d["_buffers"]
-            if name in t:
-                return t[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "__getattr__" in cls.__dict__ and "__getattr__" not in Module.__dict__:
+            Module.__getattr__ = _getattr       # for its super().__getattr__(name)
 
     def __setattr__(self, name, value):
         d = self.__dict__
@@ -738,6 +727,30 @@ class Module(_StateDict):
         replica._parameters = {}
         replica._is_replica = True
         return replica
+
+
+def _getattr(self, name):
+    """A parameter, child or buffer."""
+    d = self.__dict__
+    if "_parameters" in d:
+        t = d["_parameters"]
+        if name in t:
+            return t[name]
+        t = d["_modules"]
+        if name in t:
+            return t[name]
+        t = d["_buffers"]
+        if name in t:
+            return t[name]
+    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+
+if _Base is object:
+    Module.__getattr__ = _getattr
+    Module.__call__ = Module._call_impl
+else:
+    _Base._set_global_hooks((_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks,
+                             _global_backward_pre_hooks))
 
 
 def _remove_from(name, *tables):
