@@ -45,6 +45,9 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-ini
 SMALL = {"create", "data", "index_plan", "linalg", "number", "reduce_plan", "resample", "scatter", "sort"}
 
 
+RECIPE = "2"  # part of every object's key: raise it when the way of compiling changes
+
+
 class BuildError(Exception):
     pass
 
@@ -95,6 +98,10 @@ class Target:
     compiler: list[str]
     cflags: list[str]
 
+    def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
+        return call([*self.compiler, *self.cflags, *extra, "-c", str(src), "-o", str(obj)],
+                    f"compiling native/src/{src.name} ({self.name})")
+
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
         raise NotImplementedError
 
@@ -141,6 +148,7 @@ class Wasm(Target):
         lib = zig_folder() / "lib"
         include = sysconfig.get_paths()["include"]
         self.name = "wasm-relaxed" if relaxed else "wasm"
+        self.relaxed = relaxed
         self.compiler = [*zig(), "clang"]
         simd = ["-msimd128"] + (["-mrelaxed-simd"] if relaxed else [])
         self.cflags = [*FLAGS, "--target=wasm32-unknown-emscripten", *simd, "-mbulk-memory", "-mnontrapping-fptoint",
@@ -149,6 +157,25 @@ class Wasm(Target):
                        "-isystem", str(lib / "include"),
                        "-isystem", str(lib / "libc/include/arm-linux-musl"),
                        "-isystem", str(lib / "libc/include/generic-musl")]
+
+    def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
+        if not self.relaxed:
+            return super().compile(src, obj, extra)
+        # With relaxed SIMD on, LLVM turns `x < a ? a : x` into relaxed_max, which may drop a NaN; the pseudo-maximum has
+        # the comparison's meaning. So the assembly is corrected on its way, and nothing else relaxed than
+        # multiply-add may be in it.
+        what = f"compiling native/src/{src.name} ({self.name})"
+        asm = obj.with_suffix(".s")
+        out = call([*self.compiler, *self.cflags, *extra, "-S", str(src), "-o", str(asm)], what)
+        text = re.sub(r"\b(f32x4|f64x2)\.relaxed_(min|max)\b", r"\1.p\2", asm.read_text())
+        odd = set(re.findall(r"\b\w+\.relaxed_\w+", text)) - {f"{t}.relaxed_{op}" for t in ("f32x4", "f64x2") for op in ("madd", "nmadd")}
+        if odd:
+            raise BuildError(f"{what}: the results of {', '.join(sorted(odd))} differ between machines")
+        asm.write_text(text)
+        flags = [f for f in self.cflags if f.startswith(("--target", "-m", "-fPIC"))]
+        call([*self.compiler, *flags, "-c", str(asm), "-o", str(obj)], what)
+        asm.unlink()
+        return out
 
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
         call([*zig(), "wasm-ld", "-shared", "--experimental-pic", "--no-entry", "--gc-sections", "--strip-all", "-O2",
@@ -169,16 +196,15 @@ def call(cmd: list[str], what: str) -> str:
 def compile_one(target: Target, src: pathlib.Path, headers: str, last_good: bool, extra: list[str]) -> pathlib.Path:
     if src.stem in SMALL:
         extra = [*extra, "-Os"]
-    key = digest(src.name, src.read_bytes(), headers, *target.compiler, *target.cflags, *extra)
+    key = digest(src.name, src.read_bytes(), headers, RECIPE, *target.compiler, *target.cflags, *extra)
     folder = ROOT / ".build" / target.name
     obj = folder / f"{src.stem}.{key}.o"
     if obj.exists():
         os.utime(obj)
         return obj
     tmp = folder / f"{src.stem}.{key}.{os.getpid()}.tmp.o"
-    cmd = [*target.compiler, *target.cflags, *WARNINGS, *extra, "-c", str(src), "-o", str(tmp)]
     try:
-        out = call(cmd, f"compiling native/src/{src.name} ({target.name})")
+        out = target.compile(src, tmp, [*WARNINGS, *extra])
     except BuildError as e:
         olds = sorted(folder.glob(f"{src.stem}.*.o"), key=lambda p: p.stat().st_mtime)
         olds = [p for p in olds if ".tmp." not in p.name]
