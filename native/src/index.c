@@ -48,16 +48,16 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   tl_plan p;
   (void)k;
   if (!fn || accumulate < 0) return NULL;
-  if (values->dtype != self->dtype) {
-    PyErr_Format(PyExc_RuntimeError, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
-                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[values->dtype]);
-    return NULL;
-  }
   dst = tl_index_begin(self, out);
   if (!dst) return NULL;
   if (tl_plan_index(&p, dst, a[1]) < 0) { TL_DEC(dst); return NULL; }
   u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
   if (u) v = expand_values(u, &p);
+  if (v && values->dtype != self->dtype) {
+    PyErr_Format(PyExc_RuntimeError, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[values->dtype]);
+    TL_CLEAR(v);
+  }
   if (!v || tl_plan_put(&p, dst, v, fn, NULL) < 0) TL_CLEAR(dst);
   tl_plan_free(&p);
   TL_DEC(v);

@@ -79,7 +79,11 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
     int d = ndim - 1 - j;
     p->in[2 - j] = shape[d];
     oshape[d] = p->out[2 - j] = shape[d] + pad[2 * j] + pad[2 * j + 1];
-    if (oshape[d] < 0) { PyErr_SetString(PyExc_RuntimeError, "padding: negative output size"); return -1; }
+  }
+  for (int d = 0; d < ndim; d++) {
+    if (oshape[d] >= 0) continue;
+    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)oshape[d], tl_fmt_shape(ndim, oshape));
+    return -1;
   }
   for (int j = 0; j < 3; j++) total += p->out[j];
   if (!(p->map[0] = tl_malloc((size_t)(total + 1) * sizeof(int64_t)))) return -1;

@@ -67,9 +67,7 @@ def column_stack(tensors):
 @op("block_diag(Tensor[] tensors) -> Tensor", module="aten", variants="function", samples=lambda t: [([t(2, 3), t(2), t()],)])
 def _block_diag(tensors):
     """A matrix with the given matrices along its diagonal, zeros elsewhere."""
-    dtype = tensors[0].dtype if tensors else None
-    for t in tensors:
-        dtype = torch.promote_types(dtype, t.dtype)
+    dtype = torch._C.result_type(*tensors) if tensors else None
     blocks = []
     for i, t in enumerate(tensors):
         if t.dim() > 2:
@@ -273,10 +271,10 @@ def vander(x, N=None, increasing=False):
     n = x.numel() if N is None else N
     if n < 0:
         raise RuntimeError("N must be non-negative.")
-    powers = torch.linalg.vander(x, N=n) if n > 1 else torch.ones(
-        (x.numel(), n), dtype=x.dtype if x.is_floating_point() or x.is_complex() else torch.int64, device=x.device)
-    if not (x.is_floating_point() or x.is_complex()):
-        powers = powers.long()
+    dtype = x.dtype if x.is_floating_point() or x.is_complex() else torch.int64
+    powers = torch.ones((x.numel(), min(n, 1)), dtype=dtype, device=x.device)
+    if n > 1:
+        powers = cat([powers, x.to(dtype).unsqueeze(1).expand((x.numel(), n - 1)).cumprod(1)], 1)
     return powers if increasing else powers.flip((1,))
 
 

@@ -72,10 +72,9 @@ def _check_nd(x, padding, n, name, reflect):
             raise RuntimeError(f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, "
                                f"but got: padding ({lo}, {hi}) at dimension {d - 1 - i} of input {list(x.shape)}")
     sizes = [(x.shape[d - 1 - i], x.shape[d - 1 - i] + padding[2 * i] + padding[2 * i + 1]) for i in reversed(range(n))]
-    if any(o < 1 for _, o in sizes):
+    if all(o < 1 for _, o in sizes):
         names = "DHW"[3 - n:]
-        inputs = ", ".join(f"{c}: {s}" for c, (s, _) in zip(names, sizes)) if n < 3 else ", ".join(
-            f"{c}: {s}" for c, (s, _) in zip(names, sizes))
+        inputs = ", ".join(f"{c}: {s}" for c, (s, _) in zip(names, sizes))
         outputs = " ".join(f"{c}: {o}" for c, (_, o) in zip(names, sizes))
         raise RuntimeError(f"input ({inputs}) is too small. Calculated output {outputs}")
     if not reflect and x.dtype == torch.bool:
