@@ -1,0 +1,193 @@
+"""Activation checkpointing: a part of the model is run again in backward instead of keeping its intermediate results."""
+import torchlite as torch
+
+__all__ = ["checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "check_backward_validity",
+           "detach_variable", "get_device_states", "set_device_states", "noop_context_fn"]
+
+
+class CheckpointError(RuntimeError):
+    """The second run did not do what the first did."""
+
+
+class _Nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return None
+
+
+def noop_context_fn():
+    """Two contexts that do nothing."""
+    return _Nothing(), _Nothing()
+
+
+def get_device_states(*args):
+    """Random states of accelerators: there are none apart from the CPU's."""
+    return [], []
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """The inverse of `get_device_states`."""
+
+
+def detach_variable(inputs):
+    """The inputs cut off from their graph, with the same requires_grad."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError("Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__)
+    out = []
+    for x in inputs:
+        if isinstance(x, torch.Tensor):
+            y = x.detach()
+            y.requires_grad = x.requires_grad
+            x = y
+        out.append(x)
+    return tuple(out)
+
+
+def check_backward_validity(inputs):
+    """Warns when no input requires a gradient."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, torch.Tensor)):
+        import warnings
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+class _Random:
+    """The random state at the first run, held again during the second."""
+
+    def __init__(self, keep):
+        self.state = torch.get_rng_state() if keep else None
+
+    def __enter__(self):
+        if self.state is not None:
+            self.now = torch.get_rng_state()
+            torch.set_rng_state(self.state)
+
+    def __exit__(self, *exc):
+        if self.state is not None:
+            torch.set_rng_state(self.now)
+
+
+class CheckpointFunction(torch.autograd.Function):
+    """The reentrant form: runs forward without a graph, and forward and backward together in backward."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.random = _Random(preserve_rng_state)
+        ctx.inputs, ctx.at, tensors = list(args), [], []
+        for i, a in enumerate(args):
+            if isinstance(a, torch.Tensor):
+                tensors.append(a)
+                ctx.at.append(i)
+                ctx.inputs[i] = None
+        ctx.save_for_backward(*tensors)
+        with torch.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        inputs = list(ctx.inputs)
+        for i, t in zip(ctx.at, ctx.saved_tensors):
+            inputs[i] = t
+        inputs = detach_variable(tuple(inputs))
+        with ctx.random, torch.enable_grad():
+            outputs = ctx.run_function(*inputs)
+        if isinstance(outputs, torch.Tensor):
+            outputs = (outputs,)
+        pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, torch.Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        torch.autograd.backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None) + tuple(x.grad if isinstance(x, torch.Tensor) else None for x in inputs)
+
+
+class _Frame:
+    """One checkpointed call: what its first run saved (by number only) and, once needed, the tensors of the second."""
+
+    def __init__(self, run, check):
+        self.run, self.check = run, check
+        self.meta = []
+        self.tensors = None
+
+    def pack(self, x):
+        self.meta.append((tuple(x.shape), x.dtype, x.device))
+        return len(self.meta) - 1
+
+    def unpack(self, i):
+        if self.tensors is None:
+            found = []
+
+            def keep(x):
+                found.append(x.detach())
+                return len(found) - 1
+            with torch.autograd.graph.saved_tensors_hooks(keep, lambda j: found[j]), torch.enable_grad():
+                self.run()
+            if len(found) != len(self.meta):
+                raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+                                      f"and recomputation.\nNumber of tensors saved during forward: {len(self.meta)}\nNumber of "
+                                      f"tensors saved during recomputation: {len(found)}")
+            if self.check:
+                bad = [f"tensor at position {k}:\nsaved metadata: {m}\nrecomputed metadata: {r}" for k, (m, r) in
+                       enumerate(zip(self.meta, ((tuple(t.shape), t.dtype, t.device) for t in found))) if m != r]
+                if bad:
+                    raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different "
+                                          "metadata than during the forward pass.\n" + "\n".join(bad))
+            self.tensors = found
+        return self.tensors[i]
+
+
+def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default", debug=False,
+               early_stop=True, **kwargs):
+    """Runs `function(*args, **kwargs)`, keeping only its inputs; backward runs it again.
+
+    use_reentrant=False is the better form: it works with any inputs, keyword arguments and `autograd.grad`.
+    """
+    if use_reentrant is None:
+        import warnings
+        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+                      "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+                      "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+                      "more details on the differences between the two variants.", stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs and use_reentrant:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant:
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if not torch.is_grad_enabled():
+        return function(*args, **kwargs)
+    first, second = context_fn()
+    random = _Random(preserve)
+
+    def again():
+        with random, second:
+            function(*args, **kwargs)
+    frame = _Frame(again, determinism_check == "default")
+    with torch.autograd.graph.saved_tensors_hooks(frame.pack, frame.unpack), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """Checkpoints a Sequential (or list) in `segments` pieces; the last piece is run as usual."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if isinstance(functions, torch.nn.Sequential):
+        functions = list(functions.children())
+
+    def piece(start, end):
+        def forward(x):
+            for j in range(start, end + 1):
+                x = functions[j](x)
+            return x
+        return forward
+    size = len(functions) // segments
+    end = -1
+    for start in range(0, size * (segments - 1), size):
+        end = start + size - 1
+        input = checkpoint(piece(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return piece(end + 1, len(functions) - 1)(input)
