@@ -157,6 +157,43 @@ typedef struct { void *best; int64_t *index; } Arg;
         } \
     } \
   }
+/* the same over columns, four at a time, for types of four bytes: V vector of T */
+#define ARG_COLS4(NAME, T, V, LOADV, CMP, ISNAN, BASE) \
+  static void NAME(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) { \
+    const Arg *a = ctx; \
+    int64_t j = 0; \
+    if (rows < INT32_MAX) \
+      for (; j + 16 <= n; j += 16) { \
+        T *best = (T *)a->best + o + j; \
+        int64_t *index = a->index + o + j, i = 0; \
+        const T *p = (const T *)pp + j; \
+        V b[4]; \
+        v4i at[4], row = {0}; \
+        if (index[0] < 0) { \
+          memcpy(best, p, 16 * sizeof(T)); \
+          for (int l = 0; l < 16; l++) index[l] = k; \
+          i = 1; \
+          p += rs; \
+        } \
+        row += (int32_t)i; \
+        for (int u = 0; u < 4; u++) { b[u] = LOADV(best + 4 * u); at[u] = (v4i){-1, -1, -1, -1}; } \
+        for (; i < rows; i++, p += rs, row += 1) \
+          for (int u = 0; u < 4; u++) { \
+            V x = LOADV(p + 4 * u); \
+            v4i take = (v4i)(x CMP b[u]) ISNAN(x, b[u]); \
+            b[u] = (V)((take & (v4i)x) | (~take & (v4i)b[u])); \
+            at[u] = (take & row) | (~take & at[u]); \
+          } \
+        memcpy(best, b, sizeof b); \
+        for (int l = 0; l < 16; l++) \
+          if (at[l / 4][l % 4] >= 0) index[l] = k + at[l / 4][l % 4]; \
+      } \
+    if (j < n) BASE(ctx, o + j, k, (const T *)pp + j, rs, rows, n - j); \
+  }
+#define NANS4(x, b) | (v4i)((x != x) & (b == b))
+#define NONE4(x, b)
+static inline v4i v4i_load(const int32_t *p) { v4i v; memcpy(&v, p, 16); return v; }
+
 #define FIND_INT(CMP) for (int64_t i = 1; i < n; i++) m = p[i] CMP m ? p[i] : m
 #define FIND_FLOAT(OP, LOAD) tl_red_loop(OP, LOAD).row(&m, 0, 0, p, n)
 ARG_LOOPS(argmax_i, int32_t, >, NOT, FIND_INT(>))
@@ -168,10 +205,16 @@ ARG_LOOPS(argmin_f, float, <, NANF, FIND_FLOAT(TL_RED_MIN, TL_F32))
 ARG_LOOPS(argmax_d, double, >, NANF, FIND_FLOAT(TL_RED_MAX, TL_F64))
 ARG_LOOPS(argmin_d, double, <, NANF, FIND_FLOAT(TL_RED_MIN, TL_F64))
 
+ARG_COLS4(argmax_f_cols4, float, v4f, v4_load, >, NANS4, argmax_f_cols)
+ARG_COLS4(argmin_f_cols4, float, v4f, v4_load, <, NANS4, argmin_f_cols)
+ARG_COLS4(argmax_i_cols4, int32_t, v4i, v4i_load, >, NONE4, argmax_i_cols)
+ARG_COLS4(argmin_i_cols4, int32_t, v4i, v4i_load, <, NONE4, argmin_i_cols)
+
 #define L(N) {N##_row, N##_cols}
+#define L4(N) {N##_row, N##_cols4}
 static const TlRedLoop arg_loops[2][TL_NUM_DTYPES] = {
-    {[TL_I32] = L(argmin_i), [TL_I64] = L(argmin_l), [TL_F32] = L(argmin_f), [TL_F64] = L(argmin_d)},
-    {[TL_I32] = L(argmax_i), [TL_I64] = L(argmax_l), [TL_F32] = L(argmax_f), [TL_F64] = L(argmax_d)},
+    {[TL_I32] = L4(argmin_i), [TL_I64] = L(argmin_l), [TL_F32] = L4(argmin_f), [TL_F64] = L(argmin_d)},
+    {[TL_I32] = L4(argmax_i), [TL_I64] = L(argmax_l), [TL_F32] = L4(argmax_f), [TL_F64] = L(argmax_d)},
 };
 
 /* values may be NULL when only positions are wanted */

@@ -211,8 +211,18 @@ int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx) {
   bool direct = r->dtype == r->load && step == 1 && !r->abs;
   const char *p = r->data;
   int64_t o = 0, k = 0, work = n * rows;
+  /* many short rows: turned in the buffer, so that neighbouring outputs are reduced side by side */
+  int turn = by_row && n <= 8 && nloop && !r->red[loops[nloop - 1]] && r->size[loops[nloop - 1]] >= 16 ? loops[--nloop] : -1;
+  if (turn >= 0) work = n * r->size[turn];
   for (;;) {
-    if (by_row) {
+    if (turn >= 0) {
+      for (int64_t j = 0; j < r->size[turn]; j += 128) {
+        int64_t m = r->size[turn] - j < 128 ? r->size[turn] - j : 128;
+        for (int64_t i = 0; i < n; i++)
+          load(r, &buf, buf.conv + i * m * lsize, p + (i * step + j * r->stride[turn]) * size, r->stride[turn], m);
+        loop.cols(ctx, o + j, k, buf.conv, m, n, m);
+      }
+    } else if (by_row) {
       if (direct) {
         if (n <= 1 << 22) {
           loop.row(ctx, o, k, p, n);

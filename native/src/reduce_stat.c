@@ -173,16 +173,22 @@ static void lse_f_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n
 }
 static void lse_f_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) {
   const Lse *c = ctx;
+  const float *m = (const float *)c->m + o;
+  double *s = c->s + o;
   (void)k;
-  for (int64_t i = 0; i < rows; i++) {
-    const float *p = (const float *)pp + i * rs, *m = (const float *)c->m + o;
-    double *s = c->s + o;
-    int64_t j = 0;
-    for (; j + 4 <= n; j += 4) {
-      v4f e = vm_exp_neg(v4_load(p + j) - v4_load(m + j));
-      for (int l = 0; l < 4; l++) s[j + l] += e[l];
+  for (int64_t q = 0; q < rows; q += 128) {
+    int64_t h = rows - q < 128 ? rows - q : 128, j = 0;
+    for (; j + 8 <= n; j += 8) {
+      const float *p = (const float *)pp + q * rs + j;
+      v4f m0 = v4_load(m + j), m1 = v4_load(m + j + 4), a = {0}, b = {0};
+      for (int64_t i = 0; i < h; i++, p += rs) {
+        a += vm_exp_neg(v4_load(p) - m0);
+        b += vm_exp_neg(v4_load(p + 4) - m1);
+      }
+      for (int l = 0; l < 4; l++) { s[j + l] += a[l]; s[j + 4 + l] += b[l]; }
     }
-    for (; j < n; j++) s[j] += expf(p[j] - m[j]);
+    for (; j < n; j++)
+      for (int64_t i = 0; i < h; i++) s[j] += expf(((const float *)pp)[(q + i) * rs + j] - m[j]);
   }
 }
 static void lse_d_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) {

@@ -1,5 +1,6 @@
 /* sort.c: sort, argsort, topk, kthvalue, median, nanmedian, mode: everything that orders rows along one dim. */
 #include "sort.h"
+#include "simd.h"
 #include <math.h>
 
 /* The rows of a tensor along one dim, widened to the loop dtype. */
@@ -119,17 +120,17 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
     for (int64_t j = 0; j < inner; j++) {
       const char *p = rows_at(w, o, j);
       uint64_t limit = UINT64_MAX;
-      float edge = 0;
+      v4f e4 = {0};
       int64_t have = 0;
 /* contiguous floats: blocks that hold nothing beyond the limit are passed over */
 #define SKIP_float \
   if (inner == 1 && limit != UINT64_MAX) \
     while (i + 16 <= n) { \
       const float *b = (const float *)p + i; \
-      int any = 0; \
-      if (largest) for (int l = 0; l < 16; l++) any |= !(b[l] <= edge); \
-      else for (int l = 0; l < 16; l++) any |= b[l] < edge; \
-      if (any) break; \
+      v4f x0 = v4_load(b), x1 = v4_load(b + 4), x2 = v4_load(b + 8), x3 = v4_load(b + 12); \
+      v4i any = largest ? ~(v4i)((x0 <= e4) & (x1 <= e4) & (x2 <= e4) & (x3 <= e4)) \
+                        : (v4i)((x0 < e4) | (x1 < e4) | (x2 < e4) | (x3 < e4)); \
+      if (any[0] | any[1] | any[2] | any[3]) break; \
       i += 16; \
     } \
   if (i >= n) break;
@@ -145,7 +146,7 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
       have = m; \
       limit = c[0]; \
       for (int64_t q = 1; q < m; q++) if (c[q] > limit) limit = c[q]; \
-      edge = (float)((const T *)p)[(int64_t)(uint32_t)limit * inner]; \
+      e4 = v4_set1((float)((const T *)p)[(int64_t)(uint32_t)limit * inner]); \
     } \
   }
       if (w->loop == TL_F32) SCAN_ROW(float, tl_key_f32) else SCAN_ROW(int32_t, tl_key_i32)
