@@ -119,7 +119,7 @@ def conformance() -> Count:
     """PyTorch's recorded answers inside Pyodide; an op that passes on the host must pass there."""
     if not fresh_wheels():
         return Count(failed=1)
-    status, text = run([PY, "tests/pyodide/conformance.py", "--compare", "--max-samples", "2"])
+    status, text = run([PY, "tests/pyodide/conformance.py", "--compare"])
     return skip("no fixtures beside the project") if "conformance: skipped" in text else count(status, text)
 
 
