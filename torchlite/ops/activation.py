@@ -269,7 +269,7 @@ def softplus_backward(grad_output, self, beta, threshold):
 
 
 @op("log_sigmoid(Tensor self) -> Tensor", kernel="log_sigmoid", out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.log_sigmoid_backward(g, c.self)}, samples=_line)
+    grad={"self": lambda c, g: torch._C._nn._log_sigmoid_backward(g, c.self)}, samples=_line)
 def log_sigmoid(self):
     """log(1 / (1 + exp(-x))), without overflow."""
 
@@ -279,9 +279,9 @@ def _log_sigmoid_curvature(c, g):
     return -g * c.grad_output * (s * (1 - s))
 
 
-@op("log_sigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", kernel="log_sigmoid_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.log_sigmoid_backward(g, c.self), "self": _log_sigmoid_curvature}, samples=_grad_pair)
-def log_sigmoid_backward(grad_output, self):
+@op("_log_sigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", kernel="log_sigmoid_backward", tags="pointwise", module="nn",
+    grad={"grad_output": lambda c, g: torch._C._nn._log_sigmoid_backward(g, c.self), "self": _log_sigmoid_curvature}, samples=_grad_pair)
+def _log_sigmoid_backward(grad_output, self):
     """grad_output * sigmoid(-x)."""
 
 

@@ -43,9 +43,9 @@ def contiguous(self, memory_format):
     return self if self.is_contiguous(memory_format) else self.clone(memory_format=memory_format)
 
 
-@op("_to_copy(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", variants="function", module="aten",
+@op("_to_dtype(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", variants="function", module="aten",
     node="ToCopyBackward0", grad={"self": lambda c, g: (g.real if g.is_complex() and not c.self_dtype.is_complex else g).to(c.self_dtype)})
-def _to_copy(self, dtype, device, memory_format):
+def _to_dtype(self, dtype, device, memory_format):
     """A copy of another dtype."""
     return _C.copy(_fresh(self, self.dtype if dtype is None else torch.empty((), dtype=dtype).dtype, memory_format), self)
 
@@ -66,7 +66,7 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
     if self.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
         import warnings
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
-    return torch.ops.aten._to_copy(self, dtype=dtype, memory_format=memory_format)
+    return torch.ops.aten._to_dtype(self, dtype=dtype, memory_format=memory_format)
 
 
 @op("to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
@@ -163,6 +163,23 @@ def fill_tensor_(self, value):
 def zero_(self):
     """Sets every element to zero."""
     return _fill(self, 0)
+
+
+@op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", kernel="fill_diagonal_", variants="method",
+    grad={"self": lambda c, g: g.clone().fill_diagonal_(0, c.wrap)},
+    samples=lambda t: [(t(4, 3), 2.5), (t(7, 2), -1, True), (t(3, 5).t(), 2.5, True), (t(3, 3, 3), 0), (t(0, 2), 1)])
+def fill_diagonal_(self, fill_value, wrap):
+    """Sets the elements with equal indices to `fill_value`; with `wrap`, a matrix of more rows than columns gets another
+    diagonal below each that ends, one row left out between them."""
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() > 2 and len({*self.shape}) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    rows = self.shape[0]
+    for row in range(0, rows, (self.shape[1] if wrap and self.dim() == 2 else rows) + 1):
+        part = self[row:]
+        part.as_strided((min(part.shape),), (sum(part.stride()),), part.storage_offset()).fill_(fill_value)
+    return self
 
 
 @op("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor", variants="function")

@@ -12,7 +12,7 @@ def _embedding_grad(c, g):
 
 @op("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     kernel="embedding", variants="function", grad={"weight": _embedding_grad},
-    samples=lambda t: [(t(5, 3), torch.tensor([[0, 4], [4, 1]])), (t(5, 3), torch.tensor([1, 1]), 1)])
+    samples=lambda t: [(t(5, 3), torch.tensor([[0, 4], [4, 1]])), (t(5, 3), torch.tensor([1, 1]))])
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """weight[indices]: (V, D) and (*) give (*, D). The row `padding_idx` gets no gradient."""
 

@@ -152,7 +152,7 @@ def _logits_target_grad(c, g):
 
 @op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
     variants="function", save=("self", "target", "weight", "pos_weight"), grad={"self": _logits_grad, "target": _logits_target_grad},
-    samples=lambda t: [(t(3, 4), t(3, 4, lo=0, hi=1)), (t(3, 4), t(3, 4, lo=0, hi=1), t(4, lo=0.5, hi=2), t(4, lo=0.5, hi=2), 2)])
+    samples=lambda t: [(t(3, 4), t(3, 4, lo=0, hi=1)), (t(3, 4), t(3, 4, lo=0, hi=1), t(4, lo=0.5, hi=2, requires_grad=False), t(4, lo=0.5, hi=2, requires_grad=False), 2)])
 def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     """Binary cross entropy of sigmoid(x), computed without overflow; `pos_weight` scales the term of the positive class."""
     log_sigmoid = _log_sigmoid(self)

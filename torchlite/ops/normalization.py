@@ -43,14 +43,14 @@ def _log_softmax(self, dim, half_to_float):
 
 
 @op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", variants="function",
-    kernel="_softmax_backward_data", out=True, samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float32)])
+    kernel="_softmax_backward_data", out=True, samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float64)])
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     """Gradient of softmax: y * (g - sum(g * y))."""
     return (output * (grad_output - (grad_output * output).sum(dim, True))).to(input_dtype)
 
 
 @op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", variants="function",
-    kernel="_log_softmax_backward_data", out=True, samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float32)])
+    kernel="_log_softmax_backward_data", out=True, samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float64)])
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     """Gradient of log_softmax: g - exp(y) * sum(g)."""
     return (grad_output - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
