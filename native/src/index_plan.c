@@ -369,6 +369,12 @@ static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row
       take_elements(values, base, p->off, p->count, (int)isz);
       values += p->count * isz;
       work += p->count;
+    } else if (p->ninner == 1 && isz == 4 && fn == copy4 && !first) {
+      for (int64_t b = 0; b < p->count; b++, values += vs) ((uint32_t *)base)[p->off[b]] = *(const uint32_t *)values;
+      work += p->count;
+    } else if (p->ninner == 1 && fn == add_f32 && !first) {
+      for (int64_t b = 0; b < p->count; b++, values += vs) ((float *)base)[p->off[b]] += *(const float *)values;
+      work += p->count;
     } else {
       for (int64_t b = 0; b < p->count; b++) {
         char *s = base + p->off[b] * isz;

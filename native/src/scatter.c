@@ -118,7 +118,7 @@ static int reduce_mode(PyObject *o, int *mode) {
 static int scatter_run(TlTensor *dst, int dim, TlTensor *ix, const char *src, TlTensor *st, tl_row_fn fn, int64_t *counts, int fresh) {
   int64_t pos[TL_MAX_DIMS] = {0}, isz = tl_itemsize[dst->dtype], n, la, lb, sd;
   const int64_t *v = (const int64_t *)tl_data(ix);
-  tl_row_fn assign = tl_row_op(TL_ROW_ASSIGN, dst->dtype);
+  tl_row_fn assign = tl_row_op(TL_ROW_ASSIGN, dst->dtype), add = tl_row_op(TL_ROW_ADD, dst->dtype);
   char *base = tl_data(dst), *pa = base;
   sweep w;
   sweep_init(&w, dst, dim, ix, st);
@@ -129,6 +129,8 @@ static int scatter_run(TlTensor *dst, int dim, TlTensor *ix, const char *src, Tl
   for (int64_t rows = ix->numel / n, work = 0; rows > 0; rows--, v += n) {
     if (isz == 4 && fn == assign && !counts)
       for (int64_t i = 0; i < n; i++) ((uint32_t *)pa)[i * la + v[i] * sd] = ((const uint32_t *)src)[i * lb];
+    else if (dst->dtype == TL_F32 && fn == add && !counts)
+      for (int64_t i = 0; i < n; i++) ((float *)pa)[i * la + v[i] * sd] += ((const float *)src)[i * lb];
     else
       for (int64_t i = 0; i < n; i++) {
         char *d = pa + (i * la + v[i] * sd) * isz;
