@@ -360,6 +360,33 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   return (PyObject *)r;
 }
 
+/* fill_diagonal_(self, fill_value, wrap): in place. In a tall matrix with wrap another diagonal starts below each that ends. */
+static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0];
+  int64_t n, step = 0, width;
+  (void)k; (void)n_;
+  if (!out) return TL_FALLBACK();
+  if (self->ndim < 2) { PyErr_SetString(PyExc_RuntimeError, "dimensions must larger than 1"); return NULL; }
+  n = self->shape[0];
+  for (int i = 0; i < self->ndim; i++) {
+    if (self->ndim > 2 && self->shape[i] != self->shape[0]) {
+      PyErr_SetString(PyExc_RuntimeError, "all dimensions of input must be of equal length");
+      return NULL;
+    }
+    if (self->shape[i] < n) n = self->shape[i];
+    step += self->strides[i];
+  }
+  width = self->ndim == 2 && a[2] == Py_True ? self->shape[1] : self->shape[0];
+  for (int64_t row = 0; row < self->shape[0]; row += width + 1) {
+    int64_t left = self->shape[0] - row, size = left < n ? left : n;
+    TlTensor *d = tl_view(self, 1, &size, &step, self->offset + row * self->strides[0]);
+    int rc = d ? tl_fill(d, a[1]) : -1;
+    TL_DEC(d);
+    if (rc < 0) return NULL;
+  }
+  return Py_NewRef(out);
+}
+
 const TlKernel tl_kernels_shape[] = {
   {"cat", k_cat, 0, 0, NULL},
   {"stack", k_cat, 1, 0, NULL},
@@ -372,6 +399,7 @@ const TlKernel tl_kernels_shape[] = {
   {"tril_indices", k_tri_indices, 0, 0, NULL},
   {"triu_indices", k_tri_indices, 1, 0, NULL},
   {"diag_embed", k_diag_embed, 0, 0, NULL},
+  {"fill_diagonal_", k_fill_diagonal, 0, TL_K_OUT, NULL},
   {"eye", tl_k_eye, 0, 0, NULL},
   {"eye_m", tl_k_eye, 1, 0, NULL},
   {"arange", tl_k_arange, 0, 0, NULL},
