@@ -1,7 +1,7 @@
 """Every op, declared once; also `torch.ops`: aten and the names that only gradients use."""
 
 from . import (activation, binary, bitwise, comparison, convolution, copying, creation, distance, einsum, embedding, indexing,  # noqa: F401
-               joining, loss, matmul, normalization, padding, pooling, random_ops, reduction, scan, sorting, special, statistics,
+               joining, linalg, linalg_derived, loss, matmul, normalization, padding, pooling, random_ops, reduction, scan, sorting, special, statistics,
                ternary, trig, unary, view_scatter, views, vision)
 from ._declare import methods, namespace, specs  # noqa: F401
 

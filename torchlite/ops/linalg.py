@@ -1,0 +1,755 @@
+"""torch.linalg: factorisations, solvers, determinants and eigenvalues. Private ops hold the kernels and the gradients; the
+public ones check their arguments as PyTorch does and build on them."""
+import torchlite as torch
+
+from ._declare import _functions, op
+from .matmul import _type_name
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no such factorisation, or an algorithm did not converge."""
+
+    __module__ = "torch._C"
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+torch._C._LinAlgError = LinAlgError
+_functions.setdefault("linalg", {})["LinAlgError"] = LinAlgError
+
+
+def _hidden(*schemas, **kw):
+    return op(*schemas, module="_hidden", **kw)
+
+
+def _linalg(*schemas, **kw):
+    return op(*("linalg_" + s for s in schemas), module="linalg", **kw)
+
+
+# ---- checks ----------------------------------------------------------------------------------------------------------
+def _matrix(name, x, arg="A"):
+    if x.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor {arg} must have at least 2 dimensions.")
+
+
+def _square(name, x):
+    _matrix(name, x)
+    if x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+
+
+def _floating(name, x, low=True):
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_type_name(x.dtype)}")
+    if low and x.dtype in (torch.float16, torch.bfloat16):
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {_type_name(x.dtype)}")
+
+
+def _no_half(kernel, x, floating=False):
+    if x.dtype in (torch.float16, torch.bfloat16) or (floating and not (x.is_floating_point() or x.is_complex())):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_type_name(x.dtype)}'")
+
+
+def _failed(name, info, text):
+    """Raises for the first matrix of the batch whose info is not 0."""
+    if info.numel() and bool((info != 0).any()):
+        flat = info.reshape(-1).tolist()
+        at = next(i for i, v in enumerate(flat) if v)
+        where = f"(Batch element {at}): " if info.dim() else ""
+        raise LinAlgError(f"{name}: {where}{text(flat[at])}")
+
+
+def _eye_like(x, n=None):
+    return torch.eye(x.shape[-1] if n is None else n, dtype=x.dtype, device=x.device)
+
+
+def _zero_batch(x, *tail):
+    return tuple(x.shape[:-2]) + tail
+
+
+def _expand_batch(a, b):
+    """Both with the broadcast batch dims."""
+    if a.shape[:-2] == b.shape[:-2]:
+        return a, b
+    batch = tuple(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+    return a.expand(batch + tuple(a.shape[-2:])), b.expand(batch + tuple(b.shape[-2:]))
+
+
+# ---- LU and what it solves -------------------------------------------------------------------------------------------
+def _solve_grad(c, g):
+    g = g[0]
+    gb = _solve(c.A.mH, g)[0]
+    return {"A": -gb.matmul(c.result0.mH) if c.needs_A else None, "B": gb}
+
+
+@_hidden("_linalg_solve(Tensor A, Tensor B) -> (Tensor, Tensor, Tensor, Tensor)", kernel="_linalg_solve", grad=_solve_grad, nondiff=(1, 2, 3))
+def _solve(A, B):
+    """X with A X = B for matrices with equal batch dims; also LU, pivots and info."""
+
+
+def _lu_grad(c, g):
+    lu, g = c.result0, g[0]
+    eye = _eye_like(lu)
+    lower, upper = lu.tril(-1) + eye, lu.triu()
+    phi = (lower.mH.matmul(g.tril(-1))).tril(-1) + (g.triu().matmul(upper.mH)).triu()
+    phi = _triangular(lower.mH, phi, True, True)
+    return {"A": _triangular(upper, phi.mH, True, False).mH}
+
+
+@_hidden("_linalg_lu_square(Tensor A, bool pivot) -> (Tensor, Tensor, Tensor)", kernel="_linalg_lu", nondiff=(1, 2), grad=_lu_grad)
+def _lu_square(A, pivot):
+    """LU of square matrices; the gradient is that of matrices that need no exchange of rows."""
+
+
+@_hidden("_linalg_lu_any(Tensor A, bool pivot) -> (Tensor, Tensor, Tensor)", kernel="_linalg_lu", grad=None, differentiable=False)
+def _lu_any(A, pivot):
+    """LU, pivots (from 1) and info."""
+
+
+def _permutation(pivots, m):
+    """Row order that the exchanges in `pivots` lead to, as indices (*, m)."""
+    rows = pivots.reshape(-1, pivots.shape[-1]).tolist()
+    out = []
+    for p in rows:
+        order = list(range(m))
+        for i, j in enumerate(p):
+            order[i], order[j - 1] = order[j - 1], order[i]
+        out.append(order)
+    return torch.tensor(out, dtype=torch.int64).reshape(tuple(pivots.shape[:-1]) + (m,))
+
+
+def _take_rows(x, order):
+    return x.gather(-2, order.unsqueeze(-1).expand(tuple(order.shape) + (x.shape[-1],)))
+
+
+def _lu(A, pivot):
+    LU, pivots, info = _lu_any(A.detach(), pivot)
+    if not (torch.is_grad_enabled() and A.requires_grad):
+        return LU, pivots, info
+    # the same with known row order, through ops with gradients
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    x = _take_rows(A, _permutation(pivots, m)) if pivot and A.numel() else A
+    lu = _lu_square(x[..., :k, :k], False)[0]
+    if m > k:
+        lower = _triangular(lu.triu().mT, x[..., k:, :k].mT, False, False).mT
+        lu = torch.cat([lu, lower], -2)
+    elif n > k:
+        upper = _triangular(lu.tril(-1) + _eye_like(lu), x[..., k:], False, True)
+        lu = torch.cat([lu, upper], -1)
+    return lu, pivots, info
+
+
+def _lu_check(x, pivot=True):
+    if x.dim() < 2:
+        raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(x.shape)} instead")
+    _no_half("lu_cpu", x, True)
+
+
+@_linalg("lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", nondiff=(1, 2), out=True)
+def lu_factor_ex(A, pivot=True, check_errors=False):
+    """LU decomposition in one matrix, row exchanges (from 1), and info: the first zero pivot or 0."""
+    _lu_check(A)
+    LU, pivots, info = _lu(A, pivot)
+    if check_errors:
+        _failed("torch.linalg.lu_factor_ex", info, _zero_pivot)
+    return LU, pivots, info
+
+
+def _zero_pivot(i):
+    return (f"U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, "
+            "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+
+
+@_linalg("lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", nondiff=(1,), out=True)
+def lu_factor(A, pivot=True):
+    """LU decomposition in one matrix, and the row exchanges (from 1)."""
+    _lu_check(A)
+    LU, pivots, info = _lu(A, pivot)
+    if info.numel() and bool((info != 0).any()):
+        flat = info.reshape(-1).tolist()
+        at = next(i for i, v in enumerate(flat) if v)
+        where = f"(Batch element {at}): " if info.dim() else ""
+        raise RuntimeError(f"torch.linalg.lu_factor: {where}" + _zero_pivot(flat[at]))
+    return LU, pivots
+
+
+@op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+    variants="function", out=True)
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    """P, L and U with A = P L U from a compact LU decomposition."""
+    if unpack_pivots and LU_pivots.dtype != torch.int32:
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+                           "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
+    m, n = LU_data.shape[-2:]
+    k = min(m, n)
+    P = L = U = LU_data.new_empty((0,))
+    if unpack_pivots:
+        order = _permutation(LU_pivots, m)
+        P = torch.zeros(tuple(order.shape) + (m,), dtype=LU_data.dtype)
+        if order.numel():
+            P = P.scatter(-1, order.unsqueeze(-1), 1).mT
+    if unpack_data:
+        L = LU_data[..., :, :k].tril(-1)
+        L = L + torch.eye(m, k, dtype=L.dtype)
+        U = LU_data[..., :k, :].triu()
+    return P, L, U
+
+
+@_linalg("lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", nondiff=(0,), out=True, samples=lambda t: [(t(3, 3),), (t(2, 4, 3),)])
+def lu(A, pivot=True):
+    """P, L and U with A = P L U: permutation, unit lower triangle, upper triangle."""
+    if A.dim() < 2:
+        raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
+    _no_half("lu_cpu", A, True)
+    LU, pivots, _ = _lu(A, pivot)
+    P, L, U = lu_unpack(LU, pivots)
+    return (P if pivot else A.new_empty((0,))), L, U
+
+
+def _lu_solve_of(LU, pivots, B, left, adjoint):
+    n = LU.shape[-1]
+    if not left:
+        return _lu_solve_of(LU, pivots, B.mH, True, not adjoint).mH
+    LU, B = _expand_batch(LU, B)
+    order = _permutation(pivots, n)
+    order = order.expand(tuple(B.shape[:-2]) + (n,))
+    lower, upper = LU.tril(-1) + _eye_like(LU), LU.triu()
+    if not adjoint:
+        y = _triangular(lower, _take_rows(B, order) if B.numel() else B, False, True)
+        return _triangular(upper, y, True, False)
+    y = _triangular(upper.mH, B, False, False)
+    y = _triangular(lower.mH, y, True, True)
+    return _take_rows(y, order.argsort(-1)) if y.numel() else y
+
+
+@_linalg("lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", out=True)
+def lu_solve(LU, pivots, B, left=True, adjoint=False):
+    """X with A X = B (or X A = B, or with A^H) from the LU decomposition of A."""
+    _square("linalg.lu_solve", LU)
+    if pivots.dtype != torch.int32:
+        raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    _compatible("linalg.lu_solve", LU, B, left)
+    if pivots.dim() < 1 or pivots.shape[-1] != LU.shape[-1]:
+        raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    return _lu_solve_of(LU, pivots, B, left, adjoint)
+
+
+def _old_lu_solve(self, LU_data, LU_pivots):
+    """Deprecated: see torch.linalg.lu_solve."""
+    return lu_solve(LU_data, LU_pivots, self)
+
+
+op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)(_old_lu_solve)
+
+
+def _compatible(name, A, B, left=True):
+    _matrix(name, B, "B")
+    if A.shape[-2 if left else -1] != B.shape[-2 if left else -1]:
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                           f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+
+
+def _same_dtype(name, A, B):
+    if A.dtype != B.dtype:
+        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {_type_name(A.dtype)} and B of type "
+                           f"{_type_name(B.dtype)} instead")
+
+
+def _solve_any(name, A, B, left):
+    _floating(name, A)
+    _square(name, A)
+    _same_dtype(name, A, B)
+    vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
+    b = B.unsqueeze(-1) if vector else B
+    if vector and not left:
+        raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
+                           "equivalent to B / A.squeeze(-1)")
+    _compatible(name, A, b, left)
+    a, b = _expand_batch(A, b)
+    if left:
+        x, _, _, info = _solve(a, b)
+    else:
+        x, _, _, info = _solve(a.mT, b.mT)
+        x = x.mT
+    return (x.squeeze(-1) if vector else x), info
+
+
+@_linalg("solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", nondiff=(1,), out=True)
+def solve_ex(A, B, left=True, check_errors=False):
+    """`solve`, and info: 0, or the first zero pivot of a singular matrix."""
+    x, info = _solve_any("linalg.solve", A, B, left)
+    if check_errors:
+        _failed("torch.linalg.solve", info, _singular)
+    return x, info
+
+
+def _singular(i):
+    return "The solver failed because the input matrix is singular."
+
+
+@_linalg("solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, samples=lambda t: [(t(3, 3), t(3)), (t(2, 3, 3), t(2, 3, 2))])
+def solve(A, B, left=True):
+    """X with A X = B (X A = B for left=False); A square."""
+    x, info = _solve_any("linalg.solve", A, B, left)
+    _failed("torch.linalg.solve", info, _singular)
+    return x
+
+
+@_linalg("inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", nondiff=(1,), out=True)
+def inv_ex(A, check_errors=False):
+    """The inverse, and info: 0, or the first zero pivot of a singular matrix."""
+    _floating("linalg.inv", A)
+    _square("linalg.inv", A)
+    x, _, _, info = _solve(A, _eye_like(A).expand(A.shape))
+    if check_errors:
+        _failed("linalg.inv", info, _no_inverse)
+    return x, info
+
+
+def _no_inverse(i):
+    return f"The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular."
+
+
+@_linalg("inv(Tensor A) -> Tensor", out=True, alias=("inverse", "Tensor.inverse"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
+def inv(A):
+    """The inverse of a square matrix."""
+    x, info = inv_ex(A)
+    _failed("linalg.inv", info, _no_inverse)
+    return x
+
+
+# ---- triangular and Cholesky -----------------------------------------------------------------------------------------
+def _triangular_grad(c, g):
+    gb = _triangular(c.A.mH, g, not c.upper, c.unitriangular)
+    ga = None
+    if c.needs_A:
+        ga = -gb.matmul(c.result.mH)
+        if c.upper:
+            ga = ga.triu(1 if c.unitriangular else 0)
+        else:
+            ga = ga.tril(-1 if c.unitriangular else 0)
+    return {"A": ga, "B": gb}
+
+
+@_hidden("_linalg_trsm(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor", kernel="_linalg_trsm", grad=_triangular_grad)
+def _trsm(A, B, upper, unitriangular):
+    """X with A X = B for triangular A; equal batch dims."""
+
+
+def _triangular(A, B, upper, unitriangular):
+    a, b = _expand_batch(A, B)
+    return _trsm(a, b, upper, unitriangular)
+
+
+@_linalg("solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", out=True,
+         samples=lambda t: [(t(3, 3, lo=1, hi=2), t(3, 2), {"upper": True})])
+def solve_triangular(self, B, upper, left=True, unitriangular=False):
+    """X with A X = B (X A = B for left=False) for a triangular matrix A, of which only that triangle is read."""
+    name = "linalg.solve_triangular"
+    _square(name, self)
+    _compatible(name, self, B, left)
+    _same_dtype(name, self, B)
+    _no_half("triangular_solve_cpu", self, True)
+    if left:
+        return _triangular(self, B, upper, unitriangular)
+    return _triangular(self.mT, B.mT, not upper, unitriangular).mT
+
+
+@op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
+    "Tensor cloned_coefficient)", out=True)
+def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+    """Deprecated: see torch.linalg.solve_triangular."""
+    if self.dim() < 2:
+        raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {self.dim()} dimensions instead")
+    if A.dim() < 2:
+        raise RuntimeError(f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A.dim()} dimensions instead")
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+    if A.shape[-1] != self.shape[-2]:
+        raise RuntimeError("Incompatible matrix sizes for triangular_solve: each A matrix is "
+                           f"{A.shape[-1]} by {A.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}")
+    a, b = _expand_batch(A, self)
+    return _triangular(a.mT if transpose else a, b, upper != transpose, unitriangular), a.clone()
+
+
+def _cholesky_grad(c, g):
+    L, g = c.result0, g[0]
+    phi = L.mH.matmul(g)
+    phi = (phi.tril() + phi.tril(-1).mH) * 0.5
+    phi = _triangular(L.mH, phi, True, False)
+    return {"A": _triangular(L.mH, phi.mH, True, False).mH}
+
+
+@_hidden("_linalg_cholesky(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_cholesky", nondiff=(1,), grad=_cholesky_grad)
+def _cholesky(A):
+    """Lower factor of Hermitian positive definite matrices, and info."""
+
+
+@_linalg("cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", nondiff=(1,), out=True)
+def cholesky_ex(self, upper=False, check_errors=False):
+    """The Cholesky factor, and info: 0, or the order of the leading minor that is not positive definite."""
+    _floating("linalg.cholesky", self, False)
+    _square("linalg.cholesky", self)
+    _no_half("cholesky_cpu", self)
+    L, info = _cholesky(self.mH if upper else self)
+    if check_errors:
+        _failed("linalg.cholesky_ex", info, _indefinite)
+    return (L.mH if upper else L), info
+
+
+def _indefinite(i):
+    return ("The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+            f"{i} is not positive-definite).")
+
+
+@_linalg("cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True)
+def cholesky(self, upper=False):
+    """Lower triangular L with A = L L^H (or U with A = U^H U) for Hermitian positive definite A."""
+    L, info = cholesky_ex(self, upper=upper)
+    _failed("linalg.cholesky", info, _indefinite)
+    return L
+
+
+@op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
+def _old_cholesky(self, upper=False):
+    """Deprecated: see torch.linalg.cholesky."""
+    _square("cholesky", self)
+    L, info = cholesky_ex(self, upper=upper)
+    _failed("cholesky", info, _indefinite)
+    return L
+
+
+@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True)
+def cholesky_solve(self, input2, upper=False):
+    """X with A X = B for B = `self` and the Cholesky factor `input2` of A."""
+    B, L = self, input2
+    if B.dim() < 2:
+        raise RuntimeError(f"b should have at least 2 dimensions, but has {B.dim()} dimensions instead")
+    if L.dim() < 2:
+        raise RuntimeError(f"u should have at least 2 dimensions, but has {L.dim()} dimensions instead")
+    if L.shape[-1] != L.shape[-2]:
+        raise RuntimeError(f"A must be batches of square matrices, but they are {L.shape[-2]} by {L.shape[-1]} matrices")
+    if L.shape[-1] != B.shape[-2]:
+        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but each b matrix is "
+                           f"{B.shape[-2]} by {B.shape[-1]}")
+    low = L.mH if upper else L
+    return _triangular(low.mH, _triangular(low, B, False, False), True, False)
+
+
+@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True)
+def cholesky_inverse(self, upper=False):
+    """The inverse of A from its Cholesky factor."""
+    _square("cholesky_inverse", self)
+    return cholesky_solve(_eye_like(self).expand(self.shape), self, upper)
+
+
+# ---- QR --------------------------------------------------------------------------------------------------------------
+def _sym(x):
+    """x + x^H with the diagonal of x, real."""
+    r = x + x.mH
+    d = x.diagonal(0, -2, -1)
+    return r - torch.diag_embed(torch.real(d).to(d.dtype) if d.is_complex() else d)
+
+
+def _qr_grad(c, g):
+    (gq, gr), q, r = g, c.result0, c.result1
+    m = None
+    if gr is not None:
+        m = gr.matmul(r.mH)
+    if gq is not None:
+        m = -gq.mH.matmul(q) if m is None else m - q.mH.matmul(gq).mH
+    ga = q.matmul(_sym(m.triu()))
+    if gq is not None:
+        ga = ga + gq
+    return {"A": _triangular(r, ga.mH, True, False).mH}
+
+
+@_hidden("_linalg_qr(Tensor A) -> (Tensor, Tensor)", grad=_qr_grad)
+def _qr_tall(A):
+    """Reduced QR of matrices with at least as many rows as columns."""
+    a, tau = _geqrf(A)
+    n = A.shape[-1]
+    return _householder(a, tau), a[..., :n, :].triu()
+
+
+@_hidden("_linalg_geqrf(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_geqrf", grad=None, differentiable=False)
+def _geqrf(A):
+    """Householder vectors below the diagonal, R on and above it; and their factors tau."""
+
+
+@_hidden("_linalg_householder(Tensor A, Tensor tau) -> Tensor", kernel="_linalg_householder", grad=None, differentiable=False)
+def _householder(A, tau):
+    """First columns of the product of the reflections."""
+
+
+def _qr(A, mode):
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    grad = torch.is_grad_enabled() and A.requires_grad
+    if mode == "r":
+        if grad:
+            raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                               "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
+        return A.new_empty((0,)), _geqrf(A)[0][..., :k, :].triu()
+    if mode == "complete" and m > n:
+        if grad:
+            raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+        a, tau = _geqrf(A)
+        wide = torch.cat([a, a.new_zeros(_zero_batch(a, m, m - n))], -1)
+        return _householder(wide, tau), a.triu()
+    if m >= n:
+        return _qr_tall(A)
+    if not grad:
+        a, tau = _geqrf(A)
+        return _householder(a[..., :m].contiguous(), tau), a.triu()
+    q, r = _qr_tall(A[..., :m])
+    return q, torch.cat([r, q.mH.matmul(A[..., m:])], -1)
+
+
+@_linalg("qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", out=True, samples=lambda t: [(t(4, 3),), (t(2, 3, 3),), (t(2, 4),)])
+def qr(A, mode="reduced"):
+    """Q with orthonormal columns and upper triangular R with A = Q R; mode "reduced", "complete" or "r"."""
+    _matrix("linalg.qr", A)
+    _floating("linalg.qr", A, False)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    _no_half("geqrf_cpu", A)
+    return _qr(A, mode)
+
+
+@op("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
+def _old_qr(self, some=True):
+    """Deprecated: see torch.linalg.qr."""
+    return qr(self, "reduced" if some else "complete")
+
+
+@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", out=True, grad=None, differentiable=False)
+def geqrf(self):
+    """Householder vectors and R in one matrix, and the factors tau, as LAPACK's geqrf."""
+    _matrix("torch.geqrf", self, "input")
+    _no_half("geqrf_cpu", self, True)
+    return _geqrf(self)
+
+
+@_linalg("householder_product(Tensor input, Tensor tau) -> Tensor", out=True, alias=("orgqr", "Tensor.orgqr"))
+def householder_product(input, tau):
+    """First n columns of H1 H2 ... with Hi = I - tau_i v_i v_i^H, vectors below the diagonal of `input` (m, n)."""
+    name = "torch.linalg.householder_product"
+    if input.dim() < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if input.shape[-2] < input.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if input.shape[-1] < tau.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if input.dim() - tau.dim() != 1:
+        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is "
+                           f"equal to {input.dim()}")
+    if input.shape[:-2] != tau.shape[:-1]:
+        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}")
+    if tau.dtype != input.dtype:
+        raise RuntimeError(f"{name}: tau dtype {_type_name(tau.dtype)} does not match input dtype {_type_name(input.dtype)}")
+    if not (torch.is_grad_enabled() and (input.requires_grad or tau.requires_grad)):
+        return _householder(input, tau)
+    m, n = input.shape[-2:]
+    q = torch.eye(m, n, dtype=input.dtype).expand(input.shape)
+    for i in reversed(range(tau.shape[-1])):
+        q = _reflect(input, tau, i, q)
+    return q
+
+
+def _reflect(a, tau, i, x, adjoint=False):
+    """(I - tau v v^H) x with the i-th vector below the diagonal of a."""
+    lead = tuple(a.shape[:-2])
+    v = torch.cat([torch.zeros(lead + (i,), dtype=a.dtype), torch.ones(lead + (1,), dtype=a.dtype), a[..., i + 1:, i]], -1).unsqueeze(-1)
+    t = tau[..., i].unsqueeze(-1).unsqueeze(-1)
+    return x - (t.conj() if adjoint else t) * v.matmul(v.mH.matmul(x))
+
+
+@op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=True)
+def ormqr(self, input2, input3, left=True, transpose=False):
+    """Q C, Q^H C, C Q or C Q^H for the product Q of reflections (vectors `self`, factors `input2`) and C = `input3`."""
+    a, tau, c = self, input2, input3
+    if a.dim() < 2:
+        raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")
+    if c.dim() < 2:
+        raise RuntimeError("torch.ormqr: other must have at least 2 dimensions.")
+    side = -2 if left else -1
+    if c.shape[side] < tau.shape[-1]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
+    if c.shape[side] != a.shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    if not left:
+        return ormqr(a, tau, c.mH, True, not transpose).mH
+    steps = range(tau.shape[-1])
+    for i in steps if transpose else reversed(steps):
+        c = _reflect(a, tau, i, c, transpose)
+    return c
+
+
+# ---- eigenvalues -----------------------------------------------------------------------------------------------------
+def _eigh_grad(c, g):
+    gl, gv = g
+    L, V = c.result0, c.result1
+    if gv is None:
+        return {"A": (V * gl.unsqueeze(-2)).matmul(V.mH)}
+    e = L.unsqueeze(-2) - L.unsqueeze(-1)
+    e = e + _eye_like(e)
+    inner = V.mH.matmul(gv) / e
+    inner = inner - torch.diag_embed(inner.diagonal(0, -2, -1))
+    if gl is not None:
+        inner = inner + torch.diag_embed(gl.to(inner.dtype))
+    return {"A": V.matmul(inner).matmul(V.mH)}
+
+
+@_hidden("_linalg_eigh(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eigh", node="LinalgEighBackward0", grad=_eigh_grad)
+def _eigh(A):
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read)."""
+
+
+@_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
+def eigh(self, UPLO="L"):
+    """Eigenvalues, ascending, and orthonormal eigenvectors of a Hermitian matrix of which one triangle is read."""
+    _square("linalg.eigh", self)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    _no_half("linalg_eigh_cpu", self, True)
+    if self.numel() and not bool(torch.isfinite(self.detach()).all()):
+        raise LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+                          "eigenvalues (error code: " + f"{self.shape[-1] - 1}).")
+    return _eigh(self.mH if UPLO.upper() == "U" else self)
+
+
+@_linalg("eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
+def eigvalsh(self, UPLO="L"):
+    """Eigenvalues, ascending, of a Hermitian matrix."""
+    return eigh(self, UPLO)[0]
+
+
+def _eig_grad(c, g):
+    gl, gv = g
+    L, V = c.result0, c.result1
+    if gv is None:
+        inner = torch.diag_embed(gl)
+    else:
+        inner = V.mH.matmul(gv)
+        d = torch.real(inner.diagonal(0, -2, -1))
+        inner = inner - V.mH.matmul(V * d.unsqueeze(-2))
+        e = (L.unsqueeze(-2) - L.unsqueeze(-1)).conj()
+        inner = inner / (e + _eye_like(e))
+        inner = inner - torch.diag_embed(inner.diagonal(0, -2, -1))
+        if gl is not None:
+            inner = inner + torch.diag_embed(gl)
+    ga = _solve(V.mH, inner.matmul(V.mH))[0]
+    return {"A": ga if c.A_dtype.is_complex else torch.real(ga)}
+
+
+@_hidden("_linalg_eig(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eig", node="LinalgEigBackward0", grad=_eig_grad)
+def _eig(A):
+    """Eigenvalues and eigenvectors of general matrices, complex."""
+
+
+def _eig_checked(name, x):
+    _square(name, x)
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"Unknown Complex ScalarType for {_type_name(x.dtype)}")
+    _no_half("linalg_eig_out_cpu", x)
+    if x.numel() and not bool(torch.isfinite(x.detach()).all()):
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    return _eig(x)
+
+
+@_linalg("eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
+def eig(self):
+    """Eigenvalues and eigenvectors (columns, unit length) of a square matrix, always complex."""
+    return _eig_checked("linalg.eig", self)
+
+
+@_linalg("eigvals(Tensor self) -> Tensor", out=True)
+def eigvals(self):
+    """Eigenvalues of a square matrix, always complex."""
+    return _eig_checked("linalg.eigvals", self)[0]
+
+
+# ---- singular values -------------------------------------------------------------------------------------------------
+def _svd_grad(c, g):
+    gu, gs, gvh = g
+    U, S, Vh = c.result0, c.result1, c.result2
+    m, n = c.A_shape[-2:]
+    k = min(m, n)
+    U, Vh = U[..., :, :k], Vh[..., :k, :]
+    gu = gu[..., :, :k] if gu is not None else None
+    gvh = gvh[..., :k, :] if gvh is not None else None
+    if gu is None and gvh is None:
+        return {"A": (U * gs.unsqueeze(-2)).matmul(Vh)}
+    skew = lambda x: x - x.mH   # noqa: E731
+    row, col = S.unsqueeze(-2), S.unsqueeze(-1)
+    e = row * row - col * col
+    e = e + _eye_like(e)
+    inner = None
+    if gu is not None:
+        uu = skew(U.mH.matmul(gu))
+        if S.dtype != U.dtype:
+            inner = torch.diag_embed(uu.diagonal(0, -2, -1) / (2 * S))
+            uu = uu - torch.diag_embed(uu.diagonal(0, -2, -1))
+        term = (uu / e) * row
+        inner = term if inner is None else inner + term
+    if gvh is not None:
+        vv = skew(Vh.matmul(gvh.mH))
+        if S.dtype != U.dtype:
+            vv = vv - torch.diag_embed(vv.diagonal(0, -2, -1)) if gu is not None else vv
+            if gu is None:
+                raise RuntimeError("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The "
+                                   "specified loss function depends on this phase term, making it ill-defined.")
+        term = col * (vv / e)
+        inner = term if inner is None else inner + term
+    if gs is not None:
+        inner = inner + torch.diag_embed(gs.to(inner.dtype))
+    if m > k and gu is not None:
+        left = U.matmul(inner) + (gu - U.matmul(U.mH.matmul(gu))) / row
+        ga = left.matmul(Vh)
+        if n > k and gvh is not None:
+            ga = ga + U.matmul((gvh - gvh.matmul(Vh.mH).matmul(Vh)) / col)
+        return {"A": ga}
+    if n > k and gvh is not None:
+        return {"A": U.matmul(inner.matmul(Vh) + (gvh - gvh.matmul(Vh.mH).matmul(Vh)) / col)}
+    return {"A": U.matmul(inner).matmul(Vh)}
+
+
+@_hidden("_linalg_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)", kernel="_linalg_svd", node="LinalgSvdBackward0", grad=_svd_grad)
+def _svd(A, full):
+    """U, S (descending) and Vh with A = U diag(S) Vh."""
+
+
+def _svd_checked(A, full, driver=None):
+    _matrix("linalg.svd", A)
+    _floating("linalg.svd", A, False)
+    _no_half("linalg_svd_cpu", A)
+    if driver is not None:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+    if A.numel() and not bool(torch.isfinite(A.detach()).all()):
+        raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
+    return _svd(A, full)
+
+
+@_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True,
+         samples=lambda t: [(t(3, 4), False), (t(4, 3),)])
+def svd(A, full_matrices=True, driver=None):
+    """Singular value decomposition A = U diag(S) Vh, S descending."""
+    return _svd_checked(A, full_matrices, driver)
+
+
+@_linalg("svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True)
+def svdvals(A, driver=None):
+    """Singular values, descending."""
+    return _svd_checked(A, False, driver)[1]
+
+
+@op("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
+def _old_svd(self, some=True, compute_uv=True):
+    """Deprecated: see torch.linalg.svd; gives V, not its adjoint."""
+    m, n = self.shape[-2:] if self.dim() >= 2 else (0, 0)
+    if not compute_uv:
+        S = _svd_checked(self, False)[1]
+        return self.new_zeros(_zero_batch(self, m, m)), S, self.new_zeros(_zero_batch(self, n, n))
+    U, S, Vh = _svd_checked(self, not some)
+    return U, S, Vh.mH

@@ -1,0 +1,584 @@
+"""torch.linalg: what is computed from factorisations and products: determinants, norms, powers, least squares and so on."""
+import math
+
+import torchlite as torch
+
+from ._declare import _functions, op
+from .linalg import (_expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse,
+                     _solve, _square, _svd, _svd_checked, _zero_batch, eigh, inv, inv_ex, qr, solve)
+from .matmul import _type_name
+
+
+# ---- determinants ----------------------------------------------------------------------------------------------------
+def _parity(pivots):
+    """-1 or 1 for an odd or even number of row exchanges."""
+    at = torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype)
+    return 1 - 2 * ((pivots != at).sum(-1) % 2)
+
+
+def _det_grad(c, g):
+    A, det = c.A, c.result
+    if A.numel() == 0:
+        return {"A": torch.zeros_like(A)}
+    if bool((det == 0).any()):
+        # adjugate from singular values: product of all but one
+        U, S, Vh = _svd(A, False)
+        n = S.shape[-1]
+        others = S.unsqueeze(-2).expand(tuple(S.shape) + (n,)).masked_fill(torch.eye(n, dtype=torch.bool), 1).prod(-1)
+        phase = (_det(U) * _det(Vh)).conj()
+        return {"A": (g * phase).unsqueeze(-1).unsqueeze(-1) * (U * others.unsqueeze(-2)).matmul(Vh)}
+    d = (g * det.conj()).unsqueeze(-1).unsqueeze(-1) * _eye_like(A)
+    return {"A": _solve(A.mH, d)[0]}
+
+
+@_hidden("_linalg_det(Tensor A) -> Tensor", grad=_det_grad, node="LinalgDetBackward0")
+def _det(A):
+    """Determinants from LU."""
+    LU, pivots, _ = _lu_any(A, True)
+    return LU.diagonal(0, -2, -1).prod(-1) * _parity(pivots).to(A.dtype)
+
+
+@_linalg("det(Tensor A) -> Tensor", out=True, alias=("det", "Tensor.det"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
+def det(A):
+    """Determinant of a square matrix."""
+    _square("linalg.det", A)
+    _floating("linalg.det", A, False)
+    _no_half("lu_cpu", A)
+    return _det(A)
+
+
+def _slogdet_grad(c, g):
+    gs, gl = g
+    A, sign = c.A, c.result0
+    if A.is_complex():
+        total = None if gl is None else gl.to(A.dtype)
+        if gs is not None:
+            t = torch.complex(torch.zeros_like(torch.real(sign)), -torch.imag(gs.conj() * sign))
+            total = t if total is None else total + t
+    else:
+        total = gl
+    if total is None:
+        return {"A": torch.zeros_like(A)}
+    return {"A": _solve(A.mH, total.unsqueeze(-1).unsqueeze(-1) * _eye_like(A))[0]}
+
+
+@_hidden("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", grad=_slogdet_grad, node="LinalgSlogdetBackward0")
+def _slogdet(A):
+    """Sign and logarithm of the size of determinants, from LU."""
+    LU, pivots, _ = _lu_any(A, True)
+    d = LU.diagonal(0, -2, -1)
+    sign = d.sgn().prod(-1) * _parity(pivots).to(A.dtype)
+    return sign, d.abs().log().sum(-1)
+
+
+@_linalg("slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", out=True, samples=lambda t: [(t(3, 3),)])
+def slogdet(A):
+    """Sign of the determinant and logarithm of its absolute value."""
+    _square("linalg.slogdet", A)
+    _floating("linalg.slogdet", A)
+    return _slogdet(A)
+
+
+@op("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
+def _old_slogdet(self):
+    """See torch.linalg.slogdet."""
+    return slogdet(self)
+
+
+@op("logdet(Tensor self) -> Tensor", samples=lambda t: [(torch.eye(3) * 2 + t(3, 3, lo=0, hi=0.1),)])
+def logdet(self):
+    """Logarithm of the determinant; NaN when that is negative, -inf when it is 0."""
+    _square("logdet", self)
+    _floating("logdet", self)
+    sign, size = _slogdet(self)
+    if self.is_complex():
+        return sign.log() + size
+    return torch.where(sign == -1, math.nan, size)
+
+
+# ---- norms -----------------------------------------------------------------------------------------------------------
+def _abs_sum_norm(x, ord, dims, keepdim):
+    a, b = dims
+    if abs(ord) == math.inf:
+        a, b = b, a
+    s = torch.linalg.vector_norm(x, 1, a, keepdim)
+    if b > a and not keepdim:
+        b -= 1
+    return s.amax(b, keepdim) if ord > 0 else s.amin(b, keepdim)
+
+
+def _to_norm_dtype(name, x, dtype):
+    if dtype is None:
+        return x
+    if dtype.is_complex != x.is_complex() and x.is_complex():
+        raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {_type_name(dtype)}")
+    return x.to(dtype)
+
+
+def _matrix_norm(x, ord, dim, keepdim, dtype):
+    name = "linalg.matrix_norm"
+    _matrix(name, x)
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_type_name(x.dtype)}")
+    if len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got " + " ".join(str(d) for d in dim))
+    n = x.dim()
+    for d in dim:
+        if not -n <= d < n:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+    dims = [d % n for d in dim]
+    if dims[0] == dims[1]:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    x = _to_norm_dtype(name, x, dtype)
+    if ord == "fro":
+        return torch.linalg.vector_norm(x, 2, dims, keepdim)
+    if ord in ("nuc", 2, -2):
+        s = _svd_checked(x.movedim(dims, [-2, -1]), False)[1]
+        r = s.sum(-1) if ord == "nuc" else s.amax(-1) if ord == 2 else s.amin(-1)
+        if keepdim:
+            for d in sorted(dims):
+                r = r.unsqueeze(d)
+        return r
+    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    return _abs_sum_norm(x, ord, dims, keepdim)
+
+
+@_linalg("matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
+    """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums), inf and -inf (row sums)."""
+    return _matrix_norm(self, ord, dim, keepdim, dtype)
+
+
+@_linalg("matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+def matrix_norm(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):  # noqa: F811
+    """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums), inf and -inf (row sums)."""
+    if ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    return _matrix_norm(self, ord, dim, keepdim, dtype)
+
+
+@_linalg("norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+def norm(self, ord=None, dim=None, keepdim=False, dtype=None):
+    """Vector norm, or matrix norm when `dim` names two dims (or the tensor has two and `ord` is given)."""
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if ord is not None and dim is None and self.dim() not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+    if ord is not None and ((dim is not None and len(dim) == 2) or (dim is None and self.dim() == 2)):
+        return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+    return torch.linalg.vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+@_linalg("norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+def norm(self, ord, dim=None, keepdim=False, dtype=None):  # noqa: F811
+    """Matrix norm "fro" or "nuc"."""
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it mut be of length 1 or 2. Got {list(dim)}")
+    if dim is None and self.dim() != 2:
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+    return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
+
+
+def _cond(x, p):
+    if x.dim() < 2:
+        raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if p is None or p in (2, -2):
+        s = _svd_checked(x, False)[1]
+        r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return torch.where(torch.isnan(r), math.inf, r)
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+    if x.numel() == 0:
+        return torch.zeros(x.shape[:-2], dtype=x.dtype.to_real())
+    y, info = inv_ex(x)
+    y = torch.where((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf, y)
+    r = _matrix_norm(x, p, (-2, -1), False, None) * _matrix_norm(y, p, (-2, -1), False, None)
+    return torch.where(torch.isnan(r), math.inf, r)
+
+
+@_linalg("cond(Tensor self, Scalar? p=None) -> Tensor", out=True)
+def cond(self, p=None):
+    """Condition number: norm of the matrix times norm of its inverse; by singular values for p None, 2 and -2."""
+    return _cond(self, p)
+
+
+@_linalg("cond.p_str(Tensor self, str p) -> Tensor", out=True)
+def cond(self, p):  # noqa: F811
+    """Condition number for the norm "fro" or "nuc"."""
+    return _cond(self, p)
+
+
+# ---- rank and pseudo-inverse -----------------------------------------------------------------------------------------
+def _threshold(x, top, atol, rtol):
+    """max(atol, rtol * top), with PyTorch's defaults."""
+    real = x.dtype.to_real()
+    if atol is None:
+        if rtol is None:
+            rtol = torch.finfo(real).eps * max(x.shape[-2:])
+        atol = 0.0
+    elif rtol is None:
+        given = bool((atol > 0).any()) if isinstance(atol, torch.Tensor) else atol > 0
+        rtol = 0.0 if given and not isinstance(atol, torch.Tensor) else torch.finfo(real).eps * max(x.shape[-2:])
+        if isinstance(atol, torch.Tensor):
+            rtol = torch.where(atol > 0, 0.0, rtol)
+    a = atol if isinstance(atol, torch.Tensor) else torch.tensor(float(atol), dtype=real)
+    return torch.maximum(a.to(real), rtol * top)
+
+
+def _rank(x, atol, rtol, hermitian):
+    if x.dim() < 2:
+        raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    if x.numel() == 0:
+        return torch.zeros(x.shape[:-2], dtype=torch.int64)
+    s = eigh(x)[0].abs() if hermitian else _svd_checked(x, False)[1]
+    return (s > _threshold(x, s.amax(-1), atol, rtol).unsqueeze(-1)).sum(-1)
+
+
+@_linalg("matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+         "matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+         grad=None, differentiable=False, out=True)
+def matrix_rank(input, atol=None, rtol=None, hermitian=False):
+    """Number of singular values above max(atol, rtol * largest)."""
+    return _rank(input, atol, rtol, hermitian)
+
+
+@_linalg("matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", grad=None, differentiable=False, out=True)
+def _rank_tol(self, tol, hermitian=False):
+    """Number of singular values above `tol`."""
+    return _rank(self, tol, 0.0, hermitian)
+
+
+@_linalg("matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", grad=None, differentiable=False, out=True)
+def _rank_tol_tensor(input, tol, hermitian=False):
+    """Number of singular values above `tol`."""
+    return _rank(input, tol, 0.0, hermitian)
+
+
+def _pinv_grad(c, g):
+    A, P = c.A, c.result
+    m, n = A.shape[-2:]
+    gh, ph = g.mH, P.mH
+    if m <= n:
+        k = gh.matmul(P)
+        kp = k.matmul(ph)
+        return {"A": -(P.matmul(k)).mH + kp - A.matmul(P).matmul(kp) + ph.matmul(P).matmul(gh - k.matmul(A))}
+    k = P.matmul(gh)
+    pk = ph.matmul(k)
+    return {"A": -(k.matmul(P)).mH + (gh - A.matmul(k)).matmul(P).matmul(ph) + pk - pk.matmul(P).matmul(A)}
+
+
+@_hidden("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", grad=_pinv_grad, node="LinalgPinvBackward0")
+def _pinv_of(A, atol, rtol, hermitian):
+    """Pseudo-inverse from singular values or eigenvalues above the threshold."""
+    if hermitian:
+        w, V = eigh(A)
+        keep = w.abs() > _threshold(A, w.abs().amax(-1), atol, rtol).unsqueeze(-1)
+        return (V * torch.where(keep, 1 / w, 0.0).unsqueeze(-2)).matmul(V.mH)
+    U, S, Vh = _svd(A, False)
+    keep = S > _threshold(A, S.amax(-1), atol, rtol).unsqueeze(-1)
+    return (Vh.mH * torch.where(keep, 1 / S, 0.0).unsqueeze(-2)).matmul(U.mH)
+
+
+def _pinv(x, atol, rtol, hermitian):
+    if x.dim() < 2 or not (x.dtype in (torch.float32, torch.float64) or x.is_complex()):
+        raise RuntimeError(f"linalg.pinv({_type_name(x.dtype)}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+                           "cfloat or cdouble types")
+    if x.numel() == 0:
+        return x.new_zeros(_zero_batch(x, x.shape[-1], x.shape[-2]))
+    return _pinv_of(x, atol, rtol, hermitian)
+
+
+@_linalg("pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+         "pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", out=True)
+def pinv(self, atol=None, rtol=None, hermitian=False):
+    """Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol * largest) count as zero."""
+    return _pinv(self, atol, rtol, hermitian)
+
+
+@_linalg("pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True)
+def _pinv_rcond(self, rcond, hermitian=False):
+    """Pseudo-inverse; singular values up to rcond * largest count as zero."""
+    return _pinv(self, 0.0, rcond, hermitian)
+
+
+@_linalg("pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True)
+def _pinv_rcond_tensor(self, rcond, hermitian=False):
+    """Pseudo-inverse; singular values up to rcond * largest count as zero."""
+    return _pinv(self, 0.0, rcond, hermitian)
+
+
+@op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
+def pinverse(self, rcond=1e-15):
+    """See torch.linalg.pinv."""
+    return _pinv(self, 0.0, rcond, False)
+
+
+# ---- powers, exponential, products -----------------------------------------------------------------------------------
+@_linalg("matrix_power(Tensor self, int n) -> Tensor", out=True, alias=("matrix_power", "Tensor.matrix_power"),
+         samples=lambda t: [(t(3, 3), 3), (t(2, 3, 3), -2)])
+def matrix_power(self, n):
+    """The n-th power of a square matrix; of its inverse for negative n."""
+    _square("linalg.matrix_power", self)
+    if n == 0:
+        return _eye_like(self).expand(self.shape).clone()
+    x = inv(self) if n < 0 else self
+    n = abs(n)
+    if n == 1:
+        return x.clone() if x is self else x
+    result = None
+    while n:
+        if n & 1:
+            result = x if result is None else result.matmul(x)
+        n >>= 1
+        if n:
+            x = x.matmul(x)
+    return result
+
+
+_PADE = (64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600., 670442572800.,
+         33522128640., 1323241920., 40840800., 960960., 16380., 182., 1.)
+
+
+@_linalg("matrix_exp(Tensor self) -> Tensor", alias=("matrix_exp", "Tensor.matrix_exp"), samples=lambda t: [(t(3, 3),)])
+def matrix_exp(self):
+    """Exponential of a square matrix: scaling, a rational approximation of degree 13, and squaring."""
+    _square("linalg.matrix_exp", self)
+    _floating("linalg.matrix_exp", self, False)
+    if self.numel() == 0:
+        return self.clone()
+    dtype = self.dtype
+    work = torch.complex128 if dtype.is_complex else torch.float64
+    x = self.to(work)
+    size = float(torch.real(x.detach().abs()).sum(-2).amax())
+    steps = 0 if not size > 5.37 or size == math.inf else int(math.ceil(math.log2(size / 5.37)))
+    x = x / 2.0 ** steps
+    b, eye = _PADE, _eye_like(x)
+    x2 = x.matmul(x)
+    x4 = x2.matmul(x2)
+    x6 = x4.matmul(x2)
+    u = x.matmul(x6.matmul(b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * eye)
+    v = x6.matmul(b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
+    r = _solve(v - u, v + u)[0]
+    for _ in range(steps):
+        r = r.matmul(r)
+    return r.to(dtype)
+
+
+@_linalg("multi_dot(Tensor[] tensors) -> Tensor", out=True, samples=lambda t: [([t(3, 4), t(4, 2), t(2, 5)],)])
+def multi_dot(tensors):
+    """Product of two or more matrices in the cheapest order; the first and last may be vectors."""
+    n = len(tensors)
+    if n < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    mats = list(tensors)
+    lead = tail = False
+    if mats[0].dim() == 1:
+        mats[0], lead = mats[0].unsqueeze(0), True
+    elif mats[0].dim() != 2:
+        raise RuntimeError(f"multi_dot(): the first tensor must be 1D or 2D but got {mats[0].dim()}D")
+    if mats[-1].dim() == 1:
+        mats[-1], tail = mats[-1].unsqueeze(-1), True
+    elif mats[-1].dim() != 2:
+        raise RuntimeError(f"multi_dot(): the last tensor must be 1D or 2D but got {mats[-1].dim()}D")
+    for i in range(1, n - 1):
+        if mats[i].dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {mats[i].dim()}D")
+    for i in range(1, n):
+        if mats[i].dtype != mats[0].dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_type_name(mats[0].dtype)} and tensor {i} "
+                               f"{_type_name(mats[i].dtype)}")
+    for i in range(n - 1):
+        if mats[i].shape[-1] != mats[i + 1].shape[0]:
+            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and {list(tensors[i + 1].shape)} cannot "
+                               "be multiplied")
+    p = [m.shape[0] for m in mats] + [mats[-1].shape[1]]
+    cost = [[0] * n for _ in range(n)]
+    split = [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i][j], split[i][j] = min((cost[i][k] + cost[k + 1][j] + p[i] * p[k + 1] * p[j + 1], k) for k in range(i, j))
+
+    def run(i, j):
+        return mats[i] if i == j else run(i, split[i][j]).mm(run(split[i][j] + 1, j))
+    r = run(0, n - 1)
+    if lead:
+        r = r.squeeze(0)
+    return r.squeeze(-1) if tail else r
+
+
+@_linalg("vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(3, 4))])
+def vecdot(x, y, dim=-1):
+    """Sums of conj(x) * y along `dim`."""
+    for v in (x, y):
+        if not (v.is_floating_point() or v.is_complex()):
+            raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_type_name(v.dtype)}")
+    if x.dim() == 1 and y.dim() == 1:
+        return torch.vdot(x, y)
+    return (x.conj() * y).sum(dim)
+
+
+@_linalg("cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), {"dim": 0})])
+def cross(self, other, dim=-1):
+    """Vector product along a dim of size 3."""
+    if self.dim() != other.dim():
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if not self.dim() or self.shape[dim] != 3 or other.shape[dim] != 3:
+        a, b = (self.shape[dim], other.shape[dim]) if self.dim() else (1, 1)
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a} and {b}")
+    a, b = torch.broadcast_tensors(self, other)
+    a0, a1, a2 = a.unbind(dim)
+    b0, b1, b2 = b.unbind(dim)
+    return torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dim)
+
+
+@_linalg("diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)")
+def diagonal(A, offset=0, dim1=-2, dim2=-1):
+    """The diagonals of matrices, as a view."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+@_linalg("vander(Tensor x, *, SymInt? N=None) -> Tensor", samples=lambda t: [(t(3),), (t(2, 3), {"N": 4})])
+def vander(x, N=None):
+    """Powers 0 .. N - 1 of the elements along a new last dim."""
+    if x.dtype == torch.bool or not (x.is_floating_point() or x.is_complex() or x.dtype != torch.bool):
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {_type_name(x.dtype)}")
+    x = x.unsqueeze(-1)
+    n = x.shape[-2] if N is None else N
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    powers = x.expand(tuple(x.shape[:-1]) + (n - 1,)).cumprod(-1)
+    return torch.cat([torch.ones_like(powers[..., :1]), powers], -1)
+
+
+@_linalg("tensorinv(Tensor self, int ind=2) -> Tensor", out=True)
+def tensorinv(self, ind=2):
+    """Inverse for tensordot over `ind` dims."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    right, left = math.prod(self.shape[ind:]), math.prod(self.shape[:ind])
+    if right != left:
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {right} != {left}")
+    x, info = inv_ex(self.reshape(left, right))
+    _failed("linalg.inv", info, _no_inverse)
+    return x.reshape(tuple(self.shape[ind:]) + tuple(self.shape[:ind]))
+
+
+@_linalg("tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True)
+def tensorsolve(self, other, dims=None):
+    """X with tensordot(self, X, X.ndim) = other; `dims` are moved to the end of `self` first."""
+    a = self
+    if dims is not None:
+        a = a.movedim(list(dims), list(range(a.dim() - len(dims), a.dim())))
+    shape = tuple(a.shape[other.dim():])
+    right, left = math.prod(shape), math.prod(other.shape)
+    if right != left:
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+                           f"{right} != {left}")
+    return solve(a.reshape(right, right), other.flatten()).reshape(shape)
+
+
+# ---- least squares ---------------------------------------------------------------------------------------------------
+@_linalg("lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, "
+         "Tensor singular_values)", nondiff=(2, 3), out=True)
+def lstsq(self, b, rcond=None, driver=None):
+    """X that makes the norm of A X - B least, and of these the smallest; residuals of full-rank tall systems, rank, singular values."""
+    A, name = self, "torch.linalg.lstsq"
+    if A.dim() < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if b.dim() < 1:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if A.dtype != b.dtype:
+        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {_type_name(A.dtype)} and other's "
+                           f"dtype {_type_name(b.dtype)}")
+    _no_half("linalg_lstsq_cpu", A, True)
+    if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    driver = driver or "gelsy"
+    vector = A.dim() - 1 == b.dim() and A.shape[:-1] == b.shape
+    B = b.unsqueeze(-1) if vector else b
+    if B.dim() < 2 or A.shape[-2] != B.shape[-2]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size(-2)" if B.dim() >= 2 else
+                           f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
+    a, B = _expand_batch(A, B)
+    m, n = a.shape[-2:]
+    batch = tuple(a.shape[:-2])
+    real = A.dtype.to_real()
+    if rcond is None:
+        rcond = torch.finfo(real).eps * max(m, n)
+    if min(m, n) == 0:
+        x = B.new_zeros(batch + (n, B.shape[-1]))
+        full = torch.zeros(batch, dtype=torch.int64)
+        S = torch.zeros(batch + (0,), dtype=real)
+    else:
+        x = _pinv_of(a, 0.0, rcond, False).matmul(B)
+        with torch.no_grad():
+            S = _svd(a.detach(), False)[1]
+            full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
+    residuals = torch.empty(0, dtype=real)
+    if m > n and (driver == "gels" or (full.numel() and bool((full == n).all()))):
+        d = a.matmul(x) - B
+        residuals = torch.real(d * d.conj()).sum(-2) if d.is_complex() else (d * d).sum(-2)
+    rank = torch.empty(0, dtype=torch.int64) if driver == "gels" else full
+    values = S if driver in ("gelsd", "gelss") else torch.empty(0, dtype=real)
+    return (x.squeeze(-1) if vector else x), residuals, rank, values
+
+
+# ---- low-rank approximations (Halko, Martinsson, Tropp) --------------------------------------------------------------
+def _range(A, q, niter=2, M=None):
+    R = torch.randn(A.shape[-1], q, dtype=A.dtype)
+    X = A.matmul(R) if M is None else (A - M).matmul(R)
+    Q = qr(X)[0]
+    for _ in range(niter):
+        X = A.mH.matmul(Q) if M is None else (A - M).mH.matmul(Q)
+        Q = qr(X)[0]
+        X = A.matmul(Q) if M is None else (A - M).matmul(Q)
+        Q = qr(X)[0]
+    return Q
+
+
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """Approximate U, S, V of the q largest singular values, by a random range finder."""
+    m, n = A.shape[-2:]
+    M = M.broadcast_to(A.shape) if M is not None else None
+    flip = m < n
+    if flip:
+        A = A.mH
+        M = M.mH if M is not None else None
+    Q = _range(A, q, niter, M)
+    B = Q.mH.matmul(A) if M is None else Q.mH.matmul(A - M)
+    U, S, Vh = _svd_checked(B, False)
+    V = Vh.mH
+    U = Q.matmul(U)
+    return (V, S, U) if flip else (U, S, V)
+
+
+def pca_lowrank(A, q=None, center=True, niter=2):
+    """Approximate principal components: `svd_lowrank` of A with its column means taken off."""
+    m, n = A.shape[-2:]
+    if q is None:
+        q = min(6, m, n)
+    elif not (0 <= q <= min(m, n)):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    if not (A.is_floating_point() or A.is_complex()):
+        raise ValueError(f"input must be a floating point or complex tensor, but got {A.dtype}")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """Deprecated: see torch.linalg.lu_factor; A_LU, pivots and, when asked for, infos."""
+    LU, pivots, info = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    result = (LU, pivots, info) if get_infos else (LU, pivots)
+    if out is not None:
+        for o, r in zip(out, result):
+            o.resize_(r.shape).copy_(r)
+        return out
+    return result
+
+
+_functions.setdefault("", {}).update(svd_lowrank=svd_lowrank, pca_lowrank=pca_lowrank, lu=lu)
