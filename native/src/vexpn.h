@@ -4,7 +4,7 @@
 #define TL_VEXPN_H
 #include "simd.h"
 
-static inline v4f vm_exp_neg(v4f x) {
+static inline __attribute__((always_inline)) v4f vm_exp_neg(v4f x) {
   const v4f magic = v4_set1(12582912.0f);          /* 1.5 * 2^23: adding it rounds to an integer */
   v4i dead = (v4i)(x < v4_set1(-87.3f));
   v4f t = v4_madd(x, v4_set1(1.44269504088896341f), magic), n = t - magic;
