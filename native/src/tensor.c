@@ -187,6 +187,7 @@ static TlTensor *alloc_tensor(int ndim) {
   TlTensor *t = (TlTensor *)PyType_GenericAlloc(tl_TensorClass, 0);
   if (!t) return NULL;
   t->ndim = ndim;
+  t->flags = tl_inference_mode ? TL_INFERENCE : 0;
   if (ndim > TL_INLINE_DIMS) {
     t->shape = PyMem_Malloc(2 * sizeof(int64_t) * (size_t)ndim);
     if (!t->shape) { t->ndim = 0; Py_DECREF(t); PyErr_NoMemory(); return NULL; }
@@ -231,7 +232,7 @@ TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) {
     t->strides[i] = st;
     st *= shape[i] > 1 ? shape[i] : 1;
   }
-  t->flags = TL_CONTIGUOUS;
+  t->flags |= TL_CONTIGUOUS;
   return t;
 }
 
@@ -248,7 +249,7 @@ TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const
   t->dtype = (uint8_t)dtype;
   memcpy(t->shape, shape, sizeof(int64_t) * (size_t)ndim);
   memcpy(t->strides, strides, sizeof(int64_t) * (size_t)ndim);
-  t->flags = geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0;
+  if (geometry_contiguous(ndim, shape, strides)) t->flags |= TL_CONTIGUOUS;
   return t;
 }
 
@@ -305,7 +306,7 @@ TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *s
   v->device = t->device;
   memcpy(v->shape, shape, sizeof(int64_t) * (size_t)ndim);
   memcpy(v->strides, strides, sizeof(int64_t) * (size_t)ndim);
-  v->flags = (geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) | (t->flags & TL_INFERENCE);
+  v->flags = (uint8_t)((geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) | (t->flags & TL_INFERENCE));
   if (share_version && (v->version = tl_version(t))) v->version->refs++;
   return v;
 }

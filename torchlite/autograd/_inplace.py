@@ -105,6 +105,9 @@ class CopySlices(Node):
 
     __slots__ = ("inner", "shape", "strides", "offset")
 
+    def name(self):
+        return "torch::autograd::CopySlices"
+
     def apply(self, grads):
         g = grads[0]
         base = g.contiguous().clone() if self.next else g
@@ -144,6 +147,7 @@ def set_history(t, node):
     base = t._base
     if base is None:
         t._raw_grad_fn, t._output_nr, t._leaf_flag = node, 0, False
+        meta(t).rebased = t._version           # views of t find their history anew
         return
     cs = CopySlices([edge(base), *node.next[1:]])
     cs.inner = node

@@ -147,6 +147,10 @@ def pack(t, is_output):
     """(value, version) of a tensor to keep; an output loses its history, so that node and output form no cycle."""
     if not isinstance(t, TensorBase):
         return t, None                     # a number where torch.mul(2, x) takes one for a tensor
+    if t._inference and not _C.is_inference_mode_enabled():
+        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+                           "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+                           "`torch.no_grad()` instead of `torch.inference_mode()`.")
     if saved_hooks:
         return _Packed(t, is_output), -1
     return (_alias(t) if is_output else t), t._version
@@ -226,10 +230,26 @@ def _used(fn, names, seen):
 
 def _node_name(spec, schema):
     if spec.node:
-        return spec.node
+        return spec.node[spec.schemas.index(schema)] if isinstance(spec.node, tuple) else spec.node
     base = _schema.split(schema)[0].strip("_")
     index = spec.schemas.index(schema) if len(spec.schemas) > 1 and "Scalar" not in schema.partition("(")[0] else 0
     return "".join(p[:1].upper() + p[1:] for p in base.split("_")) + "Backward%d" % min(index, 1)
+
+
+def _node_class(name):
+    return type(name, (OpNode,), {"__slots__": (), "__module__": "torch.autograd"})
+
+
+def _choose(name_of):
+    """For ops whose node is named by their arguments (matmul of matrices is MmBackward0)."""
+    classes = {}
+
+    def make(rec, args, edges):
+        name = name_of(args)
+        if name not in classes:
+            classes[name] = _node_class(name)
+        return classes[name](rec, args, edges)
+    return make
 
 
 class Recorder:
@@ -265,7 +285,7 @@ class Recorder:
         self.view = spec.view
         names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.dtypes, self.needs) for n, _ in part]
         self.context = type("Context", (), {"__slots__": tuple(names)})
-        self.node_type = type(_node_name(spec, ov.schema), (OpNode,), {"__slots__": (), "__module__": "torch.autograd"})
+        self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
 
 
 def _field(arg, name):

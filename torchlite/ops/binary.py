@@ -37,8 +37,9 @@ def sub(self, other, alpha=1):
     """self - alpha * other."""
 
 
-@op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    kernel="rsub", tags="pointwise", variants="function",
+@op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    kernel="rsub", tags="pointwise", variants="function", node=("RsubBackward0", "RsubBackward1"),
     grad={"self": lambda c, g: -_times(g, c.alpha), "other": lambda c, g: g}, samples=_pair)
 def rsub(self, other, alpha=1):
     """other - alpha * self."""

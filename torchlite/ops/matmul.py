@@ -78,7 +78,12 @@ def _matmul_grad(c, g):
     return {"self": ga, "other": gb}
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", kernel="matmul", out=True, grad=_matmul_grad, alias=("linalg.matmul",),
+def _matmul_node(args):
+    """PyTorch's matmul is made of these."""
+    return {(2, 2): "MmBackward0", (2, 1): "MvBackward0", (1, 1): "DotBackward0"}.get((args[0].dim(), args[1].dim()), "UnsafeViewBackward0")
+
+
+@op("matmul(Tensor self, Tensor other) -> Tensor", kernel="matmul", out=True, grad=_matmul_grad, alias=("linalg.matmul",), node=_matmul_node,
     samples=lambda t: [(t(3, 4), t(4, 5)), (t(4), t(4)), (t(2, 3, 4), t(4)), (t(4), t(2, 4, 3)), (t(2, 1, 3, 4), t(5, 4, 2)),
                        (t(2, 3, 4), t(4, 5))])
 def matmul(self, other):
