@@ -412,6 +412,56 @@ KERNEL(k_eig) {
   return !fine && ok ? no_convergence("linalg.eig", b - 1) : r;
 }
 
+/* _linalg_ldl(A, hermitian) -> LD, pivots, info */
+KERNEL(k_ldl) {
+  TlTensor *a = ARG(0);
+  const tl_dtype w = wide(a->dtype);
+  const int64_t n = N(a), nb = batches(a);
+  TlTensor *t[3] = {copy_of(a, w), batched(a, 1, n, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
+  bool ok = t[0] && t[1] && t[2], herm = TRUE(1);
+  for (int64_t b = 0; ok && b < nb; b++) {
+    int32_t *piv = P(t[1], int32_t, b * n);
+    *P(t[2], int32_t, b) = w == TL_F64 ? ldl_r(P(t[0], double, b * n * n), n, piv, herm) : ldl_c(P(t[0], cd, b * n * n), n, piv, herm);
+    ok = !tl_check_interrupt();
+  }
+  return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, ok);
+}
+
+/* _linalg_ldl_solve(LD, pivots, B, hermitian) -> X; equal batch dims */
+KERNEL(k_ldl_solve) {
+  TlTensor *a = ARG(0), *ac = NULL, *pc = NULL;
+  const tl_dtype w = wide(a->dtype);
+  const int64_t n = N(a), r = N(ARG(2)), nb = batches(a);
+  TlTensor *x = copy_of(ARG(2), w);
+  bool ok = x && (ac = tl_contiguous_as(a, w)) && (pc = tl_contiguous_as(ARG(1), TL_I32)), herm = TRUE(3);
+  for (int64_t i = 0; ok && i < pc->numel; i++) {
+    int32_t p = *P(pc, int32_t, i);
+    if (!p || p > n || -p > n || (p < 0 && i % n == 0 && n < 2)) {
+      PyErr_SetString(PyExc_RuntimeError, "linalg.ldl_solve: pivots out of range");
+      ok = false;
+    }
+  }
+  for (int64_t b = 0; ok && b < nb; b++) {
+    const int32_t *piv = P(pc, int32_t, b * n);
+    for (int64_t i = 0; i < n; i++)   /* negative pivots come in pairs */
+      if (piv[i] < 0 && (i + 1 == n || piv[++i] >= 0)) {
+        PyErr_SetString(PyExc_RuntimeError, "linalg.ldl_solve: pivots of a 2 x 2 block do not match");
+        ok = false;
+        break;
+      }
+    if (!ok) break;
+    if (w == TL_F64) ldl_solve_r(P(ac, double, b * n * n), n, piv, herm, P(x, double, b * n * r), r);
+    else ldl_solve_c(P(ac, cd, b * n * n), n, piv, herm, P(x, cd, b * n * r), r);
+    ok = !tl_check_interrupt();
+  }
+  Py_XDECREF(ac);
+  Py_XDECREF(pc);
+  PyObject *res = ok ? (PyObject *)tl_cast(x, a->dtype) : NULL;
+  Py_XDECREF(x);
+  return res;
+}
+
 const TlKernel tl_kernels_linalg[] = {
     {"_linalg_lu", k_lu}, {"_linalg_trsm", k_trsm}, {"_linalg_solve", k_solve}, {"_linalg_cholesky", k_cholesky}, {"_linalg_geqrf", k_geqrf},
-    {"_linalg_householder", k_householder}, {"_linalg_eigh", k_eigh}, {"_linalg_svd", k_svd}, {"_linalg_eig", k_eig}, {0}};
+    {"_linalg_householder", k_householder}, {"_linalg_eigh", k_eigh}, {"_linalg_svd", k_svd}, {"_linalg_eig", k_eig},
+    {"_linalg_ldl", k_ldl}, {"_linalg_ldl_solve", k_ldl_solve}, {0}};

@@ -262,3 +262,95 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
   for (int64_t i = rank; i < nu; i++) F(complete)(u, i, m);
   return done;
 }
+
+/* a = L D L^T (or L D L^H: herm) with 1 x 1 and 2 x 2 blocks and symmetric exchanges, LAPACK's choice of pivots; lower
+ * triangle in place. piv counts from 1, negative twice for a 2 x 2 block. 0, or the first zero block from 1. */
+#define CJ(v) (herm ? CONJ(v) : (v))
+#define SWAP(x, y) do { T swap_ = x; x = y; y = swap_; } while (0)
+static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
+  const double alpha = (1 + sqrt(17.0)) / 8;
+  int info = 0;
+#define A(i, j) a[(i) * n + (j)]
+  for (int64_t k = 0; k < n;) {
+    int64_t step = 1, kp = k, imax = k;
+    double akk = PIVOT(A(k, k)), col = 0;
+    for (int64_t i = k + 1; i < n; i++) if (PIVOT(A(i, k)) > col) { col = PIVOT(A(i, k)); imax = i; }
+    if (fmax(akk, col) == 0) {
+      if (!info) info = (int)k + 1;
+      piv[k] = (int32_t)k + 1;
+      k++;
+      continue;
+    }
+    if (akk < alpha * col) {
+      double row = 0;
+      for (int64_t j = k; j < imax; j++) row = fmax(row, PIVOT(A(imax, j)));
+      for (int64_t i = imax + 1; i < n; i++) row = fmax(row, PIVOT(A(i, imax)));
+      if (akk >= alpha * col * (col / row)) kp = k;
+      else if (PIVOT(A(imax, imax)) >= alpha * row) kp = imax;
+      else { kp = imax; step = 2; }
+    }
+    const int64_t kk = k + step - 1;
+    if (kp != kk) {
+      for (int64_t i = kp + 1; i < n; i++) SWAP(A(i, kk), A(i, kp));
+      for (int64_t i = kk + 1; i < kp; i++) { T t = CJ(A(i, kk)); A(i, kk) = CJ(A(kp, i)); A(kp, i) = t; }
+      A(kp, kk) = CJ(A(kp, kk));
+      SWAP(A(kk, kk), A(kp, kp));
+      if (step == 2) SWAP(A(k + 1, k), A(kp, k));
+    }
+    if (step == 1) {
+      if (herm) A(k, k) = FROM(RE(A(k, k)));
+      T r = INV(A(k, k));
+      for (int64_t j = k + 1; j < n; j++) {
+        T f = MUL(r, CJ(A(j, k)));
+        for (int64_t i = j; i < n; i++) A(i, j) = SUB(A(i, j), MUL(A(i, k), f));
+      }
+      for (int64_t i = k + 1; i < n; i++) A(i, k) = MUL(A(i, k), r);
+      piv[k] = (int32_t)kp + 1;
+    } else {
+      T e = A(k + 1, k), ec = CJ(e), d = A(k, k), d1 = A(k + 1, k + 1), det = INV(SUB(MUL(d, d1), MUL(e, ec)));
+      for (int64_t j = k + 2; j < n; j++) {   /* rows of [a_jk a_jk+1] times the block's inverse */
+        T x = A(j, k), y = A(j, k + 1);
+        T wk = MUL(det, SUB(MUL(d1, x), MUL(e, y))), wk1 = MUL(det, SUB(MUL(d, y), MUL(ec, x)));
+        for (int64_t i = j; i < n; i++) A(i, j) = SUB(A(i, j), ADD(MUL(A(i, k), CJ(wk)), MUL(A(i, k + 1), CJ(wk1))));
+        A(j, k) = wk;
+        A(j, k + 1) = wk1;
+      }
+      piv[k] = piv[k + 1] = -(int32_t)(kp + 1);
+    }
+    k += step;
+  }
+  return info;
+}
+
+static void F(ldl_solve)(const T *a, int64_t n, const int32_t *piv, bool herm, T *b, int64_t r) {
+#define B(i) (b + (i) * r)
+  for (int64_t k = 0; k < n;) {
+    int64_t step = piv[k] > 0 ? 1 : 2, kp = (piv[k] > 0 ? piv[k] : -piv[k]) - 1, kk = k + step - 1;
+    for (int64_t j = 0; j < r && kp != kk; j++) SWAP(B(kk)[j], B(kp)[j]);
+    for (int64_t i = k + step; i < n; i++)
+      for (int64_t s = 0; s < step; s++)
+        for (int64_t j = 0; j < r; j++) B(i)[j] = SUB(B(i)[j], MUL(A(i, k + s), B(k + s)[j]));
+    if (step == 1) { T d = INV(A(k, k)); for (int64_t j = 0; j < r; j++) B(k)[j] = MUL(B(k)[j], d); }
+    else {
+      T e = A(k + 1, k), ec = CJ(e), det = INV(SUB(MUL(A(k, k), A(k + 1, k + 1)), MUL(e, ec)));
+      for (int64_t j = 0; j < r; j++) {
+        T x = B(k)[j], y = B(k + 1)[j];
+        B(k)[j] = MUL(det, SUB(MUL(A(k + 1, k + 1), x), MUL(ec, y)));
+        B(k + 1)[j] = MUL(det, SUB(MUL(A(k, k), y), MUL(e, x)));
+      }
+    }
+    k += step;
+  }
+  for (int64_t k = n - 1; k >= 0;) {
+    int64_t step = piv[k] > 0 ? 1 : 2, kp = (piv[k] > 0 ? piv[k] : -piv[k]) - 1;
+    for (int64_t i = k + 1; i < n; i++)
+      for (int64_t s = 0; s < step; s++)
+        for (int64_t j = 0; j < r; j++) B(k - s)[j] = SUB(B(k - s)[j], MUL(CJ(A(i, k - s)), B(i)[j]));
+    for (int64_t j = 0; j < r && kp != k; j++) SWAP(B(k)[j], B(kp)[j]);
+    k -= step;
+  }
+#undef A
+#undef B
+}
+#undef CJ
+#undef SWAP
