@@ -58,6 +58,12 @@ def _logcumsumexp_grad(g, x, result, dim):
     if x.is_complex():
         return (_reverse_sum(g * (-result).exp().conj(), dim)) * x.exp().conj()
 
+    if torch.is_grad_enabled():          # to be differentiated again: every pair at once, exp(x_j - result_i) for i >= j
+        n, dim = x.size(dim), dim % x.dim()
+        pairs = x.movedim(dim, -1).unsqueeze(-2) - result.movedim(dim, -1).unsqueeze(-1)
+        later = torch.ones(n, n, dtype=torch.bool, device=x.device).tril() & (result.movedim(dim, -1) != float("-inf")).unsqueeze(-1)
+        return (g.movedim(dim, -1).unsqueeze(-1) * pairs.masked_fill(~later, float("-inf")).exp()).sum(-2).movedim(-1, dim)
+
     # in log space, positive and negative gradients apart
     def part(positive):
         small = g > 0 if positive else g < 0
