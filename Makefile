@@ -28,6 +28,7 @@ test: setup
 check: setup
 	$(PY) -m ruff check .
 	$(PY) -m mypy
+	MYPYPATH=native:wheels $(PY) -m mypy --config-file= --strict native/*.py wheels/*.py tests/run.py tests/setup_env.py
 	$(PY) native/build.py check
 
 format: setup

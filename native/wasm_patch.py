@@ -73,7 +73,7 @@ def apply(old: bytes, patch: bytes) -> bytes:
     words = struct.unpack_from("<I", patch, 4)[0]
     steps = struct.unpack_from(f"<{3 * words}I", patch, 8)
     at = 8 + 12 * words
-    parts = []
+    parts: list[bytes] = []
     for i in range(0, len(steps), 3):
         start, copy, insert = steps[i:i + 3]
         parts += (old[start:start + copy], patch[at:at + insert])

@@ -1,6 +1,6 @@
 """`torch.Tensor`: what is Python about it. Fields and operators are native (TensorBase), ops come from torchlite.ops."""
 
-from . import _C, _device, _dtypes
+from . import _C, _device
 from .autograd._node import meta
 
 _alias = _C.alias

@@ -17,7 +17,9 @@ import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import recipe  # noqa: E402
-from recipe import ROOT, native_build, runtime  # noqa: E402
+import runtime  # noqa: E402
+
+ROOT = recipe.ROOT
 
 BUDGET = 1_200_000  # bytes of one wheel
 
@@ -63,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     a = p.parse_args(argv)
     try:
         wheels = [recipe.make(recipe.TARGETS[t], a.out, strict=not a.loose) for t in a.target]
-    except (native_build.BuildError, runtime.Missing) as e:
+    except (recipe.BuildError, runtime.Missing) as e:
         print(f"wheel: {e}", file=sys.stderr)
         return 1
     sizes = [report(w) for w in wheels]

@@ -18,6 +18,7 @@ import build as native_build  # noqa: E402
 import runtime  # noqa: E402
 import wasm_patch  # noqa: E402
 
+BuildError = native_build.BuildError
 TORCH_VERSION = "2.13.0"
 
 
@@ -123,8 +124,8 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
             shutil.rmtree(old, ignore_errors=True)
     out = {}
     for name in json.loads((cache / "done").read_text()):
-        p = pathlib.PurePosixPath(name)
-        pyc = f"{p.parent}/__pycache__/{p.stem}.{target.cache_tag}.pyc"
+        folder, _, file = name.rpartition("/")
+        pyc = f"{folder}/__pycache__/{file.removesuffix('.py')}.{target.cache_tag}.pyc"
         out[pyc] = (cache / "out" / pyc).read_bytes()
     return out
 

@@ -22,7 +22,9 @@ import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import recipe  # noqa: E402
-from recipe import ROOT, runtime  # noqa: E402
+import runtime  # noqa: E402
+
+ROOT = recipe.ROOT
 
 MAKEFILE = """export PYVERSION = {python}
 export PYMAJOR = {major}

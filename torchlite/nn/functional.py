@@ -126,8 +126,7 @@ def _lp_pool(n, name):
         k = _tuple(kernel_size, n)
         avg = _F[f"avg_pool{n}d"]
         out = avg(input.pow(norm_type), k, k if stride is None else _tuple(stride, n), 0, ceil_mode)
-        relu = torch.relu
-        return (torch.sign(out) * relu(torch.abs(out))).mul(math.prod(k)).pow(1.0 / norm_type)
+        return (torch.sign(out) * torch.relu(torch.abs(out))).mul(math.prod(k)).pow(1.0 / norm_type)
     lp_pool.__name__ = lp_pool.__qualname__ = name
     lp_pool.__doc__ = f"(sum of x ** norm_type over windows) ** (1 / norm_type) in {n} dimension(s)."
     return lp_pool

@@ -445,7 +445,7 @@ class Module(_StateDict, _Base):
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         called = set()
-        self._backward_hooks        # a module whose __init__ did not call ours is told so here
+        self._backward_hooks  # noqa: B018  a module whose __init__ did not call ours is told so here
         try:
             return self._run_with_hooks(args, kwargs, called)
         except Exception:
@@ -749,7 +749,7 @@ if _Base is object:
     Module.__getattr__ = _getattr
     Module.__call__ = Module._call_impl
 else:
-    _Base._set_global_hooks((_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks,
+    _Base._set_global_hooks((_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks,  # type: ignore[union-attr]
                              _global_backward_pre_hooks))
 
 

@@ -170,7 +170,6 @@ class RNNBase(Module):
         batch_sizes = sorted_indices = unsorted_indices = None
         batched = True
         if packed is not None:
-            orig = input
             input, batch_sizes, sorted_indices, unsorted_indices = input
         else:
             if input.dim() not in (2, 3):

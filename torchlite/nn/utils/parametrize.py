@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torchlite as torch
 from torchlite.nn.modules.container import ModuleDict, ModuleList
-from torchlite.nn.modules.module import Module
+from torchlite.nn.modules.module import Module  # noqa: F401
 from torchlite.nn.parameter import Parameter
 
 __all__ = ["cached", "ParametrizationList", "register_parametrization", "is_parametrized", "remove_parametrizations",
