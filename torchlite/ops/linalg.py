@@ -107,6 +107,8 @@ def _lu_any(A, pivot):
 
 def _permutation(pivots, m):
     """Row order that the exchanges in `pivots` lead to, as indices (*, m)."""
+    if not pivots.numel():
+        return torch.arange(m).expand(tuple(pivots.shape[:-1]) + (m,))
     rows = pivots.reshape(-1, pivots.shape[-1]).tolist()
     out = []
     for p in rows:
@@ -310,12 +312,18 @@ def _no_inverse(i):
     return f"The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular."
 
 
-@_linalg("inv(Tensor A) -> Tensor", out=True, alias=("inverse", "Tensor.inverse"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
+@_linalg("inv(Tensor A) -> Tensor", out=True, samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
 def inv(A):
     """The inverse of a square matrix."""
     x, info = inv_ex(A)
     _failed("linalg.inv", info, _no_inverse)
     return x
+
+
+@op("inverse(Tensor self) -> Tensor", out=True)
+def _inverse(self):
+    """See torch.linalg.inv."""
+    return inv(self)
 
 
 # ---- triangular and Cholesky -----------------------------------------------------------------------------------------
@@ -373,16 +381,23 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
 
 
 def _cholesky_grad(c, g):
-    L, g = c.result0, g[0]
+    L, g = (c.result0.mH, g[0].mH) if c.upper else (c.result0, g[0])
     phi = L.mH.matmul(g)
     phi = (phi.tril() + phi.tril(-1).mH) * 0.5
     phi = _triangular(L.mH, phi, True, False)
     return {"A": _triangular(L.mH, phi.mH, True, False).mH}
 
 
-@_hidden("_linalg_cholesky(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_cholesky", nondiff=(1,), grad=_cholesky_grad)
-def _cholesky(A):
-    """Lower factor of Hermitian positive definite matrices, and info."""
+@_hidden("_linalg_cholesky_lower(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_cholesky", grad=None, differentiable=False)
+def _cholesky_lower(A):
+    """Lower factor of Hermitian positive definite matrices (lower triangle read), and info."""
+
+
+@_hidden("_linalg_cholesky(Tensor A, bool upper) -> (Tensor, Tensor)", nondiff=(1,), grad=_cholesky_grad)
+def _cholesky(A, upper):
+    """Lower or upper factor, and info."""
+    L, info = _cholesky_lower(A.mH if upper else A)
+    return (L.mH if upper else L), info
 
 
 @_linalg("cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", nondiff=(1,), out=True)
@@ -391,10 +406,10 @@ def cholesky_ex(self, upper=False, check_errors=False):
     _floating("linalg.cholesky", self, False)
     _square("linalg.cholesky", self)
     _no_half("cholesky_cpu", self)
-    L, info = _cholesky(self.mH if upper else self)
+    L, info = _cholesky(self, upper)
     if check_errors:
         _failed("linalg.cholesky_ex", info, _indefinite)
-    return (L.mH if upper else L), info
+    return L, info
 
 
 def _indefinite(i):
@@ -432,15 +447,96 @@ def cholesky_solve(self, input2, upper=False):
     if L.shape[-1] != B.shape[-2]:
         raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but each b matrix is "
                            f"{B.shape[-2]} by {B.shape[-1]}")
+    return _cholesky_solve(*_expand_batch(B, L), upper)
+
+
+def _cholesky_solve_grad(c, g):
+    gb = _cholesky_solve(g, c.L, c.upper)
+    gl = None
+    if c.needs_L:
+        t = gb.matmul(c.result.mH)
+        t = t + t.mH
+        gl = -(c.L.matmul(t) if c.upper else t.matmul(c.L))
+    return {"B": gb, "L": gl}
+
+
+@_hidden("_cholesky_solve(Tensor B, Tensor L, bool upper) -> Tensor", grad=_cholesky_solve_grad)
+def _cholesky_solve(B, L, upper):
+    """Two triangular systems; equal batch dims."""
     low = L.mH if upper else L
     return _triangular(low.mH, _triangular(low, B, False, False), True, False)
 
 
-@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True)
+def _cholesky_inverse_grad(c, g):
+    t = c.result.matmul(g + g.mH).matmul(c.result)
+    return {"self": -(c.self.matmul(t) if c.upper else t.matmul(c.self))}
+
+
+@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, grad=_cholesky_inverse_grad)
 def cholesky_inverse(self, upper=False):
     """The inverse of A from its Cholesky factor."""
     _square("cholesky_inverse", self)
-    return cholesky_solve(_eye_like(self).expand(self.shape), self, upper)
+    return _cholesky_solve(_eye_like(self).expand(self.shape), self, upper)
+
+
+# ---- LDL -------------------------------------------------------------------------------------------------------------
+@_hidden("_linalg_ldl(Tensor A, bool hermitian) -> (Tensor, Tensor, Tensor)", kernel="_linalg_ldl", grad=None, differentiable=False)
+def _ldl(A, hermitian):
+    """Factors in one matrix (lower triangle), pivots as LAPACK's, and info."""
+
+
+@_hidden("_linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor", kernel="_linalg_ldl_solve", grad=None,
+         differentiable=False)
+def _ldl_solve(LD, pivots, B, hermitian):
+    """Solves with the factors of `_ldl`; equal batch dims."""
+
+
+def _ldl_checked(self, hermitian):
+    _square("torch.linalg.ldl_factor_ex", self)
+    _no_half("ldl_factor_cpu", self, True)
+    LD, pivots, info = _ldl(self, hermitian)
+    return LD.tril(), pivots, info
+
+
+@_linalg("ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=True,
+         grad=None, differentiable=False)
+def ldl_factor_ex(self, hermitian=False, check_errors=False):
+    """L D L^T (or L D L^H) of a symmetric (Hermitian) matrix in one lower triangle, pivots and info."""
+    LD, pivots, info = _ldl_checked(self, hermitian)
+    if check_errors:
+        _failed("torch.linalg.ldl_factor_ex", info, _ldl_zero)
+    return LD, pivots, info
+
+
+def _ldl_zero(i):
+    return (f"The factorization could not be completed because the input is singular: D[{i},{i}] is zero. "
+            "Using it for solve or inversion would divide by zero.")
+
+
+@_linalg("ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=True, grad=None, differentiable=False)
+def ldl_factor(self, hermitian=False):
+    """L D L^T (or L D L^H) of a symmetric (Hermitian) matrix in one lower triangle, and pivots."""
+    LD, pivots, info = _ldl_checked(self, hermitian)
+    _failed("torch.linalg.ldl_factor", info, _ldl_zero)
+    return LD, pivots
+
+
+@_linalg("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True, grad=None, differentiable=False)
+def ldl_solve(LD, pivots, B, hermitian=False):
+    """X with A X = B from the factors of `ldl_factor`."""
+    name = "torch.linalg.ldl_solve"
+    _square(name, LD)
+    if B.dim() < 2:
+        raise RuntimeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B.dim()} dimensions instead")
+    if pivots.shape != LD.shape[:-1]:
+        raise RuntimeError(f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead")
+    if pivots.dtype not in (torch.int32, torch.int64, torch.int16, torch.int8):
+        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {_type_name(pivots.dtype)}")
+    if LD.dtype != B.dtype:
+        raise RuntimeError(f"{name}: LD dtype {_type_name(LD.dtype)} does not match b dtype {_type_name(B.dtype)}")
+    _compatible(name, LD, B)
+    ld, b = _expand_batch(LD, B)
+    return _ldl_solve(ld, pivots.expand(tuple(ld.shape[:-1])), b, hermitian)
 
 
 # ---- QR --------------------------------------------------------------------------------------------------------------
@@ -531,7 +627,7 @@ def geqrf(self):
     return _geqrf(self)
 
 
-@_linalg("householder_product(Tensor input, Tensor tau) -> Tensor", out=True, alias=("orgqr", "Tensor.orgqr"))
+@_linalg("householder_product(Tensor input, Tensor tau) -> Tensor", out=True)
 def householder_product(input, tau):
     """First n columns of H1 H2 ... with Hi = I - tau_i v_i v_i^H, vectors below the diagonal of `input` (m, n)."""
     name = "torch.linalg.householder_product"
@@ -555,6 +651,12 @@ def householder_product(input, tau):
     for i in reversed(range(tau.shape[-1])):
         q = _reflect(input, tau, i, q)
     return q
+
+
+@op("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
+def orgqr(self, input2):
+    """See torch.linalg.householder_product."""
+    return householder_product(self, input2)
 
 
 def _reflect(a, tau, i, x, adjoint=False):

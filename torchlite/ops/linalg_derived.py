@@ -3,7 +3,7 @@ import math
 
 import torchlite as torch
 
-from ._declare import _functions, op
+from ._declare import _functions, methods, op
 from .linalg import (_expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse,
                      _solve, _square, _svd, _svd_checked, _zero_batch, eigh, inv, inv_ex, qr, solve)
 from .matmul import _type_name
@@ -38,13 +38,19 @@ def _det(A):
     return LU.diagonal(0, -2, -1).prod(-1) * _parity(pivots).to(A.dtype)
 
 
-@_linalg("det(Tensor A) -> Tensor", out=True, alias=("det", "Tensor.det"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
+@_linalg("det(Tensor A) -> Tensor", out=True, samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
 def det(A):
     """Determinant of a square matrix."""
     _square("linalg.det", A)
     _floating("linalg.det", A, False)
     _no_half("lu_cpu", A)
     return _det(A)
+
+
+@op("det(Tensor self) -> Tensor")
+def _old_det(self):
+    """See torch.linalg.det."""
+    return det(self)
 
 
 def _slogdet_grad(c, g):
@@ -287,7 +293,7 @@ def _pinv(x, atol, rtol, hermitian):
         raise RuntimeError(f"linalg.pinv({_type_name(x.dtype)}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
                            "cfloat or cdouble types")
     if x.numel() == 0:
-        return x.new_zeros(_zero_batch(x, x.shape[-1], x.shape[-2]))
+        return x.mH.clone()      # no elements, but part of the graph
     return _pinv_of(x, atol, rtol, hermitian)
 
 
@@ -317,13 +323,12 @@ def pinverse(self, rcond=1e-15):
 
 
 # ---- powers, exponential, products -----------------------------------------------------------------------------------
-@_linalg("matrix_power(Tensor self, int n) -> Tensor", out=True, alias=("matrix_power", "Tensor.matrix_power"),
-         samples=lambda t: [(t(3, 3), 3), (t(2, 3, 3), -2)])
+@_linalg("matrix_power(Tensor self, int n) -> Tensor", out=True, samples=lambda t: [(t(3, 3), 3), (t(2, 3, 3), -2)])
 def matrix_power(self, n):
     """The n-th power of a square matrix; of its inverse for negative n."""
     _square("linalg.matrix_power", self)
     if n == 0:
-        return _eye_like(self).expand(self.shape).clone()
+        return torch.where(torch.ones(self.shape, dtype=torch.bool), _eye_like(self), self)   # part of the graph, with gradient 0
     x = inv(self) if n < 0 else self
     n = abs(n)
     if n == 1:
@@ -338,11 +343,17 @@ def matrix_power(self, n):
     return result
 
 
+@op("matrix_power(Tensor self, int n) -> Tensor", out=True)
+def _old_matrix_power(self, n):
+    """See torch.linalg.matrix_power."""
+    return matrix_power(self, n)
+
+
 _PADE = (64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600., 670442572800.,
          33522128640., 1323241920., 40840800., 960960., 16380., 182., 1.)
 
 
-@_linalg("matrix_exp(Tensor self) -> Tensor", alias=("matrix_exp", "Tensor.matrix_exp"), samples=lambda t: [(t(3, 3),)])
+@_linalg("matrix_exp(Tensor self) -> Tensor", samples=lambda t: [(t(3, 3),)])
 def matrix_exp(self):
     """Exponential of a square matrix: scaling, a rational approximation of degree 13, and squaring."""
     _square("linalg.matrix_exp", self)
@@ -365,6 +376,12 @@ def matrix_exp(self):
     for _ in range(steps):
         r = r.matmul(r)
     return r.to(dtype)
+
+
+@op("matrix_exp(Tensor self) -> Tensor")
+def _old_matrix_exp(self):
+    """See torch.linalg.matrix_exp."""
+    return matrix_exp(self)
 
 
 @_linalg("multi_dot(Tensor[] tensors) -> Tensor", out=True, samples=lambda t: [([t(3, 4), t(4, 2), t(2, 5)],)])
@@ -446,7 +463,7 @@ def vander(x, N=None):
     """Powers 0 .. N - 1 of the elements along a new last dim."""
     if x.dtype == torch.bool or not (x.is_floating_point() or x.is_complex() or x.dtype != torch.bool):
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {_type_name(x.dtype)}")
-    x = x.unsqueeze(-1)
+    x = (x.unsqueeze(0) if x.dim() == 0 else x).unsqueeze(-1)
     n = x.shape[-2] if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
@@ -510,7 +527,7 @@ def lstsq(self, b, rcond=None, driver=None):
     if rcond is None:
         rcond = torch.finfo(real).eps * max(m, n)
     if min(m, n) == 0:
-        x = B.new_zeros(batch + (n, B.shape[-1]))
+        x = a.mH.matmul(B)       # zeros
         full = torch.zeros(batch, dtype=torch.int64)
         S = torch.zeros(batch + (0,), dtype=real)
     else:
@@ -518,8 +535,8 @@ def lstsq(self, b, rcond=None, driver=None):
         with torch.no_grad():
             S = _svd(a.detach(), False)[1]
             full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
-    residuals = torch.empty(0, dtype=real)
-    if m > n and (driver == "gels" or (full.numel() and bool((full == n).all()))):
+    residuals = (torch.real(x) if x.is_complex() else x).flatten()[:0]      # empty, but part of the graph
+    if m > n and driver != "gelsy" and (driver == "gels" or (full.numel() and bool((full == n).all()))):
         d = a.matmul(x) - B
         residuals = torch.real(d * d.conj()).sum(-2) if d.is_complex() else (d * d).sum(-2)
     rank = torch.empty(0, dtype=torch.int64) if driver == "gels" else full
@@ -581,4 +598,11 @@ def lu(A, pivot=True, get_infos=False, out=None):
     return result
 
 
+def _method_lu(self, pivot=True, get_infos=False):
+    """Deprecated: see torch.linalg.lu_factor."""
+    return lu(self, pivot, get_infos)
+
+
+_method_lu.__name__ = "lu"
+methods()["lu"] = _method_lu
 _functions.setdefault("", {}).update(svd_lowrank=svd_lowrank, pca_lowrank=pca_lowrank, lu=lu)
