@@ -102,6 +102,9 @@ PW_V2(a_log_sigmoid_backward_f32, a * vm_sigmoid(-b)) PW_L2(a_log_sigmoid_backwa
 #define D_SHRINK(T) b >= -(T)p->x && b <= (T)p->x ? 0 : a
 REALS2(a_threshold_backward, D_THRESHOLD) F2(a_leaky_relu_backward, D_LEAKY) F2(a_hardtanh_backward, D_HARDTANH)
 F2(a_hardswish_backward, D_HARDSWISH) F2(a_hardsigmoid_backward, D_HARDSIGMOID) F2(a_shrink_backward, D_SHRINK)
+/* x: eps, below 0 for none */
+#define D_LOGIT(T) p->x < 0 ? (b < 0 || b > 1 ? (T)NAN : a / (b * (1 - b))) : b < (T)p->x || b > 1 - (T)p->x ? 0 : a / (b * (1 - b))
+F2(a_logit_backward, D_LOGIT)
 /* from the result */
 #define D_SIGMOID(T) a * (1 - b) * b
 #define D_TANH(T) a * (1 - b * b)
@@ -148,6 +151,13 @@ PyObject *pw_gelu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
   if (approx < 0) return NULL;
   if (approx) row = row->arity == 1 ? &tanh_row : &tanh_backward_row;
   return pw_run(row, &p, row->arity, tensors, -1, out);
+}
+
+/* logit_backward(grad_output, self, eps=None) */
+PyObject *pw_logit_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  PwParams p = {.x = -1};
+  if (nargs > 2 && args[2] != Py_None && tl_double(args[2], &p.x) < 0) return NULL;
+  return pw_run(k->data, &p, 2, args, -1, out);
 }
 
 PyObject *pw_relu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {

@@ -192,18 +192,20 @@ def sigmoid(self):
     """1 / (1 + exp(-x))."""
 
 
-def _logit_grad(c, g):
-    x, eps = c.self, c.eps
-    d = g / (x * (1 - x))
-    if eps is None:
-        return torch.where((x >= 0) & (x <= 1), d, math.nan)
-    return torch.where((x >= eps) & (x <= 1 - eps), d, 0.0)
-
-
 @op("logit(Tensor self, float? eps=None) -> Tensor", kernel="logit", inplace=True, out=True, tags="pointwise", alias=("special.logit",),
-    grad={"self": _logit_grad}, samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),), (t(5, lo=0, hi=1), 0.2)])
+    grad={"self": lambda c, g: torch.ops.aten.logit_backward(g, c.self, c.eps)}, samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),), (t(5, lo=0, hi=1), 0.2)])
 def logit(self, eps=None):
     """log(x / (1 - x)), the inverse of sigmoid; x is first limited to [eps, 1 - eps] when eps is given."""
+
+
+@op("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", kernel="logit_backward", out=True, tags="pointwise", module="aten",
+    grad={"grad_output": lambda c, g: torch.ops.aten.logit_backward(g, c.self, c.eps),
+          "self": lambda c, g: torch.ops.aten.logit_backward(g * c.grad_output, c.self, c.eps) * (2 * c.self - 1) / (c.self * (1 - c.self))},
+    samples=lambda t: [(t(3, 4), t(3, 4, lo=0.1, hi=0.9)), (t(4), t(4, lo=0.1, hi=0.9), 0.2), (t(3, requires_grad=False), t(3, requires_grad=False))])
+def logit_backward(grad_output, self, eps):
+    """grad_output / (x * (1 - x)); outside [0, 1] NaN, or, when eps is given, 0 outside [eps, 1 - eps]."""
+    lo, outside = (0, math.nan) if eps is None else (eps, 0.0)
+    return torch.where((self >= lo) & (self <= 1 - lo), grad_output / (self * (1 - self)), outside)
 
 
 # ---- tests -------------------------------------------------------------------------------------------------------
