@@ -164,7 +164,7 @@ def names(t):
     outs = [x + 1, x * 2, x.sum(), x.mean(), x.sum(0), m @ m, m.mm(m), m.t(), m.view(4), m[0], m[:, 0:1], x.exp(), x.relu(), x.softmax(0),
             x.log_softmax(0), x.clone(), x.unsqueeze(0), x.expand(3, 2), t.cat([x, x]), t.stack([x, x]), x / 2, x - 1, 1 - x, -x, x ** 2,
             x.max(), x.max(0)[0], x.reshape(2, 1), m.permute(1, 0), x.pow(3), x.sqrt(), x.sigmoid(), x.tanh(), x.clamp(0, 1), x.norm(),
-            t.nn.functional.linear(x, m), t.nn.functional.linear(m, m, x), m.transpose(0, 1), x.std(), x.var(), x.prod(), x.cumsum(0),
+            t.nn.functional.linear(m, m, x), m.transpose(0, 1), x.std(), x.var(), x.prod(), x.cumsum(0),
             x.gather(0, t.tensor([0])), x.index_select(0, t.tensor([0])), x[t.tensor([0])], x.masked_fill(x > 1, 0.0), t.where(x > 1, x, x * 1),
             x.abs(), x.double().float(), t.nn.functional.gelu(x), t.nn.functional.silu(x), x.split(1)[0], x.unbind()[1], x.squeeze(), x.flip(0)]
     return [o.grad_fn.name() for o in outs]
