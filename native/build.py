@@ -39,7 +39,8 @@ SRC = NATIVE / "src"
 FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fvisibility=hidden",
          "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections", "-DNDEBUG"]
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-sign-compare",
-            "-Wno-cast-function-type", "-Wno-unknown-warning-option", "-Wno-pass-failed"]
+            "-Wno-cast-function-type", "-Wno-unknown-warning-option", "-Wno-pass-failed",
+            "-Wno-tautological-compare"]  # x != x finds NaN, also where the type turns out to be an integer
 
 # Files of little inner loop: compiled for size, they are read over the network more often than they are waited for.
 SMALL = {"create", "data", "index_plan", "linalg", "number", "reduce_plan", "resample", "scatter", "sort"}
