@@ -134,7 +134,14 @@ def _linear_grad(c, g):
     return {"input": gx, "weight": gw, "bias": gb}
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", out=True, grad=_linear_grad,
+def _linear_node(args):
+    """The last op of PyTorch's linear."""
+    if args[0].dim() == 2:
+        return "MmBackward0" if args[2] is None else "AddmmBackward0"
+    return "ViewBackward0" if args[2] is not None and args[0].dim() > 2 else "UnsafeViewBackward0"
+
+
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", out=True, grad=_linear_grad, node=_linear_node,
     alias=("_nn.linear",), samples=lambda t: [(t(3, 4), t(5, 4), t(5)), (t(2, 3, 4), t(5, 4)), (t(4), t(5, 4), t(5))])
 def linear(input, weight, bias=None):
     """input @ weight.T + bias for `input` (*, in), `weight` (out, in) and `bias` (out)."""
