@@ -109,6 +109,79 @@ static bool same(const Table *t, int64_t in, int64_t out) {
   return true;
 }
 
+/* ---- uint8 images: PyTorch sums in integers, with weights rounded to 16 bits, and rounds after each dim ---- */
+typedef struct { int taps, bits; int32_t *at, *n; int16_t *w; } Weights8;
+
+static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor) {
+  const double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
+  const double wide = aa && scale >= 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide, delta = align && !aa ? 0.5 : 0;
+  t->taps = (int)ceil(support) * 2 + 1;
+  char *mem = tl_malloc((size_t)out * (8 + (size_t)t->taps * 2) + 64);
+  double *w = tl_malloc((size_t)(out * t->taps) * sizeof(double) + 8), top = 0;
+  if (!mem || !w) { tl_free(mem); tl_free(w); return -1; }
+  t->at = (int32_t *)mem;
+  t->n = t->at + out;
+  t->w = (int16_t *)(t->n + out);
+  for (int64_t o = 0; o < out; o++) {
+    double center = scale * ((double)o + 0.5 - delta), sum = 0, *row = w + o * t->taps;
+    int64_t x0 = (int64_t)floor(center - support + 0.5 + delta), x1 = (int64_t)floor(center + support + 0.5 + delta);
+    const int64_t l0 = x0 < 0 ? 0 : x0, l1 = x1 > in ? in : x1;
+    int n = l1 - l0 > t->taps ? t->taps : (int)(l1 - l0);
+    if (aa || mode != CUBIC) { x0 = l0; x1 = l0 + n; }   /* otherwise the edge stands for what is outside */
+    for (int j = 0; j < n; j++) row[j] = 0;
+    for (int64_t i = x0; i < x1; i++) {
+      double x = ((double)i - center + 0.5 - delta) / wide, v = mode == CUBIC && !aa ? cubic(x, -0.75) : filter(mode, x);
+      int64_t j = i < l0 ? 0 : i >= l1 ? n - 1 : i - l0;
+      row[j] += v;
+      sum += v;
+    }
+    x0 = l0;
+    for (int j = 0; j < n; j++) {
+      if (sum != 0) row[j] /= sum;
+      if (row[j] > top) top = row[j];
+    }
+    t->at[o] = (int32_t)x0;
+    t->n[o] = n;
+  }
+  for (t->bits = 0; t->bits < 22 && (int)(0.5 + top * (1 << (t->bits + 1))) < 1 << 15; t->bits++) {}
+  for (int64_t o = 0; o < out; o++)
+    for (int j = 0; j < t->n[o]; j++) {
+      double v = w[o * t->taps + j] * (1 << t->bits);
+      t->w[o * t->taps + j] = (int16_t)(v < 0 ? v - 0.5 : v + 0.5);
+    }
+  tl_free(w);
+  return 0;
+}
+
+static void pass8(const Weights8 *t, int64_t outer, int64_t in, int64_t out, int64_t inner, const uint8_t *src, uint8_t *dst) {
+  for (int64_t p = 0; p < outer; p++, src += in * inner)
+    for (int64_t o = 0; o < out; o++)
+      for (int64_t j = 0; j < inner; j++) {
+        int32_t sum = 1 << (t->bits - 1);
+        for (int i = 0; i < t->n[o]; i++) sum += t->w[o * t->taps + i] * src[(t->at[o] + i) * inner + j];
+        sum >>= t->bits;
+        *dst++ = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+      }
+}
+
+static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align, bool aa, const double *factor) {
+  TlTensor *cur = tl_contiguous(x);
+  for (int d = 1; cur && d >= 0; d--) {   /* width first */
+    int64_t in = cur->shape[2 + d], shape[4];
+    memcpy(shape, cur->shape, sizeof shape);
+    shape[2 + d] = to[d];
+    if (in == to[d]) continue;
+    Weights8 t;
+    TlTensor *next = tl_empty(TL_U8, 4, shape);
+    if (!next || build8(&t, mode, in, to[d], align, aa, factor[d])) { Py_XDECREF(next); Py_CLEAR(cur); break; }
+    pass8(&t, shape[0] * shape[1] * (d ? shape[2] : 1), in, to[d], d ? 1 : shape[3], (uint8_t *)tl_data(cur), (uint8_t *)tl_data(next));
+    tl_free(t.at);
+    Py_DECREF(cur);
+    cur = next;
+  }
+  return cur;
+}
+
 /* _upsample(self, int mode, output_size, align_corners, antialias, scales or None), _upsample_backward(grad_output, mode,
  * input_size (spatial), ...): id 1. self [N, C, spatial...]; integers are rounded as PyTorch rounds uint8 images. */
 PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused) {
@@ -128,8 +201,9 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     }
   const tl_dtype dt = x->dtype, wd = dt == TL_F64 || dt == TL_I64 || dt == TL_I32 ? TL_F64 : TL_F32;
   const int lead = x->ndim - nd;
-  cur = tl_contiguous_as(x, wd);
-  for (int i = 0; cur && i < nd; i++) {
+  const bool bytes = dt == TL_U8 && mode >= LINEAR && nd == 2 && x->ndim == 4 && !back && x->numel;
+  cur = bytes ? resample8(x, (int)mode, to, align, aa, factor) : tl_contiguous_as(x, wd);
+  for (int i = 0; cur && !bytes && i < nd; i++) {
     const int d = back ? nd - 1 - i : i;
     const int64_t from = cur->shape[lead + d], in = back ? to[d] : from, out = back ? from : to[d];
     int64_t shape[TL_MAX_DIMS], outer = 1, inner = 1;
@@ -159,7 +233,7 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     Py_DECREF(cur);
     return (PyObject *)copy;
   }
-  if (tl_is_integral(dt) && mode > NEAREST_EXACT && wd == TL_F32) {
+  if (tl_is_integral(dt) && mode > NEAREST_EXACT && cur->dtype == TL_F32) {
     float *p = (float *)tl_data(cur);
     for (int64_t i = 0; i < cur->numel; i++) {
       float v = floorf(p[i] + 0.5f);

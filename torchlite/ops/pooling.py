@@ -248,7 +248,7 @@ def _declare_fractional(n):
 
     def pool(self, kernel_size, output_size, random_samples):
         x = self if self.dim() == n + 2 else self.unsqueeze(0)
-        if x.dim() != n + 2 or x.numel() == 0:
+        if x.dim() != n + 2 or 0 in x.shape[1:]:
             raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(self.shape)}")
         k, out, size = _spread(kernel_size, n), _spread(output_size, n), x.shape[-n:]
         for i in range(n):
@@ -265,7 +265,8 @@ def _declare_fractional(n):
             index = index * size[i] + at.reshape(shape)
         index = index.flatten(2 + n)
         lead = tuple(x.shape[:2])
-        values = x.flatten(2).gather(2, index.reshape(lead + (-1,))).reshape(index.shape)
+        flat = x.reshape(lead + (math.prod(x.shape[2:]),))
+        values = flat.gather(2, index.reshape(lead + (math.prod(index.shape[2:]),))).reshape(index.shape)
         best = values.argmax(-1, keepdim=True)
         result = values.gather(-1, best).squeeze(-1), index.gather(-1, best).squeeze(-1)
         return result if self.dim() == n + 2 else tuple(r.squeeze(0) for r in result)
