@@ -40,6 +40,64 @@ static TlTensor *expand_values(TlTensor *values, const tl_plan *p) {
   return r;
 }
 
+typedef struct { int size; const char *value; } mf_ctx;
+/* a blend of bits: a branch on a random mask costs more than the element */
+#define BLEND(T, m, v, s) ((T)(((T)0 - (T)((m) != 0)) & (v)) | (T)(((T)((m) != 0) - (T)1) & (s)))
+#define MF(T) { \
+  T v = *(const T *)c->value; \
+  if (st[0] == (intptr_t)sizeof(T) && st[1] == (intptr_t)sizeof(T) && st[2] == 1) { \
+    T *dd = (T *)d; const T *sp = (const T *)s; \
+    if (d == s) for (int64_t i = 0; i < n; i++) dd[i] = BLEND(T, m[i], v, dd[i]);    /* in place: one pointer vectorises */ \
+    else for (int64_t i = 0; i < n; i++) dd[i] = BLEND(T, m[i], v, sp[i]); \
+  } else for (; n > 0; n--, d += st[0], s += st[1], m += st[2]) *(T *)d = BLEND(T, *m, v, *(const T *)s); \
+  return 0; }
+static int mf_loop(void *ctx, char **p, const intptr_t *st, int64_t n) {
+  mf_ctx *c = ctx;
+  char *d = p[0], *s = p[1];
+  const uint8_t *m = (const uint8_t *)p[2];
+  switch (c->size) {
+    case 1: MF(uint8_t)
+    case 2: MF(uint16_t)
+    case 4: MF(uint32_t)
+    case 8: MF(uint64_t)
+    default: {
+      tl_c128 v = *(const tl_c128 *)c->value;
+      for (; n > 0; n--, d += st[0], s += st[1], m += st[2]) *(tl_c128 *)d = *m ? v : *(const tl_c128 *)s;
+      return 0;
+    }
+  }
+}
+
+/* x[mask] = one value: 1 done in dst, 0 another kind of index, -1 error */
+static int put_masked(TlTensor *dst, PyObject *indices, TlTensor *value) {
+  Py_ssize_t len = PySequence_Size(indices);
+  int64_t strides[TL_MAX_DIMS] = {0};
+  TlTensor *mask = NULL, *view, *ops[3];
+  int at = 0, rc;
+  mf_ctx ctx = {tl_itemsize[dst->dtype], tl_data(value)};
+  TlIter it;
+  for (Py_ssize_t i = 0; i < len; i++) {
+    PyObject *o = PySequence_GetItem(indices, i);
+    Py_XDECREF(o);                                  /* the sequence keeps it */
+    if (!o) return -1;
+    if (o == Py_None) { if (!mask) at++; continue; }
+    if (mask || !TL_CHECK(o) || ((TlTensor *)o)->dtype != TL_BOOL || !((TlTensor *)o)->ndim) return 0;
+    mask = (TlTensor *)o;
+  }
+  if (!mask || at + mask->ndim > dst->ndim || mask->storage == dst->storage) return 0;
+  for (int d = 0; d < mask->ndim; d++) {
+    if (mask->shape[d] != dst->shape[at + d]) return 0;
+    strides[at + d] = mask->strides[d];
+  }
+  if (!dst->numel) return 1;
+  if (!(view = tl_view(mask, dst->ndim, dst->shape, strides, mask->offset))) return -1;
+  ops[0] = dst; ops[1] = dst; ops[2] = view;
+  tl_iter_init(&it, 3, ops, dst->ndim, dst->shape);
+  rc = tl_iter_run(&it, mf_loop, &ctx);
+  TL_DEC(view);
+  return rc < 0 ? -1 : 1;
+}
+
 /* index_put(self, indices, values, accumulate=False) */
 static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *values = (TlTensor *)a[2], *dst = NULL, *v = NULL, *u = NULL;
@@ -50,6 +108,11 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   if (!fn || accumulate < 0) return NULL;
   dst = tl_index_begin(self, out);
   if (!dst) return NULL;
+  if (!accumulate && values->numel == 1 && values->ndim == 0 && values->dtype == self->dtype && values->storage != dst->storage) {
+    int rc = put_masked(dst, a[1], values);
+    if (rc < 0) TL_CLEAR(dst);
+    if (rc) return tl_index_end(dst, out);
+  }
   if (tl_plan_index(&p, dst, a[1]) < 0) { TL_DEC(dst); return NULL; }
   u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
   if (u) v = expand_values(u, &p);
@@ -101,24 +164,6 @@ static PyObject *k_nonzero_numpy(const TlKernel *k, PyObject *const *a, Py_ssize
 }
 
 /* ---- masks ------------------------------------------------------------------------------------------------------ */
-typedef struct { int size; const char *value; } mf_ctx;
-#define MF(T) { T v = *(const T *)c->value; for (; n > 0; n--, d += st[0], s += st[1], m += st[2]) *(T *)d = *m ? v : *(const T *)s; return 0; }
-#define MFC(T) if (st[0] == (intptr_t)sizeof(T) && st[1] == (intptr_t)sizeof(T) && st[2] == 1) { \
-    T v = *(const T *)c->value, *dd = (T *)d; const T *sp = (const T *)s; \
-    for (int64_t i = 0; i < n; i++) dd[i] = m[i] ? v : sp[i]; return 0; }
-static int mf_loop(void *ctx, char **p, const intptr_t *st, int64_t n) {
-  mf_ctx *c = ctx;
-  char *d = p[0], *s = p[1];
-  const uint8_t *m = (const uint8_t *)p[2];
-  switch (c->size) {
-    case 1: MF(uint8_t)
-    case 2: MF(uint16_t)
-    case 4: MFC(uint32_t) MF(uint32_t)
-    case 8: MF(uint64_t)
-    default: MF(tl_c128)
-  }
-}
-
 static const char *lower_name(tl_dtype d) {
   static const char *const names[TL_NUM_DTYPES] = {"bool", "unsigned char", "signed char", "short int", "int", "long int",
     "c10::Half", "c10::BFloat16", "float", "double", "c10::complex<float>", "c10::complex<double>"};

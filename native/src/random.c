@@ -93,17 +93,24 @@ static void draw_uniform(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
 /* Box-Muller on 16 uniforms: 8 pairs (j, j + 8). Float log, sin and cos are the Cephes single precision polynomials
  * with fused steps; 1 ULP. */
 static inline float log_cephes(float x) {
-  static const float c[] = {-1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f,
-                            2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f};
   uint32_t u;
-  float e, y = 7.0376836292e-2f, z;
+  float e, y, z, low;
   memcpy(&u, &x, 4);
   e = (float)((int)(u >> 23) - 126);
   u = (u & 0x007fffffu) | 0x3f000000u;
   memcpy(&x, &u, 4);
-  if (x < 0.707106781186547524f) { e -= 1; x = x - 1 + x; } else x -= 1;
+  low = x < 0.707106781186547524f ? 1.0f : 0.0f;
+  e -= low;
+  x = x - 1.0f + low * x;
   z = x * x;
-  for (int i = 0; i < 8; i++) y = fma_f(y, x, c[i]);
+  y = fma_f(7.0376836292e-2f, x, -1.1514610310e-1f);
+  y = fma_f(y, x, 1.1676998740e-1f);
+  y = fma_f(y, x, -1.2420140846e-1f);
+  y = fma_f(y, x, 1.4249322787e-1f);
+  y = fma_f(y, x, -1.6668057665e-1f);
+  y = fma_f(y, x, 2.0000714765e-1f);
+  y = fma_f(y, x, -2.4999993993e-1f);
+  y = fma_f(y, x, 3.3333331174e-1f);
   y = y * x;
   y = fma_f(y, z, e * -2.12194440e-4f);
   y = fma_f(-z, 0.5f, y);
@@ -111,8 +118,8 @@ static inline float log_cephes(float x) {
 }
 
 static inline void sincos_cephes(float x, float *sn, float *cs) {      /* x >= 0 */
-  int k = ((int)(x * 1.27323954473516f) + 1) & ~1;
-  float y = (float)k, z, c, s;
+  int32_t k = ((int32_t)(x * 1.27323954473516f) + 1) & ~1;
+  float y = (float)k, z, c, s, sign_s = (k & 4) ? -1.0f : 1.0f, sign_c = ((k - 2) & 4) ? 1.0f : -1.0f;
   x = fma_f(y, -0.78515625f, x);
   x = fma_f(y, -2.4187564849853515625e-4f, x);
   x = fma_f(y, -3.77489497744594108e-8f, x);
@@ -123,19 +130,17 @@ static inline void sincos_cephes(float x, float *sn, float *cs) {      /* x >= 0
   s = fma_f(-1.9515295891e-4f, z, 8.3321608736e-3f);
   s = fma_f(s, z, -1.6666654611e-1f) * z;
   s = fma_f(s, x, x);
-  *sn = k & 2 ? c : s;
-  *cs = k & 2 ? s : c;
-  if (k & 4) *sn = -*sn;
-  if (!((k - 2) & 4)) *cs = -*cs;
+  *sn = ((k & 2) ? c : s) * sign_s;
+  *cs = ((k & 2) ? s : c) * sign_c;
 }
 
-static void block_f(float *v, float mean, float std) {
-  for (int j = 0; j < 8; j++) {
-    float r = sqrtf(-2.0f * log_cephes(1.0f - v[j])), s, c;
-    sincos_cephes(6.283185307179586f * v[j + 8], &s, &c);
-    v[j] = fma_f(r * c, std, mean);
-    v[j + 8] = fma_f(r * s, std, mean);
-  }
+/* without branches, for the vectoriser */
+static void block_f(float *restrict v, float mean, float std) {
+  float r[8], s[8], c[8];
+  for (int j = 0; j < 8; j++) r[j] = sqrtf(-2.0f * log_cephes(1.0f - v[j]));
+  for (int j = 0; j < 8; j++) sincos_cephes(6.283185307179586f * v[j + 8], &s[j], &c[j]);
+  for (int j = 0; j < 8; j++) v[j] = fma_f(r[j] * c[j], std, mean);
+  for (int j = 0; j < 8; j++) v[j + 8] = fma_f(r[j] * s[j], std, mean);
 }
 
 static void block_d(double *v, double mean, double std) {
