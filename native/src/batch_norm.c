@@ -53,7 +53,7 @@ static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
     int64_t i = 0; \
     while (n - i >= 8) { \
       T a[8] = {0}, c[8] = {0}; \
-      int64_t end = n - i > 2048 ? i + 2048 : i + ((n - i) & ~(int64_t)7); \
+      int64_t end = n - i > 256 ? i + 256 : i + ((n - i) & ~(int64_t)7); \
       for (; i < end; i += 8) \
         for (int l = 0; l < 8; l++) { a[l] += g[i + l]; c[l] += g[i + l] * (x[i + l] - m); } \
       for (int l = 0; l < 8; l++) { ta += a[l]; tc += c[l]; } \

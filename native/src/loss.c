@@ -166,7 +166,7 @@ done:
     } \
     while (n >= 8) { \
       T acc[8] = {0}; \
-      int64_t h = n < 2048 ? n & ~(int64_t)7 : 2048; \
+      int64_t h = n < 256 ? n & ~(int64_t)7 : 256; \
       for (int64_t i = 0; i < h; i += 8) \
         for (int l = 0; l < 8; l++) { T d = a[i + l] - b[i + l], m = d < 0 ? -d : d; (void)m; acc[l] += EXPR; } \
       for (int l = 0; l < 8; l++) total += acc[l]; \

@@ -18,7 +18,7 @@
  * the double accumulator. */
 #define SUM_LOOPS(NAME, T, V, W, LOADV, LANES, MAPV, MAP1) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
-    enum { STEP = 8 * W, BLOCK = 256 * STEP }; \
+    enum { STEP = 8 * W, BLOCK = 32 * STEP }; \
     const T *p = pp; \
     double total = 0; \
     (void)k; \
@@ -40,9 +40,9 @@
   static void NAME##_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) { \
     double *acc = (double *)ctx + o; \
     (void)k; \
-    for (int64_t q = 0; q < rows; q += 128) { \
+    for (int64_t q = 0; q < rows; q += 32) { \
       const T *p = (const T *)pp + q * rs; \
-      int64_t h = rows - q < 128 ? rows - q : 128, j = 0; \
+      int64_t h = rows - q < 32 ? rows - q : 32, j = 0; \
       for (; j + 8 * W <= n; j += 8 * W) { \
         V a[8] = {{0}}; \
         const T *c = p + j; \
@@ -95,7 +95,7 @@ SUM_COMPLEX(d)
 /* ---- sums around a centre, for variances: s1 += x - c, s2 += (x - c)^2 ------------------------------------------------ */
 #define SHIFT_LOOPS(NAME, T, V, W, LOADV, LANES) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
-    enum { STEP = 4 * W, BLOCK = 256 * STEP }; \
+    enum { STEP = 4 * W, BLOCK = 32 * STEP }; \
     const TlShift *t = ctx; \
     const T *p = pp; \
     T c1 = (T)t->center[o]; \
@@ -120,9 +120,9 @@ SUM_COMPLEX(d)
     const TlShift *t = ctx; \
     double *s1 = t->s1 + o, *s2 = t->s2 + o, *cc = t->center + o; \
     (void)k; \
-    for (int64_t q = 0; q < rows; q += 128) { \
+    for (int64_t q = 0; q < rows; q += 32) { \
       const T *p = (const T *)pp + q * rs; \
-      int64_t h = rows - q < 128 ? rows - q : 128, j = 0; \
+      int64_t h = rows - q < 32 ? rows - q : 32, j = 0; \
       for (; j + 4 * W <= n; j += 4 * W) { \
         V a[4] = {{0}}, b[4] = {{0}}, c[4]; \
         const T *r = p + j; \

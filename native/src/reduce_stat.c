@@ -159,7 +159,7 @@ static void lse_f_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n
   (void)k;
   for (; n >= 4;) {
     v4f a = {0}, b = {0};
-    int64_t h = n < 1024 ? n & ~(int64_t)3 : 1024, i = 0;
+    int64_t h = n < 256 ? n & ~(int64_t)3 : 256, i = 0;
     for (; i + 8 <= h; i += 8) {
       a += vm_exp_neg(v4_load(p + i) - mv);
       b += vm_exp_neg(v4_load(p + i + 4) - mv);
@@ -176,8 +176,8 @@ static void lse_f_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t 
   const float *m = (const float *)c->m + o;
   double *s = c->s + o;
   (void)k;
-  for (int64_t q = 0; q < rows; q += 128) {
-    int64_t h = rows - q < 128 ? rows - q : 128, j = 0;
+  for (int64_t q = 0; q < rows; q += 32) {
+    int64_t h = rows - q < 32 ? rows - q : 32, j = 0;
     for (; j + 8 <= n; j += 8) {
       const float *p = (const float *)pp + q * rs + j;
       v4f m0 = v4_load(m + j), m1 = v4_load(m + j + 4), a = {0}, b = {0};

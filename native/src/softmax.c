@@ -8,7 +8,7 @@ static double exp_row_f(const float *x, float *y, float m, int64_t n) {
   v4f mv = v4_set1(m);
   double total = 0;
   while (n >= 4) {
-    int64_t h = n < 2048 ? n & ~(int64_t)3 : 2048, i = 0;
+    int64_t h = n < 256 ? n & ~(int64_t)3 : 256, i = 0;
     v4f a = {0}, b = {0};
     if (y) {
       for (; i + 8 <= h; i += 8) {

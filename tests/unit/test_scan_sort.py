@@ -1,0 +1,119 @@
+"""Scans, sorting, selection, unique values, searches and histograms against PyTorch."""
+
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import torchlite as tl  # noqa: E402
+from reduction_cases import DTYPES, compare, make, ours, same  # noqa: E402
+
+REAL = [d for d in DTYPES if not d.startswith("complex")]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("seed", range(6))
+def test_scans(dtype, seed):
+    rng = random.Random(f"{dtype}{seed}")
+    torch.manual_seed(rng.randrange(9999))
+    x = make(rng, dtype)
+    d = rng.randrange(-max(x.dim(), 1), max(x.dim(), 1))
+    compare(lambda m, a: m.cumsum(a, d), x)
+    if dtype not in ("float16", "bfloat16"):
+        compare(lambda m, a: m.cumprod(a, d), torch.nan_to_num(x, 0, 1, -1) if x.is_floating_point() else x)
+    compare(lambda m, a: m.cummax(a, d), x)
+    compare(lambda m, a: m.cummin(a, d), x)
+    if dtype.startswith("float"):
+        compare(lambda m, a: m.logcumsumexp(a, d), x)
+    if x.dim():
+        compare(lambda m, a: m.diff(a, 1, d), x)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("seed", range(6))
+def test_sorting(dtype, seed):
+    rng = random.Random(f"s{dtype}{seed}")
+    torch.manual_seed(rng.randrange(9999))
+    x = make(rng, dtype)
+    d = rng.randrange(-max(x.dim(), 1), max(x.dim(), 1))
+    n = x.shape[d] if x.dim() else 1
+    down = rng.random() < 0.5
+    compare(lambda m, a: m.sort(a, stable=True, dim=d, descending=down), x)
+    compare(lambda m, a: m.argsort(a, stable=True, dim=d, descending=down), x)
+    if dtype != "bool":
+        k = rng.randint(0, min(n, 6))
+        compare(lambda m, a: m.topk(a, k, d, down)[0], x)
+        v, i = ours(x).topk(min(n, 4), d, down)
+        if x.dim():
+            same(v, torch.gather(x, d, torch.tensor(i.tolist(), dtype=torch.int64).reshape(tuple(i.shape))))
+    clean = torch.nan_to_num(x, 0, 1, -1) if x.is_floating_point() else x
+    compare(lambda m, a: m.unique(a, return_inverse=True, return_counts=True), clean)
+    compare(lambda m, a: m.unique(a, dim=d, return_inverse=True, return_counts=True), clean)
+    compare(lambda m, a: m.unique_consecutive(a, return_inverse=True, return_counts=True), clean)
+    compare(lambda m, a: a.unique_consecutive(dim=d, return_counts=True), clean)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "float16"])
+def test_searches(dtype):
+    rng = random.Random(dtype)
+    for _ in range(10):
+        edges = torch.sort(torch.nan_to_num(make(rng, dtype, (9,)), 0, 1, -1)).values
+        x = make(rng, rng.choice(["float32", "int64", dtype]))
+        for right in (False, True):
+            compare(lambda m, e, a: m.searchsorted(e, a, right=right, out_int32=right), edges, x)
+            compare(lambda m, e, a: m.bucketize(a, e, right=right), edges, x)
+        compare(lambda m, e: m.searchsorted(e, 0.5), edges)
+    rows = torch.sort(torch.randn(3, 6)).values
+    compare(lambda m, e, a: m.searchsorted(e, a, side="right"), rows, torch.randn(3, 4))
+    shuffled = torch.randn(3, 6)
+    compare(lambda m, e, a: m.searchsorted(e, a, sorter=m.argsort(e, -1)), shuffled, torch.randn(3, 4))
+    for kwargs in ({"side": "mid"}, {"side": "left", "right": True}):
+        compare(lambda m, e, k=kwargs: m.searchsorted(e, e, **k), rows)
+    compare(lambda m, e: m.searchsorted(e, m.ones(2, 4)), rows)
+    compare(lambda m, e: m.bucketize(e, e), rows)
+
+
+def test_histograms():
+    x = torch.randn(50)
+    for args in ((5,), (7, -1, 2), (3, 0, 0)):
+        compare(lambda m, a, p=args: m.histc(a, *p), x)
+    compare(lambda m, a: m.histogram(a, 5), x)
+    compare(lambda m, a: m.histogram(a, m.tensor([-1.0, 0, 0.5, 2]), density=True), x)
+    compare(lambda m, a: m.histogram(a, 4, range=(-1.0, 1.0), weight=a.abs()), x)
+    compare(lambda m, a: m.histogramdd(a.reshape(25, 2), [3, 4]), x)
+    i = torch.randint(0, 9, (40,))
+    compare(lambda m, a: m.bincount(a), i)
+    compare(lambda m, a, w: m.bincount(a, w, 12), i, torch.rand(40))
+    compare(lambda m, a: m.bincount(a - 3), i)
+    compare(lambda m, a: m.bincount(a.float()), i)
+    compare(lambda m, a: m.histc(a, 3, 5, 1), x)
+
+
+def test_large_sorts():
+    torch.manual_seed(0)
+    for x in (torch.randn(5000), torch.randint(-2**40, 2**40, (5000,)), torch.randint(0, 3, (5000,), dtype=torch.int32), torch.randn(3000, dtype=torch.float64)):
+        for down in (False, True):
+            compare(lambda m, a: m.sort(a, stable=True, descending=down), x)
+        compare(lambda m, a: m.topk(a, 7)[0], x)
+        compare(lambda m, a: m.topk(a, 7, largest=False)[0], x)
+        compare(lambda m, a: m.median(a), x)
+
+
+GRADIENTS = {
+    "cumsum": lambda m, x: x.cumsum(1), "cumprod": lambda m, x: x.cumprod(0), "cummax": lambda m, x: x.cummax(1)[0], "logcumsumexp": lambda m, x: x.logcumsumexp(1),
+    "sort": lambda m, x: x.sort(1, True)[0], "topk": lambda m, x: x.topk(2, 0)[0], "msort": lambda m, x: m.msort(x), "diff": lambda m, x: x.diff(),
+    "trapezoid": lambda m, x: m.trapezoid(x, dx=0.5), "trapezoid_x": lambda m, x: m.trapezoid(x, x.detach().cumsum(1)),
+    "cumulative_trapezoid": lambda m, x: m.cumulative_trapezoid(x), "gradient": lambda m, x: m.gradient(x, edge_order=2)[0], "renorm": lambda m, x: x.renorm(2, 0, 0.7),
+    "cdist": lambda m, x: m.cdist(x, x.flip(0)), "pdist": lambda m, x: m.pdist(x), "cosine": lambda m, x: m.cosine_similarity(x, x.flip(0)),
+    "pairwise": lambda m, x: m.pairwise_distance(x, x.flip(1)), "dist": lambda m, x: m.dist(x, x.flip(1), 3)}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name):
+    torch.manual_seed(2)
+    x = torch.randn(4, 6, dtype=torch.float64)
+    a, b = x.clone().requires_grad_(), ours(x).requires_grad_()
+    y, z = GRADIENTS[name](torch, a), GRADIENTS[name](tl, b)
+    same(z, y)
+    g = torch.randn(y.shape, dtype=y.dtype)
+    same(tl.autograd.grad(z, b, ours(g))[0], torch.autograd.grad(y, a, g)[0], 10)
