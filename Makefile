@@ -13,7 +13,7 @@ help:
 	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
 	@echo "make demo    builds the demo site, serves it and prints its address"
 	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
-	@echo "make docs    the documentation, in docs/_site"
+	@echo "make docs    support table, type stubs, and the reference of the ops (demos/docs/_site/index.html)"
 	@echo "make clean   removes what was built"
 
 setup:
@@ -45,8 +45,10 @@ bench: build wheel
 	$(PY) tests/bench/run.py $(ARGS)
 
 docs: build
-	$(PY) docs/build.py $(ARGS)
+	$(PY) demos/docs/support.py
+	$(PY) demos/docs/stubs.py
+	$(PY) demos/docs/build.py
 
 clean:
-	rm -rf .build .out wheels/dist demos/_site docs/_site torchlite/_C.abi3.so
+	rm -rf .build .out wheels/dist demos/_site demos/docs/_site torchlite/_C.abi3.so
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

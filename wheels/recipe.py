@@ -132,7 +132,7 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
 
 def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation."""
-    files = backend.package_files()
+    files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}     # no type checker in a page
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
         try:

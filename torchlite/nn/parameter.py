@@ -130,7 +130,7 @@ def is_lazy(param):
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[metaclass]
     """A parameter of unknown shape. Args: requires_grad, device, dtype."""
 
     cls_to_become = Parameter

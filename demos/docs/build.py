@@ -1,6 +1,6 @@
-"""The reference of the ops, made from their declarations: docs/_site/index.html, one static page.
+"""The reference of the ops, made from their declarations: demos/docs/_site/index.html, one static page.
 
-    python docs/build.py
+    python demos/docs/build.py
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ import html
 import pathlib
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import declared  # noqa: E402
+
+SITE = declared.ROOT / "demos" / "docs" / "_site"
 
 STYLE = """
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
@@ -29,12 +31,6 @@ box.addEventListener('input', show);
 """
 
 
-def public_name(spec) -> str:
-    if not spec.function:
-        return f"Tensor.{spec.name}"
-    return ".".join(["torch", *({"nn": ["nn", "functional"], "": []}.get(spec.namespace, [spec.namespace])), spec.name])
-
-
 def facts(spec) -> list[str]:
     out = ["C kernel" if spec.kernel else "", "composite" if spec.body else "primitive"]
     if spec.differentiable:
@@ -44,8 +40,8 @@ def facts(spec) -> list[str]:
 
 
 def article(spec) -> str:
-    name = public_name(spec)
-    also = ", ".join(f"torch.{a}" if not a.startswith("Tensor.") else a for a in spec.alias)
+    name = declared.public_name(spec)
+    also = ", ".join(declared.aliases(spec))
     return (f'<article id="{html.escape(name)}" data-name="{html.escape((name + " " + also).lower())}">'
             f'<h2><a href="#{html.escape(name)}">{html.escape(name)}</a></h2>'
             f"<pre>{html.escape(chr(10).join(spec.schemas))}</pre><p>{html.escape(' '.join((spec.doc or '').split()))}</p>"
@@ -55,13 +51,11 @@ def article(spec) -> str:
 
 def main() -> int:
     import torchlite
-    from torchlite.ops._declare import specs
 
-    specs = sorted(specs, key=lambda s: public_name(s).lower())
+    specs = [spec for group in declared.by_name().values() for spec in group]
     count = {k: sum(k in facts(s) for s in specs) for k in ("C kernel", "composite", "primitive")}
-    site = ROOT / "docs" / "_site"
-    site.mkdir(parents=True, exist_ok=True)
-    page = site / "index.html"
+    SITE.mkdir(parents=True, exist_ok=True)
+    page = SITE / "index.html"
     head = (f"<p>{len(specs)} declared ops: {count['composite']} composites of other ops, {count['primitive']} primitives, "
             f"{count['C kernel']} with a C kernel. Every signature is PyTorch's own schema.</p>")
     page.write_text(
@@ -69,7 +63,7 @@ def main() -> int:
         f"<title>torchlite ops</title><style>{STYLE}</style></head><body><h1>torchlite {html.escape(torchlite.__version__)}: ops</h1>{head}"
         f'<input type="search" placeholder="Filter by name" aria-label="Filter by name">{"".join(map(article, specs))}'
         f"<script>{SCRIPT}</script></body></html>\n")
-    print(f"{page.relative_to(ROOT)}: {len(specs)} ops")
+    print(f"{page.relative_to(declared.ROOT)}: {len(specs)} ops")
     return 0
 
 

@@ -1,0 +1,57 @@
+"""What the generated documents have in common: public names of declared ops, and what their declarations say."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from torchlite.ops import specs  # noqa: E402
+
+PLACES = {"": "torch", "nn": "torch.nn.functional", "linalg": "torch.linalg", "special": "torch.special", "fft": "torch.fft"}
+
+
+def place(spec) -> str:
+    """The namespace in which an op is public; "internal" for those that only gradients and other ops call."""
+    short = spec.name.removeprefix(spec.namespace + "_") if spec.namespace else spec.name
+    if spec.namespace not in PLACES or short.startswith("_"):
+        return "internal"
+    if not spec.function:
+        return "torch.Tensor"
+    import torchlite
+
+    home: object = torchlite
+    for part in PLACES[spec.namespace].split(".")[1:]:
+        home = getattr(home, part, None)
+    return PLACES[spec.namespace] if hasattr(home, short) else "internal"
+
+
+def public_name(spec) -> str:
+    where = place(spec)
+    short = spec.name.removeprefix(spec.namespace + "_") if spec.namespace in PLACES and spec.namespace else spec.name
+    return short if where == "internal" else f"{where}.{short}".replace("torch.Tensor.", "Tensor.")
+
+
+def aliases(spec) -> list[str]:
+    return [a if a.startswith("Tensor.") else f"torch.{a}" for a in spec.alias]
+
+
+def gradient(spec) -> str:
+    if not spec.differentiable:
+        return "none"
+    return "declared" if spec.grad is not None else "body" if spec.body else "none"
+
+
+def runs(spec) -> str:
+    """How an op runs on the CPU."""
+    return " and ".join(x for x in ("kernel" if spec.kernel else "", "body" if spec.body else "") if x)
+
+
+def by_name() -> dict[str, list]:
+    """Declarations by public name, sorted; several declarations may share a name (max, max.dim, max.other)."""
+    out: dict[str, list] = {}
+    for spec in sorted(specs, key=lambda s: (public_name(s).lower(), public_name(s))):
+        out.setdefault(public_name(spec), []).append(spec)
+    return out

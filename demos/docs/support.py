@@ -1,0 +1,165 @@
+"""Writes support.md: which of PyTorch's names and ops are there, how each declared op runs, and for which dtypes its recorded
+answers agree.
+
+    python demos/docs/support.py [--measure]
+
+What the declarations say is read from them. What was measured stands in measured.json; --measure makes that file anew, with
+the yardsticks in the folder conformance of TORCHLITE_SHARED (default: ../shared), which take about ten seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import warnings
+from typing import Any
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import declared  # noqa: E402
+
+TABLE, MEASURED = HERE / "support.md", HERE / "measured.json"
+SHORT = {"bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16",
+         "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128", "promotion": "mixed"}
+NAMESPACES = ("torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.nn.Module", "torch.optim",
+              "torch.optim.lr_scheduler", "torch.autograd", "torch.autograd.functional", "torch.linalg", "torch.fft", "torch.special",
+              "torch.utils.data", "torch.func", "torch.distributions", "torch.amp", "torch.random", "torch.serialization", "torch.signal.windows")
+
+
+# ---- measuring ---------------------------------------------------------------------------------------------------------
+def measure() -> dict[str, Any] | None:
+    """Names against PyTorch's, and its recorded answers; None without the yardsticks."""
+    folder = pathlib.Path(os.environ.get("TORCHLITE_SHARED") or declared.ROOT.parent / "shared") / "conformance"
+    if not (folder / "run_conformance.py").exists():
+        return None
+    sys.path.insert(0, str(folder))
+    import api_surface
+    import run_conformance
+
+    surface = json.loads((folder / "api_surface.json").read_text())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        names = api_surface.cover("torchlite", surface)
+        result = run_conformance.run("torchlite", str(folder / "fixtures" / "open"), tiers={"public"})
+    ops: dict[str, dict[str, list[int]]] = {}
+    for record in result["per_op"].values():
+        for name in record["names"]:
+            sums = ops.setdefault(name.replace("torch.Tensor.", "Tensor."), {})
+            for dtype, (good, total) in record["by_dtype"].items():
+                have = sums.setdefault(dtype, [0, 0])
+                have[0] += good
+                have[1] += total
+    wanted = {n for name, group in declared.by_name().items() for n in spellings(name, group)}
+    return {
+        "pytorch": surface["torch"],
+        "names": {n: [names["namespaces"][n]["have"], names["namespaces"][n]["total"]] for n in NAMESPACES},
+        "ops_all_forward_pass": [result["ops_all_forward_pass"], result["ops"]],
+        "samples": {k: [v["pass"], v["total"]] for k, v in result["samples"].items() if k in ("fwd", "bwd", "inplace", "out", "view", "errors")},
+        "groups": {k: [v["pass"], v["ops"], *v["fwd"], *v["bwd"]] for k, v in sorted(result["by_group"].items())},
+        "dtypes": {k: [v["pass"], v["total"]] for k, v in result["by_dtype"].items()},
+        "ops": {name: " ".join(SHORT[d] if good == total else f"{SHORT[d]}:{good}/{total}" for d, (good, total) in sums.items() if good)
+                for name, sums in sorted(ops.items()) if name in wanted},
+    }
+
+
+def spellings(name: str, group: list) -> list[str]:
+    """The names under which an op's answers may be recorded, best first."""
+    short = name.rpartition(".")[2]
+    return [name, "torch." + short, "Tensor." + short, "torch.nn.functional." + short, *(a for s in group for a in declared.aliases(s))]
+
+
+# ---- the page ----------------------------------------------------------------------------------------------------------
+def share(good: int, total: int) -> str:
+    return f"{100 * good / total:.1f} %" if total else ""
+
+
+def table(head: list[str], rows: list[list[Any]]) -> list[str]:
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, r)) + " |" for r in rows), ""]
+
+
+def forms(group: list) -> str:
+    out = []
+    for key, word in (("function", "function"), ("method", "method"), ("inplace", "in place"), ("out", "out="), ("view", "view")):
+        if any(getattr(s, key) for s in group):
+            out.append(word)
+    return ", ".join(out)
+
+
+def merged(values: list[str]) -> str:
+    return " / ".join(dict.fromkeys(v for v in values if v))
+
+
+def page(m: dict[str, Any]) -> str:
+    groups = declared.by_name()
+    specs = [s for g in groups.values() for s in g]
+    homes: dict[str, list[str]] = {}
+    for name, group in groups.items():
+        homes.setdefault(declared.place(group[0]), []).append(name)
+    order = [h for h in (*declared.PLACES.values(), "torch.Tensor", "internal") if h in homes]
+    lines = ["# What is supported", "",
+             "Made by `make docs`; do not edit. The first three sections are measurements on the CPU of a desktop"
+             f" (`python demos/docs/support.py --measure`), against PyTorch {m['pytorch']}; the rest is read from the declarations."
+             " WebGPU is not available yet: everything here is about `device=\"cpu\"`.", "",
+             "## Names", "",
+             "Public names of PyTorch that exist here (hardware-specific and internal names left out). That a name exists does not say that"
+             " every argument of it is supported.", ""]
+    lines += table(["namespace", "here", "of", ""], [[f"`{n}`", a, b, share(a, b)] for n, (a, b) in m["names"].items()])
+    good, total = m["ops_all_forward_pass"]
+    lines += ["## Recorded answers", "",
+              f"Inputs and answers recorded from PyTorch for {total} public ops, modules, optimizers and schedulers; {good} of them"
+              f" ({share(good, total)}) give every recorded result, in dtype, shape and values.", ""]
+    words = {"fwd": "results", "bwd": "gradients", "inplace": "in-place variants", "out": "`out=`", "view": "views share memory", "errors": "exception types"}
+    lines += table(["check", "pass", "of", ""], [[words[k], a, b, share(a, b)] for k, (a, b) in m["samples"].items()])
+    lines += table(["group", "all results right", "of", "", "results", "gradients"],
+                   [[k, p, n, share(p, n), share(f, ft), share(b, bt)] for k, (p, n, f, ft, b, bt) in m["groups"].items()])
+    lines += ["## By dtype", ""]
+    lines += table(["dtype of the inputs", "right", "of", ""], [[k, a, b, share(a, b)] for k, (a, b) in m["dtypes"].items()])
+    kernels = sum(s.kernel is not None for s in specs)
+    primitives = sum(s.body is None for s in specs)
+    grads = {k: sum(declared.gradient(s) == k for s in specs) for k in ("declared", "body", "none")}
+    lines += ["## Declared ops", "",
+              f"{len(specs)} declarations under {len(groups)} names: {kernels} have a C kernel, {len(specs) - primitives} a body written with other ops"
+              f" ({primitives} have only the kernel). Gradient: {grads['declared']} declared, {grads['body']} through the body, {grads['none']} none.", "",
+              "- **runs as**: *kernel*: C code; *body*: other ops, in Python; *kernel and body*: the kernel, and the body for what the kernel"
+              " leaves out. `torchlite.dispatch.explain(\"softmax\")` prints it for one op.",
+              "- **gradient**: *declared* beside the op; *body*: by differentiating the ops of the body; *none*: not differentiable.",
+              "- **results right for**: dtypes whose recorded samples all agree; `c64:3/5`: 3 of 5 do; `mixed`: operands of different dtypes."
+              " Empty: no samples are recorded under the name.", ""]
+    for home in order:
+        names = homes[home]
+        here = [s for n in names for s in groups[n]]
+        title = "Internal: called by gradients and by other ops" if home == "internal" else f"`{home}`"
+        lines += [f"### {title}", "", f"{len(names)} names; {sum(s.kernel is not None for s in here)} of {len(here)} declarations have a kernel.", ""]
+        rows = []
+        for n in names:
+            g = groups[n]
+            row = [f"`{n}`", merged([declared.runs(s) for s in g]), merged([declared.gradient(s) for s in g])]
+            if home != "internal":
+                row += [forms(g), next((m["ops"][x] for x in spellings(n, g) if x in m["ops"]), "")]
+            rows.append(row)
+        lines += table(["op", "runs as", "gradient", *(["forms", "results right for"] if home != "internal" else [])], rows)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--measure", action="store_true")
+    if p.parse_args().measure:
+        found = measure()
+        if found is None:
+            print("support: the yardsticks are not there (set TORCHLITE_SHARED)", file=sys.stderr)
+            return 1
+        ops = found.pop("ops")
+        rest = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
+        rows = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in ops.items())
+        MEASURED.write_text(f"{{\n{rest},\n \"ops\": {{\n{rows}\n }}\n}}\n")
+    TABLE.write_text(page(json.loads(MEASURED.read_text())))
+    print(f"{TABLE.relative_to(declared.ROOT)}: {len(declared.specs)} declarations")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
