@@ -112,7 +112,13 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
           for (int64_t z = z0; z < z1; z++)
             for (int64_t r = y0; r < y1; r++) {
               T *src = (T *)x + (z * c->in[1] + r) * c->in[2];
-              if (mode == 0) for (int64_t i = x0; i < x1; i++) sum += src[i];
+              if (mode == 0) {
+                ACC s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+                int64_t i = x0;
+                for (; i + 4 <= x1; i += 4) { s0 += src[i]; s1 += src[i + 1]; s2 += src[i + 2]; s3 += src[i + 3]; }
+                for (; i < x1; i++) s0 += src[i];
+                sum += (s0 + s1) + (s2 + s3);
+              }
               else if (mode == 1) for (int64_t i = x0; i < x1; i++) src[i] += g;
               else for (int64_t i = x0; i < x1; i++) if (src[i] > best || src[i] != src[i]) { best = src[i]; at = src + i - x; }
             }

@@ -73,7 +73,24 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
 
 /* one dim: src [outer, in, inner], dst [outer, out, inner]; back: src += from dst */
 #define PASS(T, name)                                                                                                  \
-  static void name(const Table *t, int64_t outer, int64_t in, int64_t out, int64_t inner, T *src, T *dst, bool back) { \
+  static int name(const Table *t, int64_t outer, int64_t in, int64_t out, int64_t inner, T *src, T *dst, bool back) {  \
+    if (inner == 1 && !back) {   /* along rows: weights as T once */                                                   \
+      const int taps = t->taps;                                                                                        \
+      T *w = tl_malloc((size_t)(out * taps) * sizeof(T) + 1);                                                          \
+      if (!w) return -1;                                                                                               \
+      for (int64_t i = 0; i < out * taps; i++) w[i] = (T)t->w[i];                                                      \
+      for (int64_t p = 0; p < outer; p++, src += in, dst += out) {                                                     \
+        if (taps == 1) for (int64_t o = 0; o < out; o++) dst[o] = src[t->at[o]];                                       \
+        else if (taps == 2) for (int64_t o = 0; o < out; o++) dst[o] = w[2 * o] * src[t->at[2 * o]] + w[2 * o + 1] * src[t->at[2 * o + 1]]; \
+        else for (int64_t o = 0; o < out; o++) {                                                                       \
+          T v = w[o * taps] * src[t->at[o * taps]];                                                                    \
+          for (int i = 1; i < taps; i++) v += w[o * taps + i] * src[t->at[o * taps + i]];                              \
+          dst[o] = v;                                                                                                  \
+        }                                                                                                              \
+      }                                                                                                                \
+      tl_free(w);                                                                                                      \
+      return 0;                                                                                                        \
+    }                                                                                                                  \
     for (int64_t p = 0; p < outer; p++, src += in * inner)                                                             \
       for (int64_t o = 0; o < out; o++, dst += inner) {                                                                \
         const int32_t *at = t->at + o * t->taps;                                                                       \
@@ -95,6 +112,7 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
           }                                                                                                            \
         }                                                                                                              \
       }                                                                                                                \
+    return 0;                                                                                                          \
   }
 PASS(float, pass_f32)
 PASS(double, pass_f64)
@@ -218,13 +236,13 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     TlTensor *next = back ? tl_zeros(wd, cur->ndim, shape) : tl_empty(wd, cur->ndim, shape);
     if (next && cur->numel && next->numel) {
       TlTensor *s = back ? next : cur, *y = back ? cur : next;
-      if (wd == TL_F32) pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), back);
-      else pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), back);
+      if (wd == TL_F32 ? pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), back)
+                       : pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), back)) Py_CLEAR(next);
     }
     tl_free(t.w);
     Py_DECREF(cur);
     cur = next;
-    if (tl_check_interrupt()) Py_CLEAR(cur);
+    if (cur && tl_check_interrupt()) Py_CLEAR(cur);
   }
   if (!cur) return NULL;
   if (cur == x) {   /* nothing to do: still memory of its own */
