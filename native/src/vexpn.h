@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) v4f vm_exp_neg(v4f x) {
   p = v4_madd(p, r, v4_set1(4.9999146148e-1f));
   p = v4_madd(p, r, v4_set1(9.9999970544e-1f));
   p = v4_madd(p, r, v4_set1(1.0f));
-  v4f s = (v4f)(((v4i)t << 23) + v4i_set1(127 << 23));
+  v4f s = (v4f)(((v4u)t << 23) + (v4u)v4i_set1(127 << 23)); /* dead lanes may wrap */
   return (v4f)((v4i)(p * s) & ~dead);
 }
 #endif

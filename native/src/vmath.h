@@ -66,7 +66,7 @@ static inline v4f vm_expm1(v4f x) {
 static inline v4f vm_split(v4f x, v4f *e) {
   v4i sub = (v4i)(x < v4_set1(1.17549435e-38f));
   x = v4_select(sub, x * v4_set1(8388608.0f), x);
-  v4i u = (v4i)x - v4i_set1(0x3f3504f3);
+  v4i u = (v4i)((v4u)x - (v4u)v4i_set1(0x3f3504f3)); /* may wrap */
   v4i k = u >> 23;
   v4f m = (v4f)((u & v4i_set1(0x7fffff)) + v4i_set1(0x3f3504f3));
   *e = vm_float(k + (sub & v4i_set1(-23)));
