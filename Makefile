@@ -47,7 +47,7 @@ bench: build wheel
 docs: build
 	$(PY) demos/docs/support.py
 	$(PY) demos/docs/stubs.py
-	$(PY) demos/docs/build.py
+	$(PY) demos/docs/reference.py
 
 clean:
 	rm -rf .build .out wheels/dist demos/_site demos/docs/_site torchlite/_C.abi3.so

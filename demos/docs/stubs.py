@@ -14,9 +14,8 @@ import sys
 import types
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import declared  # noqa: E402
+import op_list  # noqa: E402
 import torchlite  # noqa: E402
-from torchlite import _C  # noqa: E402
 from torchlite.ops import _schema, methods  # noqa: E402
 
 HEAD = '''# mypy: ignore-errors
@@ -45,6 +44,7 @@ PLAIN = {"size": "(self, dim: _int | None = None) -> Any", "stride": "(self, dim
          "__len__": "(self) -> _int", "__bool__": "(self) -> _bool", "__int__": "(self) -> _int", "__float__": "(self) -> _float",
          "__getitem__": "(self, index: Any) -> Tensor", "__setitem__": "(self, index: Any, value: Any) -> None"}
 BINARY = "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and or xor lt le gt ge eq ne iadd isub imul itruediv"
+CONSTANTS = {"dtype": "_dtype", "layout": "_layout", "memory_format": "_memory_format", "float": "_float", "str": "_str"}
 KEYWORDS = {"from": "from_", "lambda": "lambda_", "in": "in_"}
 
 
@@ -68,7 +68,8 @@ def signature(schema: str, method: bool, out: bool) -> list[str]:
             continue
         kind = TYPES[p.type] + (" | _Number" if p.type == "Tensor" and p.size else "")
         name = "input" if p.name == "self" else KEYWORDS.get(p.name, p.name)
-        if p.type == "int[]" and not p.size and not p.kwonly and i == int(method) and sum(not q.kwonly for q in params) == 1 + int(method):
+        only = sum(not q.kwonly for q in params) == 1 + int(method)         # f(2, 3) for f((2, 3))
+        if only and p.type == "int[]" and not p.size and not p.kwonly and i == int(method):
             loose = f"*{name}: _int"
         if p.kwonly and not star:
             pieces.append("*")
@@ -149,8 +150,7 @@ def package() -> str:
             else:
                 values.append(f"class {name}(RuntimeError): ..." if isinstance(value, type) and issubclass(value, RuntimeError) else f"{name}: Any")
         else:
-            kind = {"dtype": "_dtype", "layout": "_layout", "memory_format": "_memory_format", "float": "_float", "str": "_str"}.get(type(value).__name__, "Any")
-            values.append(f"{name}: {kind}")
+            values.append(f"{name}: {CONSTANTS.get(type(value).__name__, 'Any')}")
     head = HEAD.format(imports="from ._C import Size as Size\nfrom ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
                        "from ._dtypes import dtype as _dtype\n"
                        + "\n".join(f"from . import {m} as {m}" for m in modules) + "\n" + "\n".join(i for i in imports if " Size " not in i) + "\n")
@@ -159,7 +159,7 @@ def package() -> str:
 
 
 def main() -> int:
-    folder = declared.ROOT / "torchlite"
+    folder = op_list.ROOT / "torchlite"
     stale = []
     for name, make in (("__init__.pyi", package), ("_C.pyi", core)):
         text, path = make(), folder / name

@@ -19,7 +19,7 @@ from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import declared  # noqa: E402
+import op_list  # noqa: E402
 
 TABLE, MEASURED = HERE / "support.md", HERE / "measured.json"
 SHORT = {"bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16",
@@ -32,7 +32,7 @@ NAMESPACES = ("torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch
 # ---- measuring ---------------------------------------------------------------------------------------------------------
 def measure() -> dict[str, Any] | None:
     """Names against PyTorch's, and its recorded answers; None without the yardsticks."""
-    folder = pathlib.Path(os.environ.get("TORCHLITE_SHARED") or declared.ROOT.parent / "shared") / "conformance"
+    folder = pathlib.Path(os.environ.get("TORCHLITE_SHARED") or op_list.ROOT.parent / "shared") / "conformance"
     if not (folder / "run_conformance.py").exists():
         return None
     sys.path.insert(0, str(folder))
@@ -52,7 +52,7 @@ def measure() -> dict[str, Any] | None:
                 have = sums.setdefault(dtype, [0, 0])
                 have[0] += good
                 have[1] += total
-    wanted = {n for name, group in declared.by_name().items() for n in spellings(name, group)}
+    wanted = {n for name, group in op_list.by_name().items() for n in spellings(name, group)}
     return {
         "pytorch": surface["torch"],
         "names": {n: [names["namespaces"][n]["have"], names["namespaces"][n]["total"]] for n in NAMESPACES},
@@ -68,7 +68,7 @@ def measure() -> dict[str, Any] | None:
 def spellings(name: str, group: list) -> list[str]:
     """The names under which an op's answers may be recorded, best first."""
     short = name.rpartition(".")[2]
-    return [name, "torch." + short, "Tensor." + short, "torch.nn.functional." + short, *(a for s in group for a in declared.aliases(s))]
+    return [name, "torch." + short, "Tensor." + short, "torch.nn.functional." + short, *(a for s in group for a in op_list.aliases(s))]
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------------
@@ -93,12 +93,12 @@ def merged(values: list[str]) -> str:
 
 
 def page(m: dict[str, Any]) -> str:
-    groups = declared.by_name()
+    groups = op_list.by_name()
     specs = [s for g in groups.values() for s in g]
     homes: dict[str, list[str]] = {}
     for name, group in groups.items():
-        homes.setdefault(declared.place(group[0]), []).append(name)
-    order = [h for h in (*declared.PLACES.values(), "torch.Tensor", "internal") if h in homes]
+        homes.setdefault(op_list.place(group[0]), []).append(name)
+    order = [h for h in (*op_list.PLACES.values(), "torch.Tensor", "internal") if h in homes]
     lines = ["# What is supported", "",
              "Made by `make docs`; do not edit. The first three sections are measurements on the CPU of a desktop"
              f" (`python demos/docs/support.py --measure`), against PyTorch {m['pytorch']}; the rest is read from the declarations."
@@ -119,7 +119,7 @@ def page(m: dict[str, Any]) -> str:
     lines += table(["dtype of the inputs", "right", "of", ""], [[k, a, b, share(a, b)] for k, (a, b) in m["dtypes"].items()])
     kernels = sum(s.kernel is not None for s in specs)
     primitives = sum(s.body is None for s in specs)
-    grads = {k: sum(declared.gradient(s) == k for s in specs) for k in ("declared", "body", "none")}
+    grads = {k: sum(op_list.gradient(s) == k for s in specs) for k in ("declared", "body", "none")}
     lines += ["## Declared ops", "",
               f"{len(specs)} declarations under {len(groups)} names: {kernels} have a C kernel, {len(specs) - primitives} a body written with other ops"
               f" ({primitives} have only the kernel). Gradient: {grads['declared']} declared, {grads['body']} through the body, {grads['none']} none.", "",
@@ -136,7 +136,7 @@ def page(m: dict[str, Any]) -> str:
         rows = []
         for n in names:
             g = groups[n]
-            row = [f"`{n}`", merged([declared.runs(s) for s in g]), merged([declared.gradient(s) for s in g])]
+            row = [f"`{n}`", merged([op_list.runs(s) for s in g]), merged([op_list.gradient(s) for s in g])]
             if home != "internal":
                 row += [forms(g), next((m["ops"][x] for x in spellings(n, g) if x in m["ops"]), "")]
             rows.append(row)
@@ -157,7 +157,7 @@ def main() -> int:
         rows = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in ops.items())
         MEASURED.write_text(f"{{\n{rest},\n \"ops\": {{\n{rows}\n }}\n}}\n")
     TABLE.write_text(page(json.loads(MEASURED.read_text())))
-    print(f"{TABLE.relative_to(declared.ROOT)}: {len(declared.specs)} declarations")
+    print(f"{TABLE.relative_to(op_list.ROOT)}: {len(op_list.specs)} declarations")
     return 0
 
 

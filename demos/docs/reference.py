@@ -1,6 +1,6 @@
 """The reference of the ops, made from their declarations: demos/docs/_site/index.html, one static page.
 
-    python demos/docs/build.py
+    python demos/docs/reference.py
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import declared  # noqa: E402
+import op_list  # noqa: E402
 
-SITE = declared.ROOT / "demos" / "docs" / "_site"
+SITE = op_list.ROOT / "demos" / "docs" / "_site"
 
 STYLE = """
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
@@ -40,8 +40,8 @@ def facts(spec) -> list[str]:
 
 
 def article(spec) -> str:
-    name = declared.public_name(spec)
-    also = ", ".join(declared.aliases(spec))
+    name = op_list.public_name(spec)
+    also = ", ".join(op_list.aliases(spec))
     return (f'<article id="{html.escape(name)}" data-name="{html.escape((name + " " + also).lower())}">'
             f'<h2><a href="#{html.escape(name)}">{html.escape(name)}</a></h2>'
             f"<pre>{html.escape(chr(10).join(spec.schemas))}</pre><p>{html.escape(' '.join((spec.doc or '').split()))}</p>"
@@ -52,7 +52,7 @@ def article(spec) -> str:
 def main() -> int:
     import torchlite
 
-    specs = [spec for group in declared.by_name().values() for spec in group]
+    specs = [spec for group in op_list.by_name().values() for spec in group]
     count = {k: sum(k in facts(s) for s in specs) for k in ("C kernel", "composite", "primitive")}
     SITE.mkdir(parents=True, exist_ok=True)
     page = SITE / "index.html"
@@ -63,7 +63,7 @@ def main() -> int:
         f"<title>torchlite ops</title><style>{STYLE}</style></head><body><h1>torchlite {html.escape(torchlite.__version__)}: ops</h1>{head}"
         f'<input type="search" placeholder="Filter by name" aria-label="Filter by name">{"".join(map(article, specs))}'
         f"<script>{SCRIPT}</script></body></html>\n")
-    print(f"{page.relative_to(declared.ROOT)}: {len(specs)} ops")
+    print(f"{page.relative_to(op_list.ROOT)}: {len(specs)} ops")
     return 0
 
 

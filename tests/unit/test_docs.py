@@ -1,0 +1,81 @@
+"""The documents: snippets run, commands and links exist, generated files are current."""
+
+import ast
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [ROOT / n for n in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "wheels/README.md", "demos/README.md",
+                            "demos/docs/architecture.md")]
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
+
+
+def blocks(page, kind):
+    return [(m[1].split(), m[2]) for m in FENCE.finditer(page.read_text()) if m[1].split()[:1] == [kind]]
+
+
+SNIPPETS = [(page.name, i, words, code) for page in PAGES for i, (words, code) in enumerate(blocks(page, "python"))]
+
+
+def run(*args):
+    done = subprocess.run([sys.executable, *args], cwd=ROOT, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("page, number, words, code", SNIPPETS, ids=lambda v: str(v) if isinstance(v, (str, int)) and len(str(v)) < 20 else "")
+def test_snippet(page, number, words, code):
+    """Python blocks run where `import torch` is torchlite, and print what their comments say; those for a page (fence
+    "python page") have to compile."""
+    if "page" in words:
+        compile(code, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        return
+    said = re.findall(r"^print\(.*\) +# (.*)$", code, re.M)
+    out = run("-c", code) if "install_as_torch" in code else run("-m", "torchlite", "-c", code)
+    assert not said or out.splitlines()[-len(said):] == said
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_and_commands(page):
+    text = page.read_text()
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)[^)]*\)", text):
+        assert (page.parent / target).exists(), target
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    for command in re.findall(r"(?:^|`)make ([a-z]+)\b", text, re.M):
+        assert command in targets, command
+    for path in re.findall(r"`((?:native|tests|torchlite|wheels|demos)/[\w./-]+)`", text):
+        assert (ROOT / path).exists() or path.startswith(("wheels/dist", "demos/_site", "demos/docs/_site", "torchlite/_C.abi3", "torchlite/_C_relaxed")), path
+
+
+def test_support_table_lists_the_declared_ops():
+    """The committed table has exactly the declared ops (make docs writes it)."""
+    sys.path.insert(0, str(ROOT / "demos" / "docs"))
+    try:
+        import op_list
+    finally:
+        sys.path.pop(0)
+    text = (ROOT / "demos" / "docs" / "support.md").read_text()
+    listed = re.findall(r"^\| `([^`]+)` \|", text[text.index("## Declared ops"):], re.M)
+    want = list(op_list.by_name())
+    assert len(set(listed)) == len(listed)
+    assert set(listed) == set(want), f"run make docs: {sorted(set(listed) ^ set(want))}"
+
+
+def test_stubs_are_current():
+    run("demos/docs/stubs.py", "--check")
+
+
+def test_reference_has_every_op(tmp_path):
+    sys.path.insert(0, str(ROOT / "demos" / "docs"))
+    try:
+        import reference
+        import op_list
+    finally:
+        sys.path.pop(0)
+    for spec in op_list.specs:
+        assert op_list.public_name(spec) in reference.article(spec)
