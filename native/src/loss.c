@@ -50,6 +50,10 @@ static int nll_check(const TlTensor *x, const TlTensor *t, const TlTensor *w) {
                  "shape: %s", (long long)classes, tl_fmt_shape(w->ndim, w->shape));
     return -1;
   }
+  if (w && w->dtype != x->dtype && tl_is_float(x->dtype)) {
+    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_type_name[x->dtype], tl_type_name[w->dtype]);
+    return -1;
+  }
   return 0;
 }
 

@@ -219,6 +219,26 @@ _method_norm.__name__ = "norm"
 methods()["norm"] = _method_norm
 
 
+@op("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", variants="function", out=True)
+def nuclear_norm(self, keepdim=False):
+    """The sum of the singular values of a matrix."""
+    return torch.linalg.matrix_norm(self, "nuc", (-2, -1), keepdim)
+
+
+@op("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", variants="function", out=True)
+def nuclear_norm_dim(self, dim, keepdim=False):
+    """The sums of the singular values of the matrices in two dims."""
+    return torch.linalg.matrix_norm(self, "nuc", tuple(dim), keepdim)
+
+
+@op("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), 2, 0), (t(3, 4, 2), 2, -1)])
+def norm_except_dim(v, pow=2, dim=0):
+    """The norms of the slices along `dim`, with all other dims of size 1; of everything for -1."""
+    if dim == -1:
+        return norm(v, pow)
+    return torch.linalg.vector_norm(v, pow, [d for d in range(v.dim()) if d != dim % v.dim()], True)
+
+
 @op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", alias=("special.logsumexp",), kernel="logsumexp", out=True,
     tags="reduction", grad={"self": lambda c, g: _lse_grad(g, c.self, c.result, c.dim, c.keepdim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), (0, 1), True)])
