@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from typing import Callable
 
@@ -37,18 +38,21 @@ def run(cmd: list[str], env: dict[str, str] | None = None, cwd: pathlib.Path = R
     """Runs a command, showing its output; returns the status and the text."""
     print("$", " ".join(os.path.relpath(c, ROOT) if c.startswith(str(ROOT)) else c for c in cmd), flush=True)
     full = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
-    process = subprocess.Popen(cmd, cwd=cwd, env=full, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    process = subprocess.Popen(cmd, cwd=cwd, env=full, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout
-    lines = []
-    end = time.monotonic() + timeout
-    for text in process.stdout:
+    watchdog = threading.Timer(timeout, process.kill)
+    watchdog.start()
+    parts = []
+    while chunk := os.read(process.stdout.fileno(), 65536):  # as it comes: pytest's dots have no line ends
+        text = chunk.decode(errors="replace")
         print(text, end="", flush=True)
-        lines.append(text)
-        if time.monotonic() > end:
-            process.kill()
-            lines.append("timed out\n")
-            print("timed out", flush=True)
-    return process.wait(), "".join(lines)
+        parts.append(text)
+    status = process.wait()
+    if not watchdog.is_alive():
+        parts.append(f"\nstopped after {timeout:.0f} s\n")
+        print(parts[-1], flush=True)
+    watchdog.cancel()
+    return status, "".join(parts)
 
 
 SUMMARY = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
@@ -92,6 +96,34 @@ def host() -> Count:
     folders = [str(p) for p in sorted((ROOT / "tests").iterdir())
                if p.is_dir() and p.name not in ("browser", "pyodide") and any(p.rglob("test_*.py"))]
     return pytest("-n", "2", "--timeout", "600", *folders)
+
+
+def sanitize() -> Count:
+    """The unit tests on a core built with the address and undefined-behaviour sanitizers."""
+    gcc = shutil.which("gcc")
+    if gcc is None or sys.platform != "linux":
+        return skip("needs gcc on Linux")
+    libraries = []
+    for name in ("libasan.so", "libubsan.so", "libstdc++.so"):
+        found = subprocess.run([gcc, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        if not os.path.isabs(found):
+            return skip(f"gcc has no {name}: apt-get install gcc g++")
+        libraries.append(found)
+    status, _ = run([PY, "native/build.py", "host", "--sanitize", "--strict"])
+    if status:
+        return Count(failed=1)
+    core = ROOT / ".build" / "sanitized" / "_C.abi3.so"
+    log = OUT / "sanitizer"
+    for old in OUT.glob("sanitizer.*"):
+        old.unlink()
+    env = {"TORCHLITE_NATIVE": str(core), "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": f"detect_leaks=0:log_path={log}",
+           "UBSAN_OPTIONS": f"log_path={log}"}
+    c = count(*run([PY, "-m", "pytest", "-q", "--tb=line", "--timeout", "600", "--continue-on-collection-errors", "tests/unit"], env))
+    findings = [line for f in OUT.glob("sanitizer.*") for line in f.read_text(errors="replace").splitlines()
+                if "runtime error" in line or "ERROR: AddressSanitizer" in line]
+    print("\n".join(sorted(set(findings))) or "no findings", flush=True)
+    # a wrong result is the host layer's business; here it counts whether the tests ran and what the sanitizers saw
+    return Count(passed=c.passed, failed=len(set(findings)) + (c.passed == 0), skipped=c.skipped)
 
 
 def wheels() -> Count:
@@ -156,6 +188,7 @@ def demos() -> Count:
 
 LAYERS: dict[str, Callable[[], Count]] = {
     "host": host,
+    "sanitize": sanitize,
     "wheels": wheels,
     "node-314": lambda: node("314"),
     "node-029": lambda: node("029"),
