@@ -333,13 +333,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return _device.strided
 
     @property
-    def names(self):
-        return (None,) * self.dim()
-
-    def has_names(self):
-        return False
-
-    @property
     def real(self):
         import torchlite as torch
         return torch.real(self)

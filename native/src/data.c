@@ -19,6 +19,8 @@ PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
   }
 }
 
+static bool reading_data;        /* torch.tensor's messages name the dtype, other calls the C type */
+
 static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   int overflow;
   PyObject *i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
@@ -29,9 +31,9 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   if (x == -1 && PyErr_Occurred()) return -1;
   static const long long lo[] = {0, 0, -128, -32768, -2147483648LL}, hi[] = {1, 255, 127, 32767, 2147483647LL};
   if (overflow || (dtype >= TL_U8 && dtype < TL_I64 && (x > hi[dtype] || x < (dtype == TL_U8 ? -255 : lo[dtype])))) {
-    if (overflow) PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    if (overflow) PyErr_SetString(reading_data ? PyExc_ValueError : PyExc_RuntimeError, "Overflow when unpacking long long");
     else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-                      dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" : dtype == TL_I16 ? "int16_t" : "int");
+                      reading_data ? tl_dtype_name[dtype] : dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" : dtype == TL_I16 ? "int16_t" : "int");
     return -1;
   }
   switch (dtype) {
@@ -139,9 +141,12 @@ static int scan(PyObject *o, int depth, Seen *s) {
   if (PyComplex_Check(o)) return see(s, 3);
   if (TL_CHECK(o)) {
     TlTensor *t = (TlTensor *)o;
-    for (int i = 0; i < t->ndim; i++)
-      if (depth + i == s->ndim) s->shape[s->ndim++] = t->shape[i];
-      else if (s->shape[depth + i] != t->shape[i]) goto ragged;
+    if (t->numel != 1) {            /* PyTorch reads tensors in a list as numbers */
+      bool index = tl_is_integral(t->dtype);
+      PyErr_SetString(index ? PyExc_TypeError : PyExc_ValueError, index ? "only integer tensors of a single element can be converted to an index"
+                                                                        : "only one element tensors can be converted to Python scalars");
+      return -1;
+    }
     s->dtype = s->typed ? tl_promote(s->dtype, t->dtype) : (tl_dtype)t->dtype;
     s->typed = true;
     return 0;
@@ -179,9 +184,6 @@ static int scan(PyObject *o, int depth, Seen *s) {
     return see(s, PyObject_HasAttrString(o, "__index__") ? 1 : 2);
   PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__"));
   return -1;
-ragged:
-  PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d", (long long)s->shape[depth], depth);
-  return -1;
 }
 
 static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
@@ -189,15 +191,6 @@ static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
     int r = tl_scalar_store(t->dtype, *p, o);
     *p += tl_itemsize[t->dtype];
     return r;
-  }
-  if (TL_CHECK(o)) {
-    TlTensor *src = tl_contiguous_as((TlTensor *)o, t->dtype);
-    if (!src) return -1;
-    size_t n = (size_t)src->numel * tl_itemsize[t->dtype];
-    memcpy(*p, tl_data(src), n);
-    *p += n;
-    Py_DECREF(src);
-    return 0;
   }
   bool list = PyList_Check(o), tuple = PyTuple_Check(o);
   if (!list && !tuple && !PySequence_Check(o)) {
@@ -233,7 +226,10 @@ static PyObject *tensor_from_data(PyObject *mod, PyObject *args) {
   TlTensor *t = tl_empty(d, s.ndim, s.shape);
   if (!t) return NULL;
   char *p = tl_data(t);
-  if (t->numel && fill(data, 0, t, &p) < 0) { Py_DECREF(t); return NULL; }
+  reading_data = true;
+  int r = t->numel ? fill(data, 0, t, &p) : 0;
+  reading_data = false;
+  if (r < 0) { Py_DECREF(t); return NULL; }
   return (PyObject *)t;
 }
 

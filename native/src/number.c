@@ -76,23 +76,30 @@ static int nb_bool(TlTensor *t) {
   Py_XDECREF(o);
   return r;
 }
-static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *)) {
+static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *), const char *type) {
   if (t->numel != 1) {
     PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
     return NULL;
   }
-  PyObject *o = tl_m_item(t, NULL), *r = o ? fn(o) : NULL;
+  PyObject *o = tl_m_item(t, NULL), *r = NULL;
+  if (o && PyComplex_Check(o)) {       /* real numbers only where nothing is lost */
+    double re = PyComplex_RealAsDouble(o), im = PyComplex_ImagAsDouble(o);
+    Py_DECREF(o);
+    o = im == 0 ? PyFloat_FromDouble(re) : NULL;
+    if (!o && !PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+  }
+  if (o) r = fn(o);
   Py_XDECREF(o);
   return r;
 }
-static PyObject *nb_int(TlTensor *t) { return convert(t, PyNumber_Long); }
-static PyObject *nb_float(TlTensor *t) { return convert(t, PyNumber_Float); }
+static PyObject *nb_int(TlTensor *t) { return convert(t, PyNumber_Long, "int64_t"); }
+static PyObject *nb_float(TlTensor *t) { return convert(t, PyNumber_Float, "double"); }
 static PyObject *nb_index(TlTensor *t) {
   if (t->numel != 1 || !tl_is_integral(t->dtype)) {
     PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return NULL;
   }
-  return convert(t, PyNumber_Long);
+  return convert(t, PyNumber_Long, "int64_t");
 }
 static Py_ssize_t length(TlTensor *t) {
   if (t->ndim == 0) { PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor"); return -1; }

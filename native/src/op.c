@@ -404,8 +404,19 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
   }
   if (r == 1) {
     Scan s = {false, false, false};
-    for (int i = 0; i < ov->nparams && !s.function; i++)
-      if (ov->params[i].kind == K_TENSOR && bound[i] != Py_None && Py_TYPE(bound[i]) != tl_TensorClass && Py_TYPE(bound[i]) != plain_type) see_tensor(bound[i], &s);
+    for (int i = 0; i < ov->nparams && !s.function; i++) {
+      PyObject *o = bound[i];
+      int kind = ov->params[i].kind;
+      if (o == Py_None) continue;
+      if (kind == K_TENSOR) { if (Py_TYPE(o) != tl_TensorClass && Py_TYPE(o) != plain_type && TL_CHECK(o)) see_tensor(o, &s); }
+      else if (kind == K_TENSORS || kind == K_OPT_TENSORS) {
+        Py_ssize_t m = PyObject_Size(o);
+        for (Py_ssize_t j = 0; j < m; j++) {
+          PyObject *x = seq_item(o, j);
+          if (x != Py_None && Py_TYPE(x) != tl_TensorClass && Py_TYPE(x) != plain_type) see_tensor(x, &s);
+        }
+      }
+    }
     if (s.function) {
       PyObject *t = PyTuple_New(nargs), *kw = PyDict_New();
       for (Py_ssize_t i = 0; t && i < nargs; i++) PyTuple_SetItem(t, i, Py_NewRef(args[i]));
