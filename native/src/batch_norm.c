@@ -117,7 +117,8 @@ static TlTensor *store_channels(const double *src, int64_t n, tl_dtype d) {
   return t;
 }
 
-/* running = (1 - momentum) * running + momentum * value */
+/* running = (1 - momentum) * running + momentum * value. No new version: as in PyTorch, a second forward pass before the
+ * backward pass of the first is no error. */
 static int update_running(PyObject *o, const double *value, double scale, double momentum, int64_t n) {
   TlTensor *t = tl_opt(o), *fresh = NULL;
   int rc = -1;
@@ -126,7 +127,6 @@ static int update_running(PyObject *o, const double *value, double scale, double
   if (!v || load_channels(o, v, n, 0) < 0) goto done;
   for (int64_t i = 0; i < n; i++) v[i] = (1 - momentum) * v[i] + momentum * value[i] * scale;
   if (!(fresh = store_channels(v, n, t->dtype)) || tl_copy(t, fresh) < 0) goto done;
-  if (t->version) t->version->value++;
   rc = 0;
 done:
   if (v) tl_free(v);

@@ -90,6 +90,13 @@ def test_batch_norm(training, dtype):
             check(lambda m, a: m.nn.functional.batch_norm(a, None, None, training=True), x, second=False)
 
 
+def test_two_passes_before_backward():
+    bn = tl.nn.BatchNorm1d(3)
+    x = tl.ones(4, 3).cumsum(0).requires_grad_()
+    (bn(x) * bn(x * 2)).sum().backward()
+    assert x.grad is not None and bn.num_batches_tracked.item() == 2
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_group_and_instance_norm(dtype):
     dt = getattr(torch, dtype)

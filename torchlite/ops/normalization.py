@@ -200,9 +200,9 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
         with torch.no_grad():
             n = input.numel() / max(input.size(1), 1)
             if running_mean is not None:
-                running_mean.mul_(1 - momentum).add_(mean.detach() * momentum)
+                running_mean.data.mul_(1 - momentum).add_(mean.detach() * momentum)     # .data: no new version
             if running_var is not None:
-                running_var.mul_(1 - momentum).add_(var.detach() * (momentum * n / (n - 1)))
+                running_var.data.mul_(1 - momentum).add_(var.detach() * (momentum * n / (n - 1)))
         saved = mean, invstd
     else:
         mean, invstd = running_mean, torch.rsqrt(running_var + eps)
@@ -267,9 +267,9 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
                            momentum, eps, cudnn_enabled)
     with torch.no_grad():
         if running_mean is not None:
-            running_mean.copy_(mean.view(b, c).mean(0))
+            running_mean.data.copy_(mean.view(b, c).mean(0))
         if running_var is not None:
-            running_var.copy_(var.view(b, c).mean(0))
+            running_var.data.copy_(var.view(b, c).mean(0))
     return out.view(input.shape)
 
 
