@@ -47,6 +47,11 @@ static void store_d(tl_dtype d, void *out, int64_t at, const double *v, int64_t 
   } else tl_cast_contig(d, p, TL_F64, v, n);
 }
 
+/* out of line: it is in every loop below, and the functions around it cost more than the call */
+__attribute__((noinline)) static double uniform_d(TlGenerator *g) { return tl_uniform_d(g); }
+__attribute__((noinline)) static float uniform_f(TlGenerator *g) { return tl_uniform_f(g); }
+__attribute__((noinline)) static uint64_t random_bits(TlGenerator *g, int wide) { return wide ? tl_random64(g) : tl_random32(g); }
+
 /* a loop over chunks of doubles, EXPR giving one value */
 #define DRAW(NAME, EXPR) \
   static void NAME(TlGenerator *g, const dist *p, tl_dtype d, void *out, int64_t n) { \
@@ -59,23 +64,23 @@ static void store_d(tl_dtype d, void *out, int64_t at, const double *v, int64_t 
   }
 
 static const double PI = 3.14159265358979323846;
-DRAW(draw_exponential, p->b * log1p(-tl_uniform_d(g)))                       /* b = -1 / lambda */
-DRAW(draw_geometric, ceil(log(tl_uniform_d(g)) / p->b))                      /* b = log1p(-p) */
-DRAW(draw_cauchy, fma(p->b, tan(PI * (tl_uniform_d(g) - 0.5)), p->a))
+DRAW(draw_exponential, p->b * log1p(-uniform_d(g)))                       /* b = -1 / lambda */
+DRAW(draw_geometric, ceil(log(uniform_d(g)) / p->b))                      /* b = log1p(-p) */
+DRAW(draw_cauchy, fma(p->b, tan(PI * (uniform_d(g) - 0.5)), p->a))
 DRAW(draw_log_normal, exp(fma(tl_normal_d(g), p->b, p->a)))
-DRAW(draw_bernoulli, tl_uniform_d(g) < p->a ? p->b : 0.0)
+DRAW(draw_bernoulli, uniform_d(g) < p->a ? p->b : 0.0)
 DRAW(draw_normal_serial, fma(tl_normal_d(g), p->b, p->a))
 
 static void draw_uniform(TlGenerator *g, const dist *p, tl_dtype d, void *out, int64_t n) {
   int plain = p->a == 0 && p->b == 1;
   if (d == TL_F64) {
     double *o = out, w = p->b - p->a;
-    if (plain) for (int64_t i = 0; i < n; i++) o[i] = tl_uniform_d(g);
-    else for (int64_t i = 0; i < n; i++) { double x = fma(tl_uniform_d(g), w, p->a); o[i] = x == p->b ? p->a : x; }
+    if (plain) for (int64_t i = 0; i < n; i++) o[i] = uniform_d(g);
+    else for (int64_t i = 0; i < n; i++) { double x = fma(uniform_d(g), w, p->a); o[i] = x == p->b ? p->a : x; }
   } else if (d == TL_F32) {
     float *o = out, w = p->fb - p->fa;
     if (plain) for (int64_t i = 0; i < n; i++) o[i] = tl_uniform_f(g);
-    else for (int64_t i = 0; i < n; i++) { float x = fma_f(tl_uniform_f(g), w, p->fa); o[i] = x == p->fb ? p->fa : x; }
+    else for (int64_t i = 0; i < n; i++) { float x = fma_f(uniform_f(g), w, p->fa); o[i] = x == p->fb ? p->fa : x; }
   } else {
     uint16_t *o = out, lo, hi;
     float w = p->fb - p->fa, f[CHUNK];
@@ -83,7 +88,7 @@ static void draw_uniform(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
     tl_cast_contig(d, &hi, TL_F32, &p->fb, 1);
     for (int64_t at = 0; at < n; at += CHUNK) {
       int64_t m = n - at < CHUNK ? n - at : CHUNK;
-      for (int64_t i = 0; i < m; i++) f[i] = fma_f(tl_uniform_f(g), w, p->fa);
+      for (int64_t i = 0; i < m; i++) f[i] = fma_f(uniform_f(g), w, p->fa);
       tl_cast_contig(d, o + at, TL_F32, f, m);
       for (int64_t i = 0; i < m; i++) if (o[at + i] == hi) o[at + i] = lo;    /* rounding must not reach the open end */
     }
@@ -135,7 +140,7 @@ static inline void sincos_cephes(float x, float *sn, float *cs) {      /* x >= 0
 }
 
 /* without branches, for the vectoriser */
-static void block_f(float *restrict v, float mean, float std) {
+__attribute__((noinline)) static void block_f(float *restrict v, float mean, float std) {
   float r[8], s[8], c[8];
   for (int j = 0; j < 8; j++) r[j] = sqrtf(-2.0f * log_cephes(1.0f - v[j]));
   for (int j = 0; j < 8; j++) sincos_cephes(6.283185307179586f * v[j + 8], &s[j], &c[j]);
@@ -143,7 +148,7 @@ static void block_f(float *restrict v, float mean, float std) {
   for (int j = 0; j < 8; j++) v[j + 8] = fma_f(r[j] * s[j], std, mean);
 }
 
-static void block_d(double *v, double mean, double std) {
+__attribute__((noinline)) static void block_d(double *v, double mean, double std) {
   int plain = mean == 0 && std == 1;
   for (int j = 0; j < 8; j++) {
     double r = sqrt(-2.0 * log(1.0 - v[j])), t = 2.0 * PI * v[j + 8], c = r * cos(t), s = r * sin(t);
@@ -161,15 +166,15 @@ static void draw_normal_blocks(TlGenerator *g, const dist *p, tl_dtype d, void *
     for (i = 0; i < n; i++) o[i] = tl_uniform_f(g);
     for (i = 0; i + 16 <= n; i += 16) block_f(o + i, p->fa, p->fb);
     if (i < n) {
-      for (i = n - 16; i < n; i++) o[i] = tl_uniform_f(g);
+      for (i = n - 16; i < n; i++) o[i] = uniform_f(g);
       block_f(o + n - 16, p->fa, p->fb);
     }
   } else if (d == TL_F64) {
     double *o = out;
-    for (i = 0; i < n; i++) o[i] = tl_uniform_d(g);
+    for (i = 0; i < n; i++) o[i] = uniform_d(g);
     for (i = 0; i + 16 <= n; i += 16) block_d(o + i, p->a, p->b);
     if (i < n) {
-      for (i = n - 16; i < n; i++) o[i] = tl_uniform_d(g);
+      for (i = n - 16; i < n; i++) o[i] = uniform_d(g);
       block_d(o + n - 16, p->a, p->b);
     }
   } else {
@@ -177,7 +182,7 @@ static void draw_normal_blocks(TlGenerator *g, const dist *p, tl_dtype d, void *
     float v[16];
     for (i = 0; i < n; i += 16) {
       int64_t at = i + 16 <= n ? i : n - 16;
-      for (int j = 0; j < 16; j++) v[j] = tl_uniform_f(g);
+      for (int j = 0; j < 16; j++) v[j] = uniform_f(g);
       block_f(v, p->fa, p->fb);
       tl_cast_contig(d, o + at, TL_F32, v, 16);
     }
@@ -197,7 +202,7 @@ static void draw_integer(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
   for (int64_t at = 0; at < n; at += CHUNK) {
     int64_t m = n - at < CHUNK ? n - at : CHUNK;
     for (int64_t i = 0; i < m; i++) {
-      uint64_t r = p->mode ? tl_random64(g) : wide ? tl_random64(g) % p->range : tl_random32(g) % (uint32_t)p->range;
+      uint64_t r = p->mode ? random_bits(g, 1) : wide ? random_bits(g, 1) % p->range : (uint32_t)random_bits(g, 0) % (uint32_t)p->range;
       v[i] = (int64_t)(r + (uint64_t)p->base);
     }
     if (d == TL_F16 || d == TL_BF16) {
@@ -215,7 +220,7 @@ static void draw_default(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
   (void)p;
   for (int64_t at = 0; at < n; at += CHUNK) {
     int64_t m = n - at < CHUNK ? n - at : CHUNK;
-    for (int64_t i = 0; i < m; i++) v[i] = (int64_t)((d == TL_I64 || d == TL_F64 ? tl_random64(g) : tl_random32(g)) % range[d]);
+    for (int64_t i = 0; i < m; i++) v[i] = (int64_t)(random_bits(g, d == TL_I64 || d == TL_F64) % range[d]);
     tl_cast_contig(d, (char *)out + at * tl_itemsize[d], TL_I64, v, m);
   }
 }
@@ -444,7 +449,7 @@ static PyObject *k_bernoulli(const TlKernel *k, PyObject *const *a, Py_ssize_t n
           PyErr_SetString(PyExc_RuntimeError, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
           goto end;
         }
-        y[i] = (wide ? tl_uniform_d(g) : tl_uniform_f(g)) < q ? 1.0 : 0.0;
+        y[i] = (wide ? uniform_d(g) : uniform_f(g)) < q ? 1.0 : 0.0;
       }
       store_d(self->dtype, tl_data(tmp), at, y, m);
     }
@@ -523,7 +528,7 @@ static PyObject *k_rrelu_noise(const TlKernel *k, PyObject *const *a, Py_ssize_t
   if ((r = tl_empty(TL_F64, x->ndim, x->shape))) {
     const double *v = (const double *)tl_data(x);
     double *o = (double *)tl_data(r);
-    for (int64_t i = 0; i < x->numel; i++) o[i] = v[i] <= 0 ? fma(tl_uniform_d(g), upper - lower, lower) : 1;
+    for (int64_t i = 0; i < x->numel; i++) o[i] = v[i] <= 0 ? fma(uniform_d(g), upper - lower, lower) : 1;
     result = tl_cast(r, (tl_dtype)self->dtype);
   }
   TL_DEC(x);
@@ -662,7 +667,7 @@ static PyObject *k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t
       }
       for (int64_t c = 0; c < cols; c++) cum[c] = d == TL_F64 ? cum[c] / total : (double)((float)cum[c] / ftotal);
       for (int64_t s = 0; s < m; s++) {
-        double u = tl_uniform_d(g);
+        double u = uniform_d(g);
         int64_t lo = 0, hi = cols;
         while (hi - lo > 0) {
           int64_t mid = lo + (hi - lo) / 2;

@@ -4,12 +4,14 @@
 #include "rng.h"
 #include <math.h>
 
+__attribute__((noinline)) static double uniform_d(TlGenerator *g) { return tl_uniform_d(g); }
+
 static double poisson(TlGenerator *g, double rate) {
   if (rate >= 10) {
     double root = sqrt(rate), log_rate = log(rate), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
     double inv_alpha = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2);
     for (;;) {
-      double u = tl_uniform_d(g) - 0.5, v = tl_uniform_d(g), us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + rate + 0.43);
+      double u = uniform_d(g) - 0.5, v = uniform_d(g), us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + rate + 0.43);
       if (us >= 0.07 && v <= vr) return k;
       if (k < 0 || (us < 0.013 && v > us)) continue;
       if (log(v) + log(inv_alpha) - log(a / (us * us) + b) <= -rate + k * log_rate - lgamma(k + 1)) return k;
@@ -19,7 +21,7 @@ static double poisson(TlGenerator *g, double rate) {
   {
     double limit = exp(-rate), product = 1, k = 0;
     for (;;) {
-      product *= tl_uniform_d(g);
+      product *= uniform_d(g);
       if (product <= limit) return k;
       k++;
     }
@@ -39,7 +41,7 @@ static double stirling_tail(double k) {
 static double binomial_small(TlGenerator *g, double count, double p) {
   double sum = 0, log_q = log1p(-p), k = 0;
   for (;;) {
-    sum += ceil(log(tl_uniform_d(g)) / log_q);
+    sum += ceil(log(uniform_d(g)) / log_q);
     if (sum > count) return k;
     k++;
   }
@@ -49,7 +51,7 @@ static double binomial_large(TlGenerator *g, double count, double p) {
   double sd = sqrt(count * p * (1 - p)), b = 1.15 + 2.53 * sd, a = -0.0873 + 0.0248 * b + 0.01 * p, c = count * p + 0.5;
   double vr = 0.92 - 4.2 / b, r = p / (1 - p), alpha = (2.83 + 5.1 / b) * sd, m = floor((count + 1) * p);
   for (;;) {
-    double u = tl_uniform_d(g) - 0.5, v = tl_uniform_d(g), us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
+    double u = uniform_d(g) - 0.5, v = uniform_d(g), us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
     if (us >= 0.07 && v <= vr) return k;
     if (k < 0 || k > count) continue;
     v = log(v * alpha / (a / (us * us) + b));
@@ -72,7 +74,7 @@ static double gamma_sample(TlGenerator *g, double alpha, int single) {
   double scale = 1, d, c;
   if (alpha < 1) {
     if (alpha == 0) return 0;
-    scale = pow(1 - tl_uniform_d(g), single ? (double)(1.0f / (float)alpha) : 1 / alpha);
+    scale = pow(1 - uniform_d(g), single ? (double)(1.0f / (float)alpha) : 1 / alpha);
     alpha = single ? (double)((float)alpha + 1.0f) : alpha + 1;
   }
   d = single ? (double)((float)alpha - 1.0f / 3.0f) : alpha - (double)(1.0f / 3.0f);
@@ -81,7 +83,7 @@ static double gamma_sample(TlGenerator *g, double alpha, int single) {
     double x, y, v, u, xx;
     do { x = tl_normal_d(g); y = 1 + c * x; } while (y <= 0);
     v = y * y * y;
-    u = 1 - tl_uniform_d(g);
+    u = 1 - uniform_d(g);
     xx = x * x;
     if (u < 1 - 0.0331 * xx * xx || log(u) < 0.5 * xx + d * (1 - v + log(v))) return scale * d * v;
   }
