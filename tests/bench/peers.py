@@ -1,0 +1,122 @@
+"""torchlite in Chromium against other libraries there, in one run: TensorFlow.js, ONNX Runtime Web and jax-js, one thread each.
+
+    python tests/bench/peers.py [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [-- options of run.mjs]
+
+DIR is the peer benchmark (default: ../shared/peers); it is copied to a scratch folder, where its npm packages are installed
+once. Its Python part needs numpy, onnx and ziglang: BENCH_PYTHON names a Python that has them, otherwise it makes its own.
+Prints a table with the ratio ours / best peer. With --repeat, each cell keeps the better of its medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "pyodide"))
+import dist  # noqa: E402
+
+PEERS = ("tfjs-wasm-1t", "ort-wasm-1t", "jaxjs-wasm-1t")
+OURS = "torchlite"
+
+
+def prepared(source: pathlib.Path, scratch: pathlib.Path) -> pathlib.Path:
+    """A copy of the peer benchmark with its packages installed and bundled."""
+    key = hashlib.sha256()
+    for p in sorted(source.rglob("*")):
+        if p.is_file() and p.suffix in (".mjs", ".js", ".json", ".py", ".html", ".c") and p.name != "results.json":
+            key.update(p.relative_to(source).as_posix().encode() + p.read_bytes())
+    folder = scratch / key.hexdigest()[:12]
+    if not (folder / "ready").exists():
+        skip = shutil.ignore_patterns("node_modules", "build", ".venv", "results.json")
+        shutil.copytree(source, folder, dirs_exist_ok=True, ignore=skip)
+        for p in [folder, *folder.rglob("*")]:
+            p.chmod(p.stat().st_mode | 0o200)
+        for cmd in (["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], ["npm", "run", "--silent", "setup"]):
+            subprocess.run(cmd, cwd=folder, check=True, stdout=sys.stderr)
+        (folder / "ready").write_text("")
+    return folder
+
+
+def measure(folder: pathlib.Path, out: pathlib.Path, a: argparse.Namespace) -> dict:
+    pyodide = dist.prepare("314")
+    peers = [*PEERS, *(("torch-1t",) if a.native else ())]
+    cmd = ["node", "run.mjs", "--mount", f"{OURS}={HERE / 'peers'}", "--mount", f"pyodide={pyodide}", "--out", str(out),
+           "--column", f"{OURS}=page:{OURS}/bench.html?wheel={dist.wheel('314', pyodide).name}", "--peers", ",".join(peers), *a.rest]
+    if a.workloads:
+        cmd += ["--workloads", a.workloads]
+    out.unlink(missing_ok=True)
+    for i in range(a.repeat):
+        subprocess.run([*cmd, *(["--best"] if i else [])], cwd=folder, check=True, stdout=sys.stderr)
+    return json.loads(out.read_text())  # type: ignore[no-any-return]
+
+
+def shown(ms: float, us: bool) -> str:
+    value = ms * 1e3 if us else ms
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def table(results: dict, native: bool) -> list[tuple[str, float]]:
+    """Prints the table; returns the workloads where a peer was faster, with the ratio."""
+    wrong = {(d["peer"], d["workload"]) for d in results["disagreements"]}
+    why = {s["workload"]: s["reason"] for s in results["skips"] if s["peer"] == OURS}
+    cells = {(r["peer"], r["workload"]): r for r in results["results"] if (r["peer"], r["workload"]) not in wrong}
+    slower = []
+    names = [p.split("-")[0] for p in PEERS]
+    print(f"\n{'ms (op/*: us)':24}{OURS:>12}" + "".join(f"{n:>10}" for n in names) + f"{'ratio':>8}" + ("   native" if native else ""))
+    for w in (w for w in results["workloads"] if any(k[1] == w["id"] for k in cells)):
+        name, us = w["id"], bool(w.get("us"))
+        row = [cells.get((p, name)) for p in (OURS, *PEERS)]
+        texts = [shown(r["ms"], us) + ("~" if r.get("noisy") else "") if r else "-" for r in row]
+        others = [r["ms"] for r in row[1:] if r]
+        ratio = row[0]["ms"] / min(others) if row[0] and others else float("nan")
+        if ratio > 1:
+            slower.append((name, ratio))
+        note = "" if row[0] else f"  {'wrong result' if (OURS, name) in wrong else why.get(name, '')}"
+        torch = cells.get(("torch-1t", name))
+        print(f"{name:24}{texts[0]:>12}" + "".join(f"{t:>10}" for t in texts[1:]) + f"{ratio:8.2f}"
+              + (f"{shown(torch['ms'], us):>9}" if torch else "") + note)
+    print("ratio: ours over the fastest peer; ~: other programs used the machine during every sample")
+    return slower
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--peers", type=pathlib.Path, default=ROOT.parent / "shared" / "peers")
+    p.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "torchlite-peers")
+    p.add_argument("--workloads", default="")
+    p.add_argument("--repeat", type=int, default=1)
+    p.add_argument("--native", action="store_true", help="native PyTorch as well (BENCH_PYTHON has to have it)")
+    p.add_argument("--out", type=pathlib.Path, default=ROOT / ".out" / "peers.json")
+    p.add_argument("rest", nargs="*")
+    a = p.parse_args()
+    missing = None
+    if not (a.peers / "run.mjs").exists():
+        missing = f"there is no peer benchmark in {a.peers} (--peers names its folder)"
+    elif not shutil.which("npm"):
+        missing = "npm is not installed: apt-get install nodejs npm"
+    elif not (os.environ.get("CHROMIUM") or shutil.which("chromium")):
+        missing = "Chromium is not installed: apt-get install chromium"
+    if missing:
+        print(f"peers: skipped, {missing}")
+        return 0
+    a.out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        results = measure(prepared(a.peers.resolve(), a.scratch), a.out.resolve(), a)
+    except (dist.runtime.Missing, subprocess.CalledProcessError) as e:
+        print(f"peers: {e}", file=sys.stderr)
+        return 1
+    table(results, a.native)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
