@@ -553,7 +553,8 @@ def _qr_grad(c, g):
     if gr is not None:
         m = gr.matmul(r.mH)
     if gq is not None:
-        m = -gq.mH.matmul(q) if m is None else m - q.mH.matmul(gq).mH
+        inner = q.mH.matmul(gq)
+        m = -inner if m is None else m - inner
     ga = q.matmul(_sym(m.triu()))
     if gq is not None:
         ga = ga + gq

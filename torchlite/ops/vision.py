@@ -328,7 +328,10 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
         coords.append(x if interpolation_mode == 2 else _pad_coordinate(x, size, padding_mode, align_corners))
     if interpolation_mode == 1:
-        return _at(flat, [x.round() for x in coords], sizes)
+        out = _at(flat, [x.round() for x in coords], sizes)
+        if grid.requires_grad:      # a gradient of zeros, not none
+            out = out + torch.where(torch.zeros((), dtype=torch.bool), grid.sum(-1), 0.0).unsqueeze(1)
+        return out
     low = [x.detach().floor() for x in coords]
     frac = [x - f for x, f in zip(coords, low)]
     if interpolation_mode == 2:

@@ -1,0 +1,91 @@
+"""torch.linalg against PyTorch: values that are unique, factors by what they satisfy, gradients, messages."""
+import pytest
+from against_torch import check, fails_alike, ours, torch
+
+import torchlite
+
+DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
+TOL = {torch.float32: 2e-3, torch.complex64: 2e-3, torch.float64: 1e-9, torch.complex128: 1e-9}
+
+
+def matrix(*shape, dtype=torch.float64):
+    torch.manual_seed(sum(shape))
+    return torch.randn(shape, dtype=dtype)
+
+
+def positive(n, dtype=torch.float64):
+    a = matrix(2, n, n, dtype=dtype)
+    return a @ a.mH + torch.eye(n, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unique_results(dtype):
+    tol = (TOL[dtype], TOL[dtype])
+    a, b, h = matrix(2, 4, 4, dtype=dtype), matrix(2, 4, 3, dtype=dtype), positive(4, dtype)
+    for call in (lambda t, a: t.linalg.inv(a), lambda t, a: t.linalg.det(a), lambda t, a: t.linalg.slogdet(a), lambda t, a: t.linalg.pinv(a[..., :3]),
+                 lambda t, a: t.linalg.matrix_power(a, -2), lambda t, a: t.linalg.matrix_exp(a), lambda t, a: t.linalg.lu(a), lambda t, a: t.linalg.svdvals(a),
+                 lambda t, a: t.linalg.matrix_norm(a, "nuc"), lambda t, a: t.linalg.norm(a, 2, dim=(-2, -1)), lambda t, a: t.linalg.cond(a), lambda t, a: t.linalg.qr(a),
+                 lambda t, a: t.linalg.qr(a[..., :3, :]), lambda t, a: t.linalg.qr(a[..., :3]), lambda t, a: t.linalg.lu(a[..., :3]),
+                 lambda t, a: t.linalg.lu(a[..., :3, :]), lambda t, a: t.linalg.eigvals(a).abs().sum(), lambda t, a: t.linalg.lu_solve(*t.linalg.lu_factor(a), a)):
+        check(call, a, tol=tol)
+    check(lambda t, a, b: t.linalg.solve(a, b), a, b, tol=tol)
+    check(lambda t, a, b: t.linalg.solve(a, b.mT, left=False), a, b, tol=tol)
+    check(lambda t, a, b: t.linalg.solve_triangular(a, b, upper=False), a.tril() + 3 * torch.eye(4, dtype=dtype), b, tol=tol)
+    check(lambda t, a, b: t.linalg.lstsq(a, b)[0], matrix(2, 5, 3, dtype=dtype), matrix(2, 5, 2, dtype=dtype), tol=tol)
+    check(lambda t, h: t.linalg.cholesky(h), h, tol=tol)
+    check(lambda t, h: t.linalg.eigvalsh(h), h, tol=tol)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m,n", [(1, 1), (3, 3), (5, 2), (2, 5), (20, 20)])
+def test_factors(dtype, m, n):
+    x = matrix(2, m, n, dtype=dtype)
+    a, tol = ours(x), TOL[dtype]
+
+    def near(u, v):
+        assert u.shape == v.shape
+        assert float((u - v).abs().max()) < tol * max(m, n)
+    for full in (False, True):
+        u, s, vh = torchlite.linalg.svd(a, full_matrices=full)
+        k = min(m, n)
+        near((u[..., :k] * s.unsqueeze(-2)) @ vh[..., :k, :], a)
+        near(u.mH @ u, torchlite.eye(u.shape[-1], dtype=a.dtype).expand(2, -1, -1))
+        near(vh @ vh.mH, torchlite.eye(vh.shape[-2], dtype=a.dtype).expand(2, -1, -1))
+        q, r = torchlite.linalg.qr(a, "complete" if full else "reduced")
+        near(q @ r, a)
+        near(q.mH @ q, torchlite.eye(q.shape[-1], dtype=a.dtype).expand(2, -1, -1))
+    if m == n:
+        w, v = torchlite.linalg.eig(a)
+        near(a.to(w.dtype) @ v, v * w.unsqueeze(-2))
+        h = a + a.mH
+        w, v = torchlite.linalg.eigh(h)
+        near((v * w.unsqueeze(-2)) @ v.mH, h)
+        ld, p = torchlite.linalg.ldl_factor(h, hermitian=True)
+        near(h @ torchlite.linalg.ldl_solve(ld, p, a, hermitian=True), a)
+
+
+def test_singular_matrices():
+    z = torch.zeros(2, 3, 3, dtype=torch.float64)
+    z[0] = torch.eye(3)
+    check(lambda t, a: t.linalg.det(a), z)
+    check(lambda t, a: t.linalg.matrix_rank(a), z, grad=False)
+    check(lambda t, a: t.linalg.pinv(a), z)
+    fails_alike(lambda t, a: t.linalg.inv(a), z)
+    fails_alike(lambda t, a: t.linalg.solve(a, a), z[1])
+    fails_alike(lambda t, a: t.linalg.cholesky(a), z)
+    with pytest.raises(torchlite.linalg.LinAlgError):
+        torchlite.linalg.inv(torchlite.zeros(2, 2))
+
+
+def test_second_gradients():
+    a = matrix(3, 3)
+    for call in (lambda t, a: t.linalg.inv(a), lambda t, a: t.linalg.det(a), lambda t, a: t.linalg.cholesky(a @ a.mT), lambda t, a: t.linalg.svdvals(a)):
+        check(call, a, second=True, tol=(1e-6, 1e-6))
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh", "eig", "eigvals", "svd", "qr", "matrix_exp", "lu_factor"])
+def test_messages(name):
+    for x in (torch.ones(3), torch.ones(2, 2, dtype=torch.int64)):
+        fails_alike(lambda t, a: getattr(t.linalg, name)(a), x)
+    if name not in ("svd", "qr", "lu_factor"):
+        fails_alike(lambda t, a: getattr(t.linalg, name)(a), torch.ones(2, 3))

@@ -1,0 +1,126 @@
+"""Pooling, interpolation, unfolding and grids against PyTorch."""
+import math
+
+import pytest
+from against_torch import check, fails_alike, torch
+
+SIZES = {1: (9,), 2: (9, 6), 3: (6, 5, 5)}
+WINDOWS = [{"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 3, "stride": 1, "ceil_mode": True},
+           {"kernel_size": 2, "stride": 3, "ceil_mode": True, "padding": 1}]
+
+
+def image(n, lead=(2, 3), dtype=torch.float64):
+    torch.manual_seed(n)
+    x = torch.randn(lead + SIZES[n], dtype=torch.float64)
+    return (x * 10).to(dtype)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_windows(n, window):
+    for lead in ((2, 3), (3,)):
+        x = image(n, lead)
+        check(lambda t, x: getattr(t.nn.functional, f"max_pool{n}d")(x, **window), x)
+        check(lambda t, x: getattr(t.nn.functional, f"max_pool{n}d")(x, return_indices=True, **window), x)
+        check(lambda t, x: getattr(t.nn.functional, f"avg_pool{n}d")(x * x, **window), x, second=True)
+        check(lambda t, x: getattr(t.nn.functional, f"avg_pool{n}d")(x, count_include_pad=False, **window), x)
+    check(lambda t, x: getattr(t.nn.functional, f"max_pool{n}d")(x, 2, 1, dilation=2), image(n))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8])
+def test_dtypes(dtype):
+    x = image(2, dtype=dtype) if dtype != torch.uint8 else image(2).abs().to(dtype)
+    check(lambda t, x: t.nn.functional.max_pool2d(x, 3, 2), x, grad=False)
+    if dtype.is_floating_point:
+        check(lambda t, x: t.nn.functional.avg_pool2d(x, 3, 2, divisor_override=2), x, grad=False)
+        check(lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, (2, 3)), x, grad=False)
+
+
+def test_nan_and_infinities():
+    x = image(2)
+    x[0, 0, 0, 1], x[0, 1, 3, 3], x[1, 0] = math.nan, math.inf, -math.inf
+    check(lambda t, x: t.nn.functional.max_pool2d(x, 2, return_indices=True), x, grad=False)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("out", [1, 3, None])
+def test_adaptive(n, out):
+    size = (out,) * n if n > 1 or out is None else out
+    if n == 1 and out is None:
+        return
+    check(lambda t, x: getattr(t.nn.functional, f"adaptive_avg_pool{n}d")(x * x, size), image(n), second=True)
+    check(lambda t, x: getattr(t.nn.functional, f"adaptive_max_pool{n}d")(x, size, return_indices=True), image(n))
+
+
+def test_unpool_and_fractional():
+    def back(t, x):
+        y, i = t.nn.functional.max_pool2d(x, 2, return_indices=True)
+        return t.nn.functional.max_unpool2d(y, i, 2, output_size=x.shape[-2:])
+    check(back, image(2))
+    samples = torch.rand(2, 3, 2, dtype=torch.float64)
+    check(lambda t, x, s: t.nn.functional.fractional_max_pool2d(x, 2, (4, 3), return_indices=True, _random_samples=s), image(2), samples, grad=False)
+    check(lambda t, x: t.nn.functional.lp_pool2d(x, 2, 3, 2), image(2).abs())
+
+
+MODES = [("nearest", 1), ("nearest", 2), ("nearest", 3), ("nearest-exact", 2), ("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3), ("area", 2)]
+
+
+@pytest.mark.parametrize("mode,n", MODES)
+@pytest.mark.parametrize("how", [{"scale_factor": 2}, {"scale_factor": 0.6}, {"scale_factor": 1.7, "recompute_scale_factor": True}, {"size": 5}])
+def test_interpolate(mode, n, how):
+    corners = [None] if mode in ("nearest", "nearest-exact", "area") else [False, True]
+    for align in corners:
+        check(lambda t, x: t.nn.functional.interpolate(x, mode=mode, align_corners=align, **how), image(n), tol=(1e-6, 1e-6))
+        check(lambda t, x: t.nn.functional.interpolate(x, mode=mode, align_corners=align, **how), image(n).float(), tol=(1e-4, 1e-3))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_interpolate_antialias_and_bytes(mode):
+    for size in ((4, 3), (14, 5)):
+        check(lambda t, x: t.nn.functional.interpolate(x, size, mode=mode, antialias=True), image(2), tol=(1e-6, 1e-6))
+        for antialias in (False, True):
+            x = torch.randint(0, 256, (2, 3, 9, 6), dtype=torch.uint8)
+            check(lambda t, x: t.nn.functional.interpolate(x, size, mode=mode, antialias=antialias), x)
+
+
+def test_unfold_and_fold():
+    kw = {"kernel_size": (2, 3), "dilation": (1, 2), "padding": 1, "stride": (2, 1)}
+    check(lambda t, x: t.nn.functional.unfold(x * x, **kw), image(2), second=True)
+    check(lambda t, x: t.nn.functional.fold(t.nn.functional.unfold(x, **kw), (9, 6), **kw), image(2))
+    check(lambda t, x: t.nn.functional.pixel_unshuffle(t.nn.functional.pixel_shuffle(x, 3), 3), torch.randn(2, 9, 2, 2))
+    check(lambda t, x: t.nn.functional.channel_shuffle(x, 3), torch.randn(2, 6, 2, 2))
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [False, True])
+def test_grids(padding, align):
+    torch.manual_seed(0)
+    x, g = torch.randn(2, 3, 5, 6, dtype=torch.float64), torch.randn(2, 4, 3, 2, dtype=torch.float64) * 1.2
+    for mode in ("bilinear", "nearest", "bicubic"):
+        check(lambda t, x, g: t.nn.functional.grid_sample(x, g, mode, padding, align), x, g)
+    v, h = torch.randn(1, 2, 4, 5, 3, dtype=torch.float64), torch.randn(1, 2, 3, 2, 3, dtype=torch.float64)
+    check(lambda t, x, g: t.nn.functional.grid_sample(x, g, "bilinear", padding, align), v, h)
+    check(lambda t, a: t.nn.functional.affine_grid(a, (2, 1, 3, 4), align), torch.randn(2, 2, 3, dtype=torch.float64))
+    check(lambda t, a: t.nn.functional.affine_grid(a, (1, 1, 2, 3, 4), align), torch.randn(1, 3, 4, dtype=torch.float64))
+
+
+MISTAKES = [
+    (lambda t, x: t.nn.functional.max_pool2d(x, 2), (8, 8)), (lambda t, x: t.nn.functional.max_pool2d(x, 2, padding=2), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.max_pool2d(x, 9), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.max_pool2d(x, 2, stride=0), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.max_pool2d(x, (2, 2, 2)), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.max_pool1d(x, 2), (8,)),
+    (lambda t, x: t.nn.functional.max_pool1d(x, 9), (1, 1, 8)), (lambda t, x: t.nn.functional.avg_pool2d(x, 9), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.avg_pool2d(x, 2, divisor_override=0), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.avg_pool3d(x, 9), (1, 1, 8, 8, 8)),
+    (lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 2), (8, 8)), (lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 2), (1, 1, 0, 8)),
+    (lambda t, x: t.nn.functional.interpolate(x, scale_factor=2, mode="bilinear"), (1, 1, 8)), (lambda t, x: t.nn.functional.interpolate(x), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.interpolate(x, size=(2, 2, 2)), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.interpolate(x, size=0), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.unfold(x, 3), (1, 1, 2, 2)), (lambda t, x: t.nn.functional.unfold(x, 0), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 5, 4)), (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 4, 5)),
+    (lambda t, x: t.nn.functional.pixel_shuffle(x, 2), (1, 5, 2, 2)), (lambda t, x: t.nn.functional.channel_shuffle(x, 2), (1, 5, 2, 2)),
+    (lambda t, x: t.nn.functional.grid_sample(x, x, mode="x"), (1, 1, 4, 4)), (lambda t, x: t.nn.functional.affine_grid(x, (1, 1, 2, 2), False), (1, 2, 2)),
+]
+
+
+@pytest.mark.parametrize("i", range(len(MISTAKES)))
+def test_messages(i):
+    call, shape = MISTAKES[i]
+    fails_alike(call, torch.ones(shape))
