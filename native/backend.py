@@ -40,8 +40,9 @@ def name_version() -> str:
 
 def metadata() -> bytes:
     p = project()
-    lines = ["Metadata-Version: 2.1", f"Name: {p['name']}", f"Version: {p['version']}", f"Summary: {p['description']}",
-             f"Requires-Python: {p['requires-python']}", "Keywords: " + ",".join(p.get("keywords", []))]
+    lines = ["Metadata-Version: 2.4", f"Name: {p['name']}", f"Version: {p['version']}", f"Summary: {p['description']}",
+             f"Requires-Python: {p['requires-python']}", f"License-Expression: {p['license']}", *(f"License-File: {n}" for n in p["license-files"]),
+             "Keywords: " + ",".join(p.get("keywords", []))]
     lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
     readme = ROOT / p.get("readme", "README.md")
     if readme.exists():
@@ -72,6 +73,8 @@ def write_wheel(folder: pathlib.Path, tags: str, files: Mapping[str, bytes], *, 
     wheel += [f"Tag: {python}-{abi}-{p}" for p in platforms.split(".")]
     everything = dict(sorted(files.items()))
     everything[f"{info}/METADATA"] = meta or metadata()
+    if not meta:
+        everything |= {f"{info}/licenses/{n}": (ROOT / n).read_bytes() for n in project()["license-files"]}
     everything[f"{info}/WHEEL"] = ("\n".join(wheel) + "\n").encode()
     record = "".join(f"{n},{_record_hash(b)},{len(b)}\n" for n, b in everything.items()) + f"{info}/RECORD,,\n"
     everything[f"{info}/RECORD"] = record.encode()
