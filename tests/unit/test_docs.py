@@ -52,6 +52,13 @@ def test_links_and_commands(page):
         assert (ROOT / path).exists() or path.startswith(("wheels/dist", "demos/_site", "demos/docs/_site", "torchlite/_C.abi3", "torchlite/_C_relaxed")), path
 
 
+def test_every_layer_is_described():
+    rows = re.findall(r"^\| (`[^|]+) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    listed = run("tests/run.py", "--list").split()
+    assert not set(listed) - named
+
+
 def test_support_table_lists_the_declared_ops():
     """The committed table has exactly the declared ops (make docs writes it)."""
     sys.path.insert(0, str(ROOT / "demos" / "docs"))
