@@ -42,7 +42,8 @@ def metadata() -> bytes:
     p = project()
     lines = ["Metadata-Version: 2.4", f"Name: {p['name']}", f"Version: {p['version']}", f"Summary: {p['description']}",
              f"Requires-Python: {p['requires-python']}", f"License-Expression: {p['license']}", *(f"License-File: {n}" for n in p["license-files"]),
-             "Keywords: " + ",".join(p.get("keywords", []))]
+             "Keywords: " + ",".join(p.get("keywords", [])),
+             f"License-Expression: {p['license']}", *(f"License-File: {n}" for n in p["license-files"])]
     lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
     readme = ROOT / p.get("readme", "README.md")
     if readme.exists():
@@ -73,6 +74,8 @@ def write_wheel(folder: pathlib.Path, tags: str, files: Mapping[str, bytes], *, 
     wheel += [f"Tag: {python}-{abi}-{p}" for p in platforms.split(".")]
     everything = dict(sorted(files.items()))
     everything[f"{info}/METADATA"] = meta or metadata()
+    if not meta:
+        everything |= {f"{info}/licenses/{n}": (ROOT / n).read_bytes() for n in project()["license-files"]}
     if not meta:
         everything |= {f"{info}/licenses/{n}": (ROOT / n).read_bytes() for n in project()["license-files"]}
     everything[f"{info}/WHEEL"] = ("\n".join(wheel) + "\n").encode()

@@ -88,7 +88,9 @@ def main(argv: list[str] | None = None) -> int:
         args = [inside(r) for r in rest]
         if a.script:
             return run(SCRIPT, args, target=a.target, packages=packages).returncode
-        return run(PYTEST, args or ["/project/tests/unit"], target=a.target, packages=("pytest", *packages)).returncode
+        if not any(x.startswith("/project/") for x in args):
+            args = [*(f"/project/tests/{n}" for n in ("unit", "ops") if (ROOT / "tests" / n).is_dir()), *args]
+        return run(PYTEST, args, target=a.target, packages=("pytest", *packages)).returncode
     except runtime.Missing as e:
         print(f"run_node: {e}", file=sys.stderr)
         return 3

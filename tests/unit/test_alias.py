@@ -4,6 +4,9 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
