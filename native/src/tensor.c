@@ -40,6 +40,43 @@ static void *oom(size_t nbytes) {
   return NULL;
 }
 
+/* The last large blocks that were freed wait for a request of their size: training loops make the same sizes again, and a
+ * C library may hand such memory back to the system, which then has to clear it anew. */
+#define LARGE_BYTES (256 * 1024)
+#define LARGE_KEEP 16
+#define LARGE_KEEP_BYTES ((size_t)64 << 20)
+static void *large_list[LARGE_KEEP];
+static int large_next;
+static size_t large_bytes;
+
+static void *take_large(size_t cls) {
+  for (int i = 0; i < LARGE_KEEP; i++)
+    if (large_list[i] && ((Header *)large_list[i] - 1)->cls == cls) {
+      void *p = large_list[i];
+      large_list[i] = NULL;
+      large_bytes -= cls * TL_ALIGN;
+      return p;
+    }
+  return NULL;
+}
+static void drop_large(int i) {
+  if (!large_list[i]) return;
+  Header *h = (Header *)large_list[i] - 1;
+  large_bytes -= h->cls * TL_ALIGN;
+  large_list[i] = NULL;
+  free(h->raw);
+}
+static bool keep_large(void *p) {
+  size_t bytes = ((Header *)p - 1)->cls * TL_ALIGN;
+  if (bytes < LARGE_BYTES || bytes > LARGE_KEEP_BYTES / 2) return false;
+  drop_large(large_next);
+  for (int i = 0; i < LARGE_KEEP && large_bytes + bytes > LARGE_KEEP_BYTES; i++) drop_large((large_next + 1 + i) % LARGE_KEEP);
+  large_list[large_next] = p;
+  large_next = (large_next + 1) % LARGE_KEEP;
+  large_bytes += bytes;
+  return true;
+}
+
 void *tl_malloc(size_t nbytes) {
   size_t cls = (nbytes + TL_ALIGN - 1) / TL_ALIGN;
   if (cls == 0) cls = 1;
@@ -50,7 +87,15 @@ void *tl_malloc(size_t nbytes) {
     return p;
   }
   if (nbytes > SIZE_MAX - 4 * TL_ALIGN) return oom(nbytes);
+  if (nbytes >= LARGE_BYTES) {
+    void *p = take_large(cls);
+    if (p) return p;
+  }
   char *raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
+  if (!raw && large_bytes) {
+    for (int i = 0; i < LARGE_KEEP; i++) drop_large(i);
+    raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
+  }
   if (!raw) return oom(nbytes);
   uintptr_t p = ((uintptr_t)raw + sizeof(Header) + TL_ALIGN - 1) & ~(uintptr_t)(TL_ALIGN - 1);
   ((Header *)p)[-1] = (Header){raw, cls};
@@ -64,7 +109,7 @@ void tl_free(void *p) {
     *(void **)p = small_list[h->cls];
     small_list[h->cls] = p;
     small_count[h->cls]++;
-  } else {
+  } else if (!keep_large(p)) {
     free(h->raw);
   }
 }

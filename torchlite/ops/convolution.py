@@ -70,9 +70,42 @@ def _backward(g, x, w, needs, dims, stride, padding, dilation, transposed, outpu
     return {"input": gi, "weight": gw, "bias": gb}
 
 
-def _complex_forward(run, input, weight, bias):
-    y = _complex(run, input, weight)
-    return y if bias is None else y + _along_channels(bias, weight.dim() - 2)
+def _windows(x, kernel, stride, dilation):
+    """(N, C, d...) to (N, C, out..., k...), as views."""
+    for i, (k, s, d) in enumerate(zip(kernel, stride, dilation)):
+        x = x.unfold(2 + i, d * (k - 1) + 1, s)[..., ::d]
+    return x
+
+
+def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """Convolution as a matrix product over windows; a transposed one is a convolution of the input with zeros put between its
+    elements, by the flipped weight."""
+    n = w.dim() - 2
+    stride, padding, dilation, output_padding = (tuple(v) * (n if len(v) == 1 else 1) for v in (stride, padding, dilation, output_padding))
+    batched = x.dim() == n + 2
+    if not batched:
+        x = x.unsqueeze(0)
+    kernel = tuple(w.shape[2:])
+    low = list(padding)
+    high = list(padding)
+    if transposed:
+        spread = torch.zeros((*x.shape[:2], *((s - 1) * st + 1 for s, st in zip(x.shape[2:], stride))), dtype=x.dtype)
+        spread[(..., *(slice(None, None, st) for st in stride))] = x
+        x = spread
+        w = w.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1).flip(list(range(2, n + 2)))
+        low = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding)]
+        high = [p + o for p, o in zip(low, output_padding)]
+        stride = (1,) * n
+    if any(low) or any(high):
+        x = torch.constant_pad_nd(x, [v for pair in zip(reversed(low), reversed(high)) for v in pair], 0)
+    x = _windows(x, kernel, stride, dilation)
+    size = tuple(x.shape[2:2 + n])
+    x = x.unflatten(1, (groups, -1)).movedim(2, 2 + n).flatten(2 + n).flatten(2, 1 + n)         # N, groups, out, C / groups * k
+    w = w.flatten(1).unflatten(0, (groups, -1))
+    y = torch.matmul(x, w.transpose(1, 2)).transpose(2, 3).flatten(1, 2).unflatten(2, size)
+    if bias is not None:
+        y = y + _along_channels(bias, n)
+    return y if batched else y.squeeze(0)
 
 
 @op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
@@ -83,15 +116,14 @@ def _complex_forward(run, input, weight, bias):
                        (t(2, 4, 3, 3), t(4, 3, 2, 2), t(3), [2, 2], [0, 1], [1, 1], True, [1, 0], 1)])
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Cross-correlation of `input` (N, C, d...) with `weight` (O, C / groups, k...), or its transpose."""
-    rest = (None, stride, padding, dilation, transposed, output_padding, groups)
-    return _complex_forward(lambda x, w: convolution(x, w, *rest), input, weight, bias)
+    return _meaning(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 def _declare_conv(n):
     name, shape = f"conv{n}d", "N, C, " + ", ".join("DHW"[3 - n:] if n > 1 else "L")
 
     def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-        return _complex_forward(lambda x, w: fn(x, w, None, stride, padding, dilation, groups), input, weight, bias)
+        return _meaning(input, weight, bias, stride, padding, dilation, False, _ZERO, groups)
 
     def samples(t):
         s = (6, 5, 4)[-n:]
@@ -135,7 +167,7 @@ def _declare_transposed(n):
     name = f"conv_transpose{n}d"
 
     def conv(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-        return _complex_forward(lambda x, w: fn(x, w, None, stride, padding, output_padding, groups, dilation), input, weight, bias)
+        return _meaning(input, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
     def samples(t):
         s = (4, 3, 2)[-n:]
