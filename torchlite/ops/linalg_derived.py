@@ -5,7 +5,7 @@ import torchlite as torch
 
 from ._declare import _functions, methods, op
 from .linalg import (_expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse,
-                     _solve, _square, _svd, _svd_checked, _zero_batch, eigh, inv, inv_ex, qr, solve)
+                     _solve, _square, _svd, _svd_checked, eigh, inv, inv_ex, qr, solve)
 from .matmul import _type_name
 
 
