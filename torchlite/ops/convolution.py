@@ -20,21 +20,46 @@ def _along_channels(bias, n):
 
 @op("convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, "
     "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    kernel="convolution_backward", variants="function", save=("grad_output", "input", "weight"),
+    kernel="convolution_backward", variants="function",
+    samples=lambda t: [(t(2, 4, 3, 5), t(2, 6, 6, 5), t(4, 3, 2, 3), None, [2, 1], [0, 1], [1, 1], False, [0, 0], 2, [True, True, True]),
+                       (t(2, 3, 7, 4), t(2, 4, 3, 5), t(4, 3, 2, 2), None, [3, 1], [1, 1], [2, 1], True, [0, 0], 1, [True, True, True])], save=("grad_output", "input", "weight"),
     grad=lambda c, g: _double_backward(c, *g))
 def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
     """Gradients of a convolution for its input, weight and bias; None where `output_mask` is false."""
-    rest = (stride, padding, dilation, transposed, output_padding, groups)
+    n = weight.dim() - 2
+    stride, padding, dilation = (tuple(v) * (n if len(v) == 1 else 1) for v in (stride, padding, dilation))
     gi = gw = gb = None
-    if output_mask[0]:
-        shape = torch.zeros(input.shape, dtype=weight.dtype.to_real())
-        gi = _complex(lambda g, w: convolution_backward(g, shape, w, None, *rest, [True, False, False])[0], grad_output, weight)
-    if output_mask[1]:
-        shape2 = torch.zeros(weight.shape, dtype=weight.dtype.to_real())
-        gw = _complex(lambda g, x: convolution_backward(g, x, shape2, None, *rest, [False, True, False])[1], grad_output, input)
+    if weight.is_complex():     # by real parts, for which there are kernels
+        rest = (None, stride, padding, dilation, transposed, output_padding, groups)
+        if output_mask[0]:
+            like = torch.zeros(input.shape, dtype=weight.dtype.to_real())
+            gi = _complex(lambda g, w: convolution_backward(g, like, w, *rest, [True, False, False])[0], grad_output, weight)
+        if output_mask[1]:
+            like2 = torch.zeros(weight.shape, dtype=weight.dtype.to_real())
+            gw = _complex(lambda g, x: convolution_backward(g, x, like2, *rest, [False, True, False])[1], grad_output, input)
+    else:
+        if output_mask[0]:
+            extra = _ZERO * n if transposed else [a - ((o - 1) * s - 2 * p + d * (k - 1) + 1) for a, o, s, p, d, k in zip(
+                input.shape[2:], grad_output.shape[2:], stride, padding, dilation, weight.shape[2:])]
+            gi = _meaning(grad_output, weight, None, stride, padding, dilation, not transposed, extra, groups)
+        if output_mask[1]:
+            gw = _weight_gradient(grad_output, input, weight, stride, padding, dilation, transposed, groups)
     if output_mask[2]:
         gb = grad_output.sum([0] + list(range(2, grad_output.dim())))
     return gi, gw, gb
+
+
+def _weight_gradient(g, x, w, stride, padding, dilation, transposed, groups):
+    """Products of the small side with the windows of the large side, summed over images and positions."""
+    n = w.dim() - 2
+    big, small = (g, x) if transposed else (x, g)
+    big = torch.constant_pad_nd(big, [p for p in reversed(padding) for _ in range(2)], 0)
+    parts = _windows(big, w.shape[2:], stride, dilation)
+    for i in range(n):
+        parts = parts.narrow(2 + i, 0, small.shape[2 + i])
+    parts = parts.unflatten(1, (groups, -1)).movedim((1, 2), (0, 2 + n)).flatten(1, 1 + n).flatten(2)       # groups, N * out, C / groups * k
+    small = small.unflatten(1, (groups, -1)).movedim((1, 2), (0, 1)).flatten(2)                             # groups, channels, N * out
+    return small.bmm(parts).reshape(w.shape)
 
 
 def _double_backward(c, gi, gw, gb):

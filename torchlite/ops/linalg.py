@@ -834,14 +834,13 @@ def _svd_checked(A, full, driver=None):
     return _svd(A, full)
 
 
-@_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True,
-         samples=lambda t: [(t(3, 4), False), (t(4, 3),)])
+@_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True)
 def svd(A, full_matrices=True, driver=None):
     """Singular value decomposition A = U diag(S) Vh, S descending."""
     return _svd_checked(A, full_matrices, driver)
 
 
-@_linalg("svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True)
+@_linalg("svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True, samples=lambda t: [(t(3, 4),), (t(4, 3),)])
 def svdvals(A, driver=None):
     """Singular values, descending."""
     return _svd_checked(A, False, driver)[1]
