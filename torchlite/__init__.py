@@ -59,16 +59,21 @@ from .autograd import (enable_grad, inference_mode, is_grad_enabled, no_grad, se
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402, F401
 
 
-def _install():
+def _publish():
     """Puts the declared ops where PyTorch has them."""
     g = globals()
     for name, fn in ops.namespace("").items():
         g.setdefault(name, fn)
-    methods = ops.methods()
     own = Tensor.__dict__
-    for name, fn in methods.items():
+    for name, fn in ops.methods().items():
         if name not in own:
             setattr(Tensor, name, fn)
+
+
+def _install():
+    """Publishes the ops and names those behind Tensor's operators."""
+    _publish()
+    g, methods = globals(), ops.methods()
     _C._nn = ops.nn_namespace
     _C.DisableTorchFunctionSubclass = _DisableTorchFunctionSubclass
 
@@ -136,10 +141,17 @@ def __getattr__(name):
             if not (error.name or "").startswith(__name__):
                 raise
             raise AttributeError("module 'torch' has no attribute '%s'" % name) from None
+    elif not name.startswith("__") and ops.load_all() and name in globals():
+        return globals()[name]
     else:
         raise AttributeError("module 'torch' has no attribute '%s'" % name)
     globals()[name] = value
     return value
+
+
+def __dir__():
+    ops.load_all()
+    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES})
 
 
 def install_as_torch():

@@ -315,4 +315,6 @@ def _listed(overload, is_method):
 def bind_error(op, args, kwargs):
     """The TypeError for a call of a declared op that no overload accepts; `args` of a method start with self."""
     args = args[1:] if op.is_method else args
-    return explain(op.__name__, [_listed(o, op.is_method) for o in op.overloads], args, kwargs, op.is_method)
+    spec = op.overloads[0].spec
+    name = spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__       # torch.fft.fft is fft_fft() here
+    return explain(name, [_listed(o, op.is_method) for o in op.overloads], args, kwargs, op.is_method)

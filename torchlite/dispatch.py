@@ -86,6 +86,7 @@ def call_out(ov, args, out):
 def explain(op, device="cpu"):
     """How an op (by name) runs on a device: the kernel of each overload, or its body."""
     from . import ops
+    ops.load_all()
     lines = []
     for spec in ops.specs:
         if spec.name == op or op in spec.alias:

@@ -1,6 +1,8 @@
 """Special functions: torch.special."""
 
+from .ops import load_all as _load_all
 from .ops._declare import namespace as _namespace
 
+_load_all()
 globals().update(_namespace("special"))
 __all__ = list(_namespace("special"))

@@ -8,7 +8,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from torchlite.ops import specs  # noqa: E402
+from torchlite.ops import load_all, specs  # noqa: E402
+
+load_all()
 
 PLACES = {"": "torch", "nn": "torch.nn.functional", "linalg": "torch.linalg", "special": "torch.special", "fft": "torch.fft"}
 

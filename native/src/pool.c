@@ -74,6 +74,8 @@ static void clear(TlPool *c) {
 static int input(TlPool *c, const char *op, int nd, int ndim, const int64_t *shape, bool full) {
   clear(c);
   bool bad = ndim < nd + 1 || ndim > nd + 2;
+  int dim;
+  if (nd > 1 && ndim <= nd && !strncmp(op, "avg", 3)) return tl_wrap_dim(-(nd + 1), ndim, &dim);
   if (bad && nd > 1) FAIL("non-empty %dD or %dD (batch mode) tensor expected for input", nd + 1, nd + 2);
   for (int i = ndim - nd - 1; !bad && full && i < ndim; i++) bad |= i >= 0 && shape[i] == 0;
   if (bad)

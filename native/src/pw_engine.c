@@ -391,8 +391,12 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   if (row->kind & PW_FLOAT) d = tl_float_of(d);
   if (out && tl_check_cast(row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d, (tl_dtype)out->dtype)) return NULL;
   if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
-      (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF))
+      (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF)) {
+    int64_t shape[TL_MAX_DIMS];
+    int nd;      /* shapes that do not fit are reported first, as in PyTorch */
+    if (nin == 2 && in[0].t && in[1].t && tl_broadcast(in[0].t->ndim, in[0].t->shape, in[1].t->ndim, in[1].t->shape, &nd, shape) < 0) return NULL;
     return pw_not_implemented(row->msg, given);
+  }
   if (row->flags & PW_INT_ID && tl_is_integral(d) && nin == 1) {
     if (!out) {
       TlTensor *r = tl_empty_like(in[0].t, d);

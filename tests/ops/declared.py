@@ -3,7 +3,9 @@
 import random
 
 import torchlite as torch
-from torchlite.ops import methods, namespace, specs
+from torchlite.ops import load_all, methods, namespace, specs
+
+load_all()
 
 
 class Maker:

@@ -19,6 +19,7 @@ except ImportError:
 
 needs_torch = pytest.mark.skipif(real is None, reason="real PyTorch is not importable here")
 TOL = {"float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+UNIQUE_UP_TO_SIGN = {"linalg_svd"}         # its own tests look at what the factors must satisfy
 RANDOM = {"dropout", "rand", "randn", "bernoulli", "multinomial", "normal", "rrelu", "alpha_dropout", "feature_dropout"}
 
 
@@ -118,7 +119,7 @@ def test_schemas_are_pytorchs():
 
 
 @needs_torch
-@pytest.mark.parametrize("spec", [s for s in sampled() if path(s) and not is_random(s)], ids=ident)
+@pytest.mark.parametrize("spec", [s for s in sampled() if path(s) and not is_random(s) and s.name not in UNIQUE_UP_TO_SIGN], ids=ident)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_against_pytorch(spec, dtype):
     fn = getattr(real._C._nn, spec.name, None) if spec.namespace == "nn" else None
@@ -153,7 +154,7 @@ def test_kernel_against_body(spec):
         same(ours, tensors(body), spec, "float64")
 
 
-DIFFERENTIABLE = [s for s in sampled() if s.differentiable and not is_random(s)]
+DIFFERENTIABLE = [s for s in sampled() if s.differentiable and not is_random(s) and s.name not in UNIQUE_UP_TO_SIGN]
 
 
 def _function(spec, args, kwargs):

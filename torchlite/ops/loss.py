@@ -421,7 +421,7 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
         raise RuntimeError("target_lengths must be of size batch_size")
     for i, n in enumerate(ins):
         if n < 0 or n > T:
-            raise RuntimeError(f"Expected input_lengths to have value at most {T}, but got value {n} (while checking arguments for ctc_loss_cpu)")
+            raise RuntimeError(f"Expected input_lengths to have value at most {T}, but got value {n} (while checking arguments for ctc_loss_allocate_outputs)")
     S = max(outs, default=0)
     labels = targets.long()
     if labels.dim() == 1 and (batched or labels.numel() != S):
