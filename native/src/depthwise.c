@@ -136,18 +136,26 @@ int tl_depthwise_weight(const TlConv *c, const float *x, const float *y, float *
       x += vol(c->x);
       for (int64_t o = 0; o < c->yc; o++, y += q.pix)
         for (int64_t t = 0; t < q.taps; t++) {
-          v4f acc = {0};
+          v4f acc = {0}, a1 = {0}, a2 = {0}, a3 = {0};
           float tail = 0;
           const float *yr = y;
           for (int64_t z = 0; z < c->y[0]; z++)
             for (int64_t r = 0; r < c->y[1]; r++, yr += nx) {
               const float *src = q.buf + (z * c->s[0] * q.xp[1] + r * c->s[1]) * q.xp[2] + q.off[t];
               int64_t i = 0;
-              if (s == 1) for (; i + 4 <= nx; i += 4) acc = v4_madd(v4_load(yr + i), v4_load(src + i), acc);
+              if (s == 1) {
+                for (; i + 16 <= nx; i += 16) {
+                  acc = v4_madd(v4_load(yr + i), v4_load(src + i), acc);
+                  a1 = v4_madd(v4_load(yr + i + 4), v4_load(src + i + 4), a1);
+                  a2 = v4_madd(v4_load(yr + i + 8), v4_load(src + i + 8), a2);
+                  a3 = v4_madd(v4_load(yr + i + 12), v4_load(src + i + 12), a3);
+                }
+                for (; i + 4 <= nx; i += 4) acc = v4_madd(v4_load(yr + i), v4_load(src + i), acc);
+              }
               else if (s == 2) for (; i + 4 <= nx; i += 4) acc = v4_madd(v4_load(yr + i), load_step(src + 2 * i, 2), acc);
               for (; i < nx; i++) tail += yr[i] * src[i * s];
             }
-          w[(g * c->yc + o) * q.taps + t] += v4_hsum(acc) + tail;
+          w[(g * c->yc + o) * q.taps + t] += v4_hsum((acc + a1) + (a2 + a3)) + tail;
         }
       if (tl_check_interrupt()) goto done;
     }
