@@ -66,13 +66,15 @@ def _publish():
         g.setdefault(name, fn)
     own = Tensor.__dict__
     for name, fn in ops.methods().items():
-        if name not in own:
+        if name not in own or type(own[name]) is ops.Later:
             setattr(Tensor, name, fn)
 
 
 def _install():
     """Publishes the ops and names those behind Tensor's operators."""
     _publish()
+    for name in ops.LATER_METHODS:
+        setattr(Tensor, name, ops.Later(name))
     g, methods = globals(), ops.methods()
     _C._nn = ops.nn_namespace
     _C.DisableTorchFunctionSubclass = _DisableTorchFunctionSubclass

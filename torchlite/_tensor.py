@@ -17,14 +17,6 @@ class _TensorMeta(type(_C.TensorBase)):
             module = "torch" + module[9:]
         return "<class '%s.%s'>" % (module, cls.__qualname__)
 
-    def __getattr__(cls, name):
-        """Methods of op families that are read at their first use."""
-        if not name.startswith("__"):
-            from .ops import load_all
-            if load_all():
-                return getattr(cls, name)
-        raise AttributeError("type object '%s' has no attribute '%s'" % (cls.__name__, name))
-
     def __dir__(cls):
         from .ops import load_all
         load_all()
@@ -178,13 +170,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __complex__(self):
         return complex(self.item())
-
-    def __getattr__(self, name):
-        if not name.startswith("__"):
-            from .ops import load_all
-            if load_all():
-                return getattr(self, name)
-        raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
 
     def __dir__(self):
         return sorted(set(dir(type(self))) | set(self.__dict__))

@@ -5,8 +5,26 @@ from . import (activation, binary, bitwise, comparison, convolution, copying, cr
                view_scatter, views, vision)
 from ._declare import methods, namespace, specs  # noqa: F401
 
-# families that few programs use are read when a name is asked for that the others do not have
+# Families that not every program uses are read at their first use: when a name is asked for that the others do not have, or
+# one of these methods. (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
 _later = ["special", "statistics", "linalg", "linalg_derived"]
+LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ geqrf
+i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu lu_solve matrix_exp matrix_power median
+mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr pinverse polygamma polygamma_ qr quantile slogdet std std_mean svd
+triangular_solve var var_mean""".split()
+
+
+class Later:
+    """Stands for a method of a family that is not read yet."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, obj, kind):
+        load_all()
+        return getattr(kind if obj is None else obj, self.name)
 
 
 def load_all():
