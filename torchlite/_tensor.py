@@ -324,6 +324,42 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return (self._storage is tensor._storage and self.storage_offset() == tensor.storage_offset() and self.shape == tensor.shape
                 and self.stride() == tensor.stride())
 
+    # what only sparse tensors have
+    def values(self):
+        raise RuntimeError("values expected sparse tensor layout but got Strided")
+
+    def indices(self):
+        raise RuntimeError("indices expected sparse coordinate tensor layout but got Strided")
+
+    def coalesce(self):
+        raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided")
+
+    def is_coalesced(self):
+        raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
+
+    def to_dense(self, dtype=None, *, masked_grad=None):
+        """The tensor itself: all tensors are dense here."""
+        return self if dtype is None else self.to(dtype)
+
+    def to_sparse(self, *args, **kwargs):
+        raise NotImplementedError("sparse tensors are not supported by torchlite")
+
+    to_sparse_csr = to_sparse_csc = to_sparse_coo = to_sparse
+
+    def index(self, positions, dims):
+        raise NotImplementedError("first-class dimensions are not supported by torchlite")
+
+    name = None
+
+    def resize(self, *sizes):
+        """Deprecated in PyTorch: reshape to the same number of elements."""
+        import warnings
+        warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+        return self.reshape(*sizes)
+
+    def resize_as(self, other):
+        return self.resize(other.shape)
+
     def is_neg(self):
         return False
 
