@@ -4,8 +4,9 @@ import math
 import torchlite as torch
 
 from ._declare import _functions, methods, op
-from .linalg import (_expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse,
-                     _solve, _square, _svd, _svd_checked, eigh, inv, inv_ex, qr, solve)
+from .linalg import (_expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse, _solve, _square,
+                     inv, inv_ex, qr, solve)
+from .linalg_spectral import _svd, _svd_checked, eigh
 from .matmul import _type_name
 
 

@@ -345,77 +345,6 @@ def cross(self, other, dim=None):
     return torch.linalg.cross(self, other, dim=dim)
 
 
-# ---- distances -------------------------------------------------------------------------------------------------------
-@op("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", module="_hidden")
-def _euclidean_dist(x1, x2):
-    """Distances by the expanded square: one matrix product."""
-    n1, n2 = x1.pow(2).sum(-1, True), x2.pow(2).sum(-1, True)
-    left = torch.cat([x1 * -2, n1, torch.ones_like(n1)], -1)
-    right = torch.cat([x2, torch.ones_like(n2), n2], -1)
-    return left.matmul(right.mT).clamp_min(0).sqrt()
-
-
-def _cdist_grad(x1, x2, g, p, d):
-    """Gradient of the distances with respect to x1; where the distance is 0 it is 0."""
-    diff = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    g, d = g.unsqueeze(-1), d.unsqueeze(-1)
-    if p == 0:
-        return torch.zeros_like(diff)
-    if p == 1:
-        w = diff.sign()
-    elif p == math.inf:
-        w = diff.sign() * (diff.abs() == d)
-    elif p == 2:
-        w = torch.where(d == 0, 0.0, diff / d)
-    else:
-        w = torch.where(d == 0, 0.0, diff.sign() * diff.abs().pow(p - 1) / d.pow(p - 1))
-        if p < 1:
-            w = torch.where(diff == 0, 0.0, w)
-    return g * w
-
-
-@op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", module="_hidden", node="CdistBackward0",
-    grad={"x1": lambda c, g: _cdist_grad(c.x1, c.x2, g, c.p, c.result).sum(-2),
-          "x2": lambda c, g: -_cdist_grad(c.x1, c.x2, g, c.p, c.result).sum(-3)})
-def _cdist(x1, x2, p):
-    """Distances by the p-norm between all rows of x1 (*, n, m) and x2 (*, r, m)."""
-    diff = (x1.unsqueeze(-2) - x2.unsqueeze(-3)).abs()
-    if p == 0:
-        return (diff != 0).to(x1.dtype).sum(-1)
-    if p == 1:
-        return diff.sum(-1)
-    if p == math.inf:
-        return diff.amax(-1) if diff.shape[-1] else diff.sum(-1)
-    if p == 2:
-        return diff.pow(2).sum(-1).sqrt()
-    return diff.pow(p).sum(-1).pow(1 / p)
-
-
-_CDIST_MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
-
-
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-    """Distances by the p-norm between all pairs of rows of `x1` (*, n, m) and `x2` (*, r, m): (*, n, r)."""
-    if compute_mode not in _CDIST_MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    for i, x in enumerate((x1, x2), 1):
-        if x.dim() < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, X{i} got: {x.dim()}D")
-        if not x.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, X{i} got: {_type_name(x.dtype)}")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
-    dtype = torch.promote_types(x1.dtype, x2.dtype)
-    x1, x2 = x1.to(dtype), x2.to(dtype)
-    many = x1.shape[-2] > 25 or x2.shape[-2] > 25
-    mode = _CDIST_MODES[compute_mode]
-    if p == 2 and (mode == 1 or (mode == 0 and many)) and x1.shape[-1]:
-        return _euclidean_dist(x1, x2)
-    return _cdist(x1, x2, p)
-
-
 def _type_name(dtype):
     return {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "float16": "Half",
             "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
@@ -489,4 +418,4 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 # functions with arguments that no schema describes
-_functions.setdefault("", {}).update(einsum=einsum, tensordot=tensordot, cdist=cdist, chain_matmul=chain_matmul)
+_functions.setdefault("", {}).update(einsum=einsum, tensordot=tensordot, chain_matmul=chain_matmul)

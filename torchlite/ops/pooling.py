@@ -255,7 +255,7 @@ def _declare_fractional(n):
             if out[i] + k[i] - 1 > size[i]:
                 word = {"T": "time", "H": "height", "W": "width"}[letters[i]]
                 raise RuntimeError(f"{name}(): pool {word} {k[i]} too large relative to input {word} {size[i]}")
-        # samples (N, C, n) name the last dim first
+        random_samples = random_samples[:x.shape[0]]     # in two dims the last dim comes first
         index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64)
         for i in range(n):
             start = _starts(random_samples[..., n - 1 - i] if n == 2 else random_samples[..., i], size[i], out[i], k[i])

@@ -1,0 +1,174 @@
+"""torch.linalg: eigenvalues and singular values."""
+import torchlite as torch
+
+from ._declare import op
+from .linalg import LinAlgError, _eye_like, _floating, _hidden, _linalg, _matrix, _no_half, _solve, _square, _zero_batch
+from .matmul import _type_name
+
+
+# ---- eigenvalues -----------------------------------------------------------------------------------------------------
+def _eigh_grad(c, g):
+    gl, gv = g
+    L, V = c.result0, c.result1
+    if gv is None:
+        return {"A": (V * gl.unsqueeze(-2)).matmul(V.mH)}
+    e = L.unsqueeze(-2) - L.unsqueeze(-1)
+    e = e + _eye_like(e)
+    inner = V.mH.matmul(gv) / e
+    inner = inner - torch.diag_embed(inner.diagonal(0, -2, -1))
+    if gl is not None:
+        inner = inner + torch.diag_embed(gl.to(inner.dtype))
+    return {"A": V.matmul(inner).matmul(V.mH)}
+
+
+@_hidden("_linalg_eigh(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eigh", node="LinalgEighBackward0", grad=_eigh_grad)
+def _eigh(A):
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read)."""
+
+
+@_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
+def eigh(self, UPLO="L"):
+    """Eigenvalues, ascending, and orthonormal eigenvectors of a Hermitian matrix of which one triangle is read."""
+    _square("linalg.eigh", self)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    _no_half("linalg_eigh_cpu", self, True)
+    if self.numel() and not bool(torch.isfinite(self.detach()).all()):
+        raise LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+                          "eigenvalues (error code: " + f"{self.shape[-1] - 1}).")
+    return _eigh(self.mH if UPLO.upper() == "U" else self)
+
+
+@_linalg("eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
+def eigvalsh(self, UPLO="L"):
+    """Eigenvalues, ascending, of a Hermitian matrix."""
+    return eigh(self, UPLO)[0]
+
+
+def _eig_grad(c, g):
+    gl, gv = g
+    L, V = c.result0, c.result1
+    if gv is None:
+        inner = torch.diag_embed(gl)
+    else:
+        inner = V.mH.matmul(gv)
+        d = torch.real(inner.diagonal(0, -2, -1))
+        inner = inner - V.mH.matmul(V * d.unsqueeze(-2))
+        e = (L.unsqueeze(-2) - L.unsqueeze(-1)).conj()
+        inner = inner / (e + _eye_like(e))
+        inner = inner - torch.diag_embed(inner.diagonal(0, -2, -1))
+        if gl is not None:
+            inner = inner + torch.diag_embed(gl)
+    ga = _solve(V.mH, inner.matmul(V.mH))[0]
+    return {"A": ga if c.A_dtype.is_complex else torch.real(ga)}
+
+
+@_hidden("_linalg_eig(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eig", node="LinalgEigBackward0", grad=_eig_grad)
+def _eig(A):
+    """Eigenvalues and eigenvectors of general matrices, complex."""
+
+
+def _eig_checked(name, x):
+    _square(name, x)
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"Unknown Complex ScalarType for {_type_name(x.dtype)}")
+    _no_half("linalg_eig_out_cpu", x)
+    if x.numel() and not bool(torch.isfinite(x.detach()).all()):
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    return _eig(x)
+
+
+@_linalg("eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
+def eig(self):
+    """Eigenvalues and eigenvectors (columns, unit length) of a square matrix, always complex."""
+    return _eig_checked("linalg.eig", self)
+
+
+@_linalg("eigvals(Tensor self) -> Tensor", out=True)
+def eigvals(self):
+    """Eigenvalues of a square matrix, always complex."""
+    return _eig_checked("linalg.eigvals", self)[0]
+
+
+# ---- singular values -------------------------------------------------------------------------------------------------
+def _svd_grad(c, g):
+    gu, gs, gvh = g
+    U, S, Vh = c.result0, c.result1, c.result2
+    m, n = c.A_shape[-2:]
+    k = min(m, n)
+    U, Vh = U[..., :, :k], Vh[..., :k, :]
+    gu = gu[..., :, :k] if gu is not None else None
+    gvh = gvh[..., :k, :] if gvh is not None else None
+    if gu is None and gvh is None:
+        return {"A": (U * gs.unsqueeze(-2)).matmul(Vh)}
+    skew = lambda x: x - x.mH   # noqa: E731
+    row, col = S.unsqueeze(-2), S.unsqueeze(-1)
+    e = row * row - col * col
+    e = e + _eye_like(e)
+    inner = None
+    if gu is not None:
+        uu = skew(U.mH.matmul(gu))
+        if S.dtype != U.dtype:
+            inner = torch.diag_embed(uu.diagonal(0, -2, -1) / (2 * S))
+            uu = uu - torch.diag_embed(uu.diagonal(0, -2, -1))
+        term = (uu / e) * row
+        inner = term if inner is None else inner + term
+    if gvh is not None:
+        vv = skew(Vh.matmul(gvh.mH))
+        if S.dtype != U.dtype:
+            vv = vv - torch.diag_embed(vv.diagonal(0, -2, -1)) if gu is not None else vv
+            if gu is None:
+                raise RuntimeError("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The "
+                                   "specified loss function depends on this phase term, making it ill-defined.")
+        term = col * (vv / e)
+        inner = term if inner is None else inner + term
+    if gs is not None:
+        inner = inner + torch.diag_embed(gs.to(inner.dtype))
+    if m > k and gu is not None:
+        left = U.matmul(inner) + (gu - U.matmul(U.mH.matmul(gu))) / row
+        ga = left.matmul(Vh)
+        if n > k and gvh is not None:
+            ga = ga + U.matmul((gvh - gvh.matmul(Vh.mH).matmul(Vh)) / col)
+        return {"A": ga}
+    if n > k and gvh is not None:
+        return {"A": U.matmul(inner.matmul(Vh) + (gvh - gvh.matmul(Vh.mH).matmul(Vh)) / col)}
+    return {"A": U.matmul(inner).matmul(Vh)}
+
+
+@_hidden("_linalg_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)", kernel="_linalg_svd", node="LinalgSvdBackward0", grad=_svd_grad)
+def _svd(A, full):
+    """U, S (descending) and Vh with A = U diag(S) Vh."""
+
+
+def _svd_checked(A, full, driver=None):
+    _matrix("linalg.svd", A)
+    _floating("linalg.svd", A, False)
+    _no_half("linalg_svd_cpu", A)
+    if driver is not None:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+    if A.numel() and not bool(torch.isfinite(A.detach()).all()):
+        raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
+    return _svd(A, full)
+
+
+@_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True)
+def svd(A, full_matrices=True, driver=None):
+    """Singular value decomposition A = U diag(S) Vh, S descending."""
+    return _svd_checked(A, full_matrices, driver)
+
+
+@_linalg("svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True, samples=lambda t: [(t(3, 4),), (t(4, 3),)])
+def svdvals(A, driver=None):
+    """Singular values, descending."""
+    return _svd_checked(A, False, driver)[1]
+
+
+@op("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
+def _old_svd(self, some=True, compute_uv=True):
+    """Deprecated: see torch.linalg.svd; gives V, not its adjoint."""
+    m, n = self.shape[-2:] if self.dim() >= 2 else (0, 0)
+    if not compute_uv:
+        S = _svd_checked(self, False)[1]
+        return self.new_zeros(_zero_batch(self, m, m)), S, self.new_zeros(_zero_batch(self, n, n))
+    U, S, Vh = _svd_checked(self, not some)
+    return U, S, Vh.mH
