@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 TlRegistry tl_reg;
-bool tl_grad_mode = true, tl_inference_mode = false;
+TL_THREAD bool tl_grad_mode = true, tl_inference_mode = false;
 
 int tl_wrap_dim(int64_t dim, int ndim, int *out) {
   int lim = ndim > 0 ? ndim : 1;
@@ -39,7 +39,7 @@ int tl_ints(PyObject *o, int64_t *out, int *n) {
   if (o == Py_None) { *n = -1; return 0; }
   if (PyTuple_Check(o)) {
     Py_ssize_t m = PyTuple_Size(o);
-    if (m > TL_MAX_DIMS) { PyErr_Format(PyExc_RuntimeError, "at most %d dimensions are supported, got %zd", TL_MAX_DIMS, m); return -1; }
+    if (m > TL_DIM_LIMIT) { PyErr_Format(PyExc_RuntimeError, "at most %d dimensions are supported, got %zd", TL_DIM_LIMIT, m); return -1; }
     for (Py_ssize_t i = 0; i < m; i++)
       if (tl_int(PyTuple_GetItem(o, i), &out[i]) < 0) return -1;
     *n = (int)m;

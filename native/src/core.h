@@ -4,10 +4,14 @@
 #include "tl.h"
 
 TlStorage *tl_storage_new(int64_t nbytes);
+bool tl_is_storage(PyObject *o);
+int64_t tl_dense_strides(int ndim, const int64_t *shape, int64_t *strides);   /* contiguous; returns the number of elements, -1 on error */
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
 TlVersion *tl_version(TlTensor *t);
 void tl_bump(TlTensor *t);
 TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version);
+/* -1 with PyTorch's message where elements of a geometry would lie outside of the storage */
+int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);
 
 /* objects the Python side registers through _C.register(name, object) */
@@ -18,7 +22,13 @@ typedef struct {
       *get_grad_fn, *set_requires_grad, *host_copy, *torch_function, *named_result;
 } TlRegistry;
 extern TlRegistry tl_reg;
-extern bool tl_grad_mode, tl_inference_mode;
+/* modes belong to a thread, as in PyTorch; in WASM there is one */
+#if defined(__wasm__)
+#define TL_THREAD
+#else
+#define TL_THREAD _Thread_local
+#endif
+extern TL_THREAD bool tl_grad_mode, tl_inference_mode;
 
 PyObject *tl_dtype_object(tl_dtype d);   /* new reference */
 PyObject *tl_size_object(int n, const int64_t *v);

@@ -540,3 +540,15 @@ def gradient_layout(t):
     x = t.ones(2, 3, requires_grad=True)
     (x.t() * t.arange(6.0).view(3, 2)).sum().backward()
     return x.grad, list(x.grad.stride())
+
+
+@scenario
+def modes_belong_to_threads(t):
+    import threading
+    seen = []
+    with t.no_grad():
+        thread = threading.Thread(target=lambda: seen.append(t.is_grad_enabled()))
+        thread.start()
+        thread.join()
+        seen.append(t.is_grad_enabled())
+    return seen
