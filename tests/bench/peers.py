@@ -26,6 +26,7 @@ import dist  # noqa: E402
 
 PEERS = ("tfjs-wasm-1t", "ort-wasm-1t", "jaxjs-wasm-1t")
 OURS = "torchlite"
+DEFAULT = ROOT.parent / "shared" / "peers"
 
 
 def prepared(source: pathlib.Path, scratch: pathlib.Path) -> pathlib.Path:
@@ -88,16 +89,16 @@ def table(results: dict, native: bool) -> list[tuple[str, float]]:
     return slower
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--peers", type=pathlib.Path, default=ROOT.parent / "shared" / "peers")
+    p.add_argument("--peers", type=pathlib.Path, default=DEFAULT)
     p.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "torchlite-peers")
     p.add_argument("--workloads", default="")
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--native", action="store_true", help="native PyTorch as well (BENCH_PYTHON has to have it)")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / ".out" / "peers.json")
     p.add_argument("rest", nargs="*")
-    a = p.parse_args()
+    a = p.parse_args(argv)
     missing = None
     if not (a.peers / "run.mjs").exists():
         missing = f"there is no peer benchmark in {a.peers} (--peers names its folder)"
