@@ -244,10 +244,43 @@ static bool same_layout(const TlTensor *a, const TlTensor *b) {
   return true;
 }
 
+/* ---- misaligned elements: moved as bytes, computed on in an aligned copy --------------------------------------------- */
+static int bytes_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
+  size_t size = *(const size_t *)ctx;
+  for (int64_t i = 0; i < n; i++) memcpy(ptrs[0] + i * st[0], ptrs[1] + i * st[1], size);
+  return 0;
+}
+
+static int copy_bytes(TlTensor *dst, TlTensor *src) {      /* one dtype, one shape */
+  TlIter it;
+  TlTensor *ops[2] = {dst, src};
+  size_t size = tl_itemsize[dst->dtype];
+  tl_iter_init(&it, 2, ops, dst->ndim, dst->shape);
+  return tl_iter_run(&it, bytes_loop, &size);
+}
+
+TlTensor *tl_aligned(TlTensor *t) {
+  if (!(t->flags & TL_MISALIGNED)) return (TlTensor *)Py_NewRef(t);
+  TlTensor *r = tl_empty((tl_dtype)t->dtype, t->ndim, t->shape);
+  if (r && copy_bytes(r, t) < 0) Py_CLEAR(r);
+  return r;
+}
+
+static int copy_misaligned(TlTensor *dst, TlTensor *src) {
+  TlTensor *from = tl_aligned(src), *to = NULL;
+  int rc = -1;
+  if (from && !(dst->flags & TL_MISALIGNED)) rc = tl_copy(dst, from);
+  else if (from && (to = tl_empty((tl_dtype)dst->dtype, dst->ndim, dst->shape)) && tl_copy(to, from) == 0) rc = copy_bytes(dst, to);
+  Py_XDECREF(from);
+  Py_XDECREF(to);
+  return rc;
+}
+
 int tl_copy(TlTensor *dst, TlTensor *src) {
   int rc = -1;
   TlTensor *tmp = NULL;
   if (dst->numel == 0) return 0;
+  if ((dst->flags | src->flags) & TL_MISALIGNED) return copy_misaligned(dst, src);
   if (dst->storage == src->storage) {
     if (same_layout(dst, src)) return 0;
     const char *a, *b, *c, *d;
@@ -280,7 +313,7 @@ done:
 }
 
 /* ---- fill ------------------------------------------------------------------------------------------------------- */
-typedef struct { _Alignas(16) char value[16]; int size; } FillCtx;
+typedef struct { _Alignas(16) char value[16]; int size; bool misaligned; } FillCtx;
 
 static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   const FillCtx *c = ctx;
@@ -288,6 +321,7 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   for (int i = 0; i < c->size; i++) zero = zero && !c->value[i];
   if (zero && st[0] == c->size) memset(ptrs[0], 0, (size_t)n * c->size);
   else if (c->size == 1 && st[0] == 1) memset(ptrs[0], c->value[0], (size_t)n);
+  else if (c->misaligned) for (int64_t i = 0; i < n; i++) memcpy(ptrs[0] + i * st[0], c->value, (size_t)c->size);
   else if (c->size == 4 && st[0] == 4) {
     uint32_t v, *o = (uint32_t *)ptrs[0];
     memcpy(&v, c->value, 4);
@@ -297,7 +331,7 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
 }
 
 int tl_fill(TlTensor *dst, PyObject *value) {
-  FillCtx c = {{0}, tl_itemsize[dst->dtype]};
+  FillCtx c = {{0}, tl_itemsize[dst->dtype], dst->flags & TL_MISALIGNED};
   if (tl_scalar_store((tl_dtype)dst->dtype, c.value, value) < 0) return -1;
   if (dst->numel == 0) return 0;
   TlIter it;

@@ -2,19 +2,21 @@
 #include "core.h"
 
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
+  union { uint8_t u8; int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint16_t h; float f[2]; double d[2]; } v;
+  memcpy(&v, p, tl_itemsize[dtype]);         /* p need not be aligned */
   switch (dtype) {
-    case TL_BOOL: return PyBool_FromLong(*(const uint8_t *)p != 0);
-    case TL_U8: return PyLong_FromLong(*(const uint8_t *)p);
-    case TL_I8: return PyLong_FromLong(*(const int8_t *)p);
-    case TL_I16: return PyLong_FromLong(*(const int16_t *)p);
-    case TL_I32: return PyLong_FromLong(*(const int32_t *)p);
-    case TL_I64: return PyLong_FromLongLong(*(const int64_t *)p);
-    case TL_F16: return PyFloat_FromDouble(tl_half_to_float(*(const uint16_t *)p));
-    case TL_BF16: return PyFloat_FromDouble(tl_bf16_to_float(*(const uint16_t *)p));
-    case TL_F32: return PyFloat_FromDouble(*(const float *)p);
-    case TL_F64: return PyFloat_FromDouble(*(const double *)p);
-    case TL_C64: return PyComplex_FromDoubles(((const float *)p)[0], ((const float *)p)[1]);
-    case TL_C128: return PyComplex_FromDoubles(((const double *)p)[0], ((const double *)p)[1]);
+    case TL_BOOL: return PyBool_FromLong(v.u8 != 0);
+    case TL_U8: return PyLong_FromLong(v.u8);
+    case TL_I8: return PyLong_FromLong(v.i8);
+    case TL_I16: return PyLong_FromLong(v.i16);
+    case TL_I32: return PyLong_FromLong(v.i32);
+    case TL_I64: return PyLong_FromLongLong(v.i64);
+    case TL_F16: return PyFloat_FromDouble(tl_half_to_float(v.h));
+    case TL_BF16: return PyFloat_FromDouble(tl_bf16_to_float(v.h));
+    case TL_F32: return PyFloat_FromDouble(v.f[0]);
+    case TL_F64: return PyFloat_FromDouble(v.d[0]);
+    case TL_C64: return PyComplex_FromDoubles(v.f[0], v.f[1]);
+    case TL_C128: return PyComplex_FromDoubles(v.d[0], v.d[1]);
     default: PyErr_SetString(PyExc_SystemError, "unknown dtype"); return NULL;
   }
 }
@@ -159,7 +161,7 @@ static int scan(PyObject *o, int depth, Seen *s) {
   if (PySequence_Check(o)) {
     Py_ssize_t n = PySequence_Size(o);
     if (n < 0) return -1;
-    if (depth >= TL_MAX_DIMS) { PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", "list"); return -1; }
+    if (depth >= TL_DIM_LIMIT) { PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", "list"); return -1; }
     if (depth == s->ndim) s->shape[s->ndim++] = n;
     else if (s->shape[depth] != n) {
       PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)s->shape[depth], depth, n);
@@ -182,7 +184,9 @@ static int scan(PyObject *o, int depth, Seen *s) {
   }
   if (PyObject_HasAttrString(o, "__float__") || PyObject_HasAttrString(o, "__index__"))
     return see(s, PyObject_HasAttrString(o, "__index__") ? 1 : 2);
-  PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__"));
+  PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
+  if (name) PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", name);
+  Py_XDECREF(name);
   return -1;
 }
 
@@ -240,20 +244,12 @@ static PyObject *tensor_from_storage(PyObject *mod, PyObject *args) {
   long long offset;
   if (!PyArg_ParseTuple(args, "OOLOO", &s, &dt, &offset, &shape, &strides)) return NULL;
   tl_dtype d;
-  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], zero[1] = {0}, extent = 1;
+  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], zero[1] = {0};
   int n, m;
   if (tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0 || tl_ints(strides, st, &m) < 0) return NULL;
   if (n < 0 || m != n) { PyErr_SetString(PyExc_ValueError, "shape and strides must have the same length"); return NULL; }
-  for (int i = 0; i < n; i++) {
-    if (sh[i] == 0) { extent = 0; break; }
-    extent += (sh[i] - 1) * st[i];
-  }
-  if (extent && (offset + extent) * tl_itemsize[d] > (int64_t)((TlStorage *)s)->nbytes) {
-    PyErr_Format(PyExc_RuntimeError, "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %d requiring a storage size of %lld "
-                 "are out of bounds for storage of size %zu", tl_fmt_shape(n, sh), tl_fmt_shape(n, st), offset, tl_itemsize[d],
-                 (long long)((offset + extent) * tl_itemsize[d]), ((TlStorage *)s)->nbytes);
-    return NULL;
-  }
+  if (!tl_is_storage(s)) { PyErr_SetString(PyExc_TypeError, "tensor_from_storage: the first argument must be a storage"); return NULL; }
+  if (tl_check_geometry((TlStorage *)s, d, n, sh, st, offset) < 0) return NULL;
   TlTensor *t = tl_empty(d, 1, zero);
   if (t && tl_set_geometry(t, (TlStorage *)Py_NewRef(s), d, n, sh, st, offset) < 0) { Py_DECREF(t); return NULL; }
   return (PyObject *)t;
@@ -323,14 +319,15 @@ static PyObject *py_cast(PyObject *m, PyObject *args) {
 static PyObject *py_resize(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *o, *shape;
-  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], n = 1;
+  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], n, end;
   int nd;
   if (!PyArg_ParseTuple(args, "OO", &o, &shape) || tl_ints(shape, sh, &nd) < 0) return NULL;
   TlTensor *t = (TlTensor *)o;
-  for (int i = nd - 1; i >= 0; i--) { st[i] = n; n *= sh[i] > 1 ? sh[i] : 1; }
-  for (int i = 0; i < nd; i++) if (sh[i] == 0) n = 0;
-  if (tl_storage_resize(t->storage, (t->offset + n) * tl_itemsize[t->dtype]) < 0 && n) return NULL;
-  PyErr_Clear();
+  if (nd < 0 || (n = tl_dense_strides(nd, sh, st)) < 0) return NULL;
+  if (n) {
+    if (__builtin_add_overflow(n, t->offset, &end) || __builtin_mul_overflow(end, (int64_t)tl_itemsize[t->dtype], &end)) end = INT64_MAX;
+    if (end > (int64_t)t->storage->nbytes && tl_storage_resize(t->storage, end) < 0) return NULL;
+  }
   if (tl_set_geometry(t, (TlStorage *)Py_NewRef(t->storage), t->dtype, nd, sh, st, t->offset) < 0) return NULL;
   return Py_NewRef(o);
 }

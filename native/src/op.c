@@ -231,7 +231,7 @@ static int bind(Overload *ov, bool method, PyObject *const *args, Py_ssize_t nar
       if (!ov->params[i].dflt) return 0;
       bound[i] = ov->params[i].dflt;
     }
-  return 1;
+  return !(ov->flags & F_INPLACE) || TL_CHECK(bound[0]);      /* a number cannot be written to */
 }
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------------- */
@@ -278,14 +278,55 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
   }
 }
 
+/* Kernels see aligned memory only: b is a with copies in place of misaligned tensors. Returns the number of copies, which
+ * are in own, or -1. */
+static int align_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject **own) {
+  int n = 0;
+  for (int i = 0; i < ov->nparams; i++) {
+    b[i] = a[i];
+    int kind = ov->params[i].kind;
+    PyObject *made = NULL;
+    if (TL_CHECK(a[i])) {
+      if (!(((TlTensor *)a[i])->flags & TL_MISALIGNED)) continue;
+      made = (PyObject *)tl_aligned((TlTensor *)a[i]);
+    } else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && a[i] != Py_None) {
+      Py_ssize_t m = PyObject_Size(a[i]), at = 0;
+      while (at < m && !(TL_CHECK(seq_item(a[i], at)) && ((TlTensor *)seq_item(a[i], at))->flags & TL_MISALIGNED)) at++;
+      if (at == m) continue;
+      made = PyTuple_New(m);
+      for (Py_ssize_t j = 0; made && j < m; j++) {
+        PyObject *x = seq_item(a[i], j), *y = TL_CHECK(x) ? (PyObject *)tl_aligned((TlTensor *)x) : Py_NewRef(x);
+        if (y) PyTuple_SetItem(made, j, y);
+        else Py_CLEAR(made);
+      }
+    } else continue;
+    if (!made) { while (n) Py_DECREF(own[--n]); return -1; }
+    b[i] = own[n++] = made;
+  }
+  return n;
+}
+
 /* kernel, else body */
 static PyObject *run(Overload *ov, PyObject *const *a) {
   ov->calls++;
   if (ov->kernel) {
+    if (tl_any_misaligned && !(ov->flags & F_VIEW)) {
+      PyObject *b[MAX_PARAMS], *own[MAX_PARAMS];
+      int n = align_args(ov, a, b, own);
+      if (n < 0) return NULL;
+      if (n) {
+        PyObject *r = ov->kernel->fn(ov->kernel, b, ov->nparams, NULL);
+        while (n) Py_DECREF(own[--n]);
+        if (r != Py_NotImplemented) return r;
+        Py_DECREF(r);
+        goto body;
+      }
+    }
     PyObject *r = ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
+body:
   if (ov->body && ov->body != Py_None) return PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
   PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for these arguments on the CPU", ov->schema);
   return NULL;
@@ -330,6 +371,19 @@ static int check_overlap(const Overload *ov, const TlTensor *t) {
 static PyObject *run_inplace(Overload *ov, PyObject *const *a) {
   TlTensor *self = (TlTensor *)a[0];
   if (!tl_is_contiguous(self) && check_overlap(ov, self) < 0) return NULL;
+  if (ov->kernel && tl_any_misaligned && !(ov->flags & F_VIEW)) {
+    PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
+    int n = align_args(ov, a, b, own), ok = 0;
+    if (n < 0) return NULL;
+    if (n) {
+      r = run_inplace(ov, b);
+      ok = r && (b[0] == a[0] || tl_copy(self, (TlTensor *)b[0]) == 0);      /* back from the aligned copy */
+      if (ok && b[0] != a[0]) tl_bump(self);
+      Py_XDECREF(r);
+      while (n) Py_DECREF(own[--n]);
+      return ok ? Py_NewRef(self) : NULL;
+    }
+  }
   ov->calls++;
   PyObject *r = NULL;
   if (ov->kernel && (ov->kernel->flags & TL_K_OUT)) {

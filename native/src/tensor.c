@@ -115,12 +115,14 @@ void tl_free(void *p) {
 }
 
 /* ---- storage ----------------------------------------------------------------------------------------------------- */
+static int too_large(int64_t nbytes) {
+  PyErr_Format(tl_OutOfMemoryError, "DefaultCPUAllocator: can't allocate memory: you tried to allocate %lld bytes. Error "
+               "code 12 (Cannot allocate memory). The address space of this platform ends before that.", (long long)nbytes);
+  return -1;
+}
+
 TlStorage *tl_storage_new(int64_t nbytes) {
-  if (nbytes < 0 || (uint64_t)nbytes > (uint64_t)(SIZE_MAX / 2)) {
-    PyErr_Format(tl_OutOfMemoryError, "DefaultCPUAllocator: can't allocate memory: you tried to allocate %lld bytes. Error "
-                 "code 12 (Cannot allocate memory). The address space of this platform ends before that.", (long long)nbytes);
-    return NULL;
-  }
+  if (nbytes < 0 || (uint64_t)nbytes > (uint64_t)(SIZE_MAX / 2)) { too_large(nbytes); return NULL; }
   char *data = tl_malloc((size_t)nbytes);
   if (!data) return NULL;
   TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
@@ -169,20 +171,28 @@ static void storage_dealloc(TlStorage *s) {
 }
 
 static int storage_getbuffer(TlStorage *s, Py_buffer *view, int flags) {
-  return PyBuffer_FillInfo(view, (PyObject *)s, s->data, (Py_ssize_t)s->nbytes, 0, flags);
+  int r = PyBuffer_FillInfo(view, (PyObject *)s, s->data, (Py_ssize_t)s->nbytes, 0, flags);
+  if (r == 0) s->exports++;
+  return r;
 }
+static void storage_releasebuffer(TlStorage *s, Py_buffer *view) { (void)view; s->exports--; }
+bool tl_is_storage(PyObject *o) { return PyObject_TypeCheck(o, storage_type); }
 static PyObject *storage_nbytes(TlStorage *s, PyObject *_) { (void)_; return PyLong_FromSize_t(s->nbytes); }
 static PyObject *storage_ptr(TlStorage *s, PyObject *_) { (void)_; return PyLong_FromSize_t((size_t)s->data); }
 static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }
+/* A smaller size keeps the block: tensors over the storage may still look at it. */
 int tl_storage_resize(TlStorage *s, int64_t nbytes) {
-  if (s->borrowed) { PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable"); return -1; }
-  if ((size_t)nbytes <= s->nbytes && nbytes != 0) return 0;
-  char *data = tl_malloc((size_t)nbytes);
-  if (!data) return -1;
-  memcpy(data, s->data, s->nbytes < (size_t)nbytes ? s->nbytes : (size_t)nbytes);
-  tl_free(s->data);
+  if (s->borrowed || s->exports) { PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable"); return -1; }
+  if (nbytes < 0) { PyErr_Format(PyExc_RuntimeError, "resize_: the new size must not be negative, got %lld", (long long)nbytes); return -1; }
+  if ((uint64_t)nbytes > SIZE_MAX / 2) return too_large(nbytes);
+  if ((size_t)nbytes > (s->data ? ((Header *)s->data)[-1].cls * TL_ALIGN : 0)) {
+    char *data = tl_malloc((size_t)nbytes);
+    if (!data) return -1;
+    if (s->data) memcpy(data, s->data, s->nbytes);
+    tl_free(s->data);
+    s->data = data;
+  }
   bytes_live += (uint64_t)nbytes - s->nbytes;
-  s->data = data;
   s->nbytes = (size_t)nbytes;
   return 0;
 }
@@ -210,7 +220,7 @@ static PyObject *storage_device(TlStorage *s, void *unused) {
 }
 static PyGetSetDef storage_fields[] = {{"device", (getter)storage_device, NULL, "Where the bytes are.", NULL}, {0}};
 static PyType_Slot storage_slots[] = {{Py_tp_getset, storage_fields},
-                                      {Py_tp_dealloc, storage_dealloc}, {Py_bf_getbuffer, storage_getbuffer},
+                                      {Py_tp_dealloc, storage_dealloc}, {Py_bf_getbuffer, storage_getbuffer}, {Py_bf_releasebuffer, storage_releasebuffer},
                                       {Py_tp_methods, storage_methods}, {Py_sq_length, storage_len}, {Py_tp_new, storage_new},
                                       {Py_tp_doc, "Untyped bytes behind tensors; supports the buffer protocol."}, {0, NULL}};
 static PyType_Spec storage_spec = {"torchlite._C.StorageBase", sizeof(TlStorage), 0, Py_TPFLAGS_DEFAULT, storage_slots};
@@ -228,8 +238,12 @@ static bool geometry_contiguous(int ndim, const int64_t *shape, const int64_t *s
   return true;
 }
 
-static TlTensor *alloc_tensor(int ndim) {
-  TlTensor *t = (TlTensor *)PyType_GenericAlloc(tl_TensorClass, 0);
+static TlTensor *alloc_tensor_of(PyTypeObject *tp, int ndim) {
+  if (ndim > TL_DIM_LIMIT) {
+    PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT, ndim);
+    return NULL;
+  }
+  TlTensor *t = (TlTensor *)PyType_GenericAlloc(tp, 0);
   if (!t) return NULL;
   t->ndim = ndim;
   t->flags = tl_inference_mode ? TL_INFERENCE : 0;
@@ -243,6 +257,8 @@ static TlTensor *alloc_tensor(int ndim) {
   }
   return t;
 }
+
+static TlTensor *alloc_tensor(int ndim) { return alloc_tensor_of(tl_TensorClass, ndim); }
 
 /* number of elements; -1 with an exception when a size is negative or the product overflows */
 static int64_t count(int ndim, const int64_t *shape) {
@@ -260,6 +276,49 @@ static int64_t count(int ndim, const int64_t *shape) {
   return n;
 }
 
+int64_t tl_dense_strides(int ndim, const int64_t *shape, int64_t *strides) {
+  int64_t st = 1;
+  for (int i = ndim - 1; i >= 0; i--) {
+    strides[i] = st;
+    if (__builtin_mul_overflow(st, shape[i] > 1 ? shape[i] : 1, &st) && i > 0) {
+      if (count(ndim, shape) >= 0) PyErr_SetString(PyExc_RuntimeError, "Stride calculation overflowed");
+      return -1;
+    }
+  }
+  return count(ndim, shape);
+}
+
+/* the first byte of misaligned elements is at an odd place for their type: complex numbers are pairs of reals */
+bool tl_any_misaligned;
+static uint8_t misaligned(const TlStorage *s, tl_dtype d) {
+  if ((uintptr_t)s->data % tl_itemsize[tl_real_of(d)] == 0) return 0;
+  tl_any_misaligned = true;
+  return TL_MISALIGNED;
+}
+
+int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shape, const int64_t *strides, int64_t offset) {
+  int64_t numel = count(n, shape), end = offset, step;
+  if (numel < 0) return -1;
+  for (int i = 0; i < n; i++)
+    if (strides[i] < 0) {
+      PyErr_Format(PyExc_RuntimeError, "as_strided: Negative strides are not supported at the moment, got strides: %s", tl_fmt_shape(n, strides));
+      return -1;
+    }
+  if (offset < 0) { PyErr_Format(PyExc_RuntimeError, "Tensor: invalid storage offset %lld", (long long)offset); return -1; }
+  bool over = false;
+  for (int i = 0; i < n && numel; i++)
+    over = over || __builtin_mul_overflow(shape[i] - 1, strides[i], &step) || __builtin_add_overflow(end, step, &end);
+  over = over || __builtin_add_overflow(end, 1, &end) || __builtin_mul_overflow(end, (int64_t)tl_itemsize[d], &end);
+  if (numel && over) { PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes and strides that large"); return -1; }
+  if (numel && (uint64_t)end > s->nbytes) {
+    PyErr_Format(PyExc_RuntimeError, "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %d requiring a storage size of %lld "
+                 "are out of bounds for storage of size %zu", tl_fmt_shape(n, shape), tl_fmt_shape(n, strides), (long long)offset, tl_itemsize[d],
+                 (long long)end, s->nbytes);
+    return -1;
+  }
+  return 0;
+}
+
 TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) {
   int64_t n = count(ndim, shape), nbytes;
   if (n < 0) return NULL;
@@ -275,17 +334,25 @@ TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) {
   for (int i = ndim - 1; i >= 0; i--) {
     t->shape[i] = shape[i];
     t->strides[i] = st;
-    st *= shape[i] > 1 ? shape[i] : 1;
+    st = tl_wrap_mul(st, shape[i] > 1 ? shape[i] : 1);      /* only tensors without elements get there */
   }
   t->flags |= TL_CONTIGUOUS;
   return t;
 }
 
 TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
-  int64_t n = count(ndim, shape), extent = n ? 1 : 0;
+  int64_t n = count(ndim, shape), extent = n ? 1 : 0, step;
+  bool over = false;
   if (n < 0) return NULL;
-  for (int i = 0; i < ndim && n; i++) extent += (shape[i] - 1) * strides[i];
-  TlStorage *s = tl_storage_new(extent * tl_itemsize[dtype]);
+  for (int i = 0; i < ndim; i++) {
+    if (strides[i] < 0) {
+      PyErr_Format(PyExc_RuntimeError, "empty_strided: Negative strides are not supported at the moment, got strides: %s", tl_fmt_shape(ndim, strides));
+      return NULL;
+    }
+    if (n) over = over || __builtin_mul_overflow(shape[i] - 1, strides[i], &step) || __builtin_add_overflow(extent, step, &extent);
+  }
+  if (over || __builtin_mul_overflow(extent, (int64_t)tl_itemsize[dtype], &extent)) extent = INT64_MAX;
+  TlStorage *s = tl_storage_new(extent);
   if (!s) return NULL;
   TlTensor *t = alloc_tensor(ndim);
   if (!t) { Py_DECREF(s); return NULL; }
@@ -339,10 +406,10 @@ void tl_bump(TlTensor *t) {
 }
 
 /* a tensor over t's storage; share_version is off for .data */
-TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version) {
+static TlTensor *alias_of(PyTypeObject *tp, TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version) {
   int64_t n = count(ndim, shape);
   if (n < 0) return NULL;
-  TlTensor *v = alloc_tensor(ndim);
+  TlTensor *v = alloc_tensor_of(tp, ndim);
   if (!v) return NULL;
   v->storage = (TlStorage *)Py_NewRef((PyObject *)t->storage);
   v->numel = n;
@@ -351,9 +418,13 @@ TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *s
   v->device = t->device;
   memcpy(v->shape, shape, sizeof(int64_t) * (size_t)ndim);
   memcpy(v->strides, strides, sizeof(int64_t) * (size_t)ndim);
-  v->flags = (uint8_t)((geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) | (t->flags & TL_INFERENCE));
+  v->flags = (uint8_t)((geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) | (t->flags & TL_INFERENCE) |
+                       (t->storage->borrowed ? misaligned(t->storage, (tl_dtype)t->dtype) : 0));
   if (share_version && (v->version = tl_version(t))) v->version->refs++;
   return v;
+}
+TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version) {
+  return alias_of(tl_TensorClass, t, ndim, shape, strides, offset, share_version);
 }
 
 TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset) {
@@ -392,7 +463,8 @@ int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const i
   t->offset = offset;
   t->dtype = (uint8_t)dtype;
   t->device = s->device;
-  t->flags = (uint8_t)((t->flags & ~TL_CONTIGUOUS) | (geometry_contiguous(ndim, t->shape, t->strides) ? TL_CONTIGUOUS : 0));
+  t->flags = (uint8_t)((t->flags & ~(TL_CONTIGUOUS | TL_MISALIGNED)) | (geometry_contiguous(ndim, t->shape, t->strides) ? TL_CONTIGUOUS : 0) |
+                       misaligned(s, dtype));
   return 0;
 }
 
@@ -451,11 +523,7 @@ static PyObject *tensor_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
     return NULL;
   }
   TlTensor *s = (TlTensor *)src;
-  PyTypeObject *saved = tl_TensorClass;
-  tl_TensorClass = tp;
-  TlTensor *t = tl_alias(s, s->ndim, s->shape, s->strides, s->offset, true);
-  tl_TensorClass = saved;
-  return (PyObject *)t;
+  return (PyObject *)alias_of(tp, s, s->ndim, s->shape, s->strides, s->offset, true);
 }
 
 extern PyGetSetDef tl_tensor_getset[];

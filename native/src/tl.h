@@ -72,7 +72,8 @@ static inline void tl_xdecref(PyObject *o) { if (o) tl_decref(o); }
 #include <stdint.h>
 #include <string.h>
 
-#define TL_MAX_DIMS 64
+#define TL_DIM_LIMIT 64       /* dims a tensor may have */
+#define TL_MAX_DIMS 66        /* room in arrays of dims: ops that add one or two need no check of their own */
 #define TL_INLINE_DIMS 6
 #define TL_ALIGN 64
 
@@ -134,6 +135,7 @@ typedef struct {
   size_t nbytes;
   PyObject *owner;       /* exporter of borrowed memory (memoryview), or the device's buffer handle */
   uint8_t device, borrowed;
+  int32_t exports;       /* buffers handed out: the memory must stay where it is */
 } TlStorage;
 
 /* version counter, shared by a tensor and all its views */
@@ -151,7 +153,8 @@ typedef struct {
   PyObject *grad, *grad_fn, *base, *meta;   /* meta: autograd extras (hooks, view info), owned by Python */
   int32_t output_nr;
 } TlTensor;
-enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8, TL_NEG = 16, TL_CONJ = 32 };
+enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8, TL_NEG = 16, TL_CONJ = 32,
+       TL_MISALIGNED = 64 };   /* over somebody else's memory; the dispatcher gives kernels an aligned copy */
 
 extern PyTypeObject *tl_TensorBase;   /* the C type */
 extern PyTypeObject *tl_TensorClass;  /* the Python class results are made of (torch.Tensor) */
@@ -173,9 +176,14 @@ TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);                        
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p);                           /* element -> Python bool/int/float/complex */
 int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v);                           /* Python number or 0-dim tensor -> element; -1 on error */
 
+/* wraps around: strides of dims that hold at most one element can be anything */
+static inline int64_t tl_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
 int tl_fill(TlTensor *dst, PyObject *value);
+extern bool tl_any_misaligned;                         /* whether there ever was a TL_MISALIGNED tensor */
+TlTensor *tl_aligned(TlTensor *t);                     /* a copy of a TL_MISALIGNED tensor that is not; t itself (new reference) otherwise */
 /* cast n contiguous elements */
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n);
 
@@ -186,7 +194,7 @@ void tl_free(void *p);
 /* ---- arguments and errors --------------------------------------------------------------------------------------- */
 int tl_wrap_dim(int64_t dim, int ndim, int *out);       /* negative dims; IndexError in PyTorch's words; 0-dim counts as 1-dim */
 int tl_int(PyObject *o, int64_t *out);                  /* int, 0-dim integer tensor, __index__ */
-int tl_ints(PyObject *o, int64_t *out, int *n);         /* int or sequence of ints, at most TL_MAX_DIMS; None gives n = -1 */
+int tl_ints(PyObject *o, int64_t *out, int *n);         /* int or sequence of ints, at most TL_DIM_LIMIT; None gives n = -1 */
 int tl_double(PyObject *o, double *out);
 int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out);  /* torch.dtype object or None */
 int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int64_t *out); /* RuntimeError in PyTorch's words */
@@ -217,7 +225,7 @@ enum { TL_K_OUT = 1 };
 /* each family file ends with its table, closed by {0}; module.c lists the families */
 extern const TlKernel tl_kernels_pointwise[], tl_kernels_reduce[], tl_kernels_scan[], tl_kernels_index[], tl_kernels_shape[],
     tl_kernels_matmul[], tl_kernels_conv[], tl_kernels_pool[], tl_kernels_norm[], tl_kernels_random[], tl_kernels_sort[],
-    tl_kernels_optim[], tl_kernels_linalg[];
+    tl_kernels_optim[], tl_kernels_linalg[], tl_kernels_fft[];
 
 /* ---- strided iteration (iter.c) --------------------------------------------------------------------------------- */
 /* Up to TL_MAX_OPERANDS operands broadcast to one shape; dims are coalesced and ordered so that the innermost is the most

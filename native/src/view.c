@@ -24,7 +24,10 @@ static int infer_size(int64_t numel, int nd, int64_t *shape, const char *what) {
     } else if (shape[i] < 0) {
       PyErr_Format(PyExc_RuntimeError, "invalid shape dimension %lld", (long long)shape[i]);
       return -1;
-    } else known *= shape[i];
+    } else if (__builtin_mul_overflow(known, shape[i], &known)) {
+      PyErr_Format(PyExc_RuntimeError, "shape '%s' is invalid for input of size %lld", tl_fmt_shape(nd, given), (long long)numel);
+      return -1;
+    }
   }
   if (hole >= 0 && known == 0) {
     PyErr_Format(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous", tl_fmt_shape(nd, given));
@@ -45,7 +48,7 @@ static bool view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_
     int64_t s = 1;
     bool same = nd == t->ndim;
     for (int i = 0; same && i < nd; i++) same = shape[i] == t->shape[i];
-    for (int i = nd - 1; i >= 0; i--) { strides[i] = same ? t->strides[i] : s; s *= shape[i] > 1 ? shape[i] : 1; }
+    for (int i = nd - 1; i >= 0; i--) { strides[i] = same ? t->strides[i] : s; s = tl_wrap_mul(s, shape[i] > 1 ? shape[i] : 1); }
     return true;
   }
   int v = nd - 1;
@@ -132,7 +135,7 @@ static PyObject *k_expand(ARGS) {
   }
   for (int i = nd - 1; i >= 0; i--) {
     int d = i - (nd - t->ndim);
-    int64_t size = d >= 0 ? t->shape[d] : 1, st = d >= 0 ? t->strides[d] : (i + 1 < nd ? shape[i + 1] * strides[i + 1] : 1);
+    int64_t size = d >= 0 ? t->shape[d] : 1, st = d >= 0 ? t->strides[d] : (i + 1 < nd ? tl_wrap_mul(shape[i + 1], strides[i + 1]) : 1);
     if (shape[i] == -1) {
       if (d < 0) {
         PyErr_Format(PyExc_RuntimeError, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", i);
@@ -179,7 +182,7 @@ static PyObject *k_unsqueeze(ARGS) {
   int d;
   if (tl_int(a[1], &dim) < 0 || tl_wrap_dim(dim, t->ndim + 1, &d) < 0) return NULL;
   for (int i = 0; i <= t->ndim; i++) {
-    if (i == d) { shape[i] = 1; strides[i] = d < t->ndim ? t->shape[d] * t->strides[d] : 1; }
+    if (i == d) { shape[i] = 1; strides[i] = d < t->ndim ? tl_wrap_mul(t->shape[d], t->strides[d]) : 1; }
     else { shape[i] = t->shape[i - (i > d)]; strides[i] = t->strides[i - (i > d)]; }
   }
   return as_view(t, t->ndim + 1, shape, strides, t->offset);
@@ -219,27 +222,18 @@ static PyObject *k_slice(ARGS) {
   if (end > size) end = size;
   memcpy(shape, t->shape, sizeof(int64_t) * (size_t)t->ndim);
   memcpy(strides, t->strides, sizeof(int64_t) * (size_t)t->ndim);
-  shape[d] = (end - start + step - 1) / step;
-  strides[d] *= step;
+  shape[d] = end > start ? (end - start - 1) / step + 1 : 0;
+  strides[d] = tl_wrap_mul(strides[d], step);
   return as_view(t, t->ndim, shape, strides, t->offset + start * t->strides[d]);
 }
 
 static PyObject *k_as_strided(ARGS) {
   UNUSED; T0;
-  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset, extent = 1;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset;
   int nd, m;
   if (tl_ints(a[1], shape, &nd) < 0 || tl_ints(a[2], strides, &m) < 0 || (a[3] != Py_None && tl_int(a[3], &offset) < 0)) return NULL;
   if (nd != m) { PyErr_Format(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
-  for (int i = 0; i < nd; i++) {
-    if (strides[i] < 0) { PyErr_Format(PyExc_RuntimeError, "as_strided: Negative strides are not supported at the moment, got strides: %s", tl_fmt_shape(nd, strides)); return NULL; }
-    if (shape[i] == 0) extent = 0;
-    else if (extent) extent += (shape[i] - 1) * strides[i];
-  }
-  if (extent && t->device == TL_CPU && (offset + extent) * tl_itemsize[t->dtype] > (int64_t)t->storage->nbytes) {
-    PyErr_Format(PyExc_RuntimeError, "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %d requiring a storage size of %lld are out of bounds for storage of size %zu",
-                 tl_fmt_shape(nd, shape), tl_fmt_shape(nd, strides), (long long)offset, tl_itemsize[t->dtype], (long long)((offset + extent) * tl_itemsize[t->dtype]), t->storage->nbytes);
-    return NULL;
-  }
+  if (t->device == TL_CPU && tl_check_geometry(t->storage, (tl_dtype)t->dtype, nd, shape, strides, offset) < 0) return NULL;
   return as_view(t, nd, shape, strides, offset);
 }
 
@@ -257,7 +251,7 @@ static PyObject *k_unfold(ARGS) {
   strides[t->ndim] = t->ndim ? t->strides[d] : 1;
   if (t->ndim) {
     shape[d] = (max - size) / step + 1;
-    strides[d] *= step;
+    strides[d] = tl_wrap_mul(strides[d], step);
   }
   return as_view(t, t->ndim + 1, shape, strides, t->offset);
 }
@@ -268,8 +262,8 @@ static PyObject *k_diagonal(ARGS) {
   int d1, d2, nd = 0;
   if (tl_int(a[1], &offset) < 0 || tl_int(a[2], &x) < 0 || tl_int(a[3], &y) < 0 || tl_wrap_dim(x, t->ndim, &d1) < 0 || tl_wrap_dim(y, t->ndim, &d2) < 0) return NULL;
   if (d1 == d2) { PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y); return NULL; }
-  int64_t size = offset >= 0 ? (t->shape[d1] < t->shape[d2] - offset ? t->shape[d1] : t->shape[d2] - offset)
-                             : (t->shape[d1] + offset < t->shape[d2] ? t->shape[d1] + offset : t->shape[d2]);
+  int64_t far = offset >= 0 ? t->shape[d2] - offset : t->shape[d1] + offset, near = offset >= 0 ? t->shape[d1] : t->shape[d2];
+  int64_t size = far < near ? far : near;
   if (size < 0) size = 0;
   for (int i = 0; i < t->ndim; i++)
     if (i != d1 && i != d2) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
@@ -303,8 +297,8 @@ static PyObject *k_view_dtype(ARGS) {
     if (strides[nd - 1] != 1) { PyErr_Format(PyExc_RuntimeError, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld", tl_display_name(t->dtype), tl_display_name(d), (long long)strides[nd - 1]); return NULL; }
     int64_t r = from > to ? from / to : to / from;
     if (from > to) {
-      shape[nd - 1] *= r;
-      for (int i = 0; i < nd - 1; i++) strides[i] *= r;
+      shape[nd - 1] = tl_wrap_mul(shape[nd - 1], r);
+      for (int i = 0; i < nd - 1; i++) strides[i] = tl_wrap_mul(strides[i], r);
       offset *= r;
     } else {
       if (shape[nd - 1] % r) { PyErr_Format(PyExc_RuntimeError, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_display_name(t->dtype), tl_display_name(d), (long long)shape[nd - 1]); return NULL; }
@@ -327,7 +321,7 @@ static PyObject *k_component(ARGS) {     /* id 0: view_as_real, 1: real, 2: imag
     PyErr_SetString(PyExc_RuntimeError, k->id == 2 ? "imag is not implemented for tensors with non-complex dtypes." : "view_as_real is only supported for complex tensors");
     return NULL;
   }
-  for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[i]; strides[i] = 2 * t->strides[i]; }
+  for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[i]; strides[i] = tl_wrap_mul(2, t->strides[i]); }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
   return retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides, 2 * t->offset + (k->id == 2));
@@ -376,12 +370,12 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
                  : "too many indices for tensor of dimension %d", t->ndim);
     return NULL;
   }
-  if (t->ndim - used + (int)n > TL_MAX_DIMS) return NULL;
+  if (t->ndim - used + n > TL_MAX_DIMS) return NULL;
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
     if (x == Py_None) {
       shape[nd] = 1;
-      strides[nd++] = d < t->ndim ? t->shape[d] * t->strides[d] : 1;
+      strides[nd++] = d < t->ndim ? tl_wrap_mul(t->shape[d], t->strides[d]) : 1;
     } else if (x == Py_Ellipsis) {
       for (int m = t->ndim - used; m > 0; m--, d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
     } else if (PyLong_Check(x)) {
@@ -401,7 +395,7 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
       }
       if (step <= 0) { PyErr_SetString(PyExc_ValueError, "step must be greater than zero"); return NULL; }
       shape[nd] = PySlice_AdjustIndices((Py_ssize_t)t->shape[d], &start, &stop, step);
-      strides[nd++] = t->strides[d] * step;
+      strides[nd++] = tl_wrap_mul(t->strides[d], step);
       offset += start * t->strides[d];
       d++;
     }
