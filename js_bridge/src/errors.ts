@@ -1,0 +1,55 @@
+/** The bridge's errors. Python reads `name` and maps it to its own exception type. */
+
+export class WebgpuError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = new.target.errorName;
+  }
+  static readonly errorName: string = "WebgpuError";
+}
+
+/** There is no WebGPU here, or nobody has opened the device yet. */
+export class UnavailableError extends WebgpuError {
+  static override readonly errorName: string = "UnavailableError";
+}
+
+/** The GPU process, the driver or the tab's device went away; all buffers are gone. */
+export class DeviceLostError extends WebgpuError {
+  static override readonly errorName: string = "DeviceLostError";
+}
+
+/** A buffer does not fit: into the device's limits, the budget, or the GPU's memory. */
+export class OutOfMemoryError extends WebgpuError {
+  static override readonly errorName: string = "OutOfMemoryError";
+}
+
+/** A kernel is unknown, does not compile or was used wrongly. */
+export class KernelError extends WebgpuError {
+  static override readonly errorName: string = "KernelError";
+}
+
+/** A slot is not in use, was freed, or holds nothing because what should have filled it failed. */
+export class SlotError extends WebgpuError {
+  static override readonly errorName: string = "SlotError";
+}
+
+/** The command stream is malformed or names ranges outside a slot. */
+export class StreamError extends WebgpuError {
+  static override readonly errorName: string = "StreamError";
+}
+
+/** A read cannot be done in the way asked for. */
+export class ReadError extends WebgpuError {
+  static override readonly errorName: string = "ReadError";
+}
+
+export function bytesText(n: number): string {
+  if (n < 1024) return `${n} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let i = -1;
+  do {
+    n /= 1024;
+    i++;
+  } while (n >= 1024 && i < units.length - 1);
+  return `${n.toFixed(2)} ${units[i]}`;
+}
