@@ -24,7 +24,7 @@
 #define HARDSWISH(T) a * CLAMP6(a) / 6
 #define HARDSIGMOID(T) CLAMP6(a) / 6
 #define SOFTSHRINK(T) a > (T)p->x ? a - (T)p->x : a < -(T)p->x ? a + (T)p->x : a * 0
-#define HARDSHRINK(T) a >= -(T)p->x && a <= (T)p->x ? 0 : a
+#define HARDSHRINK(T) ((a >= -(T)p->x) & (a <= (T)p->x)) ? 0 : a
 REALS1(a_relu, RELU) REALS1(a_threshold, THRESHOLD) REALS1(a_hardtanh, HARDTANH)
 F1(a_leaky_relu, LEAKY) F1(a_hardswish, HARDSWISH) F1(a_hardsigmoid, HARDSIGMOID) F1(a_softshrink, SOFTSHRINK) F1(a_hardshrink, HARDSHRINK)
 
@@ -96,10 +96,10 @@ PW_V2(a_log_sigmoid_backward_f32, a * vm_sigmoid(-b)) PW_L2(a_log_sigmoid_backwa
 /* ---- gradients of the piecewise linear ones: a is the output's gradient, b the input ---- */
 #define D_THRESHOLD(T) b <= (T)p->x ? 0 : a
 #define D_LEAKY(T) b > 0 ? a : a * (T)p->x
-#define D_HARDTANH(T) b <= (T)p->x || b >= (T)p->y ? 0 : a
+#define D_HARDTANH(T) ((b <= (T)p->x) | (b >= (T)p->y)) ? 0 : a
 #define D_HARDSWISH(T) b <= -3 ? 0 : b < 3 ? a * (b / 3 + (T)0.5) : a
-#define D_HARDSIGMOID(T) b > -3 && b < 3 ? a / 6 : 0
-#define D_SHRINK(T) b >= -(T)p->x && b <= (T)p->x ? 0 : a
+#define D_HARDSIGMOID(T) ((b > -3) & (b < 3)) ? a / 6 : 0
+#define D_SHRINK(T) ((b >= -(T)p->x) & (b <= (T)p->x)) ? 0 : a
 REALS2(a_threshold_backward, D_THRESHOLD) F2(a_leaky_relu_backward, D_LEAKY) F2(a_hardtanh_backward, D_HARDTANH)
 F2(a_hardswish_backward, D_HARDSWISH) F2(a_hardsigmoid_backward, D_HARDSIGMOID) F2(a_shrink_backward, D_SHRINK)
 /* x: eps, below 0 for none */

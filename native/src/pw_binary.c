@@ -144,13 +144,13 @@ PW_L3(b_lerp_f32, float, float, LERP(fabsf)) PW_L3(b_lerp_f64, double, double, L
 PW_L3(b_lerp_c128, tl_c128, tl_c128,
       cz_abs(c) < 0.5 ? cz_add(a, cz_mul(c, cz_sub(b, a))) : cz_sub(b, cz_mul(cz_sub(b, a), cz_sub(cz_of(1, 0), c))))
 /* NaN in any operand gives NaN; when min > max, max wins */
-#define CLAMP_LO(x, b) ((x) < (b) || (b) != (b) ? (b) : (x))
-#define CLAMP_HI(x, c) ((x) > (c) || (c) != (c) ? (c) : (x))
+#define CLAMP_LO(x, b) ((((x) < (b)) | ((b) != (b))) ? (b) : (x))
+#define CLAMP_HI(x, c) ((((x) > (c)) | ((c) != (c))) ? (c) : (x))
 #define CLAMPS(S, T) \
   static inline T clamp_##S(T a, T b, T c) { T x = a != a ? a : CLAMP_LO(a, b); return x != x ? x : CLAMP_HI(x, c); } \
   PW_L3(b_clamp_##S, T, T, clamp_##S(a, b, c)) \
-  PW_L2(b_clamp_min_##S, T, T, (a < b || b != b) && a == a ? b : a) \
-  PW_L2(b_clamp_max_##S, T, T, (a > b || b != b) && a == a ? b : a)
+  PW_L2(b_clamp_min_##S, T, T, (((a < b) | (b != b)) & (a == a)) ? b : a) \
+  PW_L2(b_clamp_max_##S, T, T, (((a > b) | (b != b)) & (a == a)) ? b : a)
 CLAMPS(i32, int32_t) CLAMPS(i64, int64_t) CLAMPS(f32, float) CLAMPS(f64, double)
 
 /* by size: a mask of all bits or none, so that random conditions cost no mispredicted branches */
@@ -375,6 +375,13 @@ PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   }
   if (lo != Py_None && hi != Py_None) {
     PyObject *all[3] = {args[0], lo, hi};
+    const TlTensor *x = (const TlTensor *)args[0];
+    if (x->dtype >= TL_F32 && x->dtype <= TL_F64 && (PyFloat_CheckExact(lo) || PyLong_CheckExact(lo)) &&
+        (PyFloat_CheckExact(hi) || PyLong_CheckExact(hi))) { /* ordered bounds: the faster loop */
+      PwParams p = {.x = PyFloat_AsDouble(lo), .y = PyFloat_AsDouble(hi)};
+      if (PyErr_Occurred()) return NULL;
+      if (p.x <= p.y) return pw_run(&pw_row_hardtanh, &p, 1, args, -1, out);
+    }
     return pw_run(k->data, NULL, 3, all, -1, out);
   }
   PyObject *two[2] = {args[0], lo != Py_None ? lo : hi};
