@@ -1,0 +1,50 @@
+"""Whole programs, as people write them for PyTorch: run unmodified, they print what they print under PyTorch."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from compare import difference
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+GOLDENS = json.loads((HERE / "goldens.json").read_text())
+
+
+def run(name):
+    program = HERE / f"{name}.py"
+    if sys.platform == "emscripten":  # no processes there: run in this one, where `import torch` is ours
+        import contextlib
+        import io
+        import runpy
+
+        import torch
+        out = io.StringIO()
+        default = torch.get_default_dtype()
+        try:
+            with contextlib.redirect_stdout(out):
+                runpy.run_path(str(program), run_name="__main__")
+        finally:
+            torch.set_default_dtype(default)
+            torch.use_deterministic_algorithms(False)
+        return out.getvalue()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-m", "torchlite", str(program)], capture_output=True, text=True, env=env, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(GOLDENS))
+def test_program(name):
+    why = difference(run(name), "\n".join(GOLDENS[name]))
+    assert why is None, why
+
+
+def test_comparison():
+    assert difference("a 1.00001 b 3", "a 1.00002 b 3") is None
+    assert "instead of" in difference("a 1.001 b 3", "a 1.0000 b 3")
+    assert "instead of" in difference("a 1.0 b 4", "a 1.0 b 3")
+    assert "text" in difference("b 1.0", "a 1.0")
+    assert "lines" in difference("a", "a\nb")
