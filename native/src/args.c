@@ -119,6 +119,13 @@ const char *tl_fmt_shape(int n, const int64_t *v) {
   return b;
 }
 
+int tl_expect(PyObject *o, int64_t numel, const char *name) {
+  const TlTensor *t = (const TlTensor *)o;
+  if (o == Py_None || t->numel == numel) return 0;
+  PyErr_Format(PyExc_RuntimeError, "Expected %s to have %lld elements, but got a tensor of shape %s", name, (long long)numel, tl_fmt_shape(t->ndim, t->shape));
+  return -1;
+}
+
 /* _C.register(name, object): "dtypes" and "devices" take tuples ordered by code */
 static PyObject *reg(PyObject *mod, PyObject *args) {
   (void)mod;

@@ -228,6 +228,14 @@ PyObject *tl_k_batch_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   if (tl_double(args[8], &eps) < 0) return NULL;
   tl_dtype loop = tl_compute[t->dtype], pd = tl_none(args[2]) ? t->dtype : ((TlTensor *)args[2])->dtype;
   int64_t c = t->shape[1], four = 4 * c;
+  static const char *const names[] = {"weight", "running_mean", "running_var", "save_mean", "save_invstd"};
+  if (tl_expect(args[0], t->numel, "grad_out") < 0) return NULL;
+  for (int i = 2; i < 7; i++)
+    if ((i == 2 || (i > 4) == train) && tl_expect(args[i], c, names[i - 2]) < 0) return NULL;
+  if (((TlTensor *)args[0])->ndim != t->ndim || memcmp(((TlTensor *)args[0])->shape, t->shape, sizeof *t->shape * (size_t)t->ndim)) {
+    PyErr_SetString(PyExc_RuntimeError, "native_batch_norm_backward: grad_out and input must have the same shape");
+    return NULL;
+  }
   if (!(v = tl_malloc((8 * c + 1) * sizeof *v))) return NULL;
   double *m = v, *inv = v + c, *w = v + 2 * c, *sg = v + 3 * c, *sgx = v + 4 * c, *p = v + 5 * c, *q = v + 6 * c, *r = v + 7 * c;
   if (load_channels(args[train ? 5 : 3], m, c, 0) < 0 || load_channels(args[train ? 6 : 4], inv, c, 1) < 0 || load_channels(args[2], w, c, 1) < 0)
@@ -275,7 +283,9 @@ typedef struct { int64_t n, c, s, groups, d; } Group;
 
 static int group_args(PyObject *const *a, Group *g) {
   if (tl_int(a[0], &g->n) < 0 || tl_int(a[1], &g->c) < 0 || tl_int(a[2], &g->s) < 0 || tl_int(a[3], &g->groups) < 0) return -1;
-  g->d = g->groups > 0 ? g->c / g->groups : 0;
+  int64_t all;
+  if (g->n < 0 || g->c < 0 || g->s < 0 || __builtin_mul_overflow(g->n, g->c, &all) || __builtin_mul_overflow(all, g->s, &all)) g->groups = g->n = 0;
+  g->d = g->groups > 0 && g->groups <= g->c ? g->c / g->groups : 0;
   return 0;
 }
 
@@ -288,7 +298,7 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   (void)k, (void)nargs, (void)out;
   if (group_args(args + 3, &q) < 0 || tl_double(args[7], &eps) < 0) return NULL;
   if (!tl_is_float(t->dtype)) return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("GroupNormKernelImpl", t->dtype);
-  if (q.d == 0 || t->numel != q.n * q.c * q.s) return TL_FALLBACK();
+  if (q.d == 0 || q.c % q.groups || t->numel != q.n * q.c * q.s) return TL_FALLBACK();
   if (check_param(args[1], "weight", q.c) < 0 || check_param(args[2], "bias", q.c) < 0) return NULL;
   int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
   tl_dtype sd = t->dtype;
@@ -336,7 +346,10 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   Group q;
   (void)k, (void)nargs, (void)out;
   if (group_args(args + 5, &q) < 0) return NULL;
-  if (!tl_is_float(t->dtype) || q.d == 0) return TL_FALLBACK();
+  if (!tl_is_float(t->dtype) || q.d == 0 || q.c % q.groups) return TL_FALLBACK();
+  if (tl_expect(args[1], q.n * q.c * q.s, "input") < 0 || tl_expect(args[0], t->numel, "grad_out") < 0 || tl_expect(args[2], q.n * q.groups, "mean") < 0 ||
+      tl_expect(args[3], q.n * q.groups, "rstd") < 0 || tl_expect(args[4], q.c, "weight") < 0)
+    return NULL;
   int64_t len = q.d * q.s;
   if (!(v = tl_malloc((5 * q.c + 1) * sizeof *v)) || load_channels(args[4], v, q.c, 1) < 0) goto done;
   double *w = v, *sw = v + q.c, *sb = v + 2 * q.c, *cg = v + 3 * q.c, *cgx = v + 4 * q.c;

@@ -138,7 +138,9 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
       ix = (int64_t)x; iy = (int64_t)y; is = (int64_t)s;
       if (!is) { PyErr_SetString(PyExc_ValueError, "step must be nonzero"); return NULL; }
     }
-    n = is > 0 ? (iy - ix + is - 1) / is : (ix - iy - is - 1) / -is;
+    uint64_t span = is > 0 ? (uint64_t)iy - (uint64_t)ix : (uint64_t)ix - (uint64_t)iy, by = is > 0 ? (uint64_t)is : 0 - (uint64_t)is;
+    n = span ? (int64_t)((span - 1) / by + 1) : 0;
+    if (n < 0) { PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?"); return NULL; }
   } else {
     ix = (int64_t)x;
     is = (int64_t)s;

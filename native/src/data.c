@@ -110,7 +110,7 @@ PyObject *tl_m_item(TlTensor *t, PyObject *_) {
 
 static PyObject *list_dim(TlTensor *t, int dim, const char *p) {
   if (dim == t->ndim) return tl_scalar_object(t->dtype, p);
-  int64_t n = t->shape[dim], step = t->strides[dim] * tl_itemsize[t->dtype];
+  int64_t n = t->shape[dim], step = tl_wrap_mul(t->strides[dim], tl_itemsize[t->dtype]);
   PyObject *l = PyList_New((Py_ssize_t)n);
   for (int64_t i = 0; l && i < n; i++) {
     PyObject *x = list_dim(t, dim + 1, p + i * step);

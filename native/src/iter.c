@@ -29,7 +29,7 @@ void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const in
     it->shape[o] = shape[d];
     for (int k = 0; k < nops; k++) {
       int j = d - (ndim - ops[k]->ndim);
-      it->strides[k][o] = j >= 0 && ops[k]->shape[j] != 1 ? (intptr_t)(ops[k]->strides[j] * tl_itemsize[ops[k]->dtype]) : 0;
+      it->strides[k][o] = j >= 0 && ops[k]->shape[j] != 1 ? (intptr_t)tl_wrap_mul(ops[k]->strides[j], tl_itemsize[ops[k]->dtype]) : 0;
     }
   }
   for (int i = 1; i < it->ndim; i++)
@@ -37,7 +37,7 @@ void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const in
   int n = it->ndim > 0 ? 1 : 0;
   for (int d = 1; d < it->ndim; d++) {
     bool merge = true;
-    for (int k = 0; k < nops && merge; k++) merge = it->strides[k][d] == it->strides[k][n - 1] * it->shape[n - 1];
+    for (int k = 0; k < nops && merge; k++) merge = it->strides[k][d] == (intptr_t)tl_wrap_mul(it->strides[k][n - 1], it->shape[n - 1]);
     if (merge) { it->shape[n - 1] *= it->shape[d]; continue; }
     it->shape[n] = it->shape[d];
     for (int k = 0; k < nops; k++) it->strides[k][n] = it->strides[k][d];

@@ -142,9 +142,10 @@ PyObject *tl_k_layer_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   if (!tl_is_float(t->dtype)) return TL_FALLBACK();
   bool want_x = tl_mask_at(args[7], 0), want_w = tl_mask_at(args[7], 1) && !tl_none(args[5]), want_b = tl_mask_at(args[7], 2);
   tl_dtype loop = tl_compute[t->dtype];
-  if (tl_ints(args[2], shape, &nd) < 0) return NULL;
+  if (shape_check(t, args[2], args[5], args[6], false, shape, &nd) < 0) return NULL;
   for (int i = 0; i < nd; i++) n *= shape[i];
   rows = n ? t->numel / n : 0;
+  if (tl_expect(args[0], t->numel, "grad_out") < 0 || (n && (tl_expect(args[3], rows, "mean") < 0 || tl_expect(args[4], rows, "rstd") < 0))) return NULL;
   if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 || tl_param(args[3], loop, &m, &mp) < 0 ||
       tl_param(args[4], loop, &r, &rp) < 0 || tl_param(args[5], loop, &w, &wp) < 0 || !(sums = tl_malloc((2 * n + 1) * sizeof *sums)) ||
       (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
@@ -223,9 +224,10 @@ PyObject *tl_k_rms_norm_backward(const TlKernel *k, PyObject *const *args, Py_ss
   if (!tl_is_float(t->dtype)) return TL_FALLBACK();
   bool want_x = tl_mask_at(args[5], 0), want_w = tl_mask_at(args[5], 1) && !tl_none(args[4]);
   tl_dtype loop = tl_compute[t->dtype];
-  if (tl_ints(args[2], shape, &nd) < 0) return NULL;
+  if (shape_check(t, args[2], args[4], NULL, true, shape, &nd) < 0) return NULL;
   for (int i = 0; i < nd; i++) n *= shape[i];
   rows = n ? t->numel / n : 0;
+  if (tl_expect(args[0], t->numel, "grad_out") < 0 || (n && tl_expect(args[3], rows, "rstd") < 0)) return NULL;
   if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 || tl_param(args[3], loop, &r, &rp) < 0 ||
       tl_param(args[4], loop, &w, &wp) < 0 || !(sums = tl_malloc((n + 1) * sizeof *sums)) ||
       (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))

@@ -5,6 +5,11 @@
 static int pad_args(PyObject *o, const TlTensor *self, int64_t *pad, int *n) {
   if (tl_ints(o, pad, n) < 0) return -1;
   if (*n & 1) { PyErr_Format(PyExc_RuntimeError, "Length of pad must be even but instead it equals %d", *n); return -1; }
+  for (int i = 0; i < *n; i++)
+    if (pad[i] > INT64_MAX / 4 || pad[i] < INT64_MIN / 4) {
+      PyErr_Format(PyExc_RuntimeError, "padding: size overflow with padding %s", tl_fmt_shape(*n, pad));
+      return -1;
+    }
   if (*n / 2 > self->ndim) {
     PyErr_Format(PyExc_RuntimeError, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %dwhile the input has %ddimensions.", *n, self->ndim);
     return -1;
@@ -85,7 +90,11 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
     PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)oshape[d], tl_fmt_shape(ndim, oshape));
     return -1;
   }
-  for (int j = 0; j < 3; j++) total += p->out[j];
+  for (int j = 0; j < 3; j++) {
+    if (p->out[j] > INT64_MAX / 64) { PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large"); return -1; }
+    total += p->out[j];
+  }
+  if ((uint64_t)total > SIZE_MAX / 16) total = (int64_t)(SIZE_MAX / 16);      /* says that there is no such memory */
   if (!(p->map[0] = tl_malloc((size_t)(total + 1) * sizeof(int64_t)))) return -1;
   p->map[1] = p->map[0] + p->out[0];
   p->map[2] = p->map[1] + p->out[1];
@@ -139,7 +148,8 @@ PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
   int n, nd;
   (void)n_; (void)out;
   if (pad_args(a[1], grad, pad, &n) < 0 || tl_ints(a[2], size, &nd) < 0) return NULL;
-  if (n > 6 || plan_pad(&p, k->id, nd, size, pad, n, shape) < 0) return NULL;
+  if (n > 6 || n / 2 > nd) { PyErr_SetString(PyExc_RuntimeError, "padding: more dimensions than the input has"); return NULL; }
+  if (plan_pad(&p, k->id, nd, size, pad, n, shape) < 0) return NULL;
   if (nd != grad->ndim || memcmp(shape, grad->shape, (size_t)nd * sizeof *shape))
     PyErr_Format(PyExc_RuntimeError, "grad_output size %s does not match the padded size %s", tl_fmt_shape(grad->ndim, grad->shape), tl_fmt_shape(nd, shape));
   else if ((c = tl_contiguous(grad)) && (r = tl_zeros(grad->dtype, nd, size)) && grad->numel) {

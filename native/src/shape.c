@@ -231,7 +231,10 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
   }
   for (int i = 0; i < n; i++) {
     int d = i - (n - self->ndim);
-    shape[i] = rep[i] * (d >= 0 ? self->shape[d] : 1);
+    if (__builtin_mul_overflow(rep[i], d >= 0 ? self->shape[d] : 1, &shape[i])) {
+      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      return NULL;
+    }
   }
   for (int i = 0; i < n; i++) {
     if (shape[i] >= 0 && rep[i] >= 0) continue;
@@ -324,8 +327,13 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
     PyErr_Format(PyExc_RuntimeError, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col", (long long)(rows < 0 ? rows : cols));
     return NULL;
   }
+  off = off > cols ? cols : off < -rows ? -rows : off;
 #define EDGE(i) ((i) + off + !k->id < 0 ? 0 : (i) + off + !k->id > cols ? cols : (i) + off + !k->id)
-  for (int64_t i = 0; i < rows; i++) count += k->id ? cols - EDGE(i) : EDGE(i);
+  for (int64_t i = 0; i < rows; i++) {
+    if (__builtin_add_overflow(count, k->id ? cols - EDGE(i) : EDGE(i), &count)) count = INT64_MAX;
+    if ((i & 0xfffff) == 0xfffff && tl_check_interrupt()) return NULL;
+    if (count > INT64_MAX / 32 || rows > INT64_MAX / 32) { shape[0] = 2; shape[1] = INT64_MAX / 32; return (PyObject *)tl_empty(TL_I64, 2, shape); }
+  }
   shape[0] = 2; shape[1] = count;
   if (!(r = tl_empty(TL_I64, 2, shape))) return NULL;
   p = (int64_t *)tl_data(r);

@@ -351,7 +351,7 @@ PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   bool bad = t->ndim != 1;
   for (int64_t i = 0; i < t->numel && !bad; i++) {
     if (p[i] < 0) bad = true;
-    else if (p[i] >= bins) bins = p[i] + 1;
+    else if (p[i] >= bins) bins = p[i] < INT64_MAX ? p[i] + 1 : p[i];
   }
   if (bad) {
     PyErr_SetString(PyExc_RuntimeError, "bincount only supports 1-d non-negative integral inputs.");

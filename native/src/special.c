@@ -296,6 +296,20 @@ double sp_poly(int kind, double x, int64_t n) {
   if (n == 0) return 1;
   if (kind == SP_CHEBYSHEV_T && n > 6 && fabs(x) < 1) return cos((double)n * acos(x));
   if ((kind == SP_HERMITE_H || kind == SP_HERMITE_HE) && n > 512) return NAN;
+  double odd = n & 1 ? -1 : 1, all = 2 * (double)n + 1, angle = acos(x);
+  if (fabs(x) == 1) switch (kind) {                 /* closed forms: degrees have no bound */
+    case SP_CHEBYSHEV_T: case SP_LEGENDRE_P: return x > 0 ? 1 : odd;
+    case SP_CHEBYSHEV_U: return ((double)n + 1) * (x > 0 ? 1 : odd);
+    case SP_CHEBYSHEV_V: return x > 0 ? 1 : all * odd;
+    case SP_CHEBYSHEV_W: return x > 0 ? all : odd;
+  }
+  if (fabs(x) < 1 && n > 8) switch (kind) {
+    case SP_CHEBYSHEV_U: return sin(((double)n + 1) * angle) / sin(angle);
+    case SP_CHEBYSHEV_V: return cos(((double)n + 0.5) * angle) / cos(angle / 2);
+    case SP_CHEBYSHEV_W: return sin(((double)n + 0.5) * angle) / sin(angle / 2);
+  }
+  if (n > 10000000 && kind != SP_CHEBYSHEV_U && kind != SP_CHEBYSHEV_V && kind != SP_CHEBYSHEV_W && kind != SP_CHEBYSHEV_T)
+    return NAN;                                     /* nothing is left of the recurrence's precision */
   double p = 1, q;
   switch (kind) {
     case SP_CHEBYSHEV_U: case SP_HERMITE_H: q = 2 * x; break;
@@ -304,7 +318,7 @@ double sp_poly(int kind, double x, int64_t n) {
     case SP_LAGUERRE_L: q = 1 - x; break;
     default: q = x;
   }
-  for (int64_t k = 1; k < n && !isnan(q); k++) {
+  for (int64_t k = 1; k < n && isfinite(q); k++) {
     double r, d = (double)k;
     switch (kind) {
       case SP_HERMITE_H: r = 2 * x * q - 2 * d * p; break;
