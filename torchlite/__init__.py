@@ -144,8 +144,8 @@ def __getattr__(name):
             if not (error.name or "").startswith(__name__):
                 raise
             raise AttributeError("module 'torch' has no attribute '%s'" % name) from None
-    elif not name.startswith("__") and ops.load_all() and name in globals():
-        return globals()[name]
+    elif not name.startswith("__") and ops.load_next():
+        return globals()[name] if name in globals() else __getattr__(name)
     else:
         raise AttributeError("module 'torch' has no attribute '%s'" % name)
     globals()[name] = value

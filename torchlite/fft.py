@@ -1,6 +1,8 @@
 """Discrete Fourier transforms: torch.fft."""
 
+from .ops import load as _load
 from .ops._declare import namespace as _namespace
 
+_load("fft")
 globals().update(_namespace("fft"))
 __all__ = list(_namespace("fft"))

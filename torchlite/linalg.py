@@ -1,8 +1,8 @@
 """Linear algebra: torch.linalg."""
 
-from .ops import load_all as _load_all
+from .ops import load as _load
 from .ops._declare import namespace as _namespace
 
-_load_all()
+_load("linalg")
 globals().update(_namespace("linalg"))
 __all__ = list(_namespace("linalg"))

@@ -1,8 +1,8 @@
 """Special functions: torch.special."""
 
-from .ops import load_all as _load_all
+from .ops import load as _load
 from .ops._declare import namespace as _namespace
 
-_load_all()
+_load("special")
 globals().update(_namespace("special"))
 __all__ = list(_namespace("special"))

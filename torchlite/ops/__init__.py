@@ -7,11 +7,11 @@ from ._declare import methods, namespace, specs  # noqa: F401
 
 # Families that not every program uses are read at their first use: when a name is asked for that the others do not have, or
 # one of these methods. (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
-_later = ["special", "statistics", "linalg", "linalg_derived"]
+_later = [["special", "statistics", "linalg", "linalg_derived"], ["fft", "spectral"]]
 LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ geqrf
 i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu lu_solve matrix_exp matrix_power median
 mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr pinverse polygamma polygamma_ qr quantile slogdet std std_mean svd
-triangular_solve var var_mean""".split()
+triangular_solve var var_mean istft stft""".split()
 
 
 class Later:
@@ -23,21 +23,37 @@ class Later:
         self.name = name
 
     def __get__(self, obj, kind):
-        load_all()
+        if not load_next():
+            raise AttributeError(self.name)
         return getattr(kind if obj is None else obj, self.name)
 
 
-def load_all():
-    """Declares the families that wait for their first use; True when there were any."""
-    if not _later:
-        return False
+def load(name):
+    """Declares the families that are read together with `name`, unless that was done before."""
     from importlib import import_module
-    names, _later[:] = list(_later), []
-    for name in names:
-        import_module("." + name, __name__)
-    from .. import _publish
-    _publish()
-    return True
+    for group in _later:
+        if name in group:
+            _later.remove(group)
+            for family in group:
+                import_module("." + family, __name__)
+            from .. import _publish
+            return _publish()
+
+
+def load_next():
+    """Declares the next families that wait for their first use; True when there were any."""
+    if _later:
+        load(_later[0][0])
+        return True
+    return False
+
+
+def load_all():
+    """Declares all families that still wait; True when there were any."""
+    found = False
+    while load_next():
+        found = True
+    return found
 
 
 class _Namespace:
@@ -52,7 +68,7 @@ class _Namespace:
             if fn is not None:
                 setattr(self, name, fn)
                 return fn
-        if not name.startswith("__") and load_all():
+        if not name.startswith("__") and load_next():
             return getattr(self, name)
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 

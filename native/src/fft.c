@@ -1,0 +1,350 @@
+/* fft.c: discrete Fourier transforms along the dims of a tensor. Lines are transformed in complex double, whatever the
+ * dtype: Stockham's mixed radix for lengths of small primes, Bluestein's convolution for the others. Only the forward
+ * transform is written; the backward one exchanges real and imaginary parts before and after. */
+#include "reduce.h"
+#include "simd.h"
+#include <math.h>
+
+enum { MAX_RADIX = 31, BLOCK = 8 };
+
+typedef struct Plan {
+  int64_t n, m;          /* m: length of the convolution, 0 when n has small factors only */
+  int nf, f[64];
+  v2d *tw, *filter;      /* exp(-2 pi i k / n), or the chirp exp(-pi i k^2 / n); the filter's transform over m */
+  struct Plan *conv;
+} Plan;
+
+static inline v2d swapped(v2d v) { return (v2d){v[1], v[0]}; }
+static inline v2d conjugate(v2d v) { return (v2d){v[0], -v[1]}; }
+static inline v2d cmul(v2d a, v2d w) { return a * (v2d){w[0], w[0]} + swapped(a) * (v2d){-w[1], w[1]}; }
+static inline v2d times_minus_i(v2d v) { return (v2d){v[1], -v[0]}; }
+
+/* exp(-2 pi i k / n), 0 <= k < n, from an angle of at most pi / 4 */
+static v2d unit(int64_t k, int64_t n) {
+  bool low = 2 * k > n;
+  if (low) k = n - k;
+  bool left = 4 * k > n;
+  int64_t q = left ? 2 * n - 4 * k : 4 * k;
+  bool steep = 2 * q > n;
+  if (steep) q = n - q;
+  double a = 1.57079632679489661923 * (double)q / (double)n, c = cos(a), s = sin(a);
+  if (steep) { double t = c; c = s; s = t; }
+  return (v2d){left ? -c : c, low ? s : -s};
+}
+
+static int factors(int64_t n, int *f) {
+  int nf = 0;
+  for (; n % 4 == 0; n /= 4) f[nf++] = 4;
+  for (int r = 2; r <= MAX_RADIX; r += r == 2 ? 1 : 2)
+    for (; n % r == 0; n /= r) f[nf++] = r;
+  return n == 1 ? nf : -1;
+}
+
+/* x and y hold n lines' elements each, B lines interleaved; the result is in the one returned */
+static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
+  int64_t len = p->n, s = B;
+  for (int i = 0; i < p->nf; i++) {
+    const int r = p->f[i], half = (r - 1) / 2;
+    const int64_t m = len / r, step = p->n / len, turn = p->n / r;
+    for (int64_t q0 = 0; q0 < m; q0++) {
+      const v2d *a = x + s * q0;
+      v2d *z = y + s * r * q0;
+      const int64_t ms = m * s;
+      if (r == 4) {
+        const v2d w1 = p->tw[q0 * step], w2 = p->tw[2 * q0 * step], w3 = p->tw[3 * q0 * step];
+        for (int64_t q = 0; q < s; q++) {
+          v2d t0 = a[q] + a[q + 2 * ms], t1 = a[q] - a[q + 2 * ms], t2 = a[q + ms] + a[q + 3 * ms], t3 = times_minus_i(a[q + ms] - a[q + 3 * ms]);
+          z[q] = t0 + t2;
+          z[q + s] = cmul(t1 + t3, w1);
+          z[q + 2 * s] = cmul(t0 - t2, w2);
+          z[q + 3 * s] = cmul(t1 - t3, w3);
+        }
+      } else if (r == 2) {
+        const v2d w = p->tw[q0 * step];
+        for (int64_t q = 0; q < s; q++) {
+          v2d t = a[q], u = a[q + ms];
+          z[q] = t + u;
+          z[q + s] = cmul(t - u, w);
+        }
+      } else {      /* an odd prime: elements j and r - j go together */
+        for (int64_t q = 0; q < s; q++) {
+          v2d plus[MAX_RADIX / 2], minus[MAX_RADIX / 2], first = a[q], sum = first;
+          for (int j = 0; j < half; j++) {
+            v2d t = a[q + (j + 1) * ms], u = a[q + (r - 1 - j) * ms];
+            plus[j] = t + u;
+            minus[j] = t - u;
+            sum += plus[j];
+          }
+          z[q] = sum;
+          for (int k = 1; k <= half; k++) {
+            v2d even = first, odd = {0, 0};
+            for (int j = 0, at = k; j < half; j++, at = at + k < r ? at + k : at + k - r) {
+              v2d w = p->tw[at * turn];
+              even += plus[j] * (v2d){w[0], w[0]};
+              odd += minus[j] * (v2d){w[1], w[1]};
+            }
+            odd = times_minus_i(-odd);     /* i * odd, where odd has the sign of -sin */
+            z[q + k * s] = cmul(even + odd, p->tw[k * q0 * step]);
+            z[q + (r - k) * s] = cmul(even - odd, p->tw[(r - k) * q0 * step]);
+          }
+        }
+      }
+    }
+    v2d *t = x; x = y; y = t;
+    len = m;
+    s *= r;
+  }
+  return x;
+}
+
+static v2d *transform(const Plan *p, v2d *x, v2d *y, int64_t B) {
+  if (!p->m) return stockham(p, x, y, B);
+  const int64_t n = p->n, m = p->m;
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t b = 0; b < B; b++) x[k * B + b] = cmul(x[k * B + b], p->tw[k]);
+  memset(x + n * B, 0, (size_t)((m - n) * B) * sizeof *x);
+  v2d *r = stockham(p->conv, x, y, B);
+  for (int64_t k = 0; k < m; k++)
+    for (int64_t b = 0; b < B; b++) r[k * B + b] = swapped(cmul(r[k * B + b], p->filter[k]));
+  r = stockham(p->conv, r, r == x ? y : x, B);
+  const double scale = 1.0 / (double)m;
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t b = 0; b < B; b++) r[k * B + b] = cmul(swapped(r[k * B + b]), p->tw[k]) * (v2d){scale, scale};
+  return r;
+}
+
+static void plan_free(Plan *p) {
+  if (!p) return;
+  plan_free(p->conv);
+  tl_free(p->tw);
+  tl_free(p->filter);
+  tl_free(p);
+}
+
+static Plan *plan_make(int64_t n) {
+  Plan *p = tl_malloc(sizeof *p);
+  v2d *work = NULL;
+  if (!p) return NULL;
+  memset(p, 0, sizeof *p);
+  p->n = n;
+  p->nf = factors(n, p->f);
+  if (!(p->tw = tl_malloc((size_t)n * sizeof(v2d)))) goto fail;
+  if (p->nf >= 0) {
+    for (int64_t k = 0; k < n; k++) p->tw[k] = unit(k, n);
+    return p;
+  }
+  for (p->m = 4; p->m < 2 * n - 1; p->m *= 2) {}
+  if (p->m / 4 * 3 >= 2 * n - 1) p->m = p->m / 4 * 3;
+  const int64_t m = p->m;
+  if (!(p->conv = plan_make(m)) || !(p->filter = tl_malloc((size_t)m * sizeof(v2d))) || !(work = tl_malloc((size_t)m * sizeof(v2d)))) goto fail;
+  memset(p->filter, 0, (size_t)m * sizeof(v2d));
+  for (int64_t k = 0, sq = 0; k < n; k++) {           /* sq = k * k mod 2 n */
+    p->tw[k] = unit(sq, 2 * n);
+    p->filter[k] = conjugate(p->tw[k]);
+    if (k) p->filter[m - k] = p->filter[k];
+    sq = (sq + 2 * k + 1) % (2 * n);
+  }
+  v2d *r = stockham(p->conv, p->filter, work, 1);
+  if (r == work) { work = p->filter; p->filter = r; }
+  tl_free(work);
+  return p;
+fail:
+  tl_free(work);
+  plan_free(p);
+  return NULL;
+}
+
+/* two work buffers for B lines; *y is in the same block as *x */
+static v2d *buffers(const Plan *p, int64_t B, v2d **y) {
+  int64_t n = (p->m ? p->m : p->n) * B;
+  v2d *x = tl_malloc((size_t)(2 * n) * sizeof(v2d));
+  *y = x + n;
+  return x;
+}
+
+static inline v2d get(const void *p, bool wide, int64_t i) {
+  if (wide) { tl_c128 v = ((const tl_c128 *)p)[i]; return (v2d){v.re, v.im}; }
+  tl_c64 v = ((const tl_c64 *)p)[i];
+  return (v2d){v.re, v.im};
+}
+static inline void put(void *p, bool wide, int64_t i, v2d v) {
+  if (wide) ((tl_c128 *)p)[i] = (tl_c128){v[0], v[1]};
+  else ((tl_c64 *)p)[i] = (tl_c64){(float)v[0], (float)v[1]};
+}
+static inline double get1(const void *p, bool wide, int64_t i) { return wide ? ((const double *)p)[i] : ((const float *)p)[i]; }
+static inline void put1(void *p, bool wide, int64_t i, double v) {
+  if (wide) ((double *)p)[i] = v;
+  else ((float *)p)[i] = (float)v;
+}
+
+/* every line of one dim of a dense complex tensor, in place */
+static int lines(TlTensor *t, int dim, bool forward, double scale) {
+  const int64_t n = t->shape[dim], inner = t->strides[dim], outer = t->numel / (n * inner), cap = inner < BLOCK ? inner : BLOCK;
+  const bool wide = t->dtype == TL_C128;
+  char *data = tl_data(t);
+  v2d *x = NULL, *y;
+  int64_t done = 0;
+  int rc = -1;
+  Plan *p = plan_make(n);
+  if (!p || !(x = buffers(p, cap, &y))) goto end;
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t i = 0; i < inner; i += cap) {
+      const int64_t B = inner - i < cap ? inner - i : cap;
+      char *at = data + (o * n * inner + i) * tl_itemsize[t->dtype];
+      for (int64_t k = 0; k < n; k++)
+        for (int64_t b = 0; b < B; b++) { v2d v = get(at, wide, k * inner + b); x[k * B + b] = forward ? v : swapped(v); }
+      const v2d *r = transform(p, x, y, B);
+      for (int64_t k = 0; k < n; k++)
+        for (int64_t b = 0; b < B; b++) { v2d v = r[k * B + b] * (v2d){scale, scale}; put(at, wide, k * inner + b, forward ? v : swapped(v)); }
+      if ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0)) goto end;
+    }
+  rc = 0;
+end:
+  tl_free(x);
+  plan_free(p);
+  return rc;
+}
+
+/* Rows of n real numbers and of h + 1 complex ones, h = n / 2, both contiguous; `stride` complex numbers from row to row
+ * (n where the result is to be complete). An even row is taken as h complex numbers: even elements real, odd imaginary. */
+static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool to_real, double scale) {
+  const int64_t h = n / 2, len = n % 2 ? n : h, rows = re->numel / n;
+  const bool wide = re->dtype == TL_F64;
+  v2d *x = NULL, *y, *w = NULL;
+  int64_t done = 0;
+  int rc = -1;
+  Plan *p = plan_make(len);
+  if (!p || !(x = buffers(p, 1, &y))) goto end;
+  if (len == h) {
+    if (!(w = tl_malloc((size_t)(h + 1) * sizeof *w))) goto end;
+    for (int64_t k = 0; k <= h; k++) w[k] = unit(k, n);
+  }
+  for (int64_t o = 0; o < rows; o++) {
+    char *a = tl_data(re) + o * n * tl_itemsize[re->dtype], *c = tl_data(cx) + o * stride * tl_itemsize[cx->dtype];
+    if (to_real) {
+      if (len == n) {
+        for (int64_t k = 0; k <= h; k++) {
+          v2d v = get(c, wide, k);
+          if (k == 0) v[1] = 0;
+          x[k] = swapped(v);
+          if (k) x[n - k] = swapped(conjugate(v));
+        }
+      } else {
+        for (int64_t k = 0; k < h; k++) {
+          v2d v = get(c, wide, k), u = conjugate(get(c, wide, h - k));
+          if (k == 0) v[1] = u[1] = 0;
+          x[k] = swapped(v + u - times_minus_i(cmul(v - u, conjugate(w[k]))));
+        }
+      }
+      const v2d *r = transform(p, x, y, 1);
+      for (int64_t k = 0; k < len; k++) {
+        if (len == n) put1(a, wide, k, r[k][1] * scale);
+        else put(a, wide, k, swapped(r[k]) * (v2d){scale, scale});
+      }
+    } else {
+      for (int64_t k = 0; k < len; k++) x[k] = len == n ? (v2d){get1(a, wide, k), 0} : get(a, wide, k);
+      const v2d *r = transform(p, x, y, 1);
+      for (int64_t k = 0; k <= h; k++) {
+        v2d v = r[k == len ? 0 : k];
+        if (len == h) {
+          v2d u = conjugate(r[k ? h - k : 0]);
+          v = (v + u + times_minus_i(cmul(v - u, w[k]))) * (v2d){0.5, 0.5};
+          if (k == 0 || k == h) v[1] = 0;
+        }
+        v *= (v2d){scale, scale};
+        put(c, wide, k, v);
+        if (k && k + k < n && stride == n) put(c, wide, n - k, conjugate(v));
+      }
+    }
+    if ((done += n) > 1 << 18 && (done = 0, tl_check_interrupt() < 0)) goto end;
+  }
+  rc = 0;
+end:
+  tl_free(x);
+  tl_free(w);
+  plan_free(p);
+  return rc;
+}
+
+/* A dense tensor for results: the transformed dims innermost, each group in the order of t's strides, `last` (or -1) the
+ * very last; like PyTorch's. */
+static TlTensor *arranged(TlTensor *t, tl_dtype dtype, const int64_t *shape, const int64_t *dims, int nd, int last) {
+  int order[TL_MAX_DIMS], n = 0;
+  int64_t strides[TL_MAX_DIMS], step = 1;
+  for (int group = 0; group < 3; group++) {
+    const int start = n;
+    for (int d = 0; d < t->ndim; d++) {
+      bool in = false;
+      for (int i = 0; i < nd; i++) in |= dims[i] == d;
+      if ((d == last ? 2 : in ? 1 : 0) != group) continue;
+      int at = n++;
+      for (; at > start && t->strides[order[at - 1]] < t->strides[d]; at--) order[at] = order[at - 1];
+      order[at] = d;
+    }
+  }
+  while (n--) { strides[order[n]] = step; step *= shape[order[n]] ? shape[order[n]] : 1; }
+  return tl_empty_strided(dtype, t->ndim, shape, strides);
+}
+
+static TlTensor *arranged_copy(TlTensor *t, const int64_t *dims, int nd, int last) {
+  TlTensor *r = arranged(t, (tl_dtype)t->dtype, t->shape, dims, nd, last);
+  if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
+  return r;
+}
+
+enum { C2C, R2C, C2R };
+
+/* _fft_c2c(self, dim, normalization, forward), _fft_r2c(self, dim, normalization, onesided),
+ * _fft_c2r(self, dim, normalization, last_dim_size): aten's; normalization 0 none, 1 by the root of the size, 2 by the size */
+static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  TlTensor *t = (TlTensor *)args[0], *a = NULL, *r = NULL;
+  int64_t dims[TL_MAX_DIMS], shape[TL_MAX_DIMS], mode, flag;
+  int nd, ok = -1;
+  double size = 1;
+  (void)nargs, (void)out;
+  if (tl_ints(args[1], dims, &nd) < 0 || tl_int(args[2], &mode) < 0 || tl_int(args[3], &flag) < 0) return NULL;
+  if (k->id == R2C ? t->dtype != TL_F32 && t->dtype != TL_F64 : !tl_is_complex(t->dtype)) return tl_not_implemented(k->name, t->dtype);
+  memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
+  for (int i = 0; i < nd; i++) {
+    int d;
+    if (tl_wrap_dim(dims[i], t->ndim, &d) < 0) return NULL;
+    dims[i] = d;
+    if (t->ndim == 0) nd = 0;
+  }
+  if (nd == 0) return k->id == C2C ? Py_NewRef((PyObject *)t) : tl_not_implemented(k->name, t->dtype);
+  const int last = (int)dims[nd - 1];
+  const int64_t n = k->id == C2R ? flag : t->shape[last];
+  for (int i = 0; i < nd; i++) size *= (double)(i == nd - 1 ? n : shape[dims[i]]);
+  const double scale = mode == 0 ? 1 : 1 / (mode == 1 ? sqrt(size) : size);
+  if (k->id == C2C) {
+    r = arranged_copy(t, dims, nd, -1);
+    ok = r ? 0 : -1;
+    for (int i = 0; i < nd && !ok && r->numel; i++) ok = lines(r, (int)dims[i], flag != 0, i == nd - 1 ? scale : 1);
+  } else if (k->id == R2C) {
+    if (flag) shape[last] = n / 2 + 1;
+    a = arranged_copy(t, dims, nd, last);
+    r = a ? arranged(t, t->dtype == TL_F64 ? TL_C128 : TL_C64, shape, dims, nd, last) : NULL;
+    ok = !r || (r->numel && real_rows(a, r, n, shape[last], false, scale)) ? -1 : 0;
+    for (int i = 0; i < nd - 1 && !ok && r->numel; i++) ok = lines(r, (int)dims[i], true, 1);
+  } else {
+    TlTensor *b = (TlTensor *)Py_NewRef((PyObject *)t);
+    if (nd > 1) {
+      Py_DECREF((PyObject *)b);
+      b = arranged_copy(t, dims, nd - 1, -1);
+      ok = b ? 0 : -1;
+      for (int i = 0; i < nd - 1 && !ok && b->numel; i++) ok = lines(b, (int)dims[i], false, 1);
+      if (ok) { Py_XDECREF((PyObject *)b); return NULL; }
+    }
+    const int64_t one[1] = {last};
+    shape[last] = n;
+    a = arranged_copy(b, one, 1, last);
+    r = a ? arranged(b, t->dtype == TL_C128 ? TL_F64 : TL_F32, shape, one, 1, last) : NULL;
+    Py_DECREF((PyObject *)b);
+    ok = !r || (r->numel && real_rows(r, a, n, a->shape[last], true, scale)) ? -1 : 0;
+  }
+  Py_XDECREF((PyObject *)a);
+  if (ok) Py_CLEAR(r);
+  return (PyObject *)r;
+}
+
+const TlKernel tl_kernels_fft[] = {{"_fft_c2c", k_fft, C2C, 0, NULL}, {"_fft_r2c", k_fft, R2C, 0, NULL}, {"_fft_c2r", k_fft, C2R, 0, NULL}, {0}};

@@ -1,0 +1,5 @@
+"""Signal processing: torch.signal."""
+
+from . import windows
+
+__all__ = ["windows"]
