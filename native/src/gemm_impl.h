@@ -272,12 +272,12 @@ static int F(dots)(const TlGemm *g) {
   return 0;
 }
 
-/* one row times b with rows contiguous in memory: c += x[k] * b[k], eight rows at a time, c in L1 */
+/* one row times b with rows contiguous in memory: c += x[k] * b[k], eight rows at a time */
 static int F(axpys)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   T *C = g->c;
   const int64_t ks = g->b.ks, as = g->a.ks;
-  enum { CHUNK = 2048 };
+  enum { CHUNK = 1 << 16 };   /* long runs of memory matter more than c in the first cache */
   for (int64_t j0 = 0; j0 < g->n; j0 += CHUNK) {
     int64_t nj = g->n - j0 < CHUNK ? g->n - j0 : CHUNK, k = 0;
     for (int64_t j = 0; j < nj; j++) C[j0 + j] = F(start)(g, 0, j0 + j);
