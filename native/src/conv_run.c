@@ -154,6 +154,7 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
       for (int64_t g = 0; g < c->groups; g++) {
         TlGemm m = {.m = c->xc, .n = vol(cnt), .k = c->yc * used, .images = nb, .b_image = image, .c_image = ximg, .c_rs = pix, .c_cs = 1};
         m.coff = whole ? NULL : co;
+        if (whole && c->k[0] > 1) m.block = 32;     /* volumes: many products for each voxel, of both signs */
         m.a = (TlMat){.p = (const char *)wv + (size_t)(g * c->yc * wrow) * e, .ioff = wi, .koff = wo};
         m.b = unit ? (TlMat){.p = y + (size_t)(g * c->yc * plane) * e, .is = 1, .ks = plane}
                    : (TlMat){.p = y + (size_t)(g * c->yc * plane) * e, .ioff = po, .koff = ko};

@@ -26,6 +26,7 @@ typedef struct {
   int64_t images, b_image, c_image;   /* n columns for each image; b and c advance by these (0 images counts as 1) */
   const void *row_bias, *col_bias;    /* at most one; added to the product unless accumulate */
   bool accumulate;                    /* c += a b */
+  int64_t block;                      /* when given: sums of at most so many products are added up (packed products) */
 } TlGemm;
 
 /* 0, or -1 with an exception set (memory, interrupt) */

@@ -22,11 +22,11 @@ static inline T F(hsum)(V v) {
 #endif
 }
 
-/* c[4][NR] = init[4][NR] + a panel * b; b rows are ldb apart (NR when packed), a element (i, k) at a[i * ar + k * ac] */
+/* c[4][NR] = init[4][NR] + a panel * b; b rows are ldb apart (NR when packed), a element (i, k) at a[i * ar + k * ac].
+ * init is added last: what was summed before does not take digits from this block's sum */
+#define TILE_PUT(at, lo, hi, from) F(st)(c + at, F(ld)(init + from) + lo); F(st)(c + at + L, F(ld)(init + from + L) + hi)
 #define TILE_BODY(LOADA, STEP)                                                                              \
-  V c00 = F(ld)(init), c01 = F(ld)(init + L), c10 = F(ld)(init + li), c11 = F(ld)(init + li + L);           \
-  V c20 = F(ld)(init + 2 * li), c21 = F(ld)(init + 2 * li + L);                                             \
-  V c30 = F(ld)(init + 3 * li), c31 = F(ld)(init + 3 * li + L);                                             \
+  V c00 = F(dup)(0), c01 = c00, c10 = c00, c11 = c00, c20 = c00, c21 = c00, c30 = c00, c31 = c00;           \
   for (int64_t k = 0; k < kc; k++) {                                                                        \
     V b0 = F(ld)(b), b1 = F(ld)(b + L), x;                                                                  \
     x = F(dup)(LOADA(0)); c00 = MADD(x, b0, c00); c01 = MADD(x, b1, c01);                                   \
@@ -35,8 +35,8 @@ static inline T F(hsum)(V v) {
     x = F(dup)(LOADA(3)); c30 = MADD(x, b0, c30); c31 = MADD(x, b1, c31);                                   \
     b += ldb; STEP;                                                                                         \
   }                                                                                                         \
-  F(st)(c, c00); F(st)(c + L, c01); F(st)(c + lc, c10); F(st)(c + lc + L, c11);                             \
-  F(st)(c + 2 * lc, c20); F(st)(c + 2 * lc + L, c21); F(st)(c + 3 * lc, c30); F(st)(c + 3 * lc + L, c31);
+  TILE_PUT(0, c00, c01, 0); TILE_PUT(lc, c10, c11, li);                                                     \
+  TILE_PUT(2 * lc, c20, c21, 2 * li); TILE_PUT(3 * lc, c30, c31, 3 * li);
 
 static void F(tile)(int64_t kc, const T *restrict a, const T *restrict b, const T *init, int64_t li, T *c, int64_t lc) {
   enum { ldb = NR };
@@ -54,6 +54,7 @@ static void F(tile_direct)(int64_t kc, const T *restrict a, int64_t ar, int64_t 
 #undef LOADA
 }
 #undef TILE_BODY
+#undef TILE_PUT
 
 /* ---- packing: rows i0 .. i0 + ni of an operand, k0 .. k0 + nk, into panels dst[panel][k][w]; rows beyond the end repeat
  * the last one (their products are never stored) ---- */
@@ -399,7 +400,7 @@ int F(tl_gemm)(const TlGemm *g) {
     return 0;
   }
   const int64_t images = g->images ? g->images : 1, panels = (g->n + NR - 1) / NR * images;
-  int64_t kc = g->k <= GEMM_KC + GEMM_KC / 4 ? g->k : GEMM_KC;
+  int64_t kc = g->block && g->block < g->k ? g->block : g->k <= GEMM_KC + GEMM_KC / 4 ? g->k : GEMM_KC;
   int64_t ncp = GEMM_NC * GEMM_KC / NR / kc, mc = g->m < GEMM_MC ? (g->m + MR - 1) / MR * MR : GEMM_MC;
   if (ncp > panels) ncp = panels;
   size_t an = (size_t)(mc * kc) * sizeof(T), bn = (size_t)(ncp * kc) * NR * sizeof(T);
