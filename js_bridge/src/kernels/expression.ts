@@ -1,0 +1,97 @@
+/** Expression graphs: a list of nodes, each naming earlier ones. Shared by the fused pointwise and the reduction builder. */
+import { castTo, narrow, truth } from "../wgsl/access.js";
+import { OPS, type OpName } from "./op_table.js";
+import { computeOf, DTYPES, type DType, isFloat, type UniformWord, UnsupportedKernelError, WGSL_TYPE } from "./spec.js";
+
+export type Node =
+  /** The current element of an input. */
+  | { readonly in: number }
+  /** A number given at dispatch: uniform c<k> (c<k> and c<k>h, low and high word, for int64). */
+  | { readonly scalar: number; readonly dtype: DType }
+  /** A number that is part of the shader. */
+  | { readonly value: number; readonly dtype: DType }
+  /** int32 coordinate along a dim; -1: index in row-major order of the output. */
+  | { readonly coord: number }
+  /** An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand for tests). */
+  | { readonly op: OpName; readonly args: readonly number[]; readonly dtype: DType; readonly compute?: DType };
+
+const OPERANDS = ["x", "y", "z", "w", "v"] as const;
+
+export interface Graph { readonly nodes: readonly Node[]; readonly inputs: readonly { readonly dtype: DType }[] }
+
+export function nodeDtype(g: Graph, k: number): DType {
+  const n = g.nodes[k];
+  if (!n) throw new Error(`expression names node ${k} of ${g.nodes.length}`);
+  if ("in" in n) {
+    const i = g.inputs[n.in];
+    if (!i) throw new Error(`expression names input ${n.in} of ${g.inputs.length}`);
+    return i.dtype;
+  }
+  return "coord" in n ? "int32" : n.dtype;
+}
+
+export function scalarWords(g: Graph): UniformWord[] {
+  const words = new Map<string, UniformWord>();
+  for (const n of g.nodes) {
+    if (!("scalar" in n)) continue;
+    const c = computeOf(n.dtype);
+    if (c === "i64") for (const s of ["", "h"]) words.set(`c${n.scalar}${s}`, { name: `c${n.scalar}${s}`, type: "u32" });
+    else words.set(`c${n.scalar}`, { name: `c${n.scalar}`, type: c });
+  }
+  return [...words.values()];
+}
+
+function literal(v: number, dtype: DType): string {
+  const c = computeOf(dtype);
+  if (c === "i64") {
+    const b = BigInt.asUintN(64, BigInt(v));
+    return `vec2<u32>(${b & 0xffffffffn}u, ${b >> 32n}u)`;
+  }
+  if (c === "i32") return v === -2147483648 ? "(-2147483647i - 1i)" : `${v}i`;
+  if (Number.isNaN(v)) return "tl_nan()";
+  if (!Number.isFinite(Math.fround(v))) return v > 0 ? "tl_inf()" : "-tl_inf()";
+  const t = String(Math.fround(v));
+  return Object.is(v, -0) ? "-0.0" : /[.e]/.test(t) ? `${t}f` : `${t}.0f`;
+}
+
+function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
+  const def = OPS[n.op];
+  if (!def) throw new UnsupportedKernelError(n.op, n.dtype);
+  if (n.args.length !== def.arity) throw new Error(`[${n.op}] takes ${def.arity} operands, got ${n.args.length}`);
+  const of = n.args.map((a) => nodeDtype(g, a));
+  if (n.op === "cast") return castTo(`t${n.args[0]}`, of[0]!, n.dtype);
+  let compute = n.compute ?? (def.result === "bool" ? of[0]! : n.dtype);
+  if (def.result === "float" && !isFloat(compute)) compute = "float32";
+  const cls = computeOf(compute);
+  const text = compute === "bool" && def.b ? def.b : cls === "f32" ? def.f : cls === "i32" ? def.i : def.l;
+  if (text === undefined) throw new UnsupportedKernelError(n.op, compute);
+  const operands = n.args.map((a, j) =>
+    def.condition && j === 0 ? truth(`t${a}`, computeOf(of[j]!)) : isFloat(compute) && isFloat(of[j]!) ? `t${a}` : castTo(`t${a}`, of[j]!, compute));
+  const expr = text.replace(/\b[xyzwv]\b/g, (s) => operands[OPERANDS.indexOf(s as "x")]!);
+  if (def.result === "bool") return castTo(`select(0, 1, ${expr})`, "bool", n.dtype);
+  return compute === n.dtype ? narrow(`(${expr})`, n.dtype) : castTo(`(${expr})`, compute, n.dtype);
+}
+
+/** Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index` of the linear index. */
+export function statements(g: Graph, inputs: readonly string[], coords: readonly string[], index: string): string {
+  return g.nodes.map((n, k) => {
+    let e: string;
+    if ("in" in n) e = inputs[n.in]!;
+    else if ("scalar" in n) e = computeOf(n.dtype) === "i64" ? `vec2<u32>(p.c${n.scalar}, p.c${n.scalar}h)` : `p.c${n.scalar}`;
+    else if ("value" in n) e = literal(n.value, n.dtype);
+    else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
+    else e = opExpression(g, n);
+    return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;
+  }).join("\n");
+}
+
+export const usesCoords = (g: Graph): boolean => g.nodes.some((n) => "coord" in n && n.coord >= 0);
+
+/** The graph of one operation: tensors first, then `scalars` uniform scalars. Inputs of other dtypes are converted. */
+export function single(op: OpName, tensors: readonly DType[], dtype: DType, scalars = 0, compute?: DType): Node[] {
+  const nodes: Node[] = tensors.map((_, i) => ({ in: i }));
+  const sd = compute ?? (OPS[op]?.result === "float" && !isFloat(dtype) ? "float32" : dtype);
+  for (let k = 0; k < scalars; k++) nodes.push({ scalar: k, dtype: isFloat(sd) ? "float32" : DTYPES[sd].compute === "i64" ? "int64" : "int32" });
+  nodes.push({ op, args: nodes.map((_, i) => i), dtype, ...(compute && { compute }) });
+  return nodes;
+}

@@ -1,0 +1,111 @@
+/**
+ * What a kernel is. A builder is a pure function of a plain parameter object; equal parameters give an equal `key`, and
+ * the key is what pipelines are cached by. Everything that may change from call to call without a new shader (sizes,
+ * strides, offsets, Python scalars) travels in the uniform words.
+ *
+ * Layout in memory, equal to the CPU's so that uploads and read-backs are plain copies:
+ *   float32, int32   one 32-bit word an element
+ *   int64            two words (low, high)
+ *   float16, bfloat16, int16   two elements a word; float16 and bfloat16 are converted by bit operations, compute is f32
+ *   bool, uint8, int8          four elements a word; compute is i32
+ * Buffers must be allocated in multiples of 16 bytes: the four-at-a-time paths read (never write) up to that border.
+ */
+export type DType = "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8" | "uint8" | "bool";
+
+/** The type arithmetic is done in: f32, i32, or i64 as vec2<u32>(low, high). */
+export type Compute = "f32" | "i32" | "i64";
+
+interface DTypeInfo { readonly bytes: number; readonly compute: Compute; readonly code: string }
+
+export const DTYPES: { readonly [D in DType]: DTypeInfo } = {
+  float32: { bytes: 4, compute: "f32", code: "f" },
+  float16: { bytes: 2, compute: "f32", code: "h" },
+  bfloat16: { bytes: 2, compute: "f32", code: "g" },
+  int64: { bytes: 8, compute: "i64", code: "l" },
+  int32: { bytes: 4, compute: "i32", code: "i" },
+  int16: { bytes: 2, compute: "i32", code: "s" },
+  int8: { bytes: 1, compute: "i32", code: "b" },
+  uint8: { bytes: 1, compute: "i32", code: "B" },
+  bool: { bytes: 1, compute: "i32", code: "?" },
+};
+
+export const computeOf = (d: DType): Compute => DTYPES[d].compute;
+export const isFloat = (d: DType): boolean => DTYPES[d].compute === "f32";
+/** Elements that share one 32-bit word: 4, 2 or 1. */
+export const perWord = (d: DType): number => Math.max(1, 4 / DTYPES[d].bytes);
+export const WGSL_TYPE: { readonly [C in Compute]: string } = { f32: "f32", i32: "i32", i64: "vec2<u32>" };
+
+export interface Binding {
+  readonly name: string;
+  /** WGSL type of the storage variable, e.g. array<vec4<f32>>. */
+  readonly type: string;
+  readonly access: "read" | "read_write";
+}
+
+export interface UniformWord { readonly name: string; readonly type: "u32" | "i32" | "f32" }
+
+export type Values = Readonly<Record<string, number>>;
+export type Grid = readonly [number, number, number];
+
+/** Binding i of group 0 is bindings[i]; the uniform block, if there are words, is binding 0 of group 1. */
+export interface Kernel {
+  readonly key: string;
+  readonly wgsl: string;
+  readonly bindings: readonly Binding[];
+  readonly uniforms: readonly UniformWord[];
+  /** Workgroups to dispatch for these uniform values; a zero means there is nothing to do. */
+  workgroups(u: Values): Grid;
+}
+
+/** Raised by builders for an operation or dtype that has no kernel; the caller falls back or reports. */
+export class UnsupportedKernelError extends Error {
+  constructor(readonly op: string, readonly dtype: string, why = "has no WebGPU kernel for this dtype") {
+    super(`[${op}] ${why} (${dtype})`);
+    this.name = "UnsupportedKernelError";
+  }
+}
+
+/** One step of a plan: a kernel, its uniform values, and which buffers it is given (names the planner states). */
+export interface Step { readonly kernel: Kernel; readonly values: Values; readonly buffers: readonly string[] }
+
+export const MAX_WORKGROUPS = 65535;
+export const WORKGROUP = 256;
+
+/** A one-dimensional launch folded into x and y, as no dimension may exceed 65535. */
+export function linearGrid(invocations: number, size = WORKGROUP): Grid {
+  const groups = Math.ceil(invocations / size);
+  if (groups <= MAX_WORKGROUPS) return [groups, 1, 1];
+  const x = Math.ceil(groups / Math.ceil(groups / MAX_WORKGROUPS));
+  return [x, Math.ceil(groups / x), 1];
+}
+
+/** Uniform values as the words of the block, padded to 16 bytes. */
+export function packUniforms(kernel: Pick<Kernel, "uniforms" | "key">, values: Values): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(Math.max(16, Math.ceil(kernel.uniforms.length / 4) * 16)));
+  kernel.uniforms.forEach((w, i) => {
+    const v = values[w.name];
+    if (v === undefined) throw new Error(`[${kernel.key}] uniform ${w.name} has no value`);
+    if (w.type === "f32") view.setFloat32(4 * i, v, true);
+    else if (w.type === "i32") view.setInt32(4 * i, v, true);
+    else view.setUint32(4 * i, v, true);
+  });
+  return view.buffer;
+}
+
+/** The two words of an integer scalar, exact over the whole int64 range. */
+export function int64Words(value: number | bigint): [number, number] {
+  const v = BigInt.asUintN(64, BigInt(value));
+  return [Number(v & 0xffffffffn), Number(v >> 32n)];
+}
+
+export const uniform = (type: UniformWord["type"], ...names: string[]): UniformWord[] => names.map((name) => ({ name, type }));
+
+/** Key text of a family and its parameters; resolveKernel reads it back. */
+export const kernelKey = (family: string, params: object): string => `${family}:${JSON.stringify(params)}`;
+
+/** A uniform value that must be there. */
+export function value(u: Values, name: string): number {
+  const v = u[name];
+  if (v === undefined) throw new Error(`uniform ${name} has no value`);
+  return v;
+}

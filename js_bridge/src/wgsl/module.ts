@@ -1,0 +1,51 @@
+/** Puts a shader together: bindings, the uniform block, the library functions that the text names, the entry point. */
+import { type Binding, type UniformWord, WORKGROUP } from "../kernels/spec.js";
+import { INT64 } from "./int64.js";
+import { MATH } from "./math.js";
+import { SPECIAL } from "./special.js";
+import { CONVERT } from "./convert.js";
+
+const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT };
+
+/** The library functions `text` needs, callees included. Names start with tl_. */
+export function libraryFor(text: string): string {
+  const found = new Set<string>();
+  const visit = (code: string): void => {
+    for (const name of code.match(/\btl_\w+/g) ?? []) {
+      if (found.has(name)) continue;
+      const body = LIBRARY[name];
+      if (body === undefined) continue;
+      found.add(name);
+      visit(body);
+    }
+  };
+  visit(text);
+  return [...found].sort().map((n) => LIBRARY[n]).join("\n");
+}
+
+export interface ModuleParts {
+  readonly bindings: readonly Binding[];
+  readonly uniforms: readonly UniformWord[];
+  /** Declarations before the entry point. */
+  readonly globals?: string;
+  /** Entry point body; sees lane: u32 (index in the workgroup), group: u32 (folded workgroup index), gid: u32 (folded linear id), wid and nwg. */
+  readonly main: string;
+  readonly workgroup?: number;
+}
+
+export function buildModule(m: ModuleParts): string {
+  const size = m.workgroup ?? WORKGROUP;
+  const vars = m.bindings.map((b, i) => `@group(0) @binding(${i}) var<storage, ${b.access}> ${b.name}: ${b.type};`);
+  if (m.uniforms.length) {
+    vars.push(`struct Params { ${m.uniforms.map((w) => `${w.name}: ${w.type}`).join(", ")} }`);
+    vars.push(`@group(1) @binding(0) var<uniform> p: Params;`);
+  }
+  const text = `${m.globals ?? ""}
+@compute @workgroup_size(${size})
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) nwg: vec3<u32>) {
+  let group = wid.x + nwg.x * (wid.y + nwg.y * wid.z);
+  let gid = group * ${size}u + lane;
+${m.main}
+}`;
+  return `${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
+}
