@@ -105,6 +105,11 @@ def _views(t, index):
     return t, rest
 
 
+def _one_mask(rest):
+    masks = [x for x in rest if x is not None]
+    return len(masks) == 1 and masks[0].dtype in (torch.bool, torch.uint8)
+
+
 def _is_int_scalar(x):
     if isinstance(x, Tensor):
         return x.dim() == 0 and x.dtype not in (torch.bool, torch.uint8) and not x.dtype.is_floating_point and not x.dtype.is_complex
@@ -157,8 +162,8 @@ def setitem(t, index, value):
         else:
             raise TypeError("can't assign a %s to a torch.%s" % (type(value).__name__, t.type().partition(".")[2]))
     if rest:
-        if value.dtype is not t.dtype and value.dim() == 0:
-            value = value.to(t.dtype)
+        if value.dtype is not t.dtype and value.numel() == 1 and _one_mask(rest):
+            value = value.to(t.dtype).reshape(())           # PyTorch fills there
         torch.ops.aten.index_put_(view, rest, value)
         return
     if value.dim() > view.dim():       # leading ones are dropped, as in numpy

@@ -304,8 +304,9 @@ static int check_copy(const TlTensor *dst, const TlTensor *src) {
 static PyObject *py_copy(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *dst, *src;
-  if (!PyArg_ParseTuple(args, "OO", &dst, &src) || check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
-  tl_bump((TlTensor *)dst);
+  int bump = 1;
+  if (!PyArg_ParseTuple(args, "OO|p", &dst, &src, &bump) || check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
+  if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
 }
 static PyObject *py_cast(PyObject *m, PyObject *args) {

@@ -2,7 +2,7 @@
  * tensors of one parameter must be contiguous float32 or float64 of one shape, else nothing is changed and the Python loop
  * runs. The order of operations is that of PyTorch's single-tensor path; results agree to a rounding or two. */
 #include <math.h>
-#include "tl.h"
+#include "core.h"
 
 typedef struct {
   double lr, beta1, beta2, weight_decay, eps, momentum, dampening;
@@ -76,7 +76,7 @@ static TlTensor *item(PyObject *list, Py_ssize_t i, const TlTensor *like) {
   if (!o) { PyErr_Clear(); return NULL; }
   if (!TL_CHECK(o)) return NULL;
   TlTensor *t = (TlTensor *)o;
-  if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & (TL_NEG | TL_CONJ)) || !t->storage->data) return NULL;
+  if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & (TL_NEG | TL_CONJ | TL_MISALIGNED)) || !t->storage->data) return NULL;
   if (t->dtype != TL_F32 && t->dtype != TL_F64) return NULL;
   if (like && (t->dtype != like->dtype || t->numel != like->numel)) return NULL;
   return t;
@@ -118,10 +118,10 @@ static PyObject *fused_sgd(const TlKernel *k, PyObject *const *args, Py_ssize_t 
     TlTensor *p = (TlTensor *)PyList_GetItem(args[0], i);
     if (p->dtype == TL_F32) sgd_f32(&rows[i], &o);
     else sgd_f64(&rows[i], &o);
-    if (p->version) p->version->value++;
+    tl_bump(p);
     if (with_buf) {
       TlTensor *b = (TlTensor *)PyList_GetItem(args[2], i);
-      if (b->version) b->version->value++;
+      tl_bump(b);
     }
   }
   result = Py_NewRef(Py_None);
@@ -160,11 +160,11 @@ static PyObject *fused_adam(const TlKernel *k, PyObject *const *args, Py_ssize_t
     double step = s->dtype == TL_F32 ? (double)(*(float *)tl_data(s) += 1) : (*(double *)tl_data(s) += 1);
     if (p->dtype == TL_F32) adam_f32(&rows[i], &o, step);
     else adam_f64(&rows[i], &o, step);
-    if (p->version) p->version->value++;
+    tl_bump(p);
     for (int j = 2; j < 6; j++) {
       if (j == 4 && !o.amsgrad) continue;
       TlTensor *t = (TlTensor *)PyList_GetItem(args[j], i);
-      if (t->version) t->version->value++;
+      tl_bump(t);
     }
   }
   result = Py_NewRef(Py_None);

@@ -79,7 +79,7 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
   p->map[0] = NULL;
   for (int d = 0; d < ndim; d++) oshape[d] = shape[d];
   for (int j = 0; j < 3; j++) p->in[j] = p->out[j] = 1;
-  for (int d = 0; d < ndim - n / 2; d++) p->outer *= shape[d];
+  for (int d = 0; d < ndim - n / 2; d++) p->outer = tl_wrap_mul(p->outer, shape[d]);     /* where it overflows there is no result */
   for (int j = 0; j < n / 2; j++) {                  /* j-th dim from the end */
     int d = ndim - 1 - j;
     p->in[2 - j] = shape[d];

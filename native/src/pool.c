@@ -93,6 +93,7 @@ static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, P
       (d && spread(op, "dilation", d, nd, c->d, NULL))) return -1;
   bool small = false;
   for (int i = 3 - nd; i < 3; i++) {
+    if (c->k[i] > INT32_MAX || c->s[i] > INT32_MAX || c->p[i] > INT32_MAX || c->d[i] > INT32_MAX) FAIL("integer out of range");
     if (nd == 1 && d) {   /* max_pool1d has words of its own */
       const int64_t v[3] = {c->k[i], c->s[i], c->d[i]};
       static const char *const what[3] = {"kernel_size", "stride", "dilation"};

@@ -53,12 +53,11 @@ int tl_red_mask(PyObject *dim, int ndim, uint8_t *mask, bool empty_is_none) {
   for (int i = 0; i < n; i++) {
     int d;
     if (tl_wrap_dim(dims[i], ndim, &d) < 0) return -1;
-    if (ndim == 0) continue;
-    if (mask[d]) {
+    if (ndim == 0 ? i > 0 : mask[d]) {
       PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
       return -1;
     }
-    mask[d] = 1;
+    if (ndim) mask[d] = 1;
   }
   return 0;
 }

@@ -79,7 +79,10 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
                      dim, (long long)shape[d], (long long)t->shape[d], i);
         goto end;
       }
-      shape[dim] += t->shape[dim];
+      if (__builtin_add_overflow(shape[dim], t->shape[dim], &shape[dim])) {
+        PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+        goto end;
+      }
     }
     dense = dense && t->dtype == dt && tl_is_contiguous(t);
   }
@@ -305,6 +308,7 @@ static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   if (!(r = tl_empty(self->dtype, self->ndim, self->shape)) || (r->numel && tl_copy(r, self) < 0)) { TL_DEC(r); return NULL; }
   rows = self->shape[self->ndim - 2];
   cols = self->shape[self->ndim - 1];
+  diag = diag > cols ? cols : diag < -rows ? -rows : diag;
   p = tl_data(r);
   if (r->numel)
     for (int64_t m = r->numel / cols, i = 0; m > 0; m--, p += cols * isz) {
@@ -354,7 +358,10 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   if (tl_wrap_dim(x, nd, &d1) < 0 || tl_wrap_dim(y, nd, &d2) < 0) return NULL;
   if (d1 == d2) { PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y); return NULL; }
   if (!self->ndim) { PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions"); return NULL; }
-  size = self->shape[self->ndim - 1] + (off < 0 ? -off : off);
+  if (off == INT64_MIN || __builtin_add_overflow(self->shape[self->ndim - 1], off < 0 ? -off : off, &size)) {
+    PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+    return NULL;
+  }
   for (int d = 0; d < nd; d++) shape[d] = d == d1 || d == d2 ? size : self->shape[m++];
   if (!(r = tl_zeros(self->dtype, nd, shape))) return NULL;
   m = 0;

@@ -99,6 +99,7 @@ static PyObject *k_transpose(ARGS) {
 
 static PyObject *k_t2(ARGS) {
   UNUSED; T0;
+  if (t->ndim != 2) { PyErr_Format(PyExc_RuntimeError, "t() expects a tensor with 2 dimensions, but self is %dD", t->ndim); return NULL; }
   int64_t shape[2] = {t->shape[1], t->shape[0]}, strides[2] = {t->strides[1], t->strides[0]};
   return as_view(t, 2, shape, strides, t->offset);
 }
@@ -153,7 +154,7 @@ static PyObject *k_expand(ARGS) {
       }
       st = 0;
     }
-    strides[i] = st;
+    strides[i] = t->ndim ? st : 0;
   }
   return as_view(t, nd, shape, strides, t->offset);
 }

@@ -32,7 +32,7 @@ def _fresh(t, dtype, memory_format):
     samples=lambda t: [(t(2, 3),), (t(3, 2).t(),)])
 def clone(self, memory_format):
     """A copy of `self`, in its memory layout unless `memory_format` says otherwise."""
-    return _C.copy(_fresh(self, self.dtype, memory_format), self)
+    return _C.copy(_fresh(self, self.dtype, memory_format), self, False)
 
 
 @op("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", variants="method", samples=lambda t: [(t(3, 2).t(),)])
@@ -47,7 +47,7 @@ def contiguous(self, memory_format):
     node="ToCopyBackward0", grad={"self": lambda c, g: (g.real if g.is_complex() and not c.self_dtype.is_complex else g).to(c.self_dtype)})
 def _to_dtype(self, dtype, device, memory_format):
     """A copy of another dtype."""
-    return _C.copy(_fresh(self, self.dtype if dtype is None else torch.empty((), dtype=dtype).dtype, memory_format), self)
+    return _C.copy(_fresh(self, self.dtype if dtype is None else torch.empty((), dtype=dtype).dtype, memory_format), self, False)
 
 
 def _to(self, dtype=None, device=None, copy=False, memory_format=None):
@@ -120,6 +120,9 @@ def copy_(self, src, non_blocking):
     """Copies the elements of `src`, broadcast and cast, into `self`."""
     if not isinstance(src, torch.Tensor):
         return self.fill_(src)
+    if self is not src and not self.is_contiguous() and any(n > 1 and s == 0 for n, s in zip(self.shape, self.stride())):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                           "Please clone() the tensor before performing the operation.")
     if src.device.type != self.device.type:
         from ..dispatch import copy_across
         return copy_across(self, src)
