@@ -318,7 +318,7 @@ double sp_poly(int kind, double x, int64_t n) {
     case SP_LAGUERRE_L: q = 1 - x; break;
     default: q = x;
   }
-  for (int64_t k = 1; k < n && isfinite(q); k++) {
+  for (int64_t k = 1; k < n && !isnan(q); k++) {       /* after an overflow the recurrence ends in NaN, as in PyTorch */
     double r, d = (double)k;
     switch (kind) {
       case SP_HERMITE_H: r = 2 * x * q - 2 * d * p; break;
