@@ -1,8 +1,8 @@
 /** The bridge's errors. Python reads `name` and maps it to its own exception type. */
 
 export class WebgpuError extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = new.target.errorName;
   }
   static readonly errorName: string = "WebgpuError";

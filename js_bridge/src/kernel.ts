@@ -3,11 +3,12 @@
  *
  * Conventions of every kernel:
  * - `@group(0) @binding(i)`: the storage buffers, in the order in which DISPATCH names them.
- * - `@group(1) @binding(0) var<uniform>`: the uniform words of the dispatch (left out when there are none).
+ * - `@group(0) @binding(n)` after the n buffers, `var<uniform>`: the uniform words (left out when there are none).
+ * - Bindings are sized in multiples of 16 bytes, so that four words may be read at a time up to that border.
  * - A dispatch with `y = 0` is linear: the runtime spreads `x` workgroups over x, y and z, because one dimension takes
  *   65535 at most. The kernel's index is
- *   `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`, and it must test its bound, because the
- *   rectangle may hold more workgroups than were asked for.
+ *   `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`, and it must test its bound, because
+ *   the box may hold more workgroups than were asked for.
  * - An input whose buffer is also an output of the same dispatch is copied aside first (WebGPU forbids the aliasing), so
  *   in-place kernels should have one read_write binding instead.
  */
@@ -33,3 +34,19 @@ export type KernelResolver = (key: string) => KernelSource | null;
 
 /** Most uniform words of one dispatch. */
 export const MAX_UNIFORM_WORDS = 128;
+
+/** A kernel as the builders in kernels/ make them. */
+export interface BuiltKernel {
+  readonly key: string;
+  readonly wgsl: string;
+  readonly bindings: readonly { readonly access: "read" | "read_write" }[];
+  readonly uniforms: readonly unknown[];
+}
+
+export function sourceOf(kernel: BuiltKernel): KernelSource {
+  return {
+    wgsl: kernel.wgsl,
+    access: kernel.bindings.map((b) => (b.access === "read" ? "r" : "w")).join(""),
+    uniformWords: kernel.uniforms.length,
+  };
+}

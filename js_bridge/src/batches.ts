@@ -1,0 +1,155 @@
+/**
+ * Batches of commands under way. The GPU reports mistakes late; what a failed batch should have written, and what later
+ * batches made of it, is marked as void, so that nobody reads a plausible wrong number.
+ */
+import type { DeviceHolder } from "./device";
+import { OutOfMemoryError, WebgpuError } from "./errors";
+import type { Pipelines } from "./pipelines";
+import type { Block } from "./slots";
+
+interface Batch {
+  readonly number: number;
+  readonly kernels: Set<number>;
+  readonly written: Set<Block>;
+}
+
+export class Batches {
+  readonly #holder: DeviceHolder;
+  readonly #pipelines: Pipelines;
+  readonly #maxInFlight: number;
+  #batch: Batch = emptyBatch(1);
+  readonly #unchecked: Batch[] = [];
+  #failures: WebgpuError[] = [];
+  #open = false;
+  #submitted = 0;
+  #completed = 0;
+  #checked: Promise<void> = Promise.resolve();
+
+  constructor(holder: DeviceHolder, pipelines: Pipelines, maxInFlight: number) {
+    this.#holder = holder;
+    this.#pipelines = pipelines;
+    this.#maxInFlight = maxInFlight;
+  }
+
+  /** Number of the batch being recorded. */
+  get current(): number {
+    return this.#batch.number;
+  }
+
+  /** Batches submitted and not yet known to be done; more than `maxInFlight` of them ask for a wait. */
+  get inFlight(): number {
+    return this.#submitted - this.#completed;
+  }
+
+  get pressing(): boolean {
+    return this.inFlight > this.#maxInFlight;
+  }
+
+  used(kernel: number): void {
+    this.#batch.kernels.add(kernel);
+  }
+
+  wrote(block: Block): void {
+    this.#batch.written.add(block);
+  }
+
+  fail(error: WebgpuError): void {
+    this.#failures.push(error);
+  }
+
+  /** Takes the first failure that was not told yet. */
+  takeFailure(): WebgpuError | undefined {
+    const first = this.#failures[0];
+    this.#failures = [];
+    return first;
+  }
+
+  begin(): void {
+    const device = this.#holder.device;
+    device.pushErrorScope("out-of-memory");
+    device.pushErrorScope("validation");
+    this.#open = true;
+  }
+
+  end(): void {
+    const device = this.#holder.device;
+    const batch = this.#batch;
+    this.#batch = emptyBatch(batch.number + 1);
+    this.#open = false;
+    this.#unchecked.push(batch);
+    const scopes = Promise.all([device.popErrorScope(), device.popErrorScope()]);
+    const before = this.#checked; // in order, so that a later batch is still listed when an earlier one turns out bad
+    this.#checked = scopes.then(
+      async ([validation, memory]) => {
+        await before;
+        await this.#check(batch, validation ?? memory);
+      },
+      () => undefined, // the device is lost, which is told elsewhere
+    );
+    this.#submitted = batch.number;
+    if (batch.number % 8 === 0 || this.pressing) this.#watch(batch.number);
+  }
+
+  /** Resolves when it is known of every batch submitted so far whether it was accepted. */
+  settled(): Promise<void> {
+    return this.#checked;
+  }
+
+  /** Resolves when all submitted work is done. */
+  async done(): Promise<void> {
+    const number = this.#submitted;
+    await this.#holder.device.queue.onSubmittedWorkDone();
+    this.#completed = Math.max(this.#completed, number);
+  }
+
+  clear(): void {
+    this.#batch = emptyBatch(this.#batch.number + 1);
+    this.#open = false;
+    this.#unchecked.length = 0;
+    this.#failures = [];
+    this.#submitted = this.#completed = this.#batch.number - 1;
+    this.#checked = Promise.resolve();
+  }
+
+  get recording(): boolean {
+    return this.#open;
+  }
+
+  #watch(number: number): void {
+    const epoch = this.#holder.epoch;
+    this.#holder.device.queue.onSubmittedWorkDone().then(
+      () => {
+        if (this.#holder.epoch === epoch) this.#completed = Math.max(this.#completed, number);
+      },
+      () => undefined,
+    );
+  }
+
+  async #check(batch: Batch, error: GPUError | null): Promise<void> {
+    if (error) {
+      const failure = await this.#cause(batch, error);
+      this.#failures.push(failure);
+      const from = this.#unchecked.indexOf(batch);
+      const later = from < 0 ? [batch] : this.#unchecked.slice(from);
+      for (const { written } of [...later, this.#batch]) for (const block of written) block.poison ??= failure;
+    }
+    const at = this.#unchecked.indexOf(batch);
+    if (at >= 0) this.#unchecked.splice(at, 1);
+  }
+
+  /** The kernel that does not compile, where that is the reason; else the message, with the kernels it may be about. */
+  async #cause(batch: Batch, error: GPUError): Promise<WebgpuError> {
+    await this.#pipelines.settled();
+    for (const id of batch.kernels) {
+      const failure = this.#pipelines.failure(id);
+      if (failure) return failure;
+    }
+    const names = [...batch.kernels].slice(0, 8).map((id) => this.#pipelines.key(id));
+    const text = `[webgpu] a batch of commands failed: ${error.message} (kernels: ${names.join(", ") || "none"})`;
+    return error instanceof GPUOutOfMemoryError ? new OutOfMemoryError(text) : new WebgpuError(text);
+  }
+}
+
+function emptyBatch(number: number): Batch {
+  return { number, kernels: new Set(), written: new Set() };
+}

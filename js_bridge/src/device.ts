@@ -1,0 +1,214 @@
+/** Adapter and device: opened on request, with every useful limit, and lost as a state that says why. */
+import { DeviceLostError, UnavailableError } from "./errors";
+
+export type DeviceState = "closed" | "ready" | "lost";
+
+/** Limits that the runtime or its kernels ask about; all are requested at the adapter's value. */
+export const LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxUniformBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupSizeY",
+  "maxComputeWorkgroupSizeZ",
+  "maxComputeWorkgroupsPerDimension",
+  "maxBindGroups",
+  "maxTextureDimension2D",
+  "minStorageBufferOffsetAlignment",
+  "minUniformBufferOffsetAlignment",
+] as const;
+export type LimitName = (typeof LIMITS)[number];
+export type Limits = Readonly<Record<LimitName, number>>;
+
+const OPTIONAL_FEATURES = ["shader-f16", "subgroups", "timestamp-query"] as const;
+
+export interface DeviceOptions {
+  /** Where to ask for an adapter; `navigator.gpu` when left out. */
+  readonly gpu?: GPU;
+  readonly powerPreference?: GPUPowerPreference;
+  /** Upper bounds on limits, for tests of small devices. They hold in this code too, below WebGPU's own minimum. */
+  readonly limits?: Partial<Limits>;
+  /** Optional features to do without, for tests. */
+  readonly without?: readonly string[];
+}
+
+export interface DeviceInfo {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly device: string;
+  readonly description: string;
+  /** A software adapter. */
+  readonly fallback: boolean;
+  readonly subgroupMinSize: number;
+  readonly subgroupMaxSize: number;
+  readonly features: readonly string[];
+  readonly limits: Limits;
+}
+
+interface Opened {
+  readonly device: GPUDevice;
+  readonly limits: Limits;
+  readonly info: DeviceInfo;
+}
+
+export class DeviceHolder {
+  #state: DeviceState = "closed";
+  #reason = "WebGPU was not opened yet";
+  #opened: Opened | null = null;
+  #opening: Promise<boolean> | null = null;
+  #epoch = 0;
+  readonly #onLost: ((reason: string) => void)[] = [];
+  readonly #onError: ((message: string) => void)[] = [];
+
+  get state(): DeviceState {
+    return this.#state;
+  }
+
+  /** Why there is no device; empty when there is one. */
+  get reason(): string {
+    return this.#state === "ready" ? "" : this.#reason;
+  }
+
+  /** Counts the devices that were opened: what belongs to an older one is void. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  get device(): GPUDevice {
+    return this.#get().device;
+  }
+
+  get limits(): Limits {
+    return this.#get().limits;
+  }
+
+  get info(): DeviceInfo {
+    return this.#get().info;
+  }
+
+  has(feature: string): boolean {
+    return this.#opened !== null && this.#opened.info.features.includes(feature);
+  }
+
+  onLost(listener: (reason: string) => void): void {
+    this.#onLost.push(listener);
+  }
+
+  /** Errors that no error scope caught. */
+  onError(listener: (message: string) => void): void {
+    this.#onError.push(listener);
+  }
+
+  /** Opens a device. False, with `reason`, when there is none to be had; calls made meanwhile share the answer. */
+  open(options: DeviceOptions = {}): Promise<boolean> {
+    if (this.#state === "ready") return Promise.resolve(true);
+    this.#opening ??= this.#open(options).finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
+  }
+
+  /** Gives the device back. A later open() starts a new one. */
+  close(reason = "WebGPU was closed"): void {
+    const device = this.#opened?.device;
+    this.#opened = null;
+    this.#state = "closed";
+    this.#reason = reason;
+    device?.destroy();
+  }
+
+  /** Marks the device as lost, for a caller that learns of it before `device.lost` is told. */
+  lose(reason: string): void {
+    if (this.#state !== "ready") return;
+    this.#state = "lost";
+    this.#reason = reason;
+    this.#opened = null;
+    for (const listener of this.#onLost) listener(reason);
+  }
+
+  #get(): Opened {
+    if (this.#opened) return this.#opened;
+    if (this.#state === "lost") {
+      throw new DeviceLostError(
+        `[webgpu] the device was lost (${this.#reason}); its tensors are gone - reset() starts a new device`,
+      );
+    }
+    throw new UnavailableError(`[webgpu] ${this.#reason}`);
+  }
+
+  async #open(options: DeviceOptions): Promise<boolean> {
+    const gpu = options.gpu ?? (globalThis.navigator as Navigator | undefined)?.gpu;
+    if (!gpu) return this.#refuse("this browser or runtime has no WebGPU (navigator.gpu is missing)");
+    let adapter: GPUAdapter | null;
+    try {
+      adapter = await gpu.requestAdapter(options.powerPreference ? { powerPreference: options.powerPreference } : {});
+    } catch (e) {
+      return this.#refuse(`asking for an adapter failed: ${e instanceof Error ? e.message : String(e)}`);
+    }
+    if (!adapter) return this.#refuse("WebGPU is there, but it offers no adapter (no usable GPU, or it is blocked)");
+    const without = options.without ?? [];
+    const features = OPTIONAL_FEATURES.filter((f) => adapter.features.has(f) && !without.includes(f));
+    const limits = effectiveLimits(adapter.limits, options.limits ?? {});
+    let device: GPUDevice;
+    try {
+      device = await adapter.requestDevice({
+        label: "torchlite",
+        requiredFeatures: features,
+        requiredLimits: Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]])),
+      });
+    } catch (e) {
+      return this.#refuse(`the adapter gives no device: ${e instanceof Error ? e.message : String(e)}`);
+    }
+    const info = adapter.info;
+    this.#epoch++;
+    this.#opened = {
+      device,
+      limits,
+      info: {
+        vendor: info.vendor,
+        architecture: info.architecture,
+        device: info.device,
+        description: info.description,
+        fallback: info.isFallbackAdapter ?? false,
+        subgroupMinSize: info.subgroupMinSize ?? 0,
+        subgroupMaxSize: info.subgroupMaxSize ?? 0,
+        features,
+        limits,
+      },
+    };
+    this.#state = "ready";
+    this.#watch(device);
+    return true;
+  }
+
+  #refuse(reason: string): false {
+    if (this.#state !== "lost") this.#reason = reason;
+    else this.#reason += `; ${reason}`;
+    return false;
+  }
+
+  #watch(device: GPUDevice): void {
+    void device.lost.then((info) => {
+      // a device that was closed or replaced has nothing to tell
+      if (this.#opened?.device !== device) return;
+      this.lose(info.message || info.reason || "no reason given");
+    });
+    device.onuncapturederror = (event) => {
+      if (this.#opened?.device !== device) return;
+      for (const listener of this.#onError) listener(event.error.message);
+    };
+  }
+}
+
+function effectiveLimits(given: GPUSupportedLimits, caps: Partial<Limits>): Limits {
+  const limits = {} as Record<LimitName, number>;
+  for (const name of LIMITS) limits[name] = Math.min(given[name], caps[name] ?? Infinity);
+  // alignments are better when smaller: a cap there means "at least this coarse"
+  for (const name of ["minStorageBufferOffsetAlignment", "minUniformBufferOffsetAlignment"] as const) {
+    limits[name] = Math.max(given[name], caps[name] ?? 0);
+  }
+  return limits;
+}

@@ -1,0 +1,233 @@
+/** Kernels by number and key; WGSL is compiled when a kernel is first dispatched. */
+import type { DeviceHolder } from "./device";
+import { KernelError, type WebgpuError } from "./errors";
+import { MAX_UNIFORM_WORDS, type KernelResolver, type KernelSource } from "./kernel";
+import type { Profile } from "./profile";
+
+export interface Layout {
+  readonly id: number;
+  readonly bindGroup: GPUBindGroupLayout;
+  readonly pipeline: GPUPipelineLayout;
+}
+
+export interface Compiled {
+  readonly key: string;
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: Layout;
+  /** Per binding: whether the kernel writes it. */
+  readonly writes: readonly boolean[];
+  readonly uniformWords: number;
+}
+
+interface Entry {
+  readonly key: string;
+  source: KernelSource | null;
+  compiled: Compiled | null;
+  failure: WebgpuError | null;
+}
+
+export class Pipelines {
+  readonly #holder: DeviceHolder;
+  readonly #profile: Profile;
+  readonly #entries: Entry[] = [];
+  readonly #ids = new Map<string, number>();
+  readonly #resolvers: KernelResolver[] = [];
+  readonly #layouts = new Map<string, Layout>();
+  readonly #checks = new Set<Promise<void>>();
+
+  constructor(holder: DeviceHolder, profile: Profile) {
+    this.#holder = holder;
+    this.#profile = profile;
+  }
+
+  get count(): number {
+    return this.#entries.length;
+  }
+
+  addResolver(resolver: KernelResolver): void {
+    this.#resolvers.push(resolver);
+  }
+
+  /** The number of a key. Numbers stay valid when the device is replaced. */
+  id(key: string): number {
+    const known = this.#ids.get(key);
+    if (known !== undefined) return known;
+    const id = this.#entries.push({ key, source: null, compiled: null, failure: null }) - 1;
+    this.#ids.set(key, id);
+    return id;
+  }
+
+  /** The number of a key whose source is there already. */
+  defined(key: string): number | undefined {
+    const id = this.#ids.get(key);
+    return id !== undefined && this.#entries[id]?.source ? id : undefined;
+  }
+
+  /** Gives the source of a key directly; a new source replaces the old one. */
+  define(key: string, source: KernelSource): number {
+    const id = this.id(key);
+    const entry = this.#entry(id);
+    entry.source = source;
+    entry.compiled = null;
+    entry.failure = null;
+    return id;
+  }
+
+  key(id: number): string {
+    return this.#entry(id).key;
+  }
+
+  /** How the kernel uses its bindings; null where that is not known yet. */
+  access(id: number): string | null {
+    return this.#entries[id]?.source?.access ?? null;
+  }
+
+  /** Why a kernel does not compile, as far as it is known by now. */
+  failure(id: number): WebgpuError | null {
+    return this.#entry(id).failure;
+  }
+
+  /** The pipeline of a kernel, made now if it is the first time. */
+  get(id: number): Compiled {
+    const entry = this.#entry(id);
+    if (entry.compiled && !entry.failure) return entry.compiled;
+    if (entry.failure) throw entry.failure;
+    return this.#compile(entry);
+  }
+
+  /** Compiles ahead of time, without blocking; rejects when a kernel does not compile. */
+  async prepare(ids: readonly number[]): Promise<void> {
+    await Promise.all(
+      ids.map(async (id) => {
+        const entry = this.#entry(id);
+        if (entry.failure) throw entry.failure;
+        if (entry.compiled) return;
+        const source = this.#source(entry);
+        const device = this.#holder.device;
+        device.pushErrorScope("validation"); // told below, by the rejection
+        const layout = this.#layout(source.access, source.uniformWords > 0);
+        const module = device.createShaderModule({ label: entry.key, code: source.wgsl });
+        device.popErrorScope().catch(() => undefined);
+        try {
+          const pipeline = await device.createComputePipelineAsync(descriptor(entry.key, source, module, layout));
+          if (this.#holder.state === "ready" && this.#holder.device === device) {
+            entry.compiled ??= this.#done(entry.key, source, pipeline, layout);
+          }
+        } catch (e) {
+          entry.failure = await this.#explain(entry, module, e instanceof Error ? e.message : String(e));
+          throw entry.failure;
+        }
+      }),
+    );
+  }
+
+  /** Resolves when it is known of all pipelines made so far whether they compile. */
+  async settled(): Promise<void> {
+    while (this.#checks.size > 0) await Promise.all(this.#checks);
+  }
+
+  /** Forgets what belonged to the device; sources and numbers stay. */
+  clear(): void {
+    this.#layouts.clear();
+    for (const entry of this.#entries) entry.compiled = entry.failure = null;
+  }
+
+  #entry(id: number): Entry {
+    const entry = this.#entries[id];
+    if (!entry) throw new KernelError(`[dispatch] there is no kernel number ${id} (${this.#entries.length} are known)`);
+    return entry;
+  }
+
+  #source(entry: Entry): KernelSource {
+    for (const resolve of entry.source ? [] : this.#resolvers) {
+      entry.source = resolve(entry.key);
+      if (entry.source) break;
+    }
+    const source = entry.source;
+    if (!source) throw new KernelError(`[${entry.key}] there is no WebGPU kernel of this name`);
+    const missing = (source.features ?? []).filter((f) => !this.#holder.has(f));
+    if (missing.length > 0) throw new KernelError(`[${entry.key}] needs ${missing.join(", ")}, which this device does not have`);
+    const limit = this.#holder.limits.maxStorageBuffersPerShaderStage;
+    if (source.access.length > limit) {
+      throw new KernelError(`[${entry.key}] binds ${source.access.length} buffers; this device takes ${limit} at once`);
+    }
+    if (!/^[rw]*$/.test(source.access) || source.uniformWords > MAX_UNIFORM_WORDS) {
+      throw new KernelError(`[${entry.key}] is declared wrongly: access "${source.access}", ${source.uniformWords} uniform words`);
+    }
+    return source;
+  }
+
+  #compile(entry: Entry): Compiled {
+    const device = this.#holder.device;
+    const source = this.#source(entry);
+    device.pushErrorScope("validation");
+    const layout = this.#layout(source.access, source.uniformWords > 0);
+    const module = device.createShaderModule({ label: entry.key, code: source.wgsl });
+    const pipeline = device.createComputePipeline(descriptor(entry.key, source, module, layout));
+    const check = device
+      .popErrorScope()
+      .then(
+        async (error) => {
+          if (error) entry.failure = await this.#explain(entry, module, error.message);
+        },
+        () => undefined, // the device is lost, which is told elsewhere
+      )
+      .finally(() => this.#checks.delete(check));
+    this.#checks.add(check);
+    entry.compiled = this.#done(entry.key, source, pipeline, layout);
+    return entry.compiled;
+  }
+
+  #done(key: string, source: KernelSource, pipeline: GPUComputePipeline, layout: Layout): Compiled {
+    this.#profile.counters.pipelines++;
+    const writes = Array.from(source.access, (letter) => letter === "w");
+    return { key, pipeline, layout, writes, uniformWords: source.uniformWords };
+  }
+
+  async #explain(entry: Entry, module: GPUShaderModule, message: string): Promise<KernelError> {
+    let lines: string[] = [];
+    try {
+      const info = await module.getCompilationInfo();
+      const text = (entry.source?.wgsl ?? "").split("\n");
+      lines = info.messages
+        .filter((m) => m.type === "error")
+        .slice(0, 3)
+        .map((m) => `line ${m.lineNum}:${m.linePos}: ${m.message.trim()}: ${(text[m.lineNum - 1] ?? "").trim()}`);
+    } catch {
+      // without details the scope's message must do
+    }
+    return new KernelError(`[${entry.key}] the kernel does not compile: ${lines.length > 0 ? lines.join("; ") : message}`);
+  }
+
+  #layout(access: string, uniform: boolean): Layout {
+    const name = access + (uniform ? "u" : "");
+    const known = this.#layouts.get(name);
+    if (known) return known;
+    const device = this.#holder.device;
+    const entries: GPUBindGroupLayoutEntry[] = Array.from(access, (letter, binding) => ({
+      binding,
+      visibility: GPUShaderStage.COMPUTE,
+      buffer: { type: letter === "w" ? "storage" : "read-only-storage" },
+    }));
+    if (uniform) {
+      entries.push({
+        binding: access.length,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: "uniform", hasDynamicOffset: true },
+      });
+    }
+    const bindGroup = device.createBindGroupLayout({ label: name, entries });
+    const pipeline = device.createPipelineLayout({ label: name, bindGroupLayouts: [bindGroup] });
+    const layout: Layout = { id: this.#layouts.size, bindGroup, pipeline };
+    this.#layouts.set(name, layout);
+    return layout;
+  }
+}
+
+function descriptor(key: string, source: KernelSource, module: GPUShaderModule, layout: Layout): GPUComputePipelineDescriptor {
+  return {
+    label: key,
+    layout: layout.pipeline,
+    compute: { module, entryPoint: source.entry ?? "main", constants: { ...source.constants } },
+  };
+}

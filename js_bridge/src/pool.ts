@@ -1,0 +1,233 @@
+/**
+ * Buffers by size class. A freed buffer goes to a free list and is handed out again: work is queued in order, so a buffer
+ * may be reused as soon as the commands that used it are recorded. Reuse is what bounds memory: destroying instead leaves
+ * the memory with the GPU process until the work before it is done.
+ */
+import type { DeviceHolder } from "./device";
+import { OutOfMemoryError, bytesText } from "./errors";
+
+export interface PoolBuffer {
+  readonly gpu: GPUBuffer;
+  /** Never given out twice; bind groups are cached by it. */
+  readonly id: number;
+  /** Bytes of the size class. */
+  readonly size: number;
+  /** Set when the GPU turned out to have no memory for it; it holds nothing then and is not handed out again. */
+  failure: OutOfMemoryError | null;
+  /** Number of the last batch of commands that uses it; a write must not overtake a batch that is still recorded. */
+  batch: number;
+}
+
+export interface PoolStats {
+  /** Bytes in use, by what was asked for. */
+  readonly allocated: number;
+  readonly allocatedPeak: number;
+  /** Bytes of all buffers that exist, free lists included. */
+  readonly reserved: number;
+  readonly reservedPeak: number;
+  /** Bytes destroyed while queued work may still use them; memory that will come back by itself. */
+  readonly retiring: number;
+  readonly created: number;
+  readonly reused: number;
+  readonly live: number;
+}
+
+export const STORAGE_USAGE = 0x80 | 0x08 | 0x04; // STORAGE | COPY_DST | COPY_SRC
+const MIN_CLASS = 256;
+/** Free lists hold at most this much, so that a program with ever new sizes does not pile up buffers. */
+const CACHE_LIMIT = 512 * 1024 * 1024;
+const COARSE = 1 << 20;
+
+/** Rounds up to a size class: four steps per power of two up to 4 MiB (at most 25% more), then whole MiB. */
+export function sizeClass(bytes: number): number {
+  if (bytes <= MIN_CLASS) return MIN_CLASS;
+  if (bytes > 4 * COARSE) return Math.ceil(bytes / COARSE) * COARSE;
+  const step = Math.max(MIN_CLASS, 2 ** (Math.floor(Math.log2(bytes - 1)) - 2));
+  return Math.ceil(bytes / step) * step;
+}
+
+export class Pool {
+  readonly #holder: DeviceHolder;
+  readonly #free = new Map<number, PoolBuffer[]>();
+  #nextId = 1;
+  #budget = Infinity;
+  #cacheLimit = CACHE_LIMIT;
+  #onFailure: (error: OutOfMemoryError) => void = () => undefined;
+  #cached = 0;
+  #allocated = 0;
+  #allocatedPeak = 0;
+  #reserved = 0;
+  #reservedPeak = 0;
+  #retiring = 0;
+  #created = 0;
+  #reused = 0;
+  #live = 0;
+
+  constructor(holder: DeviceHolder) {
+    this.#holder = holder;
+  }
+
+  /** Most bytes that buffers may take together; unbounded by default (then the GPU says when it is full). */
+  get budget(): number {
+    return this.#budget;
+  }
+
+  set budget(bytes: number) {
+    this.#budget = bytes > 0 ? bytes : Infinity;
+    this.#trim(this.#room());
+  }
+
+  /** Most bytes on the free lists. */
+  set cacheLimit(bytes: number) {
+    this.#cacheLimit = bytes;
+    this.#trim(this.#room());
+  }
+
+  /** Told when the GPU reports, some time after the fact, that it had no memory for a buffer. */
+  onFailure(listener: (error: OutOfMemoryError) => void): void {
+    this.#onFailure = listener;
+  }
+
+  get stats(): PoolStats {
+    return {
+      allocated: this.#allocated,
+      allocatedPeak: this.#allocatedPeak,
+      reserved: this.#reserved,
+      reservedPeak: this.#reservedPeak,
+      retiring: this.#retiring,
+      created: this.#created,
+      reused: this.#reused,
+      live: this.#live,
+    };
+  }
+
+  resetPeaks(): void {
+    this.#allocatedPeak = this.#allocated;
+    this.#reservedPeak = this.#reserved;
+  }
+
+  /** A buffer of at least `bytes`. Its content is whatever it held before. */
+  take(bytes: number, what = "alloc"): PoolBuffer {
+    const size = this.#class(bytes);
+    const list = this.#free.get(size);
+    let buffer = list?.pop();
+    if (buffer) {
+      this.#cached -= size;
+      this.#reused++;
+    } else {
+      buffer = this.#create(bytes, size, what);
+    }
+    this.#live++;
+    this.#allocated += bytes;
+    this.#allocatedPeak = Math.max(this.#allocatedPeak, this.#allocated);
+    return buffer;
+  }
+
+  /** Takes back what take(bytes) gave. */
+  give(buffer: PoolBuffer, bytes: number): void {
+    this.#live--;
+    this.#allocated -= bytes;
+    if (buffer.failure) {
+      this.#reserved -= buffer.size;
+      buffer.gpu.destroy();
+      return;
+    }
+    this.#cached += buffer.size;
+    const list = this.#free.get(buffer.size);
+    if (list) list.push(buffer);
+    else this.#free.set(buffer.size, [buffer]);
+    this.#trim(this.#room());
+  }
+
+  /** Destroys the buffers on the free lists; returns their bytes. */
+  emptyCache(): number {
+    const before = this.#cached;
+    this.#trim(0);
+    return before - this.#cached;
+  }
+
+  /** Forgets all: the device is gone, and its buffers with it. */
+  clear(): void {
+    this.#free.clear();
+    this.#cached = this.#allocated = this.#reserved = this.#retiring = this.#live = 0;
+  }
+
+  /** What the free lists may hold. */
+  #room(): number {
+    return Math.max(0, Math.min(this.#cacheLimit, this.#budget - (this.#reserved - this.#cached)));
+  }
+
+  /** The size class, unless only the rounding would go over the device's limit. */
+  #class(bytes: number): number {
+    const size = sizeClass(bytes);
+    const limit = this.#holder.limits.maxBufferSize;
+    return size > limit && bytes <= limit ? Math.min(limit, Math.ceil(bytes / 16) * 16) : size;
+  }
+
+  #create(bytes: number, size: number, what: string): PoolBuffer {
+    const { device, limits } = this.#holder;
+    if (size > limits.maxBufferSize) {
+      throw new OutOfMemoryError(
+        `[${what}] a buffer of ${bytesText(bytes)} is over this device's limit of ${bytesText(limits.maxBufferSize)} ` +
+          "per buffer (maxBufferSize) - split the tensor",
+      );
+    }
+    if (this.#reserved + size > this.#budget) this.#trim(Math.max(0, this.#room() - size));
+    if (this.#reserved + size > this.#budget) {
+      throw new OutOfMemoryError(
+        `[${what}] out of WebGPU memory: ${bytesText(bytes)} more were asked for; in use ${bytesText(this.#allocated)}, ` +
+          `reserved ${bytesText(this.#reserved)}, budget ${bytesText(this.#budget)} - free tensors or raise the budget`,
+      );
+    }
+    device.pushErrorScope("out-of-memory");
+    const gpu = device.createBuffer({ size, usage: STORAGE_USAGE });
+    const buffer: PoolBuffer = { gpu, id: this.#nextId++, size, failure: null, batch: 0 };
+    device.popErrorScope().then(
+      (error) => {
+        if (error) this.#failed(buffer, error.message);
+      },
+      () => undefined, // the device is lost, which is told elsewhere
+    );
+    this.#created++;
+    this.#reserved += size;
+    this.#reservedPeak = Math.max(this.#reservedPeak, this.#reserved);
+    return buffer;
+  }
+
+  #failed(buffer: PoolBuffer, message: string): void {
+    buffer.failure = new OutOfMemoryError(
+      `[alloc] the GPU has no memory for a buffer of ${bytesText(buffer.size)}; in use ${bytesText(this.#allocated)}, ` +
+        `reserved ${bytesText(this.#reserved)} - free tensors and call empty_cache(). ${message}`,
+    );
+    this.#onFailure(buffer.failure);
+  }
+
+  /** Destroys free buffers, large ones first, until at most `keep` bytes of them are left. */
+  #trim(keep: number): void {
+    if (this.#cached <= keep) return;
+    let retired = 0;
+    for (const size of [...this.#free.keys()].sort((a, b) => b - a)) {
+      const list = this.#free.get(size) ?? [];
+      while (list.length > 0 && this.#cached > keep) {
+        const buffer = list.pop();
+        if (!buffer) break;
+        buffer.gpu.destroy();
+        this.#cached -= size;
+        this.#reserved -= size;
+        retired += size;
+      }
+      if (list.length === 0) this.#free.delete(size);
+    }
+    this.#retire(retired);
+  }
+
+  #retire(bytes: number): void {
+    if (bytes === 0 || this.#holder.state !== "ready") return;
+    const epoch = this.#holder.epoch;
+    this.#retiring += bytes;
+    const done = (): void => {
+      if (this.#holder.epoch === epoch) this.#retiring = Math.max(0, this.#retiring - bytes);
+    };
+    this.#holder.device.queue.onSubmittedWorkDone().then(done, done);
+  }
+}

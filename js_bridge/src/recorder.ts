@@ -1,0 +1,213 @@
+/**
+ * Records commands into batches and submits them. Order is that of the calls: what the recorder is told first happens
+ * first, whether it goes through the command encoder or through the queue.
+ */
+import { Aside } from "./aside";
+import { Batches } from "./batches";
+import { BindGroups, type Binding } from "./bindings";
+import type { DeviceHolder } from "./device";
+import { KernelError, StreamError } from "./errors";
+import { FILL } from "./builtin";
+import type { Compiled, Pipelines } from "./pipelines";
+import type { Pool, PoolBuffer } from "./pool";
+import type { Profile } from "./profile";
+import type { Slot } from "./slots";
+import { Uniforms } from "./uniforms";
+
+export interface RecorderOptions {
+  /** A batch is submitted when it holds this many dispatches. */
+  readonly maxDispatches?: number;
+  /** Submitted batches after which the caller is asked to wait (`pressure`). */
+  readonly maxInFlight?: number;
+}
+
+export class Recorder {
+  readonly #holder: DeviceHolder;
+  readonly #pool: Pool;
+  readonly #pipelines: Pipelines;
+  readonly #profile: Profile;
+  readonly #uniforms: Uniforms;
+  readonly #groups: BindGroups;
+  readonly batches: Batches;
+  readonly #maxDispatches: number;
+  readonly #fill: number;
+  #encoder: GPUCommandEncoder | null = null;
+  #pass: GPUComputePassEncoder | null = null;
+  #boundPipeline: GPUComputePipeline | null = null;
+  #dispatches = 0;
+
+  constructor(holder: DeviceHolder, pool: Pool, pipelines: Pipelines, profile: Profile, options: RecorderOptions = {}) {
+    this.#holder = holder;
+    this.#pool = pool;
+    this.#pipelines = pipelines;
+    this.#profile = profile;
+    this.#uniforms = new Uniforms(holder);
+    this.#groups = new BindGroups(holder, profile, this.#uniforms);
+    this.batches = new Batches(holder, pipelines, options.maxInFlight ?? 64);
+    this.#maxDispatches = options.maxDispatches ?? 512;
+    this.#fill = pipelines.define("torchlite.fill", FILL);
+  }
+
+  /** Runs a kernel. `words[from...]` holds its uniform words; `y = 0` spreads x workgroups over three dimensions. */
+  dispatch(id: number, bindings: readonly Binding[], words: Uint32Array, from: number, count: number, x: number, y: number, z: number): void {
+    const kernel = this.#pipelines.get(id);
+    this.#check(kernel, bindings.length, count);
+    const [gx, gy, gz] = this.#grid(kernel, x, y, z);
+    if (gx === 0 || gy === 0 || gz === 0) return;
+    const aside = new Aside(this, this.#pool);
+    try {
+      const bound = aside.resolve(kernel, bindings, this.#holder.limits);
+      if (this.#dispatches >= this.#maxDispatches || (count > 0 && this.#uniforms.full)) this.flush();
+      const group = this.#groups.get(kernel, bound);
+      const pass = this.#openPass(kernel.key);
+      if (this.#boundPipeline !== kernel.pipeline) {
+        pass.setPipeline(kernel.pipeline);
+        this.#boundPipeline = kernel.pipeline;
+      }
+      if (count > 0) pass.setBindGroup(0, group, [this.#uniforms.push(words, from, count)]);
+      else pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(gx, gy, gz);
+      for (const b of bound) b.buffer.batch = this.batches.current;
+    } finally {
+      this.#profile.counters.asideCopies += aside.copies;
+      aside.finish();
+    }
+    this.#dispatches++;
+    this.#profile.counters.dispatches++;
+    this.batches.used(id);
+    for (let i = 0; i < bindings.length; i++) {
+      const slot = kernel.writes[i] ? bindings[i]?.slot : null;
+      if (slot) this.batches.wrote(slot.block);
+    }
+  }
+
+  /** Copies bytes between buffers, in words. Ranges of one buffer may overlap. */
+  copy(from: PoolBuffer, fromOffset: number, to: PoolBuffer, toOffset: number, bytes: number): void {
+    if ((fromOffset | toOffset | bytes) & 3) {
+      throw new StreamError(`[copy] offsets and sizes are multiples of 4 (${fromOffset}, ${toOffset}, ${bytes})`);
+    }
+    if (bytes === 0) return;
+    if (from === to) {
+      const temp = this.#pool.take(bytes, "copy");
+      this.copy(from, fromOffset, temp, 0, bytes);
+      this.copy(temp, 0, to, toOffset, bytes);
+      this.#pool.give(temp, bytes);
+      return;
+    }
+    this.encoder().copyBufferToBuffer(from.gpu, fromOffset, to.gpu, toOffset, bytes);
+    from.batch = to.batch = this.batches.current;
+    this.#profile.counters.bytesCopied += bytes;
+  }
+
+  /** Fills words with a 32-bit pattern. */
+  fill(slot: Slot, offset: number, bytes: number, pattern: number): void {
+    const buffer = slot.block.buffer;
+    const begin = slot.offset + offset;
+    if ((begin | bytes) & 3) throw new StreamError(`[fill] offsets and sizes are multiples of 4 (${offset}, ${bytes})`);
+    this.batches.wrote(slot.block);
+    if (pattern === 0) {
+      if (bytes > 0) this.encoder().clearBuffer(buffer.gpu, begin, bytes);
+      buffer.batch = this.batches.current;
+      return;
+    }
+    const { minStorageBufferOffsetAlignment: align, maxStorageBufferBindingSize } = this.#holder.limits;
+    const most = Math.floor(maxStorageBufferBindingSize / align) * align - align;
+    for (let at = begin; at < begin + bytes; at += most) {
+      const base = Math.floor(at / align) * align;
+      const words = Math.min(most, begin + bytes - at) / 4;
+      const first = (at - base) / 4;
+      const block = { slot: null, buffer, offset: base, size: first * 4 + words * 4 };
+      this.dispatch(this.#fill, [block], Uint32Array.of(first, words, pattern, 0), 0, 4, Math.ceil(words / 256), 0, 1);
+    }
+  }
+
+  /** Uploads bytes, in words. */
+  write(slot: Slot, offset: number, data: Uint8Array<ArrayBuffer>): void {
+    const buffer = slot.block.buffer;
+    const at = slot.offset + offset;
+    if ((at | data.byteLength) & 3) {
+      throw new StreamError(`[write] offsets and sizes are multiples of 4 (${offset}, ${data.byteLength})`);
+    }
+    if (data.byteLength === 0) return;
+    // the queue's write must not overtake recorded commands on this buffer
+    if (this.#encoder && buffer.batch === this.batches.current) this.flush();
+    this.#holder.device.queue.writeBuffer(buffer.gpu, at, data);
+    this.#profile.counters.bytesWritten += data.byteLength;
+  }
+
+  /** The encoder of the batch, outside of any pass. */
+  encoder(): GPUCommandEncoder {
+    this.#endPass();
+    if (!this.#encoder) {
+      this.#encoder = this.#holder.device.createCommandEncoder();
+      this.batches.begin();
+    }
+    return this.#encoder;
+  }
+
+  /** Submits what is recorded. */
+  flush(): void {
+    const encoder = this.#encoder;
+    if (!encoder) return;
+    this.#endPass();
+    const readTimes = this.#profile.resolve(encoder);
+    this.#uniforms.upload();
+    this.#encoder = null;
+    this.#dispatches = 0;
+    this.#holder.device.queue.submit([encoder.finish()]);
+    this.batches.end();
+    this.#profile.counters.submits++;
+    readTimes?.();
+  }
+
+  /** Frees what is cached beside the pool's buffers. */
+  emptyCache(): void {
+    this.#groups.clear();
+  }
+
+  /** Forgets the batch and all that belongs to the device. */
+  clear(): void {
+    this.#encoder = null;
+    this.#pass = null;
+    this.#boundPipeline = null;
+    this.#dispatches = 0;
+    this.#uniforms.clear();
+    this.#groups.clear();
+    this.#pipelines.clear();
+    this.#profile.clear();
+    this.batches.clear();
+  }
+
+  #openPass(key: string): GPUComputePassEncoder {
+    if (this.#pass && !this.#profile.timing) return this.#pass;
+    const encoder = this.encoder();
+    const timestampWrites = this.#profile.timestampWrites(key);
+    this.#pass = encoder.beginComputePass(timestampWrites ? { timestampWrites } : {});
+    this.#profile.counters.passes++;
+    return this.#pass;
+  }
+
+  #endPass(): void {
+    this.#pass?.end();
+    this.#pass = null;
+    this.#boundPipeline = null;
+  }
+
+  #check(kernel: Compiled, bindings: number, words: number): void {
+    if (bindings === kernel.writes.length && words === kernel.uniformWords) return;
+    throw new KernelError(
+      `[${kernel.key}] takes ${kernel.writes.length} buffers and ${kernel.uniformWords} uniform words, not ${bindings} and ${words}`,
+    );
+  }
+
+  #grid(kernel: Compiled, x: number, y: number, z: number): readonly [number, number, number] {
+    const most = this.#holder.limits.maxComputeWorkgroupsPerDimension;
+    if (y === 0) {
+      const gx = Math.min(x, most);
+      const gy = Math.min(Math.ceil(x / Math.max(gx, 1)), most);
+      const gz = Math.ceil(x / Math.max(gx * gy, 1));
+      if (gz <= most) return [gx, gy, gz];
+    } else if (x <= most && y <= most && z <= most) return [x, y, z];
+    throw new KernelError(`[${kernel.key}] ${x} x ${y} x ${z} workgroups are over this device's ${most} per dimension`);
+  }
+}

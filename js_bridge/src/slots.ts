@@ -1,0 +1,188 @@
+/**
+ * Slots: the integers by which buffers cross the language border. A handle is `generation << 20 | index`; the caller
+ * chooses it, so that an ALLOC in a command stream needs no answer. The generation must match on every use: a handle that
+ * was freed, or that belongs to a device that was lost, never reaches somebody else's buffer.
+ */
+import { SlotError, WebgpuError } from "./errors";
+import type { Pool, PoolBuffer } from "./pool";
+
+export const INDEX_BITS = 20;
+const INDEX_MASK = (1 << INDEX_BITS) - 1;
+
+/** A range of a buffer; several slots may share the buffer (views). */
+export interface Slot {
+  readonly handle: number;
+  block: Block;
+  /** Where the slot's bytes begin in the buffer. */
+  offset: number;
+  /** Bytes that were asked for. */
+  bytes: number;
+  /** Bytes that belong to the slot; rounded up to words for copies, to 16 bytes when allocated. */
+  size: number;
+}
+
+/** A pool buffer and how many slots and pending reads hold it. */
+export interface Block {
+  readonly buffer: PoolBuffer;
+  readonly bytes: number;
+  /** Blocks of an earlier device must not go to the pool of the next one. */
+  readonly era: number;
+  holders: number;
+  /** Why the content is void, when a command that should have made it failed. Views of it are void too. */
+  poison: WebgpuError | null;
+}
+
+/** Stands for the memory that a failed allocation did not get; `poison` keeps everybody from it. */
+const NOTHING: PoolBuffer = { gpu: undefined as unknown as GPUBuffer, id: 0, size: 0, failure: null, batch: 0 };
+
+export class Slots {
+  readonly #pool: Pool;
+  readonly #table: (Slot | undefined)[] = [];
+  readonly #freeIndices: number[] = [];
+  readonly #generations: number[] = [];
+  #next = 1;
+  #live = 0;
+  #era = 0;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  get live(): number {
+    return this.#live;
+  }
+
+  /** A handle that is not in use, for callers that do not number their slots themselves. */
+  reserve(): number {
+    const index = this.#freeIndices.pop() ?? this.#next++;
+    if (index > INDEX_MASK) throw new SlotError(`[alloc] all ${INDEX_MASK} slots are in use`);
+    const generation = ((this.#generations[index] ?? 0) + 1) & 0xfff;
+    this.#generations[index] = generation;
+    return ((generation << INDEX_BITS) | index) >>> 0;
+  }
+
+  alloc(handle: number, bytes: number): Slot {
+    this.#checkFree(handle, "alloc");
+    const size = Math.max(16, Math.ceil(bytes / 16) * 16);
+    try {
+      const block: Block = { buffer: this.#pool.take(size), bytes: size, era: this.#era, holders: 1, poison: null };
+      return this.#put({ handle, block, offset: 0, bytes, size });
+    } catch (e) {
+      // the slot exists all the same, so that commands recorded after this one name the cause and not a missing slot
+      if (e instanceof WebgpuError) this.allocVoid(handle, e);
+      throw e;
+    }
+  }
+
+  /** A slot without memory, which says why when it is used. */
+  allocVoid(handle: number, poison: WebgpuError): void {
+    this.#checkFree(handle, "alloc");
+    this.#put({ handle, block: { buffer: NOTHING, bytes: 0, era: -1, holders: 1, poison }, offset: 0, bytes: 0, size: 0 });
+  }
+
+  /** Declares a slot's content void. */
+  poison(handle: number, error: WebgpuError): void {
+    const slot = this.#table[handle & INDEX_MASK];
+    if (slot?.handle === handle) slot.block.poison ??= error;
+  }
+
+  /** A slot for a part of another one; the buffer lives until both are freed. */
+  view(handle: number, parent: number, offset: number, bytes: number): Slot {
+    this.#checkFree(handle, "view");
+    const of = this.get(parent, "view");
+    checkRange(of, offset, bytes, "view");
+    of.block.holders++;
+    const size = Math.max(4, Math.ceil(bytes / 4) * 4);
+    return this.#put({ handle, block: of.block, offset: of.offset + offset, bytes, size });
+  }
+
+  /** Frees a slot; a handle of a lost device is passed over, since finalizers run late. */
+  free(handle: number): void {
+    const slot = this.#table[handle & INDEX_MASK];
+    if (slot === undefined || slot.handle !== handle) {
+      if (this.#era > 0) return;
+      throw new SlotError(`[free] ${describe(handle)} is not in use`);
+    }
+    const index = handle & INDEX_MASK;
+    this.#table[index] = undefined;
+    this.#live--;
+    this.release(slot.block);
+    if (index < this.#next) this.#freeIndices.push(index);
+  }
+
+  /** The slot of a handle, whatever it holds. */
+  find(handle: number, what: string): Slot {
+    const slot = this.#table[handle & INDEX_MASK];
+    if (slot === undefined || slot.handle !== handle) {
+      throw new SlotError(
+        `[${what}] ${describe(handle)} is not in use` +
+          (slot ? `: it was freed and its number was given to another slot` : ": it was freed or never allocated"),
+      );
+    }
+    return slot;
+  }
+
+  /** The slot of a handle; an error when its content is void. */
+  get(handle: number, what: string): Slot {
+    const slot = this.find(handle, what);
+    const failure = slot.block.poison ?? slot.block.buffer.failure;
+    if (failure) {
+      const root = failure.cause instanceof WebgpuError ? failure.cause : failure;
+      const make = failure.constructor as new (message: string, options?: ErrorOptions) => WebgpuError;
+      throw new make(`[${what}] ${describe(handle)} holds no result, because: ${root.message}`, { cause: root });
+    }
+    return slot;
+  }
+
+  /** Exchanges what two slots hold: a result takes the place of what it replaces, without a copy. */
+  swap(a: number, b: number): void {
+    const x = this.find(a, "swap");
+    const y = this.find(b, "swap");
+    [x.block, y.block] = [y.block, x.block];
+    [x.offset, y.offset] = [y.offset, x.offset];
+    [x.bytes, y.bytes] = [y.bytes, x.bytes];
+    [x.size, y.size] = [y.size, x.size];
+  }
+
+  /** Keeps a block while a read of it is under way. */
+  hold(block: Block): void {
+    block.holders++;
+  }
+
+  release(block: Block): void {
+    block.holders--;
+    if (block.holders === 0 && block.era === this.#era) this.#pool.give(block.buffer, block.bytes);
+  }
+
+  /** Forgets all slots: the device is gone. */
+  clear(): void {
+    this.#era++;
+    this.#table.length = 0;
+    this.#freeIndices.length = 0;
+    this.#next = 1;
+    this.#live = 0;
+    this.#pool.clear();
+  }
+
+  #put(slot: Slot): Slot {
+    this.#table[slot.handle & INDEX_MASK] = slot;
+    this.#live++;
+    return slot;
+  }
+
+  #checkFree(handle: number, what: string): void {
+    const index = handle & INDEX_MASK;
+    if (index === 0) throw new SlotError(`[${what}] slot 0 means "none" and cannot be allocated`);
+    if (this.#table[index] !== undefined) throw new SlotError(`[${what}] slot ${index} is in use already`);
+  }
+}
+
+export function describe(handle: number): string {
+  return `slot ${handle & INDEX_MASK} (generation ${handle >>> INDEX_BITS})`;
+}
+
+export function checkRange(slot: Slot, offset: number, bytes: number, what: string): void {
+  if (offset < 0 || bytes < 0 || offset + bytes > slot.size) {
+    throw new SlotError(`[${what}] bytes ${offset} to ${offset + bytes} are outside of ${describe(slot.handle)} (${slot.size} bytes)`);
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The command stream: u32 words, so that a program in WebAssembly can write it straight into its own memory.
+ *
+ * Every command begins with one word, `opcode | words << 8`, where `words` counts the whole command, this word included.
+ *
+ *   op          words that follow
+ *   0 NOP       any
+ *   1 ALLOC     slot, bytes
+ *   2 FREE      slot
+ *   3 WRITE     slot, offset, bytes, the bytes themselves (padded to words)
+ *   4 UPLOAD    slot, offset, bytes, pointer           bytes that lie in the memory the stream is run with
+ *   5 COPY      from, fromOffset, to, toOffset, bytes
+ *   6 FILL      slot, offset, bytes, pattern           a 32-bit pattern
+ *   7 DISPATCH  kernel, x, y, z, buffers | uniforms << 8, slot per buffer, uniform words
+ *   8 DISPATCH_RANGES  as DISPATCH, with (slot, offset, bytes) per buffer
+ *   9 VIEW      slot, parent, offset, bytes            a slot for a part of another one
+ *   10 SWAP     slot, slot                             exchanges what they hold
+ *
+ * Slots are handles (slots.ts); 0 stands for a buffer that is not there. Offsets and sizes are in bytes. `bytes` =
+ * REST means "to the end of the slot". Sizes that are no multiple of 4 are rounded up where they reach into the slot's padding.
+ * A command that fails leaves what it should have written void (its slots say why when they are used) and the rest runs on;
+ * the first failure is thrown at the end. Only a malformed stream stops at once.
+ */
+import type { Binding } from "./bindings";
+import { StreamError, WebgpuError } from "./errors";
+import type { Pool, PoolBuffer } from "./pool";
+import type { Pipelines } from "./pipelines";
+import type { Recorder } from "./recorder";
+import { checkRange, describe, type Slot, type Slots } from "./slots";
+
+export const Op = {
+  NOP: 0,
+  ALLOC: 1,
+  FREE: 2,
+  WRITE: 3,
+  UPLOAD: 4,
+  COPY: 5,
+  FILL: 6,
+  DISPATCH: 7,
+  DISPATCH_RANGES: 8,
+  VIEW: 9,
+  SWAP: 10,
+} as const;
+
+const NAMES = Object.keys(Op).map((name) => name.toLowerCase());
+/** Words of each command at the least. */
+const LEAST = [1, 3, 2, 4, 5, 6, 5, 6, 6, 5, 3];
+
+/** A byte count that reaches to the end of the slot. */
+export const REST = 0xffffffff;
+
+export class Stream {
+  readonly #slots: Slots;
+  readonly #pool: Pool;
+  readonly #pipelines: Pipelines;
+  readonly #recorder: Recorder;
+  #none: PoolBuffer | null = null;
+  /** Names of commands and positions in errors need the stream; the words being run. */
+  #words: Uint32Array = new Uint32Array(0);
+
+  constructor(slots: Slots, pool: Pool, pipelines: Pipelines, recorder: Recorder) {
+    this.#slots = slots;
+    this.#pool = pool;
+    this.#pipelines = pipelines;
+    this.#recorder = recorder;
+  }
+
+  /** Runs `count` words from `start` on. `memory` is what UPLOAD points into: the stream's own buffer if left out. */
+  execute(words: Uint32Array, start = 0, count = words.length - start, memory: ArrayBufferLike = words.buffer): void {
+    if (start < 0 || count < 0 || start + count > words.length) {
+      throw new StreamError(`[stream] words ${start} to ${start + count} are outside of an array of ${words.length}`);
+    }
+    this.#words = words;
+    const end = start + count;
+    let first: WebgpuError | null = null;
+    for (let at = start; at < end; ) {
+      const head = words[at] ?? 0;
+      const op = head & 0xff;
+      const length = head >>> 8;
+      const least = LEAST[op];
+      if (least === undefined || length < least || at + length > end) {
+        throw new StreamError(
+          `[stream] word ${at - start} is no command: ${NAMES[op] ?? `opcode ${op}`} of ${length} words, ${end - at} are left`,
+        );
+      }
+      try {
+        this.#run(op, at + 1, length - 1, memory);
+      } catch (e) {
+        if (!(e instanceof WebgpuError)) throw e;
+        first ??= e;
+        this.#void(op, at + 1, e);
+      }
+      at += length;
+    }
+    if (first) throw first;
+  }
+
+  /** Forgets what belonged to the device. */
+  clear(): void {
+    this.#none = null;
+  }
+
+  #run(op: number, at: number, count: number, memory: ArrayBufferLike): void {
+    const w = (i: number): number => this.#words[at + i] ?? 0;
+    switch (op) {
+      case Op.ALLOC:
+        this.#slots.alloc(w(0), w(1));
+        return;
+      case Op.FREE:
+        this.#slots.free(w(0));
+        return;
+      case Op.WRITE: {
+        if (count < 3 + Math.ceil(w(2) / 4)) throw new StreamError(`[write] ${w(2)} bytes do not fit into ${count - 3} words`);
+        this.#write(w(0), w(1), w(2), this.#words.buffer, this.#words.byteOffset + (at + 3) * 4);
+        return;
+      }
+      case Op.UPLOAD:
+        this.#write(w(0), w(1), w(2), memory, w(3));
+        return;
+      case Op.COPY: {
+        const from = this.#slots.get(w(0), "copy");
+        const to = this.#slots.get(w(2), "copy");
+        const bytes = padded(to, w(3), w(4) === REST ? from.bytes - w(1) : w(4));
+        checkRange(from, w(1), bytes, "copy");
+        checkRange(to, w(3), bytes, "copy");
+        this.#recorder.copy(from.block.buffer, from.offset + w(1), to.block.buffer, to.offset + w(3), bytes);
+        this.#recorder.batches.wrote(to.block);
+        return;
+      }
+      case Op.FILL: {
+        const slot = this.#slots.get(w(0), "fill");
+        const bytes = padded(slot, w(1), w(2) === REST ? slot.bytes - w(1) : w(2));
+        checkRange(slot, w(1), bytes, "fill");
+        this.#recorder.fill(slot, w(1), bytes, w(3));
+        return;
+      }
+      case Op.DISPATCH:
+      case Op.DISPATCH_RANGES:
+        this.#dispatch(op === Op.DISPATCH ? 1 : 3, at, count);
+        return;
+      case Op.VIEW: {
+        const parent = this.#slots.get(w(1), "view");
+        this.#slots.view(w(0), w(1), w(2), w(3) === REST ? parent.bytes - w(2) : w(3));
+        return;
+      }
+      case Op.SWAP:
+        this.#slots.swap(w(0), w(1));
+        return;
+      default: // NOP
+    }
+  }
+
+  #dispatch(wordsPerBuffer: 1 | 3, at: number, count: number): void {
+    const words = this.#words;
+    const w = (i: number): number => words[at + i] ?? 0;
+    const kernel = w(0);
+    const buffers = w(4) & 0xff;
+    const uniforms = w(4) >>> 8;
+    const from = at + 5 + buffers * wordsPerBuffer;
+    if (count !== 5 + buffers * wordsPerBuffer + uniforms) {
+      throw new StreamError(`[${this.#pipelines.key(kernel)}] ${buffers} buffers and ${uniforms} uniforms do not make ${count} words`);
+    }
+    const bindings: Binding[] = [];
+    for (let i = 0; i < buffers; i++) {
+      const p = 5 + i * wordsPerBuffer;
+      bindings.push(wordsPerBuffer === 1 ? this.#bind(kernel, w(p), 0, REST) : this.#bind(kernel, w(p), w(p + 1), w(p + 2)));
+    }
+    this.#recorder.dispatch(kernel, bindings, words, from, uniforms, w(1), w(2), w(3));
+  }
+
+  #bind(kernel: number, handle: number, offset: number, bytes: number): Binding {
+    if (handle === 0) {
+      this.#none ??= this.#pool.take(16);
+      return { slot: null, buffer: this.#none, offset: 0, size: this.#none.size };
+    }
+    const name = this.#pipelines.key(kernel);
+    const slot = this.#slots.get(handle, name);
+    if (bytes === REST) bytes = slot.size - offset;
+    checkRange(slot, offset, bytes, name);
+    const begin = slot.offset + offset;
+    if (begin & 3) throw new StreamError(`[${name}] ${describe(handle)} is bound at byte ${begin}, which is no multiple of 4`);
+    // four words may be read at a time up to a multiple of 16, which a view's end need not be
+    const size = Math.min(Math.ceil(Math.max(bytes, 4) / 16) * 16, slot.block.bytes - begin);
+    return { slot, buffer: slot.block.buffer, offset: begin, size };
+  }
+
+  #write(handle: number, offset: number, bytes: number, memory: ArrayBufferLike, pointer: number): void {
+    const slot = this.#slots.get(handle, "write");
+    checkRange(slot, offset, bytes, "write");
+    if (pointer + bytes > memory.byteLength) {
+      throw new StreamError(`[write] bytes ${pointer} to ${pointer + bytes} are outside of a memory of ${memory.byteLength}`);
+    }
+    const size = padded(slot, offset, bytes);
+    let data = new Uint8Array(memory as ArrayBuffer, pointer, bytes);
+    // the queue reads neither past the end nor from shared memory in all browsers
+    if (size !== bytes || !(memory instanceof ArrayBuffer)) {
+      const copy = new Uint8Array(size);
+      copy.set(data);
+      data = copy;
+    }
+    this.#recorder.write(slot, offset, data);
+  }
+
+  /** Marks as void what a command should have written. */
+  #void(op: number, at: number, error: WebgpuError): void {
+    const w = (i: number): number => this.#words[at + i] ?? 0;
+    const mark = (handle: number): void => this.#slots.poison(handle, error);
+    if (op === Op.WRITE || op === Op.UPLOAD || op === Op.FILL) mark(w(0));
+    else if (op === Op.COPY) mark(w(2));
+    else if (op === Op.VIEW) this.#slots.allocVoid(w(0), error);
+    else if (op === Op.DISPATCH || op === Op.DISPATCH_RANGES) {
+      const stride = op === Op.DISPATCH ? 1 : 3;
+      const access = this.#pipelines.access(w(0));
+      const buffers = w(4) & 0xff;
+      // an unknown kernel might have written any of them
+      for (let i = 0; i < buffers; i++) if (access === null || access[i] === "w") mark(w(5 + i * stride));
+    }
+  }
+}
+
+/** A byte count rounded up to words where that only touches the padding behind the slot's last byte. */
+function padded(slot: Slot, offset: number, bytes: number): number {
+  return bytes & 3 && offset + bytes >= slot.bytes ? Math.ceil(bytes / 4) * 4 : bytes;
+}

@@ -1,0 +1,65 @@
+/**
+ * The uniform words of a batch of dispatches, in one ring buffer bound with dynamic offsets. They are collected on the
+ * CPU and uploaded in one write before the batch is submitted.
+ */
+import type { DeviceHolder } from "./device";
+import { MAX_UNIFORM_WORDS } from "./kernel";
+
+/** Bytes bound per dispatch; at least the largest uniform struct. */
+export const UNIFORM_BINDING = MAX_UNIFORM_WORDS * 4;
+const RING = 256 * 1024;
+
+export class Uniforms {
+  readonly #holder: DeviceHolder;
+  readonly #words: Uint32Array<ArrayBuffer>;
+  readonly #size: number;
+  #buffer: GPUBuffer | null = null;
+  #head = 0;
+  #start = 0;
+
+  constructor(holder: DeviceHolder, size = RING) {
+    this.#holder = holder;
+    this.#size = size;
+    this.#words = new Uint32Array(size / 4);
+  }
+
+  get buffer(): GPUBuffer {
+    this.#buffer ??= this.#holder.device.createBuffer({
+      label: "uniforms",
+      size: this.#size,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+    return this.#buffer;
+  }
+
+  /** Whether a batch that is full must be submitted before more words fit. */
+  get full(): boolean {
+    return this.#head + UNIFORM_BINDING > this.#size;
+  }
+
+  /** Copies words in; returns their byte offset in the buffer. */
+  push(words: Uint32Array, from: number, count: number): number {
+    const offset = this.#head;
+    const at = offset >> 2;
+    for (let i = 0; i < count; i++) this.#words[at + i] = words[from + i] ?? 0;
+    const align = this.#holder.limits.minUniformBufferOffsetAlignment;
+    this.#head = offset + Math.ceil((count * 4) / align) * align;
+    return offset;
+  }
+
+  /** Uploads what the batch uses. The write is queued after the batches before it, so the ring may wrap at once. */
+  upload(): void {
+    const used = this.#head - this.#start;
+    if (used > 0) {
+      const to = Math.min(this.#head, this.#size);
+      this.#holder.device.queue.writeBuffer(this.buffer, this.#start, this.#words, this.#start >> 2, (to - this.#start) >> 2);
+    }
+    this.#start = this.#head;
+    if (this.full) this.#head = this.#start = 0;
+  }
+
+  clear(): void {
+    this.#buffer = null;
+    this.#head = this.#start = 0;
+  }
+}
