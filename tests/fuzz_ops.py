@@ -293,9 +293,17 @@ def child(argv):
 class Findings(list):
     """Printed as they come."""
 
+    def __init__(self):
+        list.__init__(self)
+        self.seen = set()
+
     def append(self, text):
-        print(text, flush=True)
-        list.append(self, text)
+        head, _, call = text.partition("\n")
+        key = (head.partition(":")[0] if call else head, call.partition("(")[0])       # one of a kind for each op
+        if key not in self.seen:
+            self.seen.add(key)
+            print(text, flush=True)
+            list.append(self, text)
 
     def extend(self, texts):
         for text in texts:

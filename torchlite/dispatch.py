@@ -19,10 +19,13 @@ def _unavailable(device):
     return NotImplementedError("device %s is not supported by torchlite; available devices: cpu" % device)
 
 
+_DEVICE = 9          # the kind of a device parameter in native/src/op.c
+
+
 def dispatch_other(ov, args):
     """Tensors or a device argument that name another device than the CPU."""
-    for a in args:
-        if isinstance(a, str) or isinstance(a, _device.device):
+    for p, a in zip(ov.params, args):
+        if p[3] == _DEVICE and a is not None:
             device = _device.device(a)
             if device.type != "cpu":
                 raise _unavailable(device)
@@ -38,6 +41,21 @@ def move(t, device, dtype):
 
 def copy_across(dst, src):
     raise _unavailable(dst.device if not dst.is_cpu else src.device)
+
+
+# those that PyTorch refuses to let write into their own inputs
+_READ_WHILE_WRITING = {"gather", "index_copy", "index_select", "kthvalue", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
+                       "stack", "take", "take_along_dim"}
+
+
+def _overlap(a, b):
+    """Whether two tensors, of which PyTorch looks at dense ones only, have memory in common."""
+    if a is b:
+        return a.numel() > 0
+    if not (a.numel() and b.numel() and a.is_contiguous() and b.is_contiguous()):
+        return False
+    x, y = a.data_ptr(), b.data_ptr()
+    return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()
 
 
 def call_out(ov, args, out):
@@ -58,6 +76,11 @@ def call_out(ov, args, out):
         if any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
             raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                                "Please clone() the tensor before performing the operation.")
+    if name in _READ_WHILE_WRITING:
+        for o in outs:
+            if any(_overlap(o, t) for t in _tensors(args)):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                                   "location. Please clone() the tensor before performing the operation.")
     if name == "cat":
         for i, t in enumerate(args[0]):
             if t is outs[0]:

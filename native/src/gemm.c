@@ -32,8 +32,8 @@ static void scratch_put(char *p, bool own) {
 }
 
 typedef double v2d_u __attribute__((vector_size(16), aligned(8)));
-typedef int64_t v2l __attribute__((vector_size(16)));
-typedef int64_t v2l_u __attribute__((vector_size(16), aligned(8)));
+typedef uint64_t v2l __attribute__((vector_size(16)));
+typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 
 #define T float
 #define V v4f
@@ -70,7 +70,7 @@ typedef int64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #undef F
 
 /* integers of every width: sums modulo 2^64 cut to the result's width are exact modulo that width */
-#define T int64_t
+#define T uint64_t
 #define V v2l
 #define V_U v2l_u
 #define L 2

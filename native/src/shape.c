@@ -333,16 +333,24 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
   }
   off = off > cols ? cols : off < -rows ? -rows : off;
 #define EDGE(i) ((i) + off + !k->id < 0 ? 0 : (i) + off + !k->id > cols ? cols : (i) + off + !k->id)
-  for (int64_t i = 0; i < rows; i++) {
-    if (__builtin_add_overflow(count, k->id ? cols - EDGE(i) : EDGE(i), &count)) count = INT64_MAX;
-    if ((i & 0xfffff) == 0xfffff && tl_check_interrupt()) return NULL;
-    if (count > INT64_MAX / 32 || rows > INT64_MAX / 32) { shape[0] = 2; shape[1] = INT64_MAX / 32; return (PyObject *)tl_empty(TL_I64, 2, shape); }
+  /* edges are 0 up to row lo, then grow by one a row up to hi, then stay at cols */
+  int64_t lo = -off - !k->id, hi = cols - off - !k->id;
+  lo = lo < 0 ? 0 : lo > rows ? rows : lo;
+  hi = hi < lo ? lo : hi > rows ? rows : hi;
+  double about = (double)(hi - lo) * ((double)EDGE(lo) + (double)EDGE(hi)) / 2 + (double)(rows - hi) * (double)cols;
+  if (k->id) about = (double)rows * (double)cols - about;
+  if (about > 1e16) count = INT64_MAX / 32;               /* no memory has that size */
+  else {
+    for (int64_t i = lo; i < hi; i++) count += k->id ? cols - EDGE(i) : EDGE(i);
+    count += k->id ? lo * cols : (rows - hi) * cols;
   }
   shape[0] = 2; shape[1] = count;
   if (!(r = tl_empty(TL_I64, 2, shape))) return NULL;
   p = (int64_t *)tl_data(r);
   for (int64_t i = 0; i < rows; i++) {
     int64_t e = EDGE(i);
+    if (k->id ? i >= hi : i < lo) { i = k->id ? rows : lo - 1; continue; }       /* rows without entries */
+    if ((i & 0xffff) == 0xffff && tl_check_interrupt()) { TL_DEC(r); return NULL; }
     for (int64_t j = k->id ? e : 0; j < (k->id ? cols : e); j++) { p[at] = i; p[count + at++] = j; }
   }
   return (PyObject *)r;

@@ -218,7 +218,7 @@ def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad
 
 def _words(dtype):
     return {"float16": "Half", "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-            "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}[str(dtype).rpartition(".")[2]]
+            "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}[str(dtype).rpartition(".")[2]]
 
 
 @op(*_overloads("linspace")[1:], variants="function", out=True, grad=None, differentiable=False)

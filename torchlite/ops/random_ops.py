@@ -199,7 +199,7 @@ def binomial(count, prob, generator):
 
 
 @op(f"_standard_gamma(Tensor self, {_GEN}) -> Tensor", kernel="standard_gamma", variants="function",
-    grad={"self": lambda c, g: g * torch._standard_gamma_grad(c.self, c.result)})
+    grad={})
 def _standard_gamma(self, generator):
     """Gamma numbers with the shapes `self` and scale 1."""
 
