@@ -23,6 +23,10 @@ if (!env.VK_ICD_FILENAMES && !env.VK_DRIVER_FILES && process.platform === "linux
     env.VK_ICD_FILENAMES = join(folder, "vk_swiftshader_icd.json");
   }
 }
+if (!process.stdout.isTTY) {
+  env.NO_COLOR = "1"; // counts are read from the text
+  delete env.FORCE_COLOR;
+}
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
 const done = spawnSync(process.execPath, [vitest, "run", ...process.argv.slice(2)], { cwd: root, env, stdio: "inherit" });
 process.exit(done.status ?? 1);
