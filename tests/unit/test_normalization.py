@@ -179,3 +179,21 @@ def test_margin_and_sequence_losses():
     targets, lengths = torch.randint(1, 5, (3, 4)), [4, 2, 3]
     for reduction in ("none", "mean", "sum"):
         check(lambda m, p, t: m.nn.functional.ctc_loss(p.log_softmax(2), t, [12, 10, 9], lengths, reduction=reduction), logits, targets, second=False)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_cross_map_response(size):
+    """PyTorch's own gradient, which leaves out what its running sum keeps too long."""
+    torch.manual_seed(size)
+    for channels in (1, 3, 7):
+        check(lambda m, x: m.nn.CrossMapLRN2d(size, 0.3, 0.75, 2)(x), torch.randn(2, channels, 3, 3), second=False)
+
+
+def test_linear_cross_entropy_errors():
+    for x, w, y in (((2, 3), (4, 2), (2,)), ((2, 3), (3,), (2,)), ((2, 5, 3), (4, 3), (2,)), ((2, 3), (4, 3), (3,))):
+        texts = []
+        for lib in (torch, tl):
+            with pytest.raises(Exception) as error:
+                lib.nn.functional.linear_cross_entropy(lib.zeros(x), lib.zeros(w), lib.zeros(y, dtype=lib.int64))
+            texts.append((type(error.value).__name__, str(error.value)))
+        assert texts[0] == texts[1]

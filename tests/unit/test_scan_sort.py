@@ -117,3 +117,20 @@ def test_gradients(name):
     same(z, y)
     g = torch.randn(y.shape, dtype=y.dtype)
     same(tl.autograd.grad(z, b, ours(g))[0], torch.autograd.grad(y, a, g)[0], 10)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_into_their_own_inputs():
+    """Where PyTorch refuses to write over what it reads."""
+    index = [[0, 1], [1, 0]]
+    for call in (lambda m, x, i: m.gather(x, 0, i, out=x), lambda m, x, i: m.kthvalue(x, 1, out=(x, m.zeros(2, dtype=m.int64))),
+                 lambda m, x, i: m.take(x, i, out=x), lambda m, x, i: m.index_select(x, 0, i[0], out=x), lambda m, x, i: m.scatter(x, 0, i, x, out=x),
+                 lambda m, x, i: m.stack([x, x], out=x), lambda m, x, i: m.masked_select(x, x > 0, out=x)):
+        texts = []
+        for lib in (torch, tl):
+            with pytest.raises(RuntimeError) as error:
+                call(lib, lib.ones(2, 2), lib.tensor(index))
+            texts.append(str(error.value))
+        assert texts[0] == texts[1]
+    x = tl.ones(2, 2)
+    assert tl.cumsum(x, 0, out=x) is x

@@ -40,6 +40,13 @@ _cross_entropy = _op["cross_entropy_loss"]
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean",
                          ignore_index=None, label_smoothing=0.0, options=None):
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`, for weights of shape (C, d..., in)."""
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    if input.shape[-1] != linear_weight.shape[-1]:
+        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), got "
+                           f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively")
     if linear_weight.dim() > 2:
         w = linear_weight.flatten(0, -2)
         b = None if linear_bias is None else linear_bias.flatten()

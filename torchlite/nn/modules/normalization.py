@@ -26,6 +26,47 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+_response = []
+
+
+def _local_response():
+    """CrossMapLRN2d's function with PyTorch's gradient. Made at the first use, for torch.autograd is not ready before."""
+    if _response:
+        return _response[0]
+
+    class CrossMapLRN2d(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, size, alpha, beta, k):
+            # channel windows of `size` elements, with size // 2 before and the rest after
+            pad, channels, square = (size - 1) // 2 + 1, x.size(1), x.pow(2)
+            padded = F.pad(square, (0, 0, 0, 0, pad - 1, pad - 1))
+            total = padded[:, 0:channels]
+            for i in range(1, 2 * pad - 1):
+                total = total + padded[:, i:i + channels]
+            # PyTorch's running sum never drops channel 0 when it leaves the window; kept, so that results agree
+            if channels > pad:
+                total = torch.cat([total[:, :pad], total[:, pad:] + square[:, :1]], 1)
+            scale = total * (alpha / size) + k
+            out = x * scale.pow(-beta)
+            ctx.save_for_backward(x, scale, out)
+            ctx.options = size, alpha, beta
+            return out
+
+        @staticmethod
+        def backward(ctx, g):
+            x, scale, out = ctx.saved_tensors
+            size, alpha, beta = ctx.options
+            before = min((size + 1) // 2, size - 1)
+            ratio = F.pad(g * out / scale, (0, 0, 0, 0, before, size - 1 - before))
+            total = ratio[:, 0:x.size(1)]
+            for i in range(1, size):
+                total = total + ratio[:, i:i + x.size(1)]
+            return g * scale.pow(-beta) - x * total * (2 * alpha * beta / size), None, None, None, None
+
+    _response.append(CrossMapLRN2d.apply)
+    return _response[0]
+
+
 class CrossMapLRN2d(Module):
     """Local response normalization of (N, C, H, W) across channels."""
 
@@ -39,18 +80,7 @@ class CrossMapLRN2d(Module):
     def forward(self, input):
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        # channel windows of `size` elements, with size // 2 before and the rest after
-        pad = (self.size - 1) // 2 + 1
-        square = input.pow(2)
-        channels = input.size(1)
-        padded = F.pad(square, (0, 0, 0, 0, pad - 1, pad - 1))
-        total = padded[:, 0:channels]
-        for i in range(1, 2 * pad - 1):
-            total = total + padded[:, i:i + channels]
-        # PyTorch's running sum never drops channel 0 when it leaves the window; kept, so that results agree
-        if channels > pad:
-            total = torch.cat([total[:, :pad], total[:, pad:] + square[:, :1]], 1)
-        return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
+        return _local_response()(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
