@@ -266,7 +266,8 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
         renaming_pickler(out, protocol, persistent_id).dump(obj)
         return out.getvalue(), storages
     Pickler(out, protocol=protocol).dump(obj)
-    return _with_public_names(out.getvalue(), ours if standard else None, protocol), storages
+    found, storages = storages, None        # the class above stays until a collection, and must not keep them
+    return _with_public_names(out.getvalue(), ours if standard else None, protocol), found
 
 
 def _with_public_names(data, names, protocol):
@@ -385,6 +386,8 @@ def unpickler_class(base, weights_only):
                 return StorageType(name)
             if module == "torch" and name.endswith("Tensor") and not hasattr(torch, name):
                 return StorageType(name[:-6] + "Storage")       # torch.FloatTensor ... of the tar format
+            if module == "torch._C._nn":            # built-in functions of torch.nn.functional
+                module = "torch.nn.functional"
             if module == "torch" or module.startswith("torch."):
                 module = "torchlite" + module[5:]
             return super().find_class(module, name)

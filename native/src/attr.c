@@ -16,7 +16,13 @@ static int set_requires_grad(SELF, PyObject *v, void *c) {
   Py_XDECREF(r);
   return r ? 0 : -1;
 }
-static PyObject *get_is_leaf(SELF, void *c) { (void)c; return PyBool_FromLong(!t->grad_fn); }
+static PyObject *get_grad_fn(SELF, void *c);
+static PyObject *get_is_leaf(SELF, void *c) {
+  PyObject *fn = t->grad_fn ? Py_NewRef(Py_True) : get_grad_fn(t, c);      /* a view may have got a history through its base */
+  if (!fn) return NULL;
+  Py_DECREF(fn);
+  return PyBool_FromLong(fn == Py_None);
+}
 static PyObject *get_grad(SELF, void *c) { (void)c; return Py_NewRef(t->grad ? t->grad : Py_None); }
 static int set_grad(SELF, PyObject *v, void *c) {
   (void)c;
@@ -43,7 +49,7 @@ static int set_raw_grad_fn(SELF, PyObject *v, void *c) {
   return 0;
 }
 static PyObject *get_output_nr(SELF, void *c) { (void)c; return PyLong_FromLong(t->output_nr); }
-static int set_output_nr(SELF, PyObject *v, void *c) { (void)c; int64_t n; if (tl_int(v, &n) < 0) return -1; t->output_nr = (int32_t)n; return 0; }
+static int set_output_nr(SELF, PyObject *v, void *c) { (void)c; int64_t n = 0; if (v && tl_int(v, &n) < 0) return -1; t->output_nr = (int32_t)n; return 0; }
 static PyObject *get_base(SELF, void *c) { (void)c; return Py_NewRef(t->base ? t->base : Py_None); }
 static int set_base(SELF, PyObject *v, void *c) { (void)c; Py_XSETREF_(t->base, v && v != Py_None ? Py_NewRef(v) : NULL); return 0; }
 static PyObject *get_meta(SELF, void *c) { (void)c; return Py_NewRef(t->meta ? t->meta : Py_None); }
@@ -51,13 +57,13 @@ static int set_meta(SELF, PyObject *v, void *c) { (void)c; Py_XSETREF_(t->meta, 
 static PyObject *get_version(SELF, void *c) { (void)c; return PyLong_FromLongLong(t->version ? t->version->value : 0); }
 static PyObject *get_flag(SELF, void *c) { return PyBool_FromLong(t->flags & (int)(intptr_t)c); }
 static int set_flag(SELF, PyObject *v, void *c) {
-  int on = PyObject_IsTrue(v);
+  int on = v ? PyObject_IsTrue(v) : 0;
   if (on < 0) return -1;
   t->flags = (uint8_t)(on ? t->flags | (int)(intptr_t)c : t->flags & ~(int)(intptr_t)c);
   return 0;
 }
 static PyObject *get_leaf_flag(SELF, void *c) { (void)c; return PyBool_FromLong(t->requires_grad); }
-static int set_leaf_flag(SELF, PyObject *v, void *c) { (void)c; t->requires_grad = PyObject_IsTrue(v) == 1; return 0; }
+static int set_leaf_flag(SELF, PyObject *v, void *c) { (void)c; t->requires_grad = v && PyObject_IsTrue(v) == 1; return 0; }
 static PyObject *get_data(SELF, void *c) {
   (void)c;
   return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
@@ -71,6 +77,10 @@ static int set_data(SELF, PyObject *v, void *c) {
     return -1;
   }
   TlTensor *s = (TlTensor *)v;
+  if (tl_requires_grad(t) && tl_is_integral(s->dtype)) {
+    PyErr_SetString(PyExc_RuntimeError, "data set to a tensor that requires gradients must be floating point or complex dtype");
+    return -1;
+  }
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   memcpy(shape, s->shape, sizeof(int64_t) * (size_t)s->ndim);
   memcpy(strides, s->strides, sizeof(int64_t) * (size_t)s->ndim);
@@ -107,6 +117,7 @@ PyGetSetDef tl_tensor_getset[] = {
     {"retains_grad", (getter)get_flag, NULL, "True after retain_grad() on a non-leaf.", (void *)TL_RETAINS_GRAD},
     {"_retains", (getter)get_flag, (setter)set_flag, "retains_grad, settable.", (void *)TL_RETAINS_GRAD},
     {"_inference", (getter)get_flag, (setter)set_flag, "Made under inference_mode.", (void *)TL_INFERENCE},
+    {"_unrecorded", (getter)get_flag, (setter)set_flag, "A view made under no_grad.", (void *)TL_UNRECORDED},
     {"is_cpu", (getter)get_on_device, NULL, "True on the CPU.", (void *)TL_CPU},
     {"is_meta", (getter)get_on_device, NULL, "True on the meta device.", (void *)TL_META},
 #define NEVER(name) {#name, (getter)get_false, NULL, "Always False here.", NULL}

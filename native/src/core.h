@@ -28,7 +28,7 @@ extern TlRegistry tl_reg;
 #else
 #define TL_THREAD _Thread_local
 #endif
-extern TL_THREAD bool tl_grad_mode, tl_inference_mode;
+extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below;   /* below: inside an op that the recorder runs */
 
 PyObject *tl_dtype_object(tl_dtype d);   /* new reference */
 PyObject *tl_size_object(int n, const int64_t *v);

@@ -40,7 +40,8 @@ static int compile(Overload *ov) {
   if (!list) return -1;
   Py_ssize_t n = PyTuple_Size(list);
   if (n > MAX_PARAMS) { PyErr_SetString(PyExc_SystemError, "too many parameters in a schema"); Py_DECREF(list); return -1; }
-  ov->params = PyMem_Calloc((size_t)(n ? n : 1), sizeof(Param));
+  if (!ov->params) ov->params = PyMem_Calloc((size_t)(n ? n : 1), sizeof(Param));
+  if (!ov->params) { Py_DECREF(list); PyErr_NoMemory(); return -1; }
   ov->requires_grad_at = ov->device_at = -1;
   int pos = 0;
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -156,8 +157,14 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
       return 0;
     case K_STR: return PyUnicode_Check(o);
     case K_DTYPE:
-      return Py_TYPE(o) == (PyTypeObject *)tl_reg.dtype || o == (PyObject *)&PyFloat_Type || o == (PyObject *)&PyLong_Type ||
-             o == (PyObject *)&PyBool_Type || o == (PyObject *)&PyComplex_Type;
+      if (Py_TYPE(o) == (PyTypeObject *)tl_reg.dtype) return 1;
+      if (o == (PyObject *)&PyFloat_Type || o == (PyObject *)&PyLong_Type || o == (PyObject *)&PyBool_Type || o == (PyObject *)&PyComplex_Type) {
+        tl_dtype d;
+        tl_dtype_arg(o, TL_F32, &d);
+        *v = *made = tl_dtype_object(d);
+        return 1;
+      }
+      return 0;
     case K_DEVICE: return PyUnicode_Check(o) || is_int(o) || PyObject_IsInstance(o, tl_reg.device) == 1;
     case K_FLOATS: case K_SCALARS: case K_BOOLS: {
       if (!plain_sequence(o)) return 0;
@@ -414,7 +421,12 @@ static PyObject *dispatch(Overload *ov, PyObject *const *a) {
   Scan s = {false, false, false};
   scan_args(ov, a, &s);
   if (s.other) return vcall_with(tl_reg.dispatch_other, ov, a, NULL);
-  bool grad = s.grad && tl_grad_mode;
+  bool grad = s.grad && tl_grad_mode && !tl_inference_mode;
+  if ((ov->flags & F_INPLACE) && !tl_inference_mode && (((TlTensor *)a[0])->flags & TL_INFERENCE)) {
+    PyErr_SetString(PyExc_RuntimeError, "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
+                                        "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+    return NULL;
+  }
   if (ov->flags & F_INPLACE) return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : run_inplace(ov, a);
   if (grad && !(ov->flags & F_NODIFF)) {
     if (ov->flags & F_GRAD) return vcall_with(tl_reg.record, ov, a, NULL);
@@ -594,13 +606,14 @@ static PyObject *op_get(PyObject *self, PyObject *obj, PyObject *type) {
 }
 static PyObject *op_name(Op *op, void *_) { (void)_; return Py_NewRef(op->name); }
 static PyObject *op_qualname(Op *op, void *_) { (void)_; return op->method ? PyUnicode_FromFormat("Tensor.%U", op->name) : Py_NewRef(op->name); }
-static PyObject *op_module(Op *op, void *_) { (void)op; (void)_; return PyUnicode_FromString("torch"); }
+static PyObject *op_module(Op *op, void *_) { (void)_; return op->owner ? Py_NewRef(op->owner) : PyUnicode_FromString("torch"); }
+static int op_set_module(Op *op, PyObject *v, void *_) { (void)_; Py_XSETREF_(op->owner, Py_XNewRef(v)); return 0; }
 static PyObject *op_overloads(Op *op, void *_) { (void)_; return Py_NewRef(op->overloads); }
 static PyObject *op_method(Op *op, void *_) { (void)_; return PyBool_FromLong(op->method); }
 static PyObject *op_doc(Op *op, void *_) { (void)_; return Py_NewRef(op->doc ? op->doc : Py_None); }
 static int op_set_doc(Op *op, PyObject *v, void *_) { (void)_; Py_XSETREF_(op->doc, Py_NewRef(v)); return 0; }
 static PyGetSetDef op_getset[] = {{"__name__", (getter)op_name, NULL, NULL, NULL}, {"__qualname__", (getter)op_qualname, NULL, NULL, NULL},
-                                  {"__module__", (getter)op_module, NULL, NULL, NULL}, {"overloads", (getter)op_overloads, NULL, NULL, NULL},
+                                  {"__module__", (getter)op_module, (setter)op_set_module, NULL, NULL}, {"overloads", (getter)op_overloads, NULL, NULL, NULL},
                                   {"is_method", (getter)op_method, NULL, NULL, NULL}, {"__doc__", (getter)op_doc, (setter)op_set_doc, NULL, NULL}, {0}};
 static PyMemberDef op_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Op, vectorcall), Py_READONLY, NULL}, {0}};
 /* two types: a method binds to its tensor, a function kept as a class attribute does not (as builtins) */
@@ -651,10 +664,12 @@ static PyObject *below(PyObject *const *args, bool inplace) {
   Overload *ov = (Overload *)args[0];
   PyObject *a[MAX_PARAMS];
   for (int i = 0; i < ov->nparams; i++) a[i] = PyTuple_GetItem(args[1], i);
-  bool old = tl_grad_mode;
+  bool old = tl_grad_mode, was_below = tl_below;
   tl_grad_mode = false;
+  tl_below = true;
   PyObject *r = inplace ? run_inplace(ov, a) : run(ov, a);
   tl_grad_mode = old;
+  tl_below = was_below;
   return r;
 }
 static PyObject *call_below(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; (void)n; return below(args, false); }

@@ -365,25 +365,25 @@ TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const
   return t;
 }
 
-/* PyTorch's rule for results shaped like an operand: a dense non-overlapping layout is kept */
+/* PyTorch's rule for results shaped like an operand: its order of dims is kept, its gaps are not. Dims are sorted by
+ * stride, innermost first; a stride of 0 decides nothing. */
 TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) {
   if (tl_is_contiguous(t)) return tl_empty(dtype, t->ndim, t->shape);
   int order[TL_MAX_DIMS], nd = t->ndim;
-  int64_t strides[TL_MAX_DIMS];
-  for (int i = 0; i < nd; i++) {          /* insertion sort: innermost (smallest stride) first; later dims win ties */
-    int j = i;
-    order[i] = nd - 1 - i;
-    while (j > 0 && t->strides[order[j]] < t->strides[order[j - 1]]) { int x = order[j]; order[j] = order[j - 1]; order[j - 1] = x; j--; }
-  }
-  int64_t expect = 1;
+  int64_t strides[TL_MAX_DIMS], expect = 1;
+  for (int i = 0; i < nd; i++) order[i] = nd - 1 - i;
+  for (int i = 1; i < nd; i++)
+    for (int at = i, j = i - 1; j >= 0; j--) {
+      int64_t a = t->strides[order[j]], b = t->strides[order[at]];
+      if (a == 0 || b == 0 || (a == b && t->shape[order[j]] <= t->shape[order[at]])) continue;
+      if (a < b) break;
+      int x = order[j]; order[j] = order[at]; order[at] = x;
+      at = j;
+    }
   for (int i = 0; i < nd; i++) {
-    int d = order[i];
-    if (t->shape[d] > 1 && t->strides[d] != expect && t->strides[d] == 0) return tl_empty(dtype, nd, t->shape);
-    strides[d] = expect;
-    expect *= t->shape[d] > 1 ? t->shape[d] : 1;
+    strides[order[i]] = expect;
+    expect = tl_wrap_mul(expect, t->shape[order[i]] > 1 ? t->shape[order[i]] : 1);
   }
-  for (int d = 0; d < nd; d++)
-    if (t->shape[d] > 1 && t->strides[d] != strides[d]) return tl_empty(dtype, nd, t->shape);
   return tl_empty_strided(dtype, nd, t->shape, strides);
 }
 
@@ -429,8 +429,13 @@ TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *s
 
 TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset) {
   TlTensor *v = tl_alias(t, ndim, shape, strides, offset, true), *base = t->base ? (TlTensor *)t->base : t;
-  /* without recording, a view of something that requires grad has no part in its history */
-  if (v && (tl_grad_mode || !tl_requires_grad(base))) v->base = Py_NewRef(base);
+  if (!v) return NULL;
+  if (!tl_below) {
+    v->base = Py_NewRef(base);
+    if (!tl_grad_mode) v->flags |= TL_UNRECORDED;
+  } else if (!tl_requires_grad(base)) {      /* the recorder names the base of its results itself */
+    v->base = Py_NewRef(base);
+  }
   return v;
 }
 

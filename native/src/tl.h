@@ -154,7 +154,8 @@ typedef struct {
   int32_t output_nr;
 } TlTensor;
 enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8, TL_NEG = 16, TL_CONJ = 32,
-       TL_MISALIGNED = 64 };   /* over somebody else's memory; the dispatcher gives kernels an aligned copy */
+       TL_MISALIGNED = 64,     /* over somebody else's memory; the dispatcher gives kernels an aligned copy */
+       TL_UNRECORDED = 128 };  /* a view made under no_grad */
 
 extern PyTypeObject *tl_TensorBase;   /* the C type */
 extern PyTypeObject *tl_TensorClass;  /* the Python class results are made of (torch.Tensor) */

@@ -109,15 +109,17 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         return
     inputs = _tensors(inputs)
     keys = {}
-    for i, t in enumerate(inputs):
+    distinct = []
+    for t in inputs:
         if t.grad_fn is None and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-        keys[_engine.key_of(t)] = i
+        if keys.setdefault(_engine.key_of(t), len(keys)) == len(distinct):
+            distinct.append(t)
     found = _engine.run(roots, grads, retain_graph, create_graph, keys)
-    for key, i in keys.items():
-        if found[i] is not None:
-            _engine.accumulate(inputs[i], found[i], create_graph)
-            _engine._post_accumulate(inputs[i])
+    for t, g in zip(distinct, found):
+        if g is not None:
+            _engine.accumulate(t, g, create_graph)
+            _engine._post_accumulate(t)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,

@@ -33,7 +33,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                 for nr, ref in node.retain.items():
                     t = ref()
                     if t is not None and g[nr] is not None:
-                        t._raw_grad = g[nr] if t._raw_grad is None else t._raw_grad + g[nr]
+                        t._raw_grad = g[nr].clone() if t._raw_grad is None else t._raw_grad + g[nr]
             if inputs is not None:
                 for nr, value in enumerate(g):
                     at = inputs.get((node, nr))
@@ -153,6 +153,7 @@ def _pre_hooks(node, g):
         elif g[nr] is not None:
             new = hook(g[nr])
             if new is not None:
+                _check_hooked(hook, g[nr], new)
                 g = list(g)
                 g[nr] = new
     return g
@@ -164,8 +165,20 @@ def _leaf_hooks(t, value):
         for hook in list(m.hooks.values()):
             new = hook(value)
             if new is not None:
+                _check_hooked(hook, value, new)
                 value = new
     return value
+
+
+def _check_hooked(hook, old, new):
+    """A hook's gradient must be like the one it replaces."""
+    if not isinstance(new, TensorBase):
+        raise TypeError("expected Variable, but hook returned '%s'" % type(new).__name__)
+    name = getattr(hook, "__name__", "<unknown>")
+    if new.dtype is not old.dtype:
+        raise RuntimeError("hook '%s' has changed the type of value (was %s got %s)" % (name, old.type(), new.type()))
+    if new.shape != old.shape:
+        raise RuntimeError("hook '%s' has changed the size of value" % name)
 
 
 def _post_accumulate(t):

@@ -11,8 +11,18 @@ from ._node import Node, edge, meta
 _alias = _C.alias
 
 
+UNRECORDED = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+              "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+              "want the inplace to be tracked).")
+
+
 def check_inplace(t):
     """Raises where PyTorch forbids an in-place change under grad mode."""
+    own = t._meta
+    if own is not None and own.frozen:
+        raise RuntimeError(own.frozen)
+    if t._unrecorded and t._base is not None:
+        raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. " + UNRECORDED)
     if t._raw_grad_fn is None and t._leaf_flag:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     base = t._base
@@ -23,7 +33,7 @@ def check_inplace(t):
         if isinstance(fn, Node) and isinstance(fn.outs, list) and fn.rec.view:
             raise RuntimeError("Output %d of %s is a view and is being modified inplace. This view is the output of a function that "
                                "returns multiple views. Such functions do not allow the output views to be modified inplace. You "
-                               "should replace the inplace operation by an out-of-place one." % (t.output_nr, fn.name()))
+                               "should replace the inplace operation by an out-of-place one." % (t.output_nr, fn.name().partition("Backward")[0]))
 
 
 def record_inplace(ov, args):
@@ -44,10 +54,12 @@ def record_inplace(ov, args):
     rec = _node.recorder(ov)
     edges, lengths = _node.make_edges(rec, args)
     kept = args
-    if any(i == 0 for _, i in rec.saved):
+    if any(i == 0 and (users is None or any(edges[at] is not None for at in users)) for _, i, users in rec.saved):
         before = _C.empty_like(self)
         _C.copy(before, self)
         kept = (before, *args[1:])
+    if any(a is self for a in kept[1:]):            # y.mul_(y): a node that held y itself would close a cycle
+        kept = (kept[0], *(_alias(a) if a is self else a for a in kept[1:]))
     node = rec.node_type(rec, kept, edges)
     if lengths:
         node.metadata_ = {"lengths": lengths}
@@ -103,21 +115,23 @@ def copy_in(dst, src):
 class CopySlices(Node):
     """The base of a view that was changed in place by `inner`."""
 
-    __slots__ = ("inner", "shape", "strides", "offset")
+    __slots__ = ("inner", "base", "view", "parts")
 
     def name(self):
         return "torch::autograd::CopySlices"
 
     def apply(self, grads):
         g = grads[0]
-        base = g.contiguous().clone() if self.next else g
-        part = base.as_strided(self.shape, self.strides, self.offset)
+        shape, strides, _ = self.base
+        whole = _C.empty_strided(shape, strides, g.dtype)
+        whole.copy_(g)
+        part = _window(whole, self.view, self.parts)
         inner = self.inner.apply((part.clone(),))
         if inner[0] is None:
             part.zero_()
         else:
             part.copy_(inner[0])
-        return [base, *inner[1:]]
+        return [whole, *inner[1:]]
 
     def release(self):
         self.inner.release()
@@ -126,50 +140,125 @@ class CopySlices(Node):
 class AsStridedBackward0(Node):
     """A view of a base whose history was rewritten."""
 
-    __slots__ = ("shape", "strides", "offset", "base_shape")
+    __slots__ = ("base", "view", "parts")
 
     def apply(self, grads):
-        return [scatter_strided(grads[0], self.base_shape, self.shape, self.strides, self.offset)]
+        import torchlite as torch
+        g, base = grads[0], self.base
+        if self.parts == SPLIT:
+            return [torch.view_as_complex(scatter_strided(g, _as_real(base), self.view).contiguous())]
+        if self.parts == JOINED:
+            return [scatter_strided(torch.view_as_real(g), base, _as_real(self.view))]
+        return [scatter_strided(g, base, self.view)]
 
 
-def scatter_strided(g, base_shape, shape, strides, offset):
-    """The gradient of x.as_strided(shape, strides, offset) for a contiguous x; overlapping elements add up."""
+# A layout is (shape, strides, offset), in elements of the tensor's own dtype. A view of a base may be of its real and
+# imaginary parts (SPLIT), or take pairs of numbers as complex ones (JOINED).
+SPLIT, JOINED = "split", "joined"
+
+
+def _as_real(layout):
+    shape, strides, offset = layout
+    return (*shape, 2), (*(2 * s for s in strides), 1), 2 * offset
+
+
+def _window(whole, view, parts):
     import torchlite as torch
-    n = 1
-    for s in base_shape:
-        n *= s
-    index = torch.arange(n).as_strided(shape, strides, offset).reshape(-1)
-    return torch.zeros(n, dtype=g.dtype).index_add(0, index, g.reshape(-1)).reshape(base_shape)
+    if parts == SPLIT:
+        whole = torch.view_as_real(whole)
+    if parts == JOINED:
+        return torch.view_as_complex(whole.as_strided(*_as_real(view)))
+    return whole.as_strided(*view)
+
+
+def _span(shape, strides, offset):
+    return 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides))
+
+
+def scatter_strided(g, base, view):
+    """The gradient of x.as_strided(*view) for an x of layout `base`; overlapping elements add up."""
+    import torchlite as torch
+    shape, strides, start = base
+    size, steps, offset = view
+    first = min(start, offset)
+    start, offset = start - first, offset - first
+    n = max(_span(shape, strides, start), _span(size, steps, offset))
+    index = torch.arange(n).as_strided(size, steps, offset).reshape(-1)
+    flat = torch.zeros(n, dtype=g.dtype).index_add(0, index, g.reshape(-1))
+    total = 1
+    for s in shape:
+        total *= s
+    if total > _span(shape, strides, 0) or any(s == 0 and k > 1 for k, s in zip(shape, strides)):
+        places = torch.arange(n).as_strided(shape, strides, start).reshape(-1)
+        flat = flat / torch.zeros(n, dtype=g.dtype).index_add(0, places, torch.ones(total, dtype=g.dtype)).clamp_(min=1)
+    if n == total and start == 0 and all(s == k or m == 1 for s, k, m in zip(strides, _dense(shape), shape)):
+        return flat.reshape(shape)
+    return flat.as_strided(shape, strides, start)
+
+
+def _dense(shape):
+    strides, n = [], 1
+    for s in reversed(shape):
+        strides.append(n)
+        n *= max(s, 1)
+    return reversed(strides)
 
 
 def set_history(t, node):
     """Makes node the maker of t, after an in-place change."""
     base = t._base
     if base is None:
+        _move_retained(t, t._raw_grad_fn, node, 0)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = node, 0, False
         meta(t).rebased = t._version           # views of t find their history anew
         return
     cs = CopySlices([edge(base), *node.next[1:]])
     cs.inner = node
-    cs.shape, cs.strides, cs.offset = t.shape, _relative(base, t), t.storage_offset() - base.storage_offset()
+    _relate(cs, base, t)
+    _move_retained(base, base._raw_grad_fn, cs, 0)
     base._raw_grad_fn, base._output_nr, base._leaf_flag = cs, 0, False
     meta(base).rebased = base._version
     regenerate(t)
 
 
-def _relative(base, t):
-    """t's strides as strides of a contiguous copy of base (bases are contiguous in all but rare cases)."""
-    if not base.is_contiguous():
-        raise NotImplementedError("in-place change of a view of a non-contiguous tensor that requires grad is not supported; "
-                                  "make the base contiguous() first")
-    return t.stride()
+def set_geometry_history(t, node, nr):
+    """The same for a change of t's geometry, which leaves the base of a view as it was."""
+    _move_retained(t, t._raw_grad_fn, node, nr)
+    t._raw_grad_fn, t._output_nr = node, nr
+    if t._base is None:
+        meta(t).rebased = t._version
+    else:
+        meta(t).stamp = t._base._version
+
+
+def _move_retained(t, old, new, nr):
+    """retain_grad() means the tensor's last value."""
+    if t._retains and isinstance(old, Node) and old.retain:
+        ref = old.retain.pop(t.output_nr, None)
+        if ref is not None:
+            new.retain = {nr: ref}
+
+
+def _relate(node, base, t):
+    """Where t lies in base; the base's own offset does not count."""
+    node.base = base.shape, base.stride(), 0
+    node.parts, start = None, base.storage_offset()
+    if t.dtype is not base.dtype:
+        node.parts = SPLIT if base.is_complex() else JOINED
+        if node.parts == SPLIT:
+            start *= 2
+        elif start % 2:
+            raise RuntimeError("in-place change of a complex view of a base with an odd storage offset is not supported; clone() the base first")
+        else:
+            start //= 2
+    node.view = t.shape, t.stride(), t.storage_offset() - start
 
 
 def regenerate(t):
     base = t._base
     node = AsStridedBackward0([edge(base)])
-    node.shape, node.strides, node.offset = t.shape, _relative(base, t), t.storage_offset() - base.storage_offset()
-    node.base_shape = base.shape
+    _relate(node, base, t)
+    _move_retained(t, t._raw_grad_fn, node, 0)
     t._raw_grad_fn, t._output_nr = node, 0
     meta(t).stamp = base._version
     return node
@@ -184,4 +273,7 @@ def get_grad_fn(t):
     own = t._meta
     if own is not None and own.stamp >= m.rebased:
         return t._raw_grad_fn
+    if t._unrecorded:
+        raise RuntimeError("A view was created in no_grad mode and its base or another view of its base has been modified inplace with grad mode "
+                           "enabled. " + UNRECORDED)
     return regenerate(t)

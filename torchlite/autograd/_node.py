@@ -25,10 +25,11 @@ FREED_TEXT = ("Trying to backward through the graph a second time (or directly a
 class Meta:
     """What autograd keeps on a tensor: hooks of a leaf, and for views the version at which grad_fn was last right."""
 
-    __slots__ = ("hooks", "post_hooks", "stamp", "rebased", "extra")
+    __slots__ = ("hooks", "post_hooks", "stamp", "rebased", "frozen")
 
     def __init__(self):
-        self.hooks = self.post_hooks = self.extra = None
+        self.hooks = self.post_hooks = None
+        self.frozen = None                 # why the tensor must not be changed in place
         self.stamp = self.rebased = -1
 
 
@@ -136,7 +137,9 @@ def edge(t):
     if t is None or not _requires_grad(t):
         return None
     node = t.grad_fn if t._base is not None else t._raw_grad_fn
-    return (t, 0) if node is None else (node, t.output_nr)
+    if node is None:                       # views made under no_grad lead nowhere
+        return (t, 0) if t._leaf_flag else None
+    return node, t.output_nr
 
 
 def freed_error():
@@ -255,8 +258,8 @@ def _choose(name_of):
 class Recorder:
     """Plan of an overload: where its tensors are, which values its gradient needs."""
 
-    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "dtypes", "needs", "grad", "joint", "reduce",
-                 "node_type", "context", "nresults", "view", "index")
+    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "dtypes", "layouts", "needs", "grad", "joint", "reduce",
+                 "holds", "node_type", "context", "nresults", "view", "index")
 
     def __init__(self, ov):
         spec = ov.spec
@@ -269,21 +272,35 @@ class Recorder:
         self.joint = grad if callable(grad) else None
         self.grad = None if self.joint else (grad or {})
         fields = set(spec.save or ())
-        for fn in ([grad] if self.joint else (grad or {}).values()):
-            _used(fn, fields, set())
+        users = {}                      # field -> positions of the inputs whose gradients use it, where one function does not serve all
+        if self.joint:
+            _used(grad, fields, set())
+        else:
+            own = not fields and not any(many for _, many, _ in self.inputs)
+            for name, fn in self.grad.items():
+                if name not in self.index:          # a number in this overload
+                    continue
+                found = set()
+                _used(fn, found, set())
+                fields |= found
+                for field in found if own else ():
+                    users[field] = users.get(field, ()) + (self.index[name],)
+            users = {field: at for field, at in users.items() if len(at) < len(self.inputs)}
         self.nresults = _schema.result_count(ov.schema)
         tensors = {name for _, many, name in self.inputs if not many}
         every = {name for _, _, name in self.inputs}
-        self.saved = [(n, self.params[n]) for n in self.params if n in fields and n in tensors]
+        self.saved = [(n, self.params[n], users.get(n)) for n in self.params if n in fields and n in tensors]
         self.plain = [(n, self.params[n]) for n in self.params if n in fields and n not in tensors]
         outs = {"result": 0} if self.nresults == 1 else {"result%d" % i: i for i in range(self.nresults)}
-        self.results = [(n, i) for n, i in outs.items() if n in fields]
+        self.results = [(n, i, users.get(n)) for n, i in outs.items() if n in fields]
         self.shapes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_shape") and n[:-6] in every]
         self.dtypes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_dtype") and n[:-6] in every]
+        self.layouts = [(n, self.params[n[:-7]]) for n in fields if n.endswith("_layout") and n[:-7] in every]
+        self.holds = any(n in every for n, _ in self.plain)          # a list of tensors is among the plain values
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
         self.view = spec.view
-        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.dtypes, self.needs) for n, _ in part]
+        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.dtypes, self.layouts, self.needs) for n, *_ in part]
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
 
@@ -307,26 +324,36 @@ class OpNode(Node):
     def __init__(self, rec, args, edges):
         Node.__init__(self, edges)
         self.rec = rec
-        self.kept = [pack(args[i], False) if args[i] is not None else None for _, i in rec.saved]
+        self.kept = [pack(args[i], False) if args[i] is not None and (users is None or self.feeds(users)) else None for _, i, users in rec.saved]
         self.plain = [args[i] for _, i in rec.plain]
         if rec.shapes:
             self.plain += [_field(args[i], "shape") for _, i in rec.shapes]
         if rec.dtypes:
             self.plain += [_field(args[i], "dtype") for _, i in rec.dtypes]
+        if rec.layouts:
+            self.plain += [(args[i].shape, args[i].stride(), args[i].storage_offset()) for _, i in rec.layouts]
         self.input_meta = None
         if rec.reduce:
             self.input_meta = [None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
                                for (i, many, _), e in zip(rec.inputs, _groups(rec, args, edges))]
 
+    def feeds(self, users):
+        """Whether a gradient is wanted of any of these inputs."""
+        for at in users:
+            if self.next[at] is not None:
+                return True
+        return False
+
     def keep_results(self, out):
         rec = self.rec
-        for _, i in rec.results:
-            self.kept.append(pack(out if rec.nresults == 1 else out[i], True))
+        for _, i, users in rec.results:
+            self.kept.append(pack(out if rec.nresults == 1 else out[i], True) if users is None or self.feeds(users) else None)
 
     def release(self):
         if self.kept:
             self.kept = FREED
-        self.plain = FREED if self.plain else self.plain
+        if self.rec.holds:
+            self.plain = FREED
 
     def make_context(self, needs):
         rec = self.rec
@@ -334,13 +361,14 @@ class OpNode(Node):
             raise freed_error()
         c = rec.context()
         kept = iter(self.kept)
-        for name, _ in rec.saved:
+        for name, _, _ in rec.saved:
             item = next(kept)
             setattr(c, name, None if item is None else unpack(item, self))
-        for name, i in rec.results:
-            setattr(c, name, unpack(next(kept), self, i))
+        for name, i, _ in rec.results:
+            item = next(kept)
+            setattr(c, name, None if item is None else unpack(item, self, i))
         plain = iter(self.plain)
-        for part in (rec.plain, rec.shapes, rec.dtypes):
+        for part in (rec.plain, rec.shapes, rec.dtypes, rec.layouts):
             for name, _ in part:
                 setattr(c, name, next(plain))
         for name, arg in rec.needs:

@@ -7,6 +7,14 @@ from ._node import Node, edge
 TensorBase = _C.TensorBase
 
 
+_FROZEN = "Output %d of %s is a view and is being modified inplace. %s"
+_ONE_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+             "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+             "behavior is forbidden. You can fix this by cloning the output of the custom Function.")
+_MANY_VIEWS = ("This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
+               "inplace. You should replace the inplace operation by an out-of-place one.")
+
+
 class FunctionCtx:
     """What forward leaves for backward; it is also the graph node."""
 
@@ -70,7 +78,7 @@ class BackwardCFunction(FunctionCtx, Node):
                                    "was not a Variable" % (type(self).__name__, i + 1))
             if is_tensor:
                 if r is not None and not isinstance(r, TensorBase):
-                    raise TypeError("expected Variable or None (got %s)" % type(r).__name__)
+                    raise RuntimeError("expected Variable or None (got %s)" % type(r).__name__)
                 if r is not None and self.input_meta[i] is not None:
                     shape, dtype = self.input_meta[i]
                     if r.shape != shape:
@@ -79,6 +87,8 @@ class BackwardCFunction(FunctionCtx, Node):
                         except RuntimeError:
                             raise RuntimeError("Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s"
                                                % (type(self).__name__, i, list(r.shape), list(shape))) from None
+                    if r.is_complex() and not dtype.is_complex:
+                        raise RuntimeError("Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.")
                     if r.dtype is not dtype:
                         r = r.to(dtype)
                 out.append(r)
@@ -128,7 +138,7 @@ class Function:
         edges = [edge(a) if needs else None for a, k in zip(args, kinds) if k]
         Node.__init__(ctx, edges)
         ctx.kinds = kinds
-        ctx.needs_input_grad = tuple(k and needs and edge(a) is not None for a, k in zip(args, kinds))
+        ctx.needs_input_grad = tuple(k and a.requires_grad for a, k in zip(args, kinds))
         ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
         old = _C.set_grad_enabled(False)
         try:
@@ -140,11 +150,15 @@ class Function:
         finally:
             _C.set_grad_enabled(old)
         outs = out if isinstance(out, tuple) else (out,)
-        if not needs:
-            return out
         dirty = {id(t) for t in ctx.dirty_tensors or ()}
+        if dirty - {id(t) for t in outs}:
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+                               "inplace must all be outputs of the Function.")
+        if not needs:
+            outs = tuple(t.view_as(t) if isinstance(t, TensorBase) and id(t) not in dirty and any(t is a for a in args) else t for t in outs)
+            return outs if isinstance(out, tuple) else outs[0]
         fixed = {id(t) for t in ctx.non_differentiable or ()}
-        result, metas = [], []
+        result, metas, made = [], [], {}
         for i, t in enumerate(outs):
             if not isinstance(t, TensorBase):
                 result.append(t)
@@ -158,15 +172,24 @@ class Function:
                 continue
             if id(t) in dirty:
                 from ._inplace import set_history
+                if t._leaf_flag and t._raw_grad_fn is None:
+                    raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
                 set_history(t, ctx)
                 t._output_nr = i
+            elif id(t) in made:                     # one tensor twice: both are the last output, as in PyTorch
+                t = made[id(t)]
+                t._output_nr = i
             else:
+                key, view = id(t), t._base is not None
                 if any(t is a for a in args):
-                    t = t.view_as(t).detach()
+                    t, view = t.view_as(t).detach(), True
                 elif t._raw_grad_fn is not None or t._leaf_flag:
                     t = _C.alias(t)
+                made[key] = t
                 t._raw_grad_fn, t._output_nr = ctx, i
-                t._base = None
+                t._base, t._unrecorded = None, False
+                if view:
+                    _node.meta(t).frozen = _FROZEN % (i, cls.__name__, _MANY_VIEWS if len(outs) > 1 else _ONE_VIEW)
             result.append(t)
         ctx.outs = metas
         saved = ctx.to_save

@@ -101,7 +101,7 @@ class inference_mode(_Switch):
         self.mode, self.prev = mode, None
 
     def __enter__(self):
-        self.prev = (_C.set_grad_enabled(not self.mode and _C.is_grad_enabled()), _C.set_inference_mode(self.mode))
+        self.prev = (_C.set_grad_enabled(not self.mode), _C.set_inference_mode(self.mode))
 
     def __exit__(self, *exc):
         _C.set_grad_enabled(self.prev[0])

@@ -53,29 +53,36 @@ def vdot(self, other):
     """`dot` with the first vector conjugated."""
 
 
-def _matmul_grad(c, g):
-    a, b = c.self, c.other
-    ga = gb = None
-    if a.dim() == 1 and b.dim() == 1:
-        return {"self": g * b.conj(), "other": g * a.conj()}
-    # as matrices: vectors become a row or a column, the gradient gets the dim back
-    a2 = a.unsqueeze(0) if a.dim() == 1 else a
-    b2 = b.unsqueeze(1) if b.dim() == 1 else b
-    if a.dim() == 1:
-        g = g.unsqueeze(-1 if b.dim() == 1 else -2)
-    elif b.dim() == 1:
-        g = g.unsqueeze(-1)
-    if c.needs_self:
-        ga = g.matmul(b2.mT.conj())
-        ga = ga.sum_to_size(a2.shape).reshape(a.shape) if ga.shape != a.shape else ga
-    if c.needs_other:
-        if math.prod(b2.shape[:-2]) == 1 and a2.dim() > 2:   # one matrix for the whole batch: a single tall product
-            gb = _rows(a2).t().conj().mm(_rows(g.expand(tuple(a2.shape[:-1]) + (g.shape[-1],))))
-        else:
-            gb = a2.mT.conj().matmul(g)
-            gb = gb.sum_to_size(b2.shape) if gb.shape != b2.shape else gb
-        gb = gb.reshape(b.shape) if gb.shape != b.shape else gb
-    return {"self": ga, "other": gb}
+def _as_matrices(g, left, right):
+    """The gradient of a product of a left-dim and a right-dim tensor, vectors taken as a row or a column."""
+    if left == 1:
+        return g.unsqueeze(-1 if right == 1 else -2)
+    return g.unsqueeze(-1) if right == 1 else g
+
+
+def _matmul_self(c, g):
+    b, shape = c.other, c.self_shape
+    left, right = len(shape), b.dim()
+    if left == 1 and right == 1:
+        return g * b.conj()
+    out = _as_matrices(g, left, right).matmul((b.unsqueeze(1) if right == 1 else b).mT.conj())
+    return out if out.shape == shape else out.sum_to_size((1, *shape) if left == 1 else shape).reshape(shape)
+
+
+def _matmul_other(c, g):
+    a, shape = c.self, c.other_shape
+    left, right = a.dim(), len(shape)
+    if left == 1 and right == 1:
+        return g * a.conj()
+    g = _as_matrices(g, left, right)
+    a = a.unsqueeze(0) if left == 1 else a
+    full = (*shape, 1) if right == 1 else shape
+    if math.prod(full[:-2]) == 1 and a.dim() > 2:   # one matrix for the whole batch: a single tall product
+        out = _rows(a).t().conj().mm(_rows(g.expand(tuple(a.shape[:-1]) + (g.shape[-1],))))
+    else:
+        out = a.mT.conj().matmul(g)
+        out = out if out.shape == full else out.sum_to_size(full)
+    return out if out.shape == shape else out.reshape(shape)
 
 
 def _matmul_node(args):
@@ -83,7 +90,7 @@ def _matmul_node(args):
     return {(2, 2): "MmBackward0", (2, 1): "MvBackward0", (1, 1): "DotBackward0"}.get((args[0].dim(), args[1].dim()), "UnsafeViewBackward0")
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", kernel="matmul", out=True, grad=_matmul_grad, alias=("linalg.matmul",), node=_matmul_node,
+@op("matmul(Tensor self, Tensor other) -> Tensor", kernel="matmul", out=True, grad={"self": _matmul_self, "other": _matmul_other}, alias=("linalg.matmul",), node=_matmul_node,
     samples=lambda t: [(t(3, 4), t(4, 5)), (t(4), t(4)), (t(2, 3, 4), t(4)), (t(4), t(2, 4, 3)), (t(2, 1, 3, 4), t(5, 4, 2)),
                        (t(2, 3, 4), t(4, 5))])
 def matmul(self, other):
@@ -116,22 +123,27 @@ def baddbmm(self, batch1, batch2, beta=1, alpha=1):
     """beta * self + alpha * bmm(batch1, batch2)."""
 
 
-def _linear_grad(c, g):
-    x, w = c.input, c.weight
-    gx = gw = gb = None
-    if w.dim() == 1:
-        gx = g.unsqueeze(-1) * w.conj() if c.needs_input else None
-        gw = _rows(g.unsqueeze(-1) * x.conj()).sum(0) if c.needs_weight else None
-        return {"input": gx, "weight": gw, "bias": g if c.needs_bias else None}
-    if c.needs_input:
-        gx = g.matmul(w.conj())
-    if c.needs_weight or c.needs_bias:
-        g2 = g.unsqueeze(0) if g.dim() == 1 else _rows(g)
-        if c.needs_weight:
-            gw = g2.t().mm((x.unsqueeze(0) if x.dim() == 1 else _rows(x)).conj())
-        if c.needs_bias:
-            gb = g2.sum(0) if len(c.bias_shape) == 1 else g2
-    return {"input": gx, "weight": gw, "bias": gb}
+def _linear_input(c, g):
+    w = c.weight
+    return g.unsqueeze(-1) * w.conj() if w.dim() == 1 else g.matmul(w.conj())
+
+
+def _linear_weight(c, g):
+    x = c.input
+    if len(c.weight_shape) == 1:
+        return _rows(g.unsqueeze(-1) * x.conj()).sum(0)
+    return _row_matrix(g).t().mm(_row_matrix(x).conj())
+
+
+def _linear_bias(c, g):
+    if len(c.weight_shape) == 1:
+        return g
+    g = _row_matrix(g)
+    return g.sum(0) if len(c.bias_shape) == 1 else g
+
+
+def _row_matrix(x):
+    return x.unsqueeze(0) if x.dim() == 1 else _rows(x)
 
 
 def _linear_node(args):
@@ -141,7 +153,8 @@ def _linear_node(args):
     return "ViewBackward0" if args[2] is not None and args[0].dim() > 2 else "UnsafeViewBackward0"
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", out=True, grad=_linear_grad, node=_linear_node,
+@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", out=True, node=_linear_node,
+    grad={"input": _linear_input, "weight": _linear_weight, "bias": _linear_bias},
     alias=("_nn.linear",), samples=lambda t: [(t(3, 4), t(5, 4), t(5)), (t(2, 3, 4), t(5, 4)), (t(4), t(5, 4), t(5))])
 def linear(input, weight, bias=None):
     """input @ weight.T + bias for `input` (*, in), `weight` (out, in) and `bias` (out)."""

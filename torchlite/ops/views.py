@@ -44,14 +44,24 @@ def transpose(self, dim0, dim1):
 @op("transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", variants="method", alias=("Tensor.swapaxes_", "Tensor.swapdims_"))
 def transpose_(self, dim0, dim1):
     """Exchanges two dims in place."""
-    return _regeometry(self, self.detach().transpose(dim0, dim1))
+    return _regeometry(self, "transpose", dim0, dim1)
 
 
-def _regeometry(t, v):
-    if t.requires_grad:
-        raise NotImplementedError("in-place changes of geometry of tensors that require grad are not supported; use the out-of-place form")
+def _regeometry(t, op, *args):
+    """Gives t the geometry of a view of it."""
     from .. import _C
+    v, node = getattr(t.detach(), op)(*args), None
+    if torch.is_grad_enabled() and t.requires_grad:
+        from ..autograd._inplace import check_inplace
+        check_inplace(t)
+        old = _C.alias(t)
+        old._raw_grad_fn, old._output_nr = t.grad_fn, t.output_nr
+        node = getattr(old, op)(*args)
     t.data = _C.tensor_from_storage(t._storage, t.dtype, v.storage_offset(), v.shape, v.stride())
+    t._bump_version()
+    if node is not None:
+        from ..autograd._inplace import set_geometry_history
+        set_geometry_history(t, node.grad_fn, node.output_nr)
     return t
 
 
@@ -72,7 +82,7 @@ def _t2(self):
 @op("t_(Tensor(a!) self) -> Tensor(a!)", variants="method")
 def t_(self):
     """Transposes a matrix in place."""
-    return _regeometry(self, self.detach().t())
+    return _regeometry(self, "t")
 
 
 @op("permute(Tensor(a) self, int[] dims) -> Tensor(a)", kernel="permute", view=True, grad={"self": lambda c, g: g.permute(_inverse(c.dims))},
@@ -146,13 +156,13 @@ def squeeze_dim(self, dim):
 @op("squeeze_(Tensor(a!) self) -> Tensor(a!)", variants="method")
 def squeeze_(self):
     """squeeze() in place."""
-    return _regeometry(self, self.detach().squeeze())
+    return _regeometry(self, "squeeze")
 
 
 @op("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", "squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", variants="method")
 def squeeze_dim_(self, dim):
     """squeeze(dim) in place."""
-    return _regeometry(self, self.detach().squeeze(dim))
+    return _regeometry(self, "squeeze", dim)
 
 
 @op("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", kernel="unsqueeze", view=True, grad={"self": _view_as_shape},
@@ -164,7 +174,7 @@ def unsqueeze(self, dim):
 @op("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", variants="method")
 def unsqueeze_(self, dim):
     """unsqueeze() in place."""
-    return _regeometry(self, self.detach().unsqueeze(dim))
+    return _regeometry(self, "unsqueeze", dim)
 
 
 @op("select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor", variants="function", module="aten",
@@ -219,11 +229,8 @@ def narrow(self, dim, start, length):
 
 def _as_strided_grad(c, g):
     from ..autograd._inplace import scatter_strided
-    n, strides = 1, []
-    for s in reversed(c.self_shape):
-        strides.append(n)
-        n *= max(s, 1)
-    return scatter_strided(g, c.self_shape, c.size, c.stride, c.storage_offset or 0)
+    layout = c.self_layout
+    return scatter_strided(g, layout, (c.size, c.stride, layout[2] if c.storage_offset is None else c.storage_offset))
 
 
 @op("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", kernel="as_strided", view=True,
@@ -360,7 +367,7 @@ def unflatten(self, dim, sizes):
     n = self.dim()
     if not -max(n, 1) <= dim < max(n, 1):
         raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-max(n, 1), max(n, 1) - 1, dim))
-    d = dim % n
+    d = dim % max(n, 1)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     known = 1
@@ -450,6 +457,8 @@ def tensor_split(self, sections, dim):
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     if sections <= 0:
         raise RuntimeError("number of sections must be larger than 0, got %d" % sections)
+    if sections >= 1 << 30:
+        raise torch.OutOfMemoryError("tensor_split: there is no memory for %d views" % sections)
     return self.split_with_sizes(_splits(self.size(dim), sections), dim)
 
 

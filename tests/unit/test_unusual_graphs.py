@@ -1,0 +1,608 @@
+"""Unusual graphs and memory, each compared with PyTorch: views made under no_grad, in-place changes of views of any layout,
+hooks and Functions that return something else, gradients that need not be kept."""
+
+import gc
+import warnings
+
+import pytest
+
+import torchlite as ours
+
+real = pytest.importorskip("torch")
+CASES = []
+
+
+def case(fn):
+    CASES.append(fn)
+    return fn
+
+
+def leaf(t, *shape):
+    n = 1
+    for s in shape:
+        n *= s
+    return t.arange(1.0, n + 1).reshape(shape) / 3).requires_grad_(
+
+
+def fn(t, forward, backward):
+    return type("F", (t.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+
+
+def plain(m, x):
+    if isinstance(x, m.Tensor):
+        return str(x.dtype), tuple(x.shape), x.detach().tolist(), x.requires_grad, x.is_leaf
+    return [plain(m, v) for v in x] if isinstance(x, (list, tuple)) else x
+
+
+def outcome(m, run):
+    try:
+        return plain(m, run(m))
+    except Exception as error:
+        return type(error).__name__, str(error).strip()[:60]
+
+
+def close(a, b):
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(close(x, y) for x, y in zip(a, b))
+    return a == b or isinstance(a, float) and isinstance(b, float) and (abs(a - b) <= 1e-5 * (1 + abs(b)) or a != a and b != b)
+
+
+@case
+def view_made_nograd_then_inplace(t):
+    x = leaf(t, 3, 4)
+    y = x * 2
+    w = leaf(t, 4)
+    with t.no_grad():
+        v = y[1]
+    v.mul_(w)
+    y.sum().backward()
+    return x.grad, w.grad
+
+
+@case
+def view_made_nograd_then_inplace_const(t):
+    x = leaf(t, 3, 4)
+    y = x * 2
+    with t.no_grad():
+        v = y[1]
+    v.mul_(2)
+    y.sum().backward()
+    return x.grad, v.requires_grad
+
+
+@case
+def view_made_nograd_of_leaf(t):
+    x = leaf(t, 3, 4)
+    with t.no_grad():
+        v = x[1]
+    v.mul_(2)
+    return x, v.requires_grad, x._version
+
+
+@case
+def view_nograd_base(t):
+    x = leaf(t, 3, 4)
+    with t.no_grad():
+        v = x[1]
+    return v._base is x, v.requires_grad, v._is_view()
+
+
+@case
+def inplace_view_multi(t):
+    x = leaf(t, 4)
+    y = x * 2
+    a, b = y.chunk(2)
+    a.mul_(2)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def inplace_noncontig_base(t):
+    x = leaf(t, 3, 4)
+    y = x.t() * 2
+    y[1].mul_(3)
+    y.pow(2).sum().backward()
+    return x.grad
+
+
+@case
+def hook_wrong_type(t):
+    x = leaf(t, 3)
+    y = x * 2
+    y.register_hook(lambda g: 5)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def hook_wrong_shape(t):
+    x = leaf(t, 3)
+    y = x * 2
+    y.register_hook(lambda g: t.ones(4))
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def hook_raises_then_again(t):
+    x = leaf(t, 3)
+    y = x * 2
+
+    def h(g):
+        raise ValueError("no")
+    k = y.register_hook(h)
+    z = y.sum()
+    try:
+        z.backward()
+    except ValueError:
+        pass
+    k.remove()
+    z.backward()
+    return x.grad, t.is_grad_enabled()
+
+
+@case
+def twice_ok_no_saved(t):
+    x = leaf(t, 3)
+    y = (x + x).sum()
+    y.backward()
+    y.backward()
+    return x.grad
+
+
+@case
+def f_return_input_nograd(t):
+    F = fn(t, lambda c, x: x, lambda c, g: g * 3)
+    x = t.ones(3)
+    y = F.apply(x)
+    return y is x, y.requires_grad
+
+
+@case
+def f_wrong_type(t):
+    F = fn(t, lambda c, x: x * 2, lambda c, g: 3.0)
+    x = leaf(t, 3)
+    F.apply(x).sum().backward()
+    return x.grad
+
+
+@case
+def f_dirty_leaf(t):
+    F = fn(t, lambda c, x: (c.mark_dirty(x), x.mul_(2))[1], lambda c, g: g * 2)
+    x = leaf(t, 3)
+    r = F.apply(x)
+    return r
+
+
+@case
+def f_dirty_unreturned(t):
+    F = fn(t, lambda c, x: (c.mark_dirty(x), x.mul_(2), x * 3)[2], lambda c, g: g * 2)
+    x = leaf(t, 3)
+    y = x * 1
+    r = F.apply(y)
+    return r
+
+
+@case
+def f_same_output_twice(t):
+    F = fn(t, lambda c, x: (lambda y: (y, y))(x * 2), lambda c, a, b: a * 2 + b * 5)
+    x = leaf(t, 3)
+    r = F.apply(x)
+    (r[0] + 2 * r[1]).sum().backward()
+    return x.grad
+
+
+@case
+def f_returns_view_inplace(t):
+    F = fn(t, lambda c, x: x.view(-1), lambda c, g: g.view(2, 2))
+    x = leaf(t, 2, 2)
+    r = F.apply(x * 1)
+    r.mul_(2)
+    return r
+
+
+@case
+def f_needs_nograd(t):
+    seen = []
+
+    class F(t.autograd.Function):
+
+        @staticmethod
+        def forward(ctx, x, y):
+            seen.append(ctx.needs_input_grad)
+            return x * y
+    x = leaf(t, 3)
+    with t.no_grad():
+        F.apply(x, t.ones(3))
+    return seen
+
+
+@case
+def f_complex_grad_real_input(t):
+    F = fn(t, lambda c, x: x * 2, lambda c, g: g * (1 + 2j))
+    x = leaf(t, 3)
+    F.apply(x).sum().backward()
+    return x.grad
+
+
+@case
+def ag_backward_inputs_dup(t):
+    x = leaf(t, 3)
+    y = leaf(t, 3)
+    (x * y).sum().backward(inputs=[x, x])
+    return x.grad, y.grad
+
+
+@case
+def retain_grad_inplace(t):
+    x = leaf(t, 3)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    y.sum().backward()
+    return y.grad, x.grad
+
+
+@case
+def retain_grad_alias(t):
+    x = leaf(t, 3)
+    y = x * 2
+    y.retain_grad()
+    z = y.view(3)
+    z.sum().backward()
+    y.grad.mul_(3)
+    return x.grad
+
+
+@case
+def set_data_dtype(t):
+    x = leaf(t, 3)
+    x.data = t.zeros(3, dtype=t.int64)
+    return x
+
+
+@case
+def infer_inplace_outside(t):
+    with t.inference_mode():
+        y = t.ones(3)
+    y.add_(1)
+    return y
+
+
+@case
+def infer_normal_view(t):
+    x = leaf(t, 3)
+    y = x * 2
+    with t.inference_mode():
+        v = y[:2]
+    return v.is_inference(), v.requires_grad
+
+
+@case
+def infer_nested(t):
+    with t.inference_mode():
+        a = t.is_grad_enabled()
+        with t.inference_mode(False):
+            b = t.is_grad_enabled()
+            x = t.ones(2)
+            c = x.is_inference()
+        with t.enable_grad():
+            d = t.is_grad_enabled()
+            x = t.ones(2, requires_grad=True) * 2
+            e = x.requires_grad
+    return a, b, c, d, e
+
+
+@case
+def nograd_out_reqs(t):
+    x = leaf(t, 3)
+    with t.no_grad():
+        y = x * 2
+        z = x.view(3)
+        w = x.detach()
+        n = t.nn.Parameter(t.ones(2))
+    return y.requires_grad, z.requires_grad, n.requires_grad
+
+
+@case
+def inplace_real(t):
+    x = leaf(t, 3)
+    y = t.complex(x, x * 2) * 1
+    y.real.mul_(3)
+    y.abs().pow(2).sum().backward()
+    return x.grad
+
+
+@case
+def inplace_view_as_real(t):
+    x = leaf(t, 3, 2)
+    y = t.view_as_complex(x * 1.0)
+    y.mul_(1j)
+    t.view_as_real(y).pow(3).sum().backward()
+    return x.grad
+
+
+@case
+def inplace_squeeze_(t):
+    x = leaf(t, 1, 3)
+    y = x * 1
+    y.squeeze_(0)
+    y.mul_(2)
+    y.sum().backward()
+    return x.grad, y.shape
+
+
+@case
+def inplace_t_(t):
+    x = leaf(t, 2, 3)
+    y = x * 1
+    y.t_()
+    (y * t.arange(6.0).reshape(3, 2)).sum().backward()
+    return x.grad
+
+
+@case
+def inplace_unsq(t):
+    x = leaf(t, 3)
+    y = x * 1
+    y.unsqueeze_(0)
+    (y * 2).sum().backward()
+    return x.grad
+
+
+@case
+def inplace_transpose_view(t):
+    x = leaf(t, 2, 3)
+    y = x * 1
+    v = y[0:1]
+    v.transpose_(0, 1)
+    (v * 2).sum().backward()
+    return x.grad, v.shape
+
+
+@case
+def as_strided_noncontig_grad(t):
+    x = leaf(t, 2, 3)
+    y = x.t().as_strided((2, 2), (1, 2))
+    (y * t.arange(4.0).reshape(2, 2)).sum().backward()
+    return x.grad
+
+
+@case
+def unneeded_self(t):
+    x = leaf(t, 3)
+    a = x * 1
+    y = a * t.ones(3)
+    a.add_(1)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def unneeded_mm(t):
+    x = leaf(t, 2, 2)
+    a = x * 1
+    y = a @ t.ones(2, 2)
+    a.add_(1)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def unneeded_linear(t):
+    x = leaf(t, 2, 2)
+    a = x * 1
+    y = t.nn.functional.linear(a, t.ones(2, 2))
+    a.add_(1)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def unneeded_pow(t):
+    x = leaf(t, 3)
+    y = x ** 2.0
+    y.add_(1)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def unneeded_lerp(t):
+    x = leaf(t, 2)
+    a = x * 1
+    y = t.lerp(a, t.ones(2), 0.3)
+    a.add_(1)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def out_inplace_sum(t):
+    x = leaf(t, 3)
+    y = x.sum(0)
+    y.mul_(2)
+    y.backward()
+    return x.grad
+
+
+@case
+def needed_self_err(t):
+    x = leaf(t, 3)
+    a = x * 1
+    w = leaf(t, 3)
+    y = a * w
+    a.add_(1)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def t_inplace_base_views(t):
+    x = leaf(t, 2, 3)
+    y = x * 1
+    v = y[0]
+    y.t_()
+    y[0].mul_(5)
+    (v * v).sum().backward()
+    return x.grad
+
+
+@case
+def view_t_inplace_base(t):
+    x = leaf(t, 2, 3)
+    y = x * 1
+    v = y[:, :2]
+    v.t_()
+    y.mul_(2)
+    v.mul_(3)
+    (v * t.arange(4.0).reshape(2, 2)).sum().backward(retain_graph=True)
+    y.sum().backward()
+    return x.grad, v
+
+
+@case
+def unsq_leaf_nograd(t):
+    x = leaf(t, 3)
+    with t.no_grad():
+        x.unsqueeze_(0)
+    return x, x._version
+
+
+@case
+def cplx_inplace2(t):
+    x = leaf(t, 2, 2)
+    z = t.view_as_complex(x * 1.0)
+    z.imag.mul_(2)
+    z[0] = z[1] * 1j
+    t.view_as_real(z).pow(2).sum().backward()
+    return x.grad
+
+
+@case
+def cplx_inplace3(t):
+    x = leaf(t, 4)
+    z = t.complex(x, x) * (1 + 1j)
+    z[1:3].real.add_(z.imag[1:3].clone())
+    (z.abs() ** 2).sum().backward()
+    return x.grad
+
+
+@case
+def noncontig_setitem(t):
+    x = leaf(t, 3, 4)
+    y = (x * 2).t()
+    y = y.clone(memory_format=t.preserve_format)
+    y[1] = x[0, :3]
+    y[:, 1] *= 2
+    y.pow(2).sum().backward()
+    return x.grad
+
+
+@case
+def cl_setitem(t):
+    x = leaf(t, 1, 2, 2, 2)
+    y = (x * 2).contiguous(memory_format=t.channels_last)
+    y[:, 0] *= 3
+    y.pow(2).sum().backward()
+    return x.grad
+
+
+@case
+def asstrided_expanded(t):
+    x = leaf(t, 3)
+    y = x.expand(2, 3).as_strided((3,), (1,))
+    (y * t.arange(3.0)).sum().backward()
+    return x.grad
+
+
+@case
+def asstrided_slice(t):
+    x = leaf(t, 6)
+    y = x[2:5].as_strided((2,), (1,))
+    (y * t.arange(1.0, 3.0)).sum().backward()
+    return x.grad
+
+
+@case
+def asstrided_slice_off(t):
+    x = leaf(t, 6)
+    y = x[2:5].as_strided((2,), (1,), 3)
+    (y * t.arange(1.0, 3.0)).sum().backward()
+    return x.grad
+
+
+@case
+def asstrided_double(t):
+    x = leaf(t, 6)
+    y = x.as_strided((2, 3), (1, 2))
+    g, = t.autograd.grad((y ** 3).sum(), x, create_graph=True)
+    g.sum().backward()
+    return x.grad
+
+
+@case
+def copyslices_double(t):
+    x = leaf(t, 4)
+    y = x * 1
+    y[1:3] = y[:2].clone() ** 2
+    g, = t.autograd.grad((y ** 2).sum(), x, create_graph=True)
+    g.sum().backward()
+    return x.grad
+
+
+@case
+def retain_after_view_inplace(t):
+    x = leaf(t, 4)
+    y = x * 1
+    v = y[:2]
+    y.retain_grad()
+    v.retain_grad()
+    v.mul_(3)
+    (y ** 2).sum().backward()
+    return x.grad, y.grad
+
+
+@pytest.mark.parametrize("run", CASES, ids=lambda run: run.__name__)
+def test_case(run):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got, want = outcome(ours, run), outcome(real, run)
+    assert close(got, want), (got, want)
+
+
+def _train():
+    x = leaf(ours, 200, 200)
+    y = x * 1
+    y.mul_(2).exp_().sum().backward()
+
+
+def _view_without_backward():
+    y = leaf(ours, 200, 200) * 1
+    v = y[0]
+    v.exp_()
+    y[1] = v * 2
+
+
+def _times_itself():
+    y = leaf(ours, 200, 200) * 1
+    y.mul_(y)
+
+
+def _save():
+    import io
+    ours.save(ours.nn.Linear(100, 100).state_dict(), io.BytesIO())
+
+
+@pytest.mark.parametrize("run", [_train, _view_without_backward, _times_itself, _save], ids=lambda run: run.__name__)
+def test_memory_goes_without_a_collection(run):
+    run()
+    gc.collect()
+    gc.disable()
+    try:
+        before = ours._C.memory_stats()[0]
+        run()
+        assert ours._C.memory_stats()[0] == before
+    finally:
+        gc.enable()
