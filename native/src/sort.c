@@ -188,6 +188,43 @@ static bool row_nan(const Rows *w, const char *p, int64_t i) {
   return w->loop == TL_F32 ? isnan(((const float *)p)[q]) : w->loop == TL_F64 ? isnan(((const double *)p)[q]) : false;
 }
 
+/* Quicksort by median of three, down to runs of 16 that an insertion sort ends: the order in which C++ libraries, and so
+ * PyTorch's mode(), leave equal values. Too uneven splits are sorted by other means. */
+#define TIE_SORT(NAME, T, KEY, SORT) \
+  static void NAME(T *a, T *tmp, int64_t n, int depth) { \
+    const int64_t whole = n; \
+    const bool outer = depth < 0; \
+    for (int64_t i = outer ? n : 0; i > 0; i /= 2) depth += 2; \
+    while (n > 16) { \
+      if (depth-- <= 0) { SORT(a, tmp, n); break; } \
+      int64_t b = n / 2, c = n - 1, m = KEY(1) < KEY(b) ? (KEY(b) < KEY(c) ? b : KEY(1) < KEY(c) ? c : 1) \
+                                                        : (KEY(1) < KEY(c) ? 1 : KEY(b) < KEY(c) ? c : b), lo = 1, hi = n; \
+      T t = a[m]; a[m] = a[0]; a[0] = t; \
+      for (;; lo++) { \
+        while (KEY(lo) < KEY(0)) lo++; \
+        do hi--; while (KEY(0) < KEY(hi)); \
+        if (lo >= hi) break; \
+        t = a[lo]; a[lo] = a[hi]; a[hi] = t; \
+      } \
+      NAME(a + lo, tmp, n - lo, depth < 0 ? 0 : depth); \
+      n = lo; \
+    } \
+    for (int64_t i = 1; outer && i < whole; i++) { \
+      T t = a[i]; \
+      int64_t j = i; \
+      for (; j > 0; j--) { \
+        a[j] = t; \
+        if (!(KEY(j) < KEY(j - 1))) break; \
+        a[j] = a[j - 1]; \
+      } \
+      a[j] = t; \
+    } \
+  }
+#define KEY32(i) (a[i] >> 32)
+#define KEY64(i) (a[i].key)
+TIE_SORT(tie_sort32, TlItem32, KEY32, tl_sort32)
+TIE_SORT(tie_sort64, TlItem64, KEY64, tl_sort64)
+
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
 static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
   TlRow *r = &w->row;
@@ -195,7 +232,8 @@ static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
   tl_row_load(r, w->loop, p, w->ax.inner, false);
   if (op == MODE) {
     int64_t best = 0, at = 0;
-    tl_row_sort(r);
+    if (r->wide) tie_sort64(r->items, r->tmp, n, -1);
+    else tie_sort32(r->items, r->tmp, n, -1);
     for (int64_t i = 0, j; i < n; i = j) {
       for (j = i + 1; j < n && tl_row_key(r, j) == tl_row_key(r, i) && !row_nan(w, p, tl_row_at(r, i)); j++) {}
       if (j - i > best) {

@@ -134,3 +134,13 @@ def test_results_into_their_own_inputs():
         assert texts[0] == texts[1]
     x = tl.ones(2, 2)
     assert tl.cumsum(x, 0, out=x) is x
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float32", "float64"])
+def test_mode_positions(dtype):
+    """Of equally good positions the one that PyTorch's sort happens to leave, so that gradients agree."""
+    torch.manual_seed(1)
+    for n in (5, 16, 17, 40, 300, 3000):
+        x = torch.randint(0, max(n // 4, 2), (3, n)).clamp(max=200).to(getattr(torch, dtype))
+        want, got = torch.mode(x), ours(x).mode()
+        assert got.values.tolist() == want.values.tolist() and got.indices.tolist() == want.indices.tolist()
