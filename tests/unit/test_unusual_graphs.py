@@ -21,7 +21,7 @@ def leaf(t, *shape):
     n = 1
     for s in shape:
         n *= s
-    return t.arange(1.0, n + 1).reshape(shape) / 3).requires_grad_(
+    return (t.arange(1.0, n + 1).reshape(shape) / 3).requires_grad_()
 
 
 def fn(t, forward, backward):
