@@ -123,7 +123,7 @@ static int update_running(PyObject *o, const double *value, double scale, double
   TlTensor *t = tl_opt(o), *fresh = NULL;
   int rc = -1;
   if (!t) return 0;
-  double *v = tl_malloc((n + 1) * sizeof *v);
+  double *v = tl_array(n + 1, sizeof *v);
   if (!v || load_channels(o, v, n, 0) < 0) goto done;
   for (int64_t i = 0; i < n; i++) v[i] = (1 - momentum) * v[i] + momentum * value[i] * scale;
   if (!(fresh = store_channels(v, n, t->dtype)) || tl_copy(t, fresh) < 0) goto done;
@@ -157,7 +157,7 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if ((!tl_none(args[6]) && tl_double(args[6], &momentum) < 0) || tl_double(args[7], &eps) < 0) return NULL;
   tl_dtype loop = tl_compute[t->dtype];
   /* mean, var, shift sums, weight, bias: six rows of doubles */
-  if (!(v = tl_malloc((6 * channels + 1) * sizeof *v))) return NULL;
+  if (!(v = tl_array(6 * channels + 1, sizeof *v))) return NULL;
   double *m = v, *s1 = v + channels, *var = s1 + channels, *w = var + channels, *bias = w + channels, *inv = bias + channels;
   memset(v, 0, 3 * channels * sizeof *v);
   if (load_channels(args[1], w, channels, 1) < 0 || load_channels(args[2], bias, channels, 0) < 0) goto done;
@@ -236,7 +236,7 @@ PyObject *tl_k_batch_norm_backward(const TlKernel *k, PyObject *const *args, Py_
     PyErr_SetString(PyExc_RuntimeError, "native_batch_norm_backward: grad_out and input must have the same shape");
     return NULL;
   }
-  if (!(v = tl_malloc((8 * c + 1) * sizeof *v))) return NULL;
+  if (!(v = tl_array(8 * c + 1, sizeof *v))) return NULL;
   double *m = v, *inv = v + c, *w = v + 2 * c, *sg = v + 3 * c, *sgx = v + 4 * c, *p = v + 5 * c, *q = v + 6 * c, *r = v + 7 * c;
   if (load_channels(args[train ? 5 : 3], m, c, 0) < 0 || load_channels(args[train ? 6 : 4], inv, c, 1) < 0 || load_channels(args[2], w, c, 1) < 0)
     goto done;
@@ -303,7 +303,7 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
   tl_dtype sd = t->dtype;
   if (!tl_none(args[1]) && ((TlTensor *)args[1])->dtype != t->dtype) sd = loop;
-  if (!(w = tl_malloc((2 * q.c + 1) * sizeof *w)) || load_channels(args[1], w, q.c, 1) < 0 || load_channels(args[2], w + q.c, q.c, 0) < 0) goto done;
+  if (!(w = tl_array(2 * q.c + 1, sizeof *w)) || load_channels(args[1], w, q.c, 1) < 0 || load_channels(args[2], w + q.c, q.c, 0) < 0) goto done;
   if (!(x = tl_contiguous_as(t, loop)) || !(y = tl_empty(loop, t->ndim, t->shape)) || !(mean = tl_empty(loop, 2, shape)) ||
       !(rstd = tl_empty(loop, 2, shape)))
     goto done;
@@ -351,7 +351,7 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
       tl_expect(args[3], q.n * q.groups, "rstd") < 0 || tl_expect(args[4], q.c, "weight") < 0)
     return NULL;
   int64_t len = q.d * q.s;
-  if (!(v = tl_malloc((5 * q.c + 1) * sizeof *v)) || load_channels(args[4], v, q.c, 1) < 0) goto done;
+  if (!(v = tl_array(5 * q.c + 1, sizeof *v)) || load_channels(args[4], v, q.c, 1) < 0) goto done;
   double *w = v, *sw = v + q.c, *sb = v + 2 * q.c, *cg = v + 3 * q.c, *cgx = v + 4 * q.c;
   memset(sw, 0, 2 * q.c * sizeof *v);
   if (!(g = tl_contiguous_as((TlTensor *)args[0], loop)) || !(x = tl_contiguous_as(t, loop)) || !(mean = tl_contiguous_as((TlTensor *)args[2], TL_F64)) ||

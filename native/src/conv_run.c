@@ -56,12 +56,12 @@ int tl_conv_forward(const TlConv *c, tl_dtype dt, const void *xv, const void *wv
   char *buf = NULL;
   int rc = -1;
   if (!unit) {
-    po = tl_malloc((size_t)(pix + K) * sizeof(int32_t) + 4);
+    po = tl_malloc((uint64_t)(pix + K) * sizeof(int32_t) + 4);
     if (!po) return -1;
     ko = po + pix;
     table(po, 0, c->y, c->s, xp);
     for (int64_t ch = 0, i = 0; ch < c->xc; ch++) i += table(ko + i, ch * plane, c->k, c->d, xp);
-    if (pad && !(buf = tl_malloc((size_t)(chunk * image) * e))) goto done;
+    if (pad && !(buf = tl_malloc((uint64_t)(chunk * image) * e))) goto done;
   }
   for (int64_t n0 = 0; n0 < c->n; n0 += chunk) {
     int64_t nb = c->n - n0 < chunk ? c->n - n0 : chunk;
@@ -115,11 +115,11 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
   gemm_fn gemm = gemm_of(dt);
   char *buf = NULL;
   int rc = -1;
-  int32_t *tab = tl_malloc((size_t)(2 * pix + 2 * c->yc * taps + c->xc) * sizeof(int32_t) + 64);
+  int32_t *tab = tl_malloc((uint64_t)(2 * pix + 2 * c->yc * taps + c->xc) * sizeof(int32_t) + 64);
   if (!tab) return -1;
   int32_t *po = tab, *co = po + pix, *ko = co + pix, *wo = ko + c->yc * taps, *wi = wo + c->yc * taps;
   for (int64_t i = 0; i < c->xc; i++) wi[i] = (int32_t)(i * taps);
-  if (pad && !(buf = tl_malloc((size_t)(chunk * image) * e))) goto done;
+  if (pad && !(buf = tl_malloc((uint64_t)(chunk * image) * e))) goto done;
 
   for (int64_t n0 = 0; n0 < c->n; n0 += chunk) {
     int64_t nb = c->n - n0 < chunk ? c->n - n0 : chunk;
@@ -183,7 +183,7 @@ int tl_conv_weight(const TlConv *c, tl_dtype dt, const void *xv, const void *yv,
   gemm_fn gemm = gemm_of(dt);
   char *buf = NULL;
   int rc = -1;
-  int32_t *tab = tl_malloc((size_t)(2 * chunk * pix + K + c->yc) * sizeof(int32_t) + 64);
+  int32_t *tab = tl_malloc((uint64_t)(2 * chunk * pix + K + c->yc) * sizeof(int32_t) + 64);
   if (!tab) return -1;
   int32_t *po = tab, *yo = po + chunk * pix, *ko = yo + chunk * pix, *ro = ko + K;
   for (int64_t i = 0; i < chunk; i++) {
@@ -192,7 +192,7 @@ int tl_conv_weight(const TlConv *c, tl_dtype dt, const void *xv, const void *yv,
   }
   for (int64_t ch = 0, i = 0; ch < c->xc; ch++) i += table(ko + i, ch * plane, c->k, c->d, xp);
   for (int64_t o = 0; o < c->yc; o++) ro[o] = (int32_t)(o * pix);
-  if (pad && !(buf = tl_malloc((size_t)(chunk * image) * e))) goto done;
+  if (pad && !(buf = tl_malloc((uint64_t)(chunk * image) * e))) goto done;
   /* the side that wastes less of its last panel goes into the narrow panels */
   bool swap = (c->yc + 3) / 4 * 4 * ((K + 7) / 8 * 8) > (c->yc + 7) / 8 * 8 * ((K + 3) / 4 * 4);
   if (c->n == 0) memset(wv, 0, (size_t)(c->groups * c->yc * K) * e);

@@ -11,7 +11,7 @@ typedef struct { int64_t xp[3], plane, taps, pix; int32_t *off; float *buf; } Pl
 static int plan(Plan *q, const TlConv *c) {
   for (int i = 0; i < 3; i++) q->xp[i] = c->x[i] + 2 * c->p[i];
   q->plane = vol(q->xp); q->taps = vol(c->k); q->pix = vol(c->y);
-  q->buf = tl_malloc((size_t)(q->plane + SLACK) * sizeof(float) + (size_t)q->taps * sizeof(int32_t));
+  q->buf = tl_malloc((uint64_t)(q->plane + SLACK) * sizeof(float) + (size_t)q->taps * sizeof(int32_t));
   if (!q->buf) return -1;
   memset(q->buf, 0, (size_t)(q->plane + SLACK) * sizeof(float));
   q->off = (int32_t *)(q->buf + q->plane + SLACK);

@@ -128,7 +128,7 @@ static Plan *plan_make(int64_t n) {
   memset(p, 0, sizeof *p);
   p->n = n;
   p->nf = factors(n, p->f);
-  if (!(p->tw = tl_malloc((size_t)n * sizeof(v2d)))) goto fail;
+  if (!(p->tw = tl_malloc((uint64_t)n * sizeof(v2d)))) goto fail;
   if (p->nf >= 0) {
     for (int64_t k = 0; k < n; k++) p->tw[k] = unit(k, n);
     return p;
@@ -136,7 +136,7 @@ static Plan *plan_make(int64_t n) {
   for (p->m = 4; p->m < 2 * n - 1; p->m *= 2) {}
   if (p->m / 4 * 3 >= 2 * n - 1) p->m = p->m / 4 * 3;
   const int64_t m = p->m;
-  if (!(p->conv = plan_make(m)) || !(p->filter = tl_malloc((size_t)m * sizeof(v2d))) || !(work = tl_malloc((size_t)m * sizeof(v2d)))) goto fail;
+  if (!(p->conv = plan_make(m)) || !(p->filter = tl_malloc((uint64_t)m * sizeof(v2d))) || !(work = tl_malloc((uint64_t)m * sizeof(v2d)))) goto fail;
   memset(p->filter, 0, (size_t)m * sizeof(v2d));
   for (int64_t k = 0, sq = 0; k < n; k++) {           /* sq = k * k mod 2 n */
     p->tw[k] = unit(sq, 2 * n);
@@ -157,7 +157,7 @@ fail:
 /* two work buffers for B lines; *y is in the same block as *x */
 static v2d *buffers(const Plan *p, int64_t B, v2d **y) {
   int64_t n = (p->m ? p->m : p->n) * B;
-  v2d *x = tl_malloc((size_t)(2 * n) * sizeof(v2d));
+  v2d *x = tl_malloc((uint64_t)(2 * n) * sizeof(v2d));
   *y = x + n;
   return x;
 }
@@ -216,7 +216,7 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
   Plan *p = plan_make(len);
   if (!p || !(x = buffers(p, 1, &y))) goto end;
   if (len == h) {
-    if (!(w = tl_malloc((size_t)(h + 1) * sizeof *w))) goto end;
+    if (!(w = tl_malloc((uint64_t)(h + 1) * sizeof *w))) goto end;
     for (int64_t k = 0; k <= h; k++) w[k] = unit(k, n);
   }
   for (int64_t o = 0; o < rows; o++) {

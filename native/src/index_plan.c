@@ -219,7 +219,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
 static int start_offsets(tl_plan *p, int bdims, const int64_t *bshape) {
   p->count = 1;
   for (int d = 0; d < bdims; d++) p->count *= bshape[d];
-  p->off = tl_malloc((size_t)(p->count ? p->count : 1) * sizeof(int64_t));
+  p->off = tl_malloc((uint64_t)(p->count ? p->count : 1) * sizeof(int64_t));
   if (!p->off) return -1;
   memset(p->off, 0, (size_t)p->count * sizeof(int64_t));
   return 0;

@@ -147,7 +147,7 @@ PyObject *tl_k_layer_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   rows = n ? t->numel / n : 0;
   if (tl_expect(args[0], t->numel, "grad_out") < 0 || (n && (tl_expect(args[3], rows, "mean") < 0 || tl_expect(args[4], rows, "rstd") < 0))) return NULL;
   if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 || tl_param(args[3], loop, &m, &mp) < 0 ||
-      tl_param(args[4], loop, &r, &rp) < 0 || tl_param(args[5], loop, &w, &wp) < 0 || !(sums = tl_malloc((2 * n + 1) * sizeof *sums)) ||
+      tl_param(args[4], loop, &r, &rp) < 0 || tl_param(args[5], loop, &w, &wp) < 0 || !(sums = tl_array(2 * n + 1, sizeof *sums)) ||
       (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
     goto done;
   memset(sums, 0, 2 * n * sizeof *sums);
@@ -229,7 +229,7 @@ PyObject *tl_k_rms_norm_backward(const TlKernel *k, PyObject *const *args, Py_ss
   rows = n ? t->numel / n : 0;
   if (tl_expect(args[0], t->numel, "grad_out") < 0 || (n && tl_expect(args[3], rows, "rstd") < 0)) return NULL;
   if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 || tl_param(args[3], loop, &r, &rp) < 0 ||
-      tl_param(args[4], loop, &w, &wp) < 0 || !(sums = tl_malloc((n + 1) * sizeof *sums)) ||
+      tl_param(args[4], loop, &w, &wp) < 0 || !(sums = tl_array(n + 1, sizeof *sums)) ||
       (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
     goto done;
   memset(sums, 0, n * sizeof *sums);

@@ -234,7 +234,7 @@ KERNEL(k_eigh) {
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), nb = batches(a);
   TlTensor *t[2] = {batched(a, 1, n, 0, TL_F64), copy_of(a, w)};
-  char *work = tl_malloc((size_t)(n * n + 2 * n + 2) * 16 + (size_t)(n + 1) * 8);
+  char *work = tl_malloc((uint64_t)(n * n + 2 * n + 2) * 16 + (size_t)(n + 1) * 8);
   bool ok = t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb; b++) {
@@ -257,7 +257,7 @@ KERNEL(k_svd) {
   const bool full = TRUE(1), flip = m < n;
   TlTensor *t[3] = {batched(a, 2, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64), batched(a, 2, full ? n : r, n, w)};
   const int64_t nu = full ? big : r;
-  char *work = tl_malloc((size_t)(r * big + nu * big + r * r + 1) * e + (size_t)r * 16 + 64);
+  char *work = tl_malloc((uint64_t)(r * big + nu * big + r * r + 1) * e + (size_t)r * 16 + 64);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb; b++) {
@@ -371,7 +371,7 @@ KERNEL(k_eig) {
   const int64_t n = N(a), nb = batches(a);
   const tl_dtype dt = a->dtype == TL_F64 || a->dtype == TL_C128 ? TL_C128 : TL_C64;
   TlTensor *h = copy_of(a, TL_C128), *t[2] = {batched(a, 1, n, 0, TL_C128), batched(a, 2, n, n, TL_C128)};
-  cd *q = tl_malloc((size_t)(n * n + 2 * n + 1) * sizeof(cd));
+  cd *q = tl_malloc((uint64_t)(n * n + 2 * n + 1) * sizeof(cd));
   bool ok = h && t[0] && t[1] && q, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb; b++) {

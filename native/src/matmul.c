@@ -32,7 +32,7 @@ static int gemm_any(tl_dtype w, const TlGemm *g) {
   int (*fn)(const TlGemm *) = f32 ? tl_gemm_f32 : tl_gemm_f64;
   TlGemm r = *g;
   r.a.is *= 2; r.a.ks *= 2; r.b.is *= 2; r.b.ks *= 2; r.c_rs *= 2; r.c_cs *= 2;
-  char *tmp = tl_malloc((size_t)(g->m * g->n) * e + e), *c = g->c;
+  char *tmp = tl_malloc((uint64_t)(g->m * g->n) * e + e), *c = g->c;
   if (!tmp) return -1;
   const char *ai = (const char *)g->a.p + e, *bi = (const char *)g->b.p + e;
   int rc = fn(&r);

@@ -106,7 +106,7 @@ static PyObject *fused_sgd(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   if (numbers(args + 3, num, 4) < 0 || truth(args[7], &o.nesterov) < 0 || truth(args[8], &o.maximize) < 0) return NULL;
   Py_ssize_t n = PyList_Size(args[0]);
   int with_buf = PyList_Size(args[2]) > 0;
-  tl_optim_row *rows = tl_malloc((size_t)(n ? n : 1) * sizeof *rows);
+  tl_optim_row *rows = tl_malloc((uint64_t)(n ? n : 1) * sizeof *rows);
   if (!rows) return NULL;
   PyObject *result = NULL;
   for (Py_ssize_t i = 0; i < n; i++) {         /* look at everything before changing anything */
@@ -141,7 +141,7 @@ static PyObject *fused_adam(const TlKernel *k, PyObject *const *args, Py_ssize_t
   if (numbers(args + 6, num, 5) < 0 || truth(args[11], &o.amsgrad) < 0 || truth(args[12], &o.maximize) < 0
       || truth(args[13], &o.decoupled) < 0) return NULL;
   Py_ssize_t n = PyList_Size(args[0]);
-  tl_optim_row *rows = tl_malloc((size_t)(n ? n : 1) * sizeof *rows);
+  tl_optim_row *rows = tl_malloc((uint64_t)(n ? n : 1) * sizeof *rows);
   if (!rows) return NULL;
   PyObject *result = NULL;
   for (Py_ssize_t i = 0; i < n; i++) {

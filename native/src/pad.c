@@ -95,7 +95,7 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
     total += p->out[j];
   }
   if ((uint64_t)total > SIZE_MAX / 16) total = (int64_t)(SIZE_MAX / 16);      /* says that there is no such memory */
-  if (!(p->map[0] = tl_malloc((size_t)(total + 1) * sizeof(int64_t)))) return -1;
+  if (!(p->map[0] = tl_malloc((uint64_t)(total + 1) * sizeof(int64_t)))) return -1;
   p->map[1] = p->map[0] + p->out[0];
   p->map[2] = p->map[1] + p->out[1];
   for (int j = 0; j < 3; j++) {

@@ -41,7 +41,7 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   TlRedOp rop = op == PROD ? TL_RED_PROD : op == NANSUM && tl_is_float(load) ? TL_RED_NANSUM : TL_RED_SUM;
   tl_red_plan(&r, t, mask, keepdim, load);
   int64_t width = acc_t == TL_C128 ? 2 : 1;
-  if (r.nout * width > 64 && !(acc = tl_malloc(r.nout * width * 8))) return NULL;
+  if (r.nout > 64 / width && !(acc = tl_array(r.nout, width * 8))) return NULL;
   memset(acc, 0, r.nout * width * 8);
   if (op == PROD)
     for (int64_t i = 0; i < r.nout; i++) {
@@ -70,7 +70,7 @@ static PyObject *k_count(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   (void)out;
   if (tl_red_mask(nargs > 1 ? args[1] : NULL, t->ndim, mask, k->id != COUNT) < 0) return NULL;
   tl_red_plan(&r, t, mask, nargs > 2 && PyObject_IsTrue(args[2]), load);
-  if (r.nout > 64 && !(acc = tl_malloc(r.nout * 8))) return NULL;
+  if (r.nout > 64 && !(acc = tl_array(r.nout, 8))) return NULL;
   memset(acc, 0, r.nout * 8);
   if (tl_red_run(&r, tl_red_loop(TL_RED_COUNT, load), acc) < 0) goto done;
   if (!(res = tl_red_result(&r, want))) goto done;

@@ -22,7 +22,7 @@ static TlTensor *extreme(TlTensor *t, const uint8_t *mask, bool keepdim, bool ma
   tl_red_plan(&r, t, mask, keepdim, load);
   if (!(res = tl_red_result(&r, t->dtype))) return NULL;
   if (load == t->dtype) acc = tl_data(res);
-  else if (r.nout > 64 && !(acc = tl_malloc(r.nout * tl_itemsize[load]))) goto fail;
+  else if (r.nout > 64 && !(acc = tl_array(r.nout, tl_itemsize[load]))) goto fail;
   fill_identity(acc, load, max, r.nout);
   if (tl_red_run(&r, tl_red_loop(max ? TL_RED_MAX : TL_RED_MIN, load), acc) < 0) goto fail;
   if (load != t->dtype) tl_cast_contig(t->dtype, tl_data(res), load, acc, r.nout);
@@ -227,7 +227,7 @@ static int extreme_at(TlTensor *t, const uint8_t *mask, bool keepdim, bool max, 
   if (!(*index = tl_red_result(&r, TL_I64))) goto done;
   arg.index = (int64_t *)tl_data(*index);
   for (int64_t i = 0; i < r.nout; i++) arg.index[i] = -1;
-  if (!(arg.best = tl_malloc(r.nout * 8 + 8))) goto done;
+  if (!(arg.best = tl_array(r.nout + 1, 8))) goto done;
   if (tl_red_run(&r, arg_loops[max][load], &arg) < 0) goto done;
   if (values) {
     if (!(*values = tl_red_result(&r, t->dtype))) goto done;

@@ -31,7 +31,7 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
                   "factor (input numel divided by output numel).", names[k->id & 3]);
     if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) return NULL;
   }
-  if (r.nout > 32 && !(acc = tl_malloc(r.nout * 24))) return NULL;
+  if (r.nout > 32 && !(acc = tl_array(r.nout, 24))) return NULL;
   memset(acc, 0, r.nout * 24);
   TlShift shift = {acc, acc + r.nout, acc + 2 * r.nout};
   if (tl_red_run(&r, tl_red_loop(TL_RED_SUM, r.load), acc) < 0) goto done;
@@ -127,7 +127,7 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   tl_dtype real = tl_real_of(want), load = tl_compute[real];
   tl_red_plan(&r, t, mask, PyObject_IsTrue(args[3]), load);
   r.abs = tl_is_complex(want);
-  if (r.nout > 64 && !(acc = tl_malloc(r.nout * 8))) goto done;
+  if (r.nout > 64 && !(acc = tl_array(r.nout, 8))) goto done;
   for (int64_t i = 0; i < r.nout; i++) acc[i] = isinf(p) && p < 0 ? INFINITY : 0;
   Power w = {acc, p};
   int rc;
@@ -212,7 +212,7 @@ PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   if (tl_is_complex(t->dtype)) return TL_FALLBACK();
   if (tl_red_mask(args[1], t->ndim, mask, false) < 0) return NULL;
   tl_red_plan(&r, t, mask, nargs > 2 && PyObject_IsTrue(args[2]), load);
-  if (r.nout > 32 && !(s = tl_malloc(r.nout * 16))) return NULL;
+  if (r.nout > 32 && !(s = tl_array(r.nout, 16))) return NULL;
   double *md = s + r.nout;
   float *mf = (float *)md;
   for (int64_t i = 0; i < r.nout; i++) {

@@ -27,7 +27,7 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
   if (!dbl) scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
   const double wide = scale > 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide;
   t->taps = aa ? (int)ceil(support) * 2 + 1 : mode <= NEAREST_EXACT ? 1 : mode == LINEAR ? 2 : 4;
-  t->w = tl_malloc((size_t)(out * t->taps) * (sizeof(double) + sizeof(int32_t)) + 16);
+  t->w = tl_malloc((uint64_t)(out * t->taps) * (sizeof(double) + sizeof(int32_t)) + 16);
   if (!t->w) return -1;
   t->at = (int32_t *)(t->w + out * t->taps);
   for (int64_t o = 0; o < out; o++) {
@@ -76,7 +76,7 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
   static int name(const Table *t, int64_t outer, int64_t in, int64_t out, int64_t inner, T *src, T *dst, bool back) {  \
     if (inner == 1 && !back) {   /* along rows: weights as T once */                                                   \
       const int taps = t->taps;                                                                                        \
-      T *w = tl_malloc((size_t)(out * taps) * sizeof(T) + 1);                                                          \
+      T *w = tl_malloc((uint64_t)(out * taps) * sizeof(T) + 1);                                                          \
       if (!w) return -1;                                                                                               \
       for (int64_t i = 0; i < out * taps; i++) w[i] = (T)t->w[i];                                                      \
       for (int64_t p = 0; p < outer; p++, src += in, dst += out) {                                                     \
@@ -134,8 +134,8 @@ static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bo
   const double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
   const double wide = aa && scale >= 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide, delta = align && !aa ? 0.5 : 0;
   t->taps = (int)ceil(support) * 2 + 1;
-  char *mem = tl_malloc((size_t)out * (8 + (size_t)t->taps * 2) + 64);
-  double *w = tl_malloc((size_t)(out * t->taps) * sizeof(double) + 8), top = 0;
+  char *mem = tl_malloc((uint64_t)out * (8 + (size_t)t->taps * 2) + 64);
+  double *w = tl_malloc((uint64_t)(out * t->taps) * sizeof(double) + 8), top = 0;
   if (!mem || !w) { tl_free(mem); tl_free(w); return -1; }
   t->at = (int32_t *)mem;
   t->n = t->at + out;

@@ -212,7 +212,7 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     work = TL_INC(dst);
     if (mode == MEAN || fresh) {
       TL_DEC(work);
-      if (!(work = tl_contiguous(dst)) || !(counts = tl_malloc((size_t)(work->numel + 1) * sizeof *counts))) goto end;
+      if (!(work = tl_contiguous(dst)) || !(counts = tl_malloc((uint64_t)(work->numel + 1) * sizeof *counts))) goto end;
       memset(counts, 0, (size_t)work->numel * sizeof *counts);
     }
     if (scatter_run(work, dim, ix, s ? tl_data(s) : value, s, fn, counts, fresh) < 0) goto end;
@@ -369,8 +369,8 @@ PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
   size = dim_size(self, dim);
   v = (const int64_t *)tl_data(ix);
   if (!(dst = tl_index_begin(self, out)) || !(s = tl_unshared(source, dst))) goto end;
-  counts = tl_malloc((size_t)(size + 1) * sizeof *counts);
-  first = tl_malloc((size_t)ix->numel + 1);
+  counts = tl_malloc((uint64_t)(size + 1) * sizeof *counts);
+  first = tl_malloc((uint64_t)ix->numel + 1);
   if (!counts || !first) goto end;
   memset(counts, 0, (size_t)size * sizeof *counts);
   for (int64_t i = 0; i < ix->numel; i++) first[i] = !counts[v[i]]++;
@@ -545,7 +545,7 @@ PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssiz
   shape[0] = weights; shape[1] = width;
   if (by_freq) {
     const int64_t *v = (const int64_t *)tl_data(ix);
-    if (!(counts = tl_malloc((size_t)(weights + 1) * sizeof *counts))) goto end;
+    if (!(counts = tl_malloc((uint64_t)(weights + 1) * sizeof *counts))) goto end;
     memset(counts, 0, (size_t)weights * sizeof *counts);
     for (int64_t i = 0; i < ix->numel; i++) counts[v[i]]++;
   }

@@ -331,6 +331,7 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
     PyErr_Format(PyExc_RuntimeError, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col", (long long)(rows < 0 ? rows : cols));
     return NULL;
   }
+  if (rows > INT64_MAX / 32 || cols > INT64_MAX / 32) { PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large"); return NULL; }
   off = off > cols ? cols : off < -rows ? -rows : off;
 #define EDGE(i) ((i) + off + !k->id < 0 ? 0 : (i) + off + !k->id > cols ? cols : (i) + off + !k->id)
   /* edges are 0 up to row lo, then grow by one a row up to hi, then stay at cols */

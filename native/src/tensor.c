@@ -33,10 +33,10 @@ static void *small_list[SMALL_CLASSES + 1];
 static int small_count[SMALL_CLASSES + 1];
 static uint64_t bytes_live, bytes_peak;
 
-static void *oom(size_t nbytes) {
+static void *oom(uint64_t nbytes) {
   PyErr_Format(tl_OutOfMemoryError ? tl_OutOfMemoryError : PyExc_MemoryError,
-               "DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes. Error code 12 (Cannot allocate "
-               "memory). Free tensors that are no longer needed, or use smaller batches or a smaller dtype.", nbytes);
+               "DefaultCPUAllocator: can't allocate memory: you tried to allocate %llu bytes. Error code 12 (Cannot allocate "
+               "memory). Free tensors that are no longer needed, or use smaller batches or a smaller dtype.", (unsigned long long)nbytes);
   return NULL;
 }
 
@@ -77,8 +77,15 @@ static bool keep_large(void *p) {
   return true;
 }
 
-void *tl_malloc(size_t nbytes) {
-  size_t cls = (nbytes + TL_ALIGN - 1) / TL_ALIGN;
+void *tl_array(int64_t n, int64_t size) {
+  int64_t nbytes;
+  if (n < 0 || __builtin_mul_overflow(n, size, &nbytes)) return oom(INT64_MAX);
+  return tl_malloc((uint64_t)nbytes);
+}
+
+void *tl_malloc(uint64_t nbytes) {
+  if (nbytes > SIZE_MAX / 2) return oom(nbytes);
+  size_t cls = ((size_t)nbytes + TL_ALIGN - 1) / TL_ALIGN;
   if (cls == 0) cls = 1;
   if (cls <= SMALL_CLASSES && small_list[cls]) {
     void *p = small_list[cls];
@@ -86,7 +93,6 @@ void *tl_malloc(size_t nbytes) {
     small_count[cls]--;
     return p;
   }
-  if (nbytes > SIZE_MAX - 4 * TL_ALIGN) return oom(nbytes);
   if (nbytes >= LARGE_BYTES) {
     void *p = take_large(cls);
     if (p) return p;

@@ -189,7 +189,8 @@ TlTensor *tl_aligned(TlTensor *t);                     /* a copy of a TL_MISALIG
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n);
 
 /* Scratch memory, 64-byte aligned; NULL with torch.OutOfMemoryError set. */
-void *tl_malloc(size_t nbytes);
+void *tl_malloc(uint64_t nbytes);                      /* 64 bits on WASM too: a size that wraps around is not seen */
+void *tl_array(int64_t n, int64_t size);               /* n elements; sizes may overflow */
 void tl_free(void *p);
 
 /* ---- arguments and errors --------------------------------------------------------------------------------------- */
