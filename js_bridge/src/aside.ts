@@ -16,7 +16,7 @@ export interface Copier {
 export class Aside {
   readonly #copier: Copier;
   readonly #pool: Pool;
-  readonly #temps: { binding: Binding; temp: PoolBuffer; back: boolean }[] = [];
+  #temps: { binding: Binding; temp: PoolBuffer; back: boolean }[] = [];
 
   constructor(copier: Copier, pool: Pool) {
     this.#copier = copier;
@@ -29,6 +29,7 @@ export class Aside {
 
   /** The ranges to bind in place of those asked for. */
   resolve(kernel: Compiled, bindings: readonly Binding[], limits: Limits): readonly Binding[] {
+    const align = limits.minStorageBufferOffsetAlignment;
     let bound: Binding[] | null = null;
     for (let i = 0; i < bindings.length; i++) {
       const b = bindings[i];
@@ -40,7 +41,7 @@ export class Aside {
         );
       }
       const written = kernel.writes[i] ?? false;
-      if (b.offset % limits.minStorageBufferOffsetAlignment === 0 && !clashes(kernel, bindings, i)) continue;
+      if (b.offset % align === 0 && !clashes(kernel, bindings, i)) continue;
       bound ??= [...bindings];
       bound[i] = this.#move(b, written);
     }
@@ -49,7 +50,10 @@ export class Aside {
 
   /** After the dispatch was recorded: copies back, and lets the buffers go. */
   finish(): void {
-    for (const { binding, temp, back } of this.#temps) {
+    if (this.#temps.length === 0) return;
+    const temps = this.#temps;
+    this.#temps = [];
+    for (const { binding, temp, back } of temps) {
       if (back) this.#copier.copy(temp, 0, binding.buffer, binding.offset, binding.size);
       this.#pool.give(temp, binding.size);
     }

@@ -1,6 +1,6 @@
 /** What a dispatch binds: bind groups by range, kept for the next time. */
 import type { DeviceHolder } from "./device";
-import type { Compiled } from "./pipelines";
+import type { Compiled, Layout } from "./pipelines";
 import type { PoolBuffer } from "./pool";
 import type { Profile } from "./profile";
 import type { Slot } from "./slots";
@@ -17,11 +17,19 @@ export interface Binding {
 /** Bind groups kept. A training step binds the same few hundred ranges again and again, as the pool reuses buffers. */
 const MOST = 4096;
 
+interface Entry {
+  readonly layout: Layout;
+  readonly ranges: readonly Binding[];
+  readonly group: GPUBindGroup;
+}
+
 export class BindGroups {
   readonly #holder: DeviceHolder;
   readonly #profile: Profile;
   readonly #uniforms: Uniforms;
-  readonly #cache = new Map<string, GPUBindGroup>();
+  /** By hash; entries with the same hash stand in one list. */
+  readonly #cache = new Map<number, Entry[]>();
+  #count = 0;
 
   constructor(holder: DeviceHolder, profile: Profile, uniforms: Uniforms) {
     this.#holder = holder;
@@ -30,14 +38,15 @@ export class BindGroups {
   }
 
   get(kernel: Compiled, bindings: readonly Binding[]): GPUBindGroup {
-    let name = `${kernel.layout.id}${kernel.uniformWords > 0 ? "u" : ""}`;
-    for (const b of bindings) name += `;${b.buffer.id},${b.offset},${b.size}`;
-    const known = this.#cache.get(name);
+    let hash = kernel.layout.id;
+    for (const b of bindings) hash = (Math.imul(hash, 31) + b.buffer.id * 7 + (b.offset >>> 4) + b.size) | 0;
+    const list = this.#cache.get(hash);
+    const known = list?.find((entry) => entry.layout === kernel.layout && same(entry.ranges, bindings));
     if (known) {
       this.#profile.counters.bindGroupHits++;
-      return known;
+      return known.group;
     }
-    if (this.#cache.size >= MOST) this.#cache.clear();
+    if (this.#count >= MOST) this.clear();
     const entries: GPUBindGroupEntry[] = bindings.map((b, binding) => ({
       binding,
       resource: { buffer: b.buffer.gpu, offset: b.offset, size: b.size },
@@ -47,11 +56,25 @@ export class BindGroups {
     }
     const group = this.#holder.device.createBindGroup({ layout: kernel.layout.bindGroup, entries });
     this.#profile.counters.bindGroups++;
-    this.#cache.set(name, group);
+    const entry: Entry = { layout: kernel.layout, ranges: bindings.map((b) => ({ ...b, slot: null })), group };
+    const others = this.#cache.get(hash);
+    if (others) others.push(entry);
+    else this.#cache.set(hash, [entry]);
+    this.#count++;
     return group;
   }
 
   clear(): void {
     this.#cache.clear();
+    this.#count = 0;
   }
+}
+
+function same(a: readonly Binding[], b: readonly Binding[]): boolean {
+  for (let i = 0; i < b.length; i++) {
+    const x = a[i];
+    const y = b[i];
+    if (x?.buffer !== y?.buffer || x?.offset !== y?.offset || x?.size !== y?.size) return false;
+  }
+  return a.length === b.length;
 }

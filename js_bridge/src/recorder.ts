@@ -29,6 +29,8 @@ export class Recorder {
   readonly #uniforms: Uniforms;
   readonly #groups: BindGroups;
   readonly batches: Batches;
+  readonly #aside: Aside;
+  readonly #offsets = new Uint32Array(1);
   readonly #maxDispatches: number;
   readonly #fill: number;
   #encoder: GPUCommandEncoder | null = null;
@@ -44,6 +46,7 @@ export class Recorder {
     this.#uniforms = new Uniforms(holder);
     this.#groups = new BindGroups(holder, profile, this.#uniforms);
     this.batches = new Batches(holder, pipelines, options.maxInFlight ?? 64);
+    this.#aside = new Aside(this, pool);
     this.#maxDispatches = options.maxDispatches ?? 512;
     this.#fill = pipelines.define("torchlite.fill", FILL);
   }
@@ -54,7 +57,7 @@ export class Recorder {
     this.#check(kernel, bindings.length, count);
     const [gx, gy, gz] = this.#grid(kernel, x, y, z);
     if (gx === 0 || gy === 0 || gz === 0) return;
-    const aside = new Aside(this, this.#pool);
+    const aside = this.#aside;
     try {
       const bound = aside.resolve(kernel, bindings, this.#holder.limits);
       if (this.#dispatches >= this.#maxDispatches || (count > 0 && this.#uniforms.full)) this.flush();
@@ -64,8 +67,10 @@ export class Recorder {
         pass.setPipeline(kernel.pipeline);
         this.#boundPipeline = kernel.pipeline;
       }
-      if (count > 0) pass.setBindGroup(0, group, [this.#uniforms.push(words, from, count)]);
-      else pass.setBindGroup(0, group);
+      if (count > 0) {
+        this.#offsets[0] = this.#uniforms.push(words, from, count);
+        pass.setBindGroup(0, group, this.#offsets, 0, 1);
+      } else pass.setBindGroup(0, group);
       pass.dispatchWorkgroups(gx, gy, gz);
       for (const b of bound) b.buffer.batch = this.batches.current;
     } finally {

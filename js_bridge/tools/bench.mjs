@@ -1,0 +1,48 @@
+// Cost of the command stream on the CPU, under node: microseconds per dispatch from words to submit.
+import { build } from "esbuild";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { mkdtempSync, rmSync } from "node:fs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const dir = mkdtempSync(join(root, "node_modules", ".bench-"));
+await build({
+  entryPoints: [join(root, "src", "testing.ts")],
+  outfile: join(dir, "testing.mjs"),
+  bundle: true,
+  format: "esm",
+  external: ["webgpu"],
+  logLevel: "warning",
+});
+const { open, AXPB, Writer, bits, gpu } = await import(pathToFileURL(join(dir, "testing.mjs")).href);
+rmSync(dir, { recursive: true });
+if (!gpu) process.exit(0);
+
+const runtime = await open();
+const kernel = runtime.pipelines.define("axpb", AXPB);
+const slots = Array.from({ length: 64 }, () => runtime.slots.reserve());
+const setup = new Writer();
+for (const slot of slots) setup.alloc(slot, 256).fill(slot, 0, 256, 0);
+setup.run(runtime);
+const writer = new Writer();
+for (let i = 0; i < 256; i++) {
+  const [a, b, o] = [slots[i % 64], slots[(i * 7 + 1) % 64], slots[(i * 13 + 2) % 64]];
+  if (a === o || b === o) continue;
+  writer.dispatch(kernel, [1, 1, 1], [a, b, o], [64, bits(0.5)]);
+}
+const words = Uint32Array.from(writer.words);
+for (const round of [1, 2, 3]) {
+  const before = runtime.profile.counters.dispatches;
+  const times = [];
+  for (let i = 0; i < 40; i++) {
+    const start = performance.now();
+    runtime.stream.execute(words);
+    runtime.recorder.flush();
+    times.push(performance.now() - start);
+    await runtime.synchronize();
+  }
+  const each = (runtime.profile.counters.dispatches - before) / 40;
+  times.sort((x, y) => x - y);
+  console.log(`round ${round}: ${((1000 * times[20]) / each).toFixed(2)} us per dispatch (median), ${((1000 * times[0]) / each).toFixed(2)} at best`);
+}
+process.exit(0);
