@@ -225,4 +225,12 @@ fn tl_digamma(v: f32) -> f32 {
   let z = 1.0 / (x * x);
   return r + (tl_log(x) - 0.5 / x - z * (0.083333333 - z * (0.0083333333 - z * 0.0039682540)));
 }`,
+  /* sums of exp relative to their maxima, joined; a part of -inf adds nothing, +inf counts as one */
+  tl_lse_join: /* wgsl */ `
+fn tl_lse_join(m: f32, s: f32, n: f32, t: f32) -> f32 {
+  let top = tl_max(m, n);
+  if (!tl_isfinite(top)) { return select(s + t, 0.0, top < 0.0); }
+  return select(s * tl_exp(m - top), 0.0, s == 0.0) + select(t * tl_exp(n - top), 0.0, t == 0.0);
+}`,
+  tl_lse_finish: `fn tl_lse_finish(m: f32, s: f32) -> f32 { if (!tl_isfinite(m)) { return m; } return m + tl_log(s); }`,
 };

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { matmul, planMatmul } from "./matmul.js";
+import { TILES, type TileName } from "./gemm.js";
+import type { DType, Values } from "./spec.js";
+import { close, device, fromBf16, fromHalf, pipelineOf, random, randomInts, runTensors, t, toBf16, toHalf } from "./testing.js";
+import { packUniforms } from "./spec.js";
+
+interface Case { M: number; N: number; K: number; batches?: number; ta?: boolean; tb?: boolean; dtype?: DType; out?: DType; bias?: "n" | "mn"; act?: "relu" | "gelu"; alpha?: number; beta?: number }
+
+export function layout(c: Case): Values {
+  const { M, N, K } = c;
+  return {
+    M, N, K, batches: c.batches ?? 1, nb1: c.batches ?? 1, alpha: c.alpha ?? 1, beta: c.beta ?? 1,
+    ao: 0, am: c.ta ? 1 : K, ak: c.ta ? M : 1, ab0: 0, ab1: M * K, bo: 0, bk: c.tb ? 1 : N, bn: c.tb ? K : 1, bb0: 0, bb1: K * N,
+    co: 0, cm: N, cn: 1, cb0: 0, cb1: M * N, eo: 0, em: c.bias === "mn" ? N : 0, en: 1, eb0: 0, eb1: 0,
+  };
+}
+const round = (d: DType, x: number[]): number[] => (d === "float16" ? x.map((v) => fromHalf(toHalf(v))) : d === "bfloat16" ? x.map((v) => fromBf16(toBf16(v))) : x);
+
+async function check(c: Case, tile?: TileName): Promise<void> {
+  const { M, N, K } = c, B = c.batches ?? 1, d = c.dtype ?? "float32", out = c.out ?? d;
+  const ints = d.startsWith("int");
+  const gen = (n: number, seed: number): number[] => (ints ? randomInts(n, -50, 50, seed) : round(d, random(n, -1, 1, seed)));
+  const a = gen(B * M * K, 1), b = gen(B * K * N, 2), e = gen(M * N, 3);
+  const v = layout(c);
+  const steps = tile ? [{ kernel: matmul({ a: d, b: d, out, tile, aFast: c.ta ? "m" : "k", bFast: c.tb ? "k" : "n" }), values: v, buffers: ["a", "b", "c"] }]
+    : planMatmul({ a: d, b: d, out, values: v, ...(c.bias && { bias: d }), ...(c.act && { act: c.act }) });
+  const r = await runTensors(steps, { a: t(d, a), b: t(d, b), e: t(d, e), c: { dtype: out, zeros: B * M * N }, part: { dtype: ints ? "int64" : "float32", zeros: 64 * B * M * N }, sum: { dtype: "float32", zeros: B * M * N } });
+  const want: number[] = [];
+  for (let z = 0; z < B; z++) for (let m = 0; m < M; m++) for (let n = 0; n < N; n++) {
+    let s = 0;
+    for (let k = 0; k < K; k++) s += a[z * M * K + m * v["am"]! + k * v["ak"]!]! * b[z * K * N + k * v["bk"]! + n * v["bn"]!]!;
+    s = s * (c.alpha ?? 1) + (c.bias ? (c.beta ?? 1) * e[m * v["em"]! + n]! : 0);
+    want.push(c.act === "relu" ? Math.max(s, 0) : s);
+  }
+  const tol = out === "float16" ? 1e-3 : out === "bfloat16" ? 8e-3 : ints ? 0 : 2e-6;
+  close(r["c"]!, want, tol, ints ? 0 : tol * Math.sqrt(K));
+}
+
+test.each(Object.keys(TILES) as TileName[])("tile %s, all transpositions, ragged sizes", async (tile) => {
+  for (const ta of [false, true]) for (const tb of [false, true]) await check({ M: 67, N: 133, K: 35, ta, tb }, tile);
+});
+
+const CASES: Case[] = [
+  { M: 1, N: 1, K: 1 }, { M: 64, N: 64, K: 64 }, { M: 100, N: 36, K: 52, tb: true }, { M: 36, N: 100, K: 52, ta: true }, { M: 3, N: 5, K: 7, batches: 11 },
+  { M: 1, N: 300, K: 200 }, { M: 300, N: 1, K: 200 }, { M: 1, N: 70, K: 90, tb: true }, { M: 16, N: 24, K: 5000 }, { M: 16, N: 24, K: 5000, bias: "n", act: "relu", alpha: 0.5, beta: 2 },
+  { M: 40, N: 48, K: 20, bias: "mn", alpha: -1, beta: 0.25 }, { M: 33, N: 65, K: 17, bias: "n", act: "relu" }, { M: 5, N: 6, K: 0 }, { M: 0, N: 6, K: 3 },
+  { M: 30, N: 20, K: 40, dtype: "float16" }, { M: 30, N: 21, K: 40, dtype: "bfloat16", tb: true }, { M: 30, N: 20, K: 40, dtype: "float16", out: "float32", batches: 3 },
+  { M: 9, N: 10, K: 600, dtype: "int32" }, { M: 9, N: 10, K: 6, dtype: "int64" }, { M: 300, N: 520, K: 16 },
+];
+test.each(CASES)("$M x $N x $K $dtype", async (c) => { await check(c); });
+
+test("NaN and inf outside the matrix never enter", async () => {
+  const r = await runTensors(planMatmul({ a: "float32", b: "float32", out: "float32", values: layout({ M: 2, N: 3, K: 2 }) }), {
+    a: t("float32", [1, 2, Infinity, 4]), b: t("float32", [1, 0, NaN, 3, 4, 5]), c: { dtype: "float32", zeros: 6 } });
+  expect(r["c"]!.map(String)).toEqual(["7", "8", "NaN", "Infinity", "NaN", "NaN"]);
+});
+
+test("512 x 512 x 512 speed", async () => {
+  const d = await device();
+  const n = 512, times: string[] = [];
+  for (const tile of Object.keys(TILES) as TileName[]) for (const vecB of [false, true]) {
+    const kernel = matmul({ a: "float32", b: "float32", out: "float32", tile, aFast: "k", bFast: "n", ...(vecB && { vecB }) });
+    const pipe = await pipelineOf(kernel);
+    const values = layout({ M: n, N: n, K: n });
+    const make = (usage: number): GPUBuffer => d.createBuffer({ size: n * n * 4, usage });
+    const buffers = [make(GPUBufferUsage.STORAGE), make(GPUBufferUsage.STORAGE), make(GPUBufferUsage.STORAGE)];
+    const words = packUniforms(kernel, values);
+    const u = d.createBuffer({ size: words.byteLength, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+    d.queue.writeBuffer(u, 0, words);
+    let best = Infinity;
+    for (let i = 0; i < 2; i++) {
+      const start = performance.now();
+      const enc = d.createCommandEncoder();
+      const pass = enc.beginComputePass();
+      pass.setPipeline(pipe);
+      pass.setBindGroup(0, d.createBindGroup({ layout: pipe.getBindGroupLayout(0), entries: buffers.map((buffer, binding) => ({ binding, resource: { buffer } })) }));
+      pass.setBindGroup(1, d.createBindGroup({ layout: pipe.getBindGroupLayout(1), entries: [{ binding: 0, resource: { buffer: u } }] }));
+      pass.dispatchWorkgroups(...kernel.workgroups(values));
+      pass.end();
+      d.queue.submit([enc.finish()]);
+      await d.queue.onSubmittedWorkDone();
+      best = Math.min(best, performance.now() - start);
+    }
+    times.push(`${tile}${vecB ? " vec" : ""} ${best.toFixed(0)} ms`);
+  }
+  console.log(times.join(", "));
+});

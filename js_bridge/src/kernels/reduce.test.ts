@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import type { ReduceOp } from "./reduce_ops.js";
+import { planReduce } from "./reduce.js";
+import type { DType, Values } from "./spec.js";
+import { close, random, randomInts, runTensors, t } from "./testing.js";
+
+/** Reduces data seen as [outer, n, inner] over n. */
+async function run(op: ReduceOp, dtype: DType, out: DType, data: readonly number[], [outer, n, inner]: [number, number, number], extra: Values = {}): Promise<number[]> {
+  const rows = outer * inner;
+  const cast = dtype !== out && (op === "sum" || op === "prod" || op === "mean");
+  const steps = planReduce({
+    kept: 2, reduced: 1, inputs: [{ dtype }], nodes: [{ in: 0 }, ...(cast ? [{ op: "cast" as const, args: [0], dtype: out }] : [])],
+    outputs: [{ op, node: cast ? 1 : 0, dtype: out }], inner: inner === 1,
+    values: { rows, n, k0: outer, k1: inner, r0: n, i0o: 0, i0k0: n * inner, i0k1: 1, i0r0: inner, q0o: 0, ...extra },
+  });
+  const scratch = Object.fromEntries([0, 1, 2].map((j) => [`part${j}`, { dtype: "int64" as DType, zeros: 4096 }]));
+  const r = await runTensors(steps, { in0: t(dtype, data), out0: { dtype: out, zeros: rows }, ...scratch });
+  return r["out0"]!;
+}
+
+function reference(op: ReduceOp, data: readonly number[], [outer, n, inner]: [number, number, number]): number[] {
+  const out: number[] = [];
+  for (let o = 0; o < outer; o++) for (let i = 0; i < inner; i++) {
+    const x = Array.from({ length: n }, (_, r) => data[(o * n + r) * inner + i]!);
+    const sum = x.reduce((a, b) => a + b, 0), m = sum / n;
+    const best = (f: (a: number, b: number) => boolean): number => x.reduce((k, v, j) => (Number.isNaN(x[k]!) ? k : Number.isNaN(v) || f(v, x[k]!) ? j : k), 0);
+    switch (op) {
+      case "sum": out.push(sum); break;
+      case "mean": out.push(m); break;
+      case "prod": out.push(x.reduce((a, b) => a * b, 1)); break;
+      case "amax": out.push(x.some(Number.isNaN) ? NaN : x.reduce((a, b) => Math.max(a, b), -Infinity)); break;
+      case "amin": out.push(x.some(Number.isNaN) ? NaN : x.reduce((a, b) => Math.min(a, b), Infinity)); break;
+      case "any": out.push(Number(x.some((v) => v !== 0))); break;
+      case "all": out.push(Number(x.every((v) => v !== 0))); break;
+      case "count_nonzero": out.push(x.filter((v) => v !== 0).length); break;
+      case "argmax": out.push(best((a, b) => a > b)); break;
+      case "argmin": out.push(best((a, b) => a < b)); break;
+      case "norm2": out.push(Math.sqrt(x.reduce((a, b) => a + b * b, 0))); break;
+      case "var": out.push(x.reduce((a, b) => a + (b - m) ** 2, 0) / (n - 1)); break;
+      case "std": out.push(Math.sqrt(x.reduce((a, b) => a + (b - m) ** 2, 0) / (n - 1))); break;
+      case "logsumexp": { const top = Math.max(...x); out.push(Number.isFinite(top) ? top + Math.log(x.reduce((a, b) => a + Math.exp(b - top), 0)) : top); }
+    }
+  }
+  return out;
+}
+
+const SHAPES: [number, number, number][] = [[3, 5, 1], [2, 37, 4], [1, 1000, 1], [1, 20000, 1], [70, 300, 3], [3, 9000, 2], [2100, 3, 2]];
+const OPS: ReduceOp[] = ["sum", "mean", "prod", "amax", "amin", "any", "all", "argmax", "argmin", "count_nonzero", "norm2", "var", "std", "logsumexp"];
+const outOf = (op: ReduceOp): DType => (op === "any" || op === "all" ? "bool" : op === "count_nonzero" || op.startsWith("arg") ? "int64" : "float32");
+
+test.each(OPS)("%s", async (op) => {
+  for (const shape of SHAPES) {
+    const size = shape[0] * shape[1] * shape[2];
+    const data = op === "prod" ? random(size, 0.98, 1.02) : op === "any" || op === "all" ? randomInts(size, 0, 2) : random(size, -2, 3);
+    const extra = op === "var" || op === "std" ? { correction: 1 } : {};
+    close(await run(op, "float32", outOf(op), data, shape, extra), reference(op, data, shape), op === "prod" ? 1e-3 : 2e-6, 2e-6 * Math.sqrt(shape[1]));
+  }
+});
+
+test("special values", async () => {
+  const x = [1, NaN, 3, -Infinity, -Infinity, -Infinity, Infinity, 2, Infinity, -0, 0, -0].map(Number);
+  for (const op of ["sum", "amax", "amin", "argmax", "argmin", "logsumexp", "any", "all"] as const) {
+    const want = reference(op, x, [4, 3, 1]);
+    if (op === "logsumexp") want[0] = NaN;
+    close(await run(op, "float32", outOf(op), x, [4, 3, 1]), want, 2e-7, 0);
+  }
+});
+
+test("integers and halves", async () => {
+  const x = randomInts(4000, -100, 100);
+  close(await run("sum", "int32", "int64", x, [4, 1000, 1]), reference("sum", x, [4, 1000, 1]), 0, 0);
+  close(await run("sum", "int64", "int64", x.map((v) => v * 1e10), [4, 1000, 1]), reference("sum", x.map((v) => v * 1e10), [4, 1000, 1]), 0, 0);
+  close(await run("amax", "int64", "int64", x.map((v) => v * 1e12), [4, 100, 10]), reference("amax", x.map((v) => v * 1e12), [4, 100, 10]), 0, 0);
+  close(await run("argmin", "int8", "int64", x, [4, 1000, 1]), reference("argmin", x, [4, 1000, 1]), 0, 0);
+  close(await run("sum", "bool", "int64", x.map((v) => Number(v > 0)), [4, 1000, 1]), reference("sum", x.map((v) => Number(v > 0)), [4, 1000, 1]), 0, 0);
+  const h = x.map((v) => v / 64);
+  close(await run("sum", "float16", "float32", h, [5, 800, 1]), reference("sum", h, [5, 800, 1]), 1e-6, 1e-5);
+  close(await run("mean", "bfloat16", "bfloat16", h.map((v) => Math.round(v)), [5, 8, 100]), reference("mean", h.map((v) => Math.round(v)), [5, 8, 100]), 8e-3, 1e-3);
+});
+
+test("a million elements keep pairwise accuracy", async () => {
+  const n = 1 << 20;
+  const x = random(n, 0, 1);
+  const [got] = await run("sum", "float32", "float32", x, [1, n, 1]);
+  const want = reference("sum", x, [1, n, 1])[0]!;
+  expect(Math.abs(got! - want) / want).toBeLessThan(3e-7);
+});
+
+test("no rows, no elements", async () => {
+  expect(await run("sum", "float32", "float32", [], [3, 0, 1])).toEqual([0, 0, 0]);
+  expect(await run("prod", "float32", "float32", [], [2, 0, 1])).toEqual([1, 1]);
+  expect(await run("sum", "float32", "float32", [], [0, 3, 1])).toEqual([]);
+});

@@ -1,0 +1,147 @@
+/**
+ * Reductions over any dims of any strides, of an expression graph's values (so sums of products, losses and matrix-vector
+ * products are reductions too), several results at once.
+ *
+ * `lanes` invocations work on one row. Each adds blocks of 32 elements before it adds the blocks together, then the lanes
+ * join as a tree: the error grows with the logarithm of the row, as in pairwise summation, and does not depend on timing.
+ * Rows too long for one workgroup take two kernels: "partial" reduces chunks to states, "combine" joins the states.
+ */
+import { accessors, castTo, convert, input, outForm, output } from "../wgsl/access.js";
+import { buildModule } from "../wgsl/module.js";
+import { type Graph, type Node, nodeDtype, scalarWords, statements } from "./expression.js";
+import { type ReduceOp, reduction } from "./reduce_ops.js";
+import { type Binding, type Compute, computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, type UniformWord, uniform, type Values, value, WGSL_TYPE, WORKGROUP } from "./spec.js";
+
+export interface ReduceParams {
+  readonly stage: "full" | "partial" | "combine";
+  readonly lanes: number;
+  /** Number of dims that stay and that are reduced. */
+  readonly kept: number;
+  readonly reduced: number;
+  readonly inputs: readonly { readonly dtype: DType }[];
+  readonly nodes: readonly Node[];
+  readonly outputs: readonly { readonly op: ReduceOp; readonly node: number; readonly dtype: DType }[];
+}
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
+const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "int32", i64: "int64" };
+
+/**
+ * Uniforms: rows, n, [chunks, chunk]; k0.. sizes of kept dims, r0.. of reduced dims; for each input i<i>o, its strides
+ * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]. Results lie at q<k>o + row, row-major over the kept dims.
+ */
+export function reduce(params: ReduceParams): Kernel {
+  const { stage, lanes, kept, reduced, inputs, outputs } = params;
+  const graph: Graph = params;
+  const reds = outputs.map((o) => reduction(o.op, computeOf(nodeDtype(graph, o.node)), nodeDtype(graph, o.node)));
+  const states = reds.flatMap((r, k) => r.vars.map((v, j) => ({ ...v, name: `s${k}_${j}` })));
+  const combine = stage === "combine";
+
+  const bindings: Binding[] = combine ? states.map((s) => input(`in_${s.name}`, STATE_DTYPE[s.type])) : inputs.map((x, i) => input(`in${i}`, x.dtype));
+  if (stage === "partial") bindings.push(...states.map((s) => output(`out_${s.name}`, STATE_DTYPE[s.type])));
+  else bindings.push(...outputs.map((o, k) => output(`out${k}`, o.dtype)));
+
+  const uniforms: UniformWord[] = uniform("u32", "rows", "n", ...(stage === "full" ? [] : ["chunks", "chunk"]));
+  if (!combine) {
+    uniforms.push(...uniform("u32", ...range(kept).map((d) => `k${d}`), ...range(reduced).map((d) => `r${d}`)));
+    inputs.forEach((_, i) => uniforms.push(...uniform("i32", `i${i}o`, ...range(kept).map((d) => `i${i}k${d}`), ...range(reduced).map((d) => `i${i}r${d}`))));
+    uniforms.push(...scalarWords(graph));
+  }
+  if (stage !== "partial") {
+    uniforms.push(...uniform("i32", ...outputs.map((_, k) => `q${k}o`)));
+    if (outputs.some((o) => o.op === "var" || o.op === "std")) uniforms.push(...uniform("f32", "correction"));
+  }
+
+  const field = (v: string) => (k: number): string[] => reds[k]!.vars.map((_, j) => `${v}.s${k}_${j}`);
+  const assemble = (parts: string[][]): string => `State(${parts.flat().join(", ")})`;
+  const coords = (name: string, from: string, count: number): string => {
+    let text = `  var ${name}_rest = ${from};\n`;
+    for (let d = count - 1; d > 0; d--) text += `  let ${name}${d} = i32(${name}_rest % p.${name}${d}); ${name}_rest = ${name}_rest / p.${name}${d};\n`;
+    return count ? `${text}  let ${name}0 = i32(${name}_rest);\n` : "";
+  };
+  let globals = `struct State { ${states.map((s) => `${s.name}: ${WGSL_TYPE[s.type]}`).join(", ")} }
+fn start() -> State { return ${assemble(reds.map((r) => r.vars.map((v) => v.init)))}; }
+fn merge(a: State, b: State) -> State { return ${assemble(reds.map((r, k) => r.merge(field("a")(k), field("b")(k))))}; }
+`;
+  if (combine) {
+    globals += states.map((s) => accessors(`in_${s.name}`, STATE_DTYPE[s.type], "elem", false)).join("\n");
+    globals += `\nfn enter(s: State, base: i32, r: u32) -> State { let at = base + i32(r); return merge(s, State(${states.map((s) => `ld_in_${s.name}(at)`).join(", ")})); }\n`;
+  } else {
+    const bases = inputs.map((_, i) => `b${i}: i32`);
+    globals += inputs.map((x, i) => accessors(`in${i}`, x.dtype, "elem", false)).join("\n");
+    const load = inputs.map((_, i) => `ld_in${i}(${[`b${i}`, ...range(reduced).map((d) => `r${d} * p.i${i}r${d}`)].join(" + ")})`);
+    globals += `\nfn enter(${["s: State", ...bases, "r: u32"].join(", ")}) -> State {
+${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
+  return ${assemble(reds.map((r, k) => r.step(field("s")(k), `t${outputs[k]!.node}`, "i32(r)")))};
+}\n`;
+  }
+  if (stage === "partial") globals += states.map((s) => accessors(`out_${s.name}`, STATE_DTYPE[s.type], "elem", true)).join("\n");
+  else globals += outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
+  if (lanes > 1) globals += `\nvar<workgroup> shared_state: array<State, ${WORKGROUP}>;`;
+
+  const bases = combine ? "row * i32(p.chunks)" : inputs.map((_, i) => [`p.i${i}o`, ...range(kept).map((d) => `k${d} * p.i${i}k${d}`)].join(" + ")).join(", ");
+  // Idle lanes keep going, with an empty range, because all of a workgroup must meet at the barriers.
+  const main = `  let item = gid / ${lanes}u;
+  let part = lane % ${lanes}u;
+  let items = p.rows${stage === "partial" ? " * p.chunks" : ""};
+  let live = item < items;
+  let row = i32(min(item, items - 1u)${stage === "partial" ? " / p.chunks" : ""});
+${stage === "partial" ? "  let first = (item % p.chunks) * p.chunk;\n  let end = select(0u, min(first + p.chunk, p.n), live);" : `  let first = 0u;\n  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`}
+${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
+  var r = first + part;
+  while (r < end) {
+    var block = start();
+    for (var j = 0u; j < 32u && r < end; j++) { block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${lanes}u; }
+    total = merge(total, block);
+  }
+${lanes > 1 ? `  shared_state[lane] = total;
+  for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
+    workgroupBarrier();
+    if (part < s) { shared_state[lane] = merge(shared_state[lane], shared_state[lane + s]); }
+  }
+  total = shared_state[lane];` : ""}
+  if (live && part == 0u) {
+${stage === "partial"
+    ? states.map((s) => `    st_out_${s.name}(i32(item), total.${s.name});`).join("\n")
+    : outputs.map((o, k) => {
+      const r = reds[k]!;
+      const v = r.finish(field("total")(k), "p.n");
+      const from = r.result === computeOf(nodeDtype(graph, o.node)) ? nodeDtype(graph, o.node) : STATE_DTYPE[r.result];
+      return `    let y${k} = ${r.result === computeOf(from) ? v : convert(v, r.result, computeOf(from))};\n    st_out${k}(p.q${k}o + row, ${castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype)});`;
+    }).join("\n")}
+  }`;
+  return {
+    key: kernelKey("reduce", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }),
+    workgroups: (u) => (value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes)),
+  };
+}
+
+/** Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the device. */
+export function lanesFor(rows: number, n: number, inner: boolean): number {
+  if (n <= 8 || (!inner && rows >= 2048)) return 1;
+  let lanes = 2;
+  while (lanes < WORKGROUP && lanes * 8 < n) lanes *= 2;
+  return lanes;
+}
+
+export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
+  /** Whether the reduced elements are the neighbours in memory. */
+  readonly inner: boolean;
+  /** rows, n and all sizes, strides and offsets. */
+  readonly values: Values;
+}
+
+/** The kernels of one reduction. Buffers: in<i>, out<k>; scratch part<j> of rows * chunks words (two for int64). */
+export function planReduce(plan: ReducePlan): Step[] {
+  const { inner, values, ...params } = plan;
+  const rows = value(values, "rows"), n = value(values, "n");
+  const ins = plan.inputs.map((_, i) => `in${i}`), outs = plan.outputs.map((_, k) => `out${k}`);
+  const chunks = Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
+  if (chunks <= 1) return [{ kernel: reduce({ ...params, stage: "full", lanes: lanesFor(rows, n, inner) }), values, buffers: [...ins, ...outs] }];
+  const chunk = Math.ceil(n / chunks);
+  const v = { ...values, chunks: Math.ceil(n / chunk), chunk };
+  const partial = reduce({ ...params, stage: "partial", lanes: WORKGROUP });
+  const parts = partial.bindings.slice(ins.length).map((_, j) => `part${j}`);
+  const combine = reduce({ ...params, stage: "combine", lanes: lanesFor(rows, v.chunks, true) });
+  return [{ kernel: partial, values: v, buffers: [...ins, ...parts] }, { kernel: combine, values: v, buffers: [...parts, ...outs] }];
+}
