@@ -255,6 +255,12 @@ def _declare_fractional(n):
             if out[i] + k[i] - 1 > size[i]:
                 word = {"T": "time", "H": "height", "W": "width"}[letters[i]]
                 raise RuntimeError(f"{name}(): pool {word} {k[i]} too large relative to input {word} {size[i]}")
+        for i, (want, what) in enumerate(((x.shape[0], "batch"), (x.shape[1], "channel"), (n, ""))):
+            have = random_samples.shape[i] if random_samples.dim() == 3 else -1
+            if have < want if i == 0 else have != want:
+                raise RuntimeError("Expect _random_samples to have 3 dimensions, got %d" % random_samples.dim() if have < 0 else
+                                   f"Expect _random_samples.size({i}) " + (f"equals to {n}; got {have}." if i == 2 else
+                                   f"{'no less then' if i == 0 else 'equals to'} input {what} size."))
         random_samples = random_samples[:x.shape[0]]     # in two dims the last dim comes first
         index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64)
         for i in range(n):

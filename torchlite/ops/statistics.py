@@ -267,13 +267,13 @@ def _lse_grad(g, x, result, dim, keepdim):
 
 
 # ---- medians, modes, quantiles ------------------------------------------------------------------------------------------------
-@op("median(Tensor self) -> Tensor", kernel="median", tags="reduction", node="MedianBackward0",
+@op("median(Tensor self) -> Tensor", kernel="median", out=True, tags="reduction", node="MedianBackward0",
     grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),), (t(5),)])
 def median_all(self):
     """The median of all elements: the lower of the two middle ones when their number is even."""
 
 
-@op("nanmedian(Tensor self) -> Tensor", kernel="nanmedian", tags="reduction", node="NanmedianBackward0",
+@op("nanmedian(Tensor self) -> Tensor", kernel="nanmedian", out=True, tags="reduction", node="NanmedianBackward0",
     grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),)])
 def nanmedian_all(self):
     """The median of the elements that are not NaN."""

@@ -208,18 +208,21 @@ def slice(self, dim, start, end, step):
     """self[..., start:end:step, ...] along `dim`."""
 
 
-@op("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)", "narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
+@op("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)", "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
     samples=lambda t: [(t(5, 3), 0, 1, 3)])
 def narrow(self, dim, start, length):
     """`length` slices of `self` along `dim`, from `start` on."""
     if self.dim() == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    start = int(start)
+    if isinstance(start, torch.Tensor):
+        if start.dim() or start.dtype == torch.bool or start.is_floating_point() or start.is_complex():
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     size = self.size(dim)
     if not -size <= start <= size:
-        raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-size, size, start))
+        raise IndexError("start out of range (expected to be in range of [%d, %d], but got %d)" % (-size, size, start))
     if start < 0:
         start += size
     if start + length > size:
@@ -237,6 +240,12 @@ def _as_strided_grad(c, g):
     grad={"self": _as_strided_grad}, samples=lambda t: [(t(6), (2, 2), (2, 1), 1), (t(6), (2, 3), (1, 1))])
 def as_strided(self, size, stride, storage_offset):
     """A view of the storage with any size and strides (in elements)."""
+
+
+@op("as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)")
+def as_strided_(self, size, stride, storage_offset):
+    """as_strided() in place."""
+    return _regeometry(self, "as_strided", size, stride, storage_offset)
 
 
 @op("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", kernel="unfold", variants="method", view=True,
