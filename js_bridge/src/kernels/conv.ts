@@ -1,0 +1,132 @@
+/**
+ * Convolution in one to three dims as an implicit matrix product (no unfolded image in memory), with groups; NCHW images
+ * and OIHW weights, contiguous. float32 accumulation for float32, float16 and bfloat16.
+ *   forward   y[oc, pixel] = sum over (ic, window)   w[oc, ic, window] x[ic, pixel under the window]
+ *   input     gradient of x; also the forward of the transposed convolution
+ *   weight    gradient of w: sum over batch and pixels; long sums are cut in parts
+ * Depthwise convolutions (one input channel a group) have direct kernels in depthwise.ts.
+ */
+import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
+import { type Activation, activate } from "./epilogue.js";
+import { chooseTile, gemm, splitK, type TileName } from "./gemm.js";
+import { joinParts } from "./matmul.js";
+import { type Binding, computeOf, type DType, type Kernel, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
+import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
+
+export interface ConvParams extends Window {
+  readonly pass: "forward" | "input" | "weight";
+  readonly dtype: DType;
+  readonly tile: TileName;
+  readonly bias?: boolean;
+  readonly act?: Activation;
+  readonly split?: boolean;
+}
+
+/**
+ * Uniforms: M, N, K, batches (= groups), [splits, kchunk]; images; cx, cy: channels of the wide and narrow image in one
+ * group. Buffers: forward x, w, [bias], y; input gy, w, [bias], gx; weight gy, x, gw (part when split: float32).
+ * Offsets of all buffers are 0 except by binding: views are made contiguous first.
+ */
+export function conv(params: ConvParams): Kernel {
+  const { pass, dtype, bias, act, split } = params;
+  if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("convolution", dtype);
+  const nd = params.kernel.length;
+  const taps = product(params.kernel);
+  const win = params.kernel.map((k) => `${k}u`);
+  const outType: DType = split ? "float32" : dtype;
+  const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
+  const [first, second, out] = names as [string, string, string];
+  const bindings: Binding[] = [input(first, dtype), input(second, dtype)];
+  if (bias && !split) bindings.push(input("bias", dtype));
+  bindings.push(output(out, outType));
+  const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])), ...imageWords(nd), ...uniform("u32", "cx", "cy")];
+
+  const P = (t: "x" | "y"): string => pixels(nd, t);
+  const at = (name: string, t: "x" | "y", img: string, ch: string, coords: string[]): string =>
+    `ld_${name}(((${img}) * i32(p.batches * p.c${t}) + grp * i32(p.c${t}) + ${ch}) * i32(${P(t)}) + ${ravel(coords, sizesOf(nd, t))})`;
+  const I = range(nd).map((d) => `i${d}`), O = range(nd).map((d) => `o${d}`);
+  const wide = wideCoords(params), narrow = narrowCoords(params);
+  const mGuard = "m >= i32(p.M) || k >= k_end", nGuard = "n >= i32(p.N) || k >= k_end";
+  let body: string;
+  if (pass === "forward") {
+    body = `fn load_a(m: i32, k: i32) -> f32 { if (${mGuard}) { return 0.0; } return ld_w((grp * i32(p.M) + m) * i32(p.K) + k); }
+fn load_b(k: i32, n: i32) -> f32 {
+  if (${nGuard}) { return 0.0; }
+  let ch = k / ${taps}; let img = n / i32(${P("y")});
+  ${unravel("w", `u32(k % ${taps})`, win)} ${unravel("o", `u32(n) % (${P("y")})`, sizesOf(nd, "y"))}
+  ${wide.lets}
+  if (${wide.inside}) { return ${at("x", "x", "img", "ch", I)}; }
+  return 0.0;
+}`;
+  } else if (pass === "input") {
+    body = `fn load_a(m: i32, k: i32) -> f32 {
+  if (${mGuard}) { return 0.0; }
+  return ld_w(((grp * i32(p.cy) + k / ${taps}) * i32(p.M) + m) * ${taps} + k % ${taps});
+}
+fn load_b(k: i32, n: i32) -> f32 {
+  if (${nGuard}) { return 0.0; }
+  let ch = k / ${taps}; let img = n / i32(${P("x")});
+  ${unravel("w", `u32(k % ${taps})`, win)} ${unravel("i", `u32(n) % (${P("x")})`, sizesOf(nd, "x"))}
+  ${narrow.lets}
+  if (${narrow.inside}) { return ${at("gy", "y", "img", "ch", O)}; }
+  return 0.0;
+}`;
+  } else {
+    body = `fn load_a(m: i32, k: i32) -> f32 {
+  if (${mGuard}) { return 0.0; }
+  let pix = i32(${P("y")});
+  return ld_gy(((k / pix) * i32(p.batches * p.cy) + grp * i32(p.cy) + m) * pix + k % pix);
+}
+fn load_b(k: i32, n: i32) -> f32 {
+  if (${nGuard}) { return 0.0; }
+  let ch = n / ${taps}; let img = k / i32(${P("y")});
+  ${unravel("w", `u32(n % ${taps})`, win)} ${unravel("o", `u32(k) % (${P("y")})`, sizesOf(nd, "y"))}
+  ${wide.lets}
+  if (${wide.inside}) { return ${at("x", "x", "img", "ch", I)}; }
+  return 0.0;
+}`;
+  }
+  const index = pass === "weight" ? "(grp * i32(p.M) + m) * i32(p.N) + n"
+    : `((n / i32(${P(pass === "forward" ? "y" : "x")})) * i32(p.batches * p.M) + grp * i32(p.M) + m) * i32(${P(pass === "forward" ? "y" : "x")}) + n % i32(${P(pass === "forward" ? "y" : "x")})`;
+  const v = castTo(activate(split ? undefined : act, bias && !split ? "v + ld_bias(grp * i32(p.M) + m)" : "v", outType), "float32", outType);
+  const globals = `var<private> grp: i32; var<private> base: i32;
+fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"}; }
+${accessors(first, dtype, "elem", false)}
+${accessors(second, dtype, "elem", false)}
+${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
+${accessors(out, outType, outForm(outType), true)}
+${body}
+fn store(m: i32, n: i32, v: f32) { st_${out}(base + ${index}, ${v}); }`;
+  return gemm({ family: "conv", params, tile: params.tile, bindings, uniforms, globals, aFast: "k", bFast: pass === "weight" ? "k" : "n", ...(split && { split }) });
+}
+
+export interface ConvPlan extends Window {
+  readonly pass: ConvParams["pass"];
+  readonly dtype: DType;
+  readonly batch: number;
+  readonly groups: number;
+  /** Channels of the wide (convolution input) and narrow image, all groups together. */
+  readonly wide: number;
+  readonly narrow: number;
+  readonly wideSize: readonly number[];
+  readonly narrowSize: readonly number[];
+  readonly bias?: boolean;
+  readonly act?: Activation;
+}
+
+/** The kernels of one convolution pass. Buffer names as in conv(); scratch part: float32 of splits * elements of gw. */
+export function planConv(c: ConvPlan): Step[] {
+  const cx = c.wide / c.groups, cy = c.narrow / c.groups, taps = product(c.kernel);
+  const px = product(c.wideSize), py = product(c.narrowSize);
+  const [M, N, K] = c.pass === "forward" ? [cy, c.batch * py, cx * taps] : c.pass === "input" ? [cx, c.batch * px, cy * taps] : [cy, cx * taps, c.batch * py];
+  const { tile, splits } = chooseTile(M, N, K, c.groups);
+  const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
+  const split = c.pass === "weight" && splits > 1;
+  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }) }) });
+  const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
+  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...(split && splitK(K, splits)) };
+  if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, 0, "gw")];
+  const names = c.pass === "forward" ? ["x", "w", "y"] : c.pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
+  if (c.bias) names.splice(2, 0, "bias");
+  return [{ kernel, values, buffers: names }];
+}
