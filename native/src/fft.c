@@ -40,10 +40,14 @@ static int factors(int64_t n, int *f) {
   return n == 1 ? nf : -1;
 }
 
+static bool stopped;       /* a signal's exception is set; whoever asked for the transform looks and raises it */
+
 /* x and y hold n lines' elements each, B lines interleaved; the result is in the one returned */
 static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
   int64_t len = p->n, s = B;
   for (int i = 0; i < p->nf; i++) {
+    if (p->n * B > 1 << 18 && !stopped && tl_check_interrupt()) stopped = true;
+    if (stopped) break;
     const int r = p->f[i], half = (r - 1) / 2;
     const int64_t m = len / r, step = p->n / len, turn = p->n / r;
     for (int64_t q0 = 0; q0 < m; q0++) {
@@ -196,10 +200,11 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
       const v2d *r = transform(p, x, y, B);
       for (int64_t k = 0; k < n; k++)
         for (int64_t b = 0; b < B; b++) { v2d v = r[k * B + b] * (v2d){scale, scale}; put(at, wide, k * inner + b, forward ? v : swapped(v)); }
-      if ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0)) goto end;
+      if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
     }
   rc = 0;
 end:
+  stopped = false;
   tl_free(x);
   plan_free(p);
   return rc;
@@ -256,10 +261,11 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
         if (k && k + k < n && stride == n) put(c, wide, n - k, conjugate(v));
       }
     }
-    if ((done += n) > 1 << 18 && (done = 0, tl_check_interrupt() < 0)) goto end;
+    if (stopped || ((done += n) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
   }
   rc = 0;
 end:
+  stopped = false;
   tl_free(x);
   tl_free(w);
   plan_free(p);

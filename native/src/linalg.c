@@ -3,6 +3,22 @@
 #include "tl.h"
 #include <math.h>
 
+/* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew). */
+static bool stopped;
+static bool tick(int64_t work) {
+  static int64_t done;
+  if ((done += work) > 1 << 22) {
+    done = 0;
+    if (tl_check_interrupt()) stopped = true;
+  }
+  return stopped;
+}
+static bool interrupted(void) {
+  bool r = stopped || tl_check_interrupt();
+  stopped = false;
+  return r;
+}
+
 #define T double
 #define F(name) name##_r
 #define ADD(a, b) ((a) + (b))
@@ -125,7 +141,7 @@ KERNEL(k_lu) {
   for (int64_t b = 0; ok && b < nb; b++) {
     int32_t *piv = P(t[1], int32_t, b * r);
     *P(t[2], int32_t, b) = w == TL_F64 ? lu_r(P(t[0], double, b * m * n), m, n, piv, pivot) : lu_c(P(t[0], cd, b * m * n), m, n, piv, pivot);
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, ok);
 }
@@ -140,7 +156,7 @@ KERNEL(k_trsm) {
   for (int64_t b = 0; ok && b < nb; b++) {
     if (w == TL_F64) trsm_r(P(ac, double, b * n * n), n, n, upper, unit, P(x, double, b * n * r), r);
     else trsm_c(P(ac, cd, b * n * n), n, n, upper, unit, P(x, cd, b * n * r), r);
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   Py_XDECREF(ac);
   PyObject *res = ok ? (PyObject *)tl_cast(x, a->dtype) : NULL;
@@ -161,6 +177,7 @@ KERNEL(k_solve) {
     size_t e = tl_itemsize[w];
     char *x = P(t[0], char, 0) + (size_t)(b * n * r) * e, *lu = P(t[1], char, 0) + (size_t)(b * n * n) * e;
     *P(t[3], int32_t, b) = w == TL_F64 ? lu_r((double *)lu, n, n, piv, true) : lu_c((cd *)lu, n, n, piv, true);
+    if (stopped) { ok = !interrupted(); break; }      /* the pivots are not all there */
     for (int64_t i = 0; i < n; i++)
       for (int64_t j = 0; piv[i] - 1 != i && j < r * (int64_t)(e / 8); j++) {
         double *p = (double *)x + i * r * (int64_t)(e / 8) + j, *q = (double *)x + (piv[i] - 1) * r * (int64_t)(e / 8) + j, v = *p;
@@ -169,7 +186,7 @@ KERNEL(k_solve) {
       }
     if (w == TL_F64) { trsm_r((double *)lu, n, n, false, true, (double *)x, r); trsm_r((double *)lu, n, n, true, false, (double *)x, r); }
     else { trsm_c((cd *)lu, n, n, false, true, (cd *)x, r); trsm_c((cd *)lu, n, n, true, false, (cd *)x, r); }
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   return pack(4, t, (tl_dtype[]){a->dtype, a->dtype, TL_I32, TL_I32}, ok);
 }
@@ -183,7 +200,7 @@ KERNEL(k_cholesky) {
   bool ok = t[0] && t[1];
   for (int64_t b = 0; ok && b < nb; b++) {
     *P(t[1], int32_t, b) = w == TL_F64 ? cholesky_r(P(t[0], double, b * n * n), n) : cholesky_c(P(t[0], cd, b * n * n), n);
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   return pack(2, t, (tl_dtype[]){a->dtype, TL_I32}, ok);
 }
@@ -198,7 +215,7 @@ KERNEL(k_geqrf) {
   for (int64_t b = 0; ok && b < nb; b++) {
     if (w == TL_F64) geqrf_r(P(t[0], double, b * m * n), m, n, P(t[1], double, b * r));
     else geqrf_c(P(t[0], cd, b * m * n), m, n, P(t[1], cd, b * r));
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   return pack(2, t, (tl_dtype[]){a->dtype, a->dtype}, ok);
 }
@@ -213,7 +230,7 @@ KERNEL(k_householder) {
   for (int64_t b = 0; ok && b < nb; b++) {
     if (w == TL_F64) orgqr_r(P(ac, double, b * m * n), m, n, P(tc, double, b * kk), kk, P(q, double, b * m * n));
     else orgqr_c(P(ac, cd, b * m * n), m, n, P(tc, cd, b * kk), kk, P(q, cd, b * m * n));
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   Py_XDECREF(ac);
   Py_XDECREF(tc);
@@ -241,7 +258,7 @@ KERNEL(k_eigh) {
     double *e = (double *)(work + (size_t)(n * n + 2 * n + 2) * 16);
     fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, P(t[0], double, b * n), (double *)work, e)
                        : eigh_c(P(t[1], cd, b * n * n), n, P(t[0], double, b * n), (cd *)work, e);
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   tl_free(work);
   PyObject *r = pack(2, t, (tl_dtype[]){tl_real_of(a->dtype), a->dtype}, ok && fine);
@@ -285,7 +302,7 @@ KERNEL(k_svd) {
     else { RUN(cd, _c, cconj) }
 #undef RUN
     for (int64_t i = 0; i < r; i++) P(t[1], double, b * r)[i] = s[order[i]];
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   Py_XDECREF(ac);
   tl_free(work);
@@ -308,6 +325,7 @@ static bool schur(cd *h, cd *q, int64_t n, cd *v) {
   for (int64_t i = 0; i < n; i++) q[i * n + i] = (cd){1, 0};
   for (int64_t k = 0; k + 2 < n; k++) {   /* Hessenberg form */
     int64_t r = n - k - 1;
+    if (tick(3 * n * r)) return true;
     cd tau = reflector_c(h + (k + 1) * n + k, r, n);
     for (int64_t i = 1; i < r; i++) { v[i] = h[(k + 1 + i) * n + k]; h[(k + 1 + i) * n + k] = (cd){0, 0}; }
     v[0] = (cd){1, 0};
@@ -331,6 +349,7 @@ static bool schur(cd *h, cd *q, int64_t n, cd *v) {
     }
     if (lo == hi) { hi--; iter = 0; continue; }
     if (++iter > 300) return false;
+    if (tick(4 * n * (hi - lo))) return true;
     cd a = h[(hi - 1) * n + hi - 1], b = h[(hi - 1) * n + hi], c = h[hi * n + hi - 1], d = h[hi * n + hi], shift;
     if (iter % 11 == 10) shift = (cd){fabs(c.re) + fabs(c.im) + d.re, d.im};   /* now and then a step aside */
     else {   /* the eigenvalue of the last 2 x 2 block nearer to its corner */
@@ -380,6 +399,7 @@ KERNEL(k_eig) {
     for (int64_t i = 0; i < n * n; i++) size = fmax(size, fabs(H[i].re) + fabs(H[i].im));
     fine = schur(H, q, n, x);
     for (int64_t c = 0; c < n; c++) {
+      if (tick(n * c)) break;
       w[c] = H[c * n + c];
       if (!tl_is_complex(a->dtype) && fabs(w[c].im) < 1e-14 * size) w[c].im = 0;
       x[c] = (cd){1, 0};
@@ -404,7 +424,7 @@ KERNEL(k_eig) {
         if (!tl_is_complex(a->dtype) && w[c].im == 0) V[i * n + c].im = 0;
       }
     }
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   Py_XDECREF(h);
   tl_free(q);
@@ -422,7 +442,7 @@ KERNEL(k_ldl) {
   for (int64_t b = 0; ok && b < nb; b++) {
     int32_t *piv = P(t[1], int32_t, b * n);
     *P(t[2], int32_t, b) = w == TL_F64 ? ldl_r(P(t[0], double, b * n * n), n, piv, herm) : ldl_c(P(t[0], cd, b * n * n), n, piv, herm);
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, ok);
 }
@@ -452,7 +472,7 @@ KERNEL(k_ldl_solve) {
     if (!ok) break;
     if (w == TL_F64) ldl_solve_r(P(ac, double, b * n * n), n, piv, herm, P(x, double, b * n * r), r);
     else ldl_solve_c(P(ac, cd, b * n * n), n, piv, herm, P(x, cd, b * n * r), r);
-    ok = !tl_check_interrupt();
+    ok = !interrupted();
   }
   Py_XDECREF(ac);
   Py_XDECREF(pc);

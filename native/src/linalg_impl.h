@@ -8,6 +8,7 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
   for (int64_t k = 0; k < (m < n ? m : n); k++) {
     int64_t p = k;
     double best = PIVOT(a[k * n + k]);
+    if (tick((m - k) * (n - k))) return info;
     if (pivot)
       for (int64_t i = k + 1; i < m; i++) {
         double v = PIVOT(a[i * n + k]);
@@ -28,7 +29,7 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
 
 /* x := op(a)^-1 x for triangular a (n x n, row stride lda), x n x r; unit: ones on the diagonal */
 static void F(trsm)(const T *a, int64_t n, int64_t lda, bool upper, bool unit, T *x, int64_t r) {
-  for (int64_t s = 0; s < n; s++) {
+  for (int64_t s = 0; s < n && !tick(s * r); s++) {
     int64_t i = upper ? n - 1 - s : s;
     for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) {
       T f = a[i * lda + k];
@@ -41,7 +42,7 @@ static void F(trsm)(const T *a, int64_t n, int64_t lda, bool upper, bool unit, T
 
 /* lower Cholesky factor from the lower triangle, zeros above; 0 or the 1-based order of the minor that fails */
 static int F(cholesky)(T *a, int64_t n) {
-  for (int64_t j = 0; j < n; j++) {
+  for (int64_t j = 0; j < n && !tick((n - j) * j); j++) {
     double d = RE(a[j * n + j]);
     for (int64_t k = 0; k < j; k++) d -= NORM2(a[j * n + k]);
     if (!(d > 0)) return (int)j + 1;
@@ -84,7 +85,7 @@ static void F(reflect)(const T *v, int64_t s, T tau, T *c, int64_t m, int64_t n,
 }
 
 static void F(geqrf)(T *a, int64_t m, int64_t n, T *tau) {
-  for (int64_t k = 0; k < (m < n ? m : n); k++) {
+  for (int64_t k = 0; k < (m < n ? m : n) && !tick((m - k) * (n - k)); k++) {
     tau[k] = F(reflector)(a + k * n + k, m - k, n);
     F(reflect)(a + k * n + k, n, CONJ(tau[k]), a + k * n + k + 1, m - k, n - k - 1, n);
   }
@@ -94,7 +95,7 @@ static void F(geqrf)(T *a, int64_t m, int64_t n, T *tau) {
 static void F(orgqr)(T *a, int64_t m, int64_t n, const T *tau, int64_t k, T *q) {
   for (int64_t i = 0; i < m * n; i++) q[i] = FROM(0);
   for (int64_t i = 0; i < n; i++) q[i * n + i] = FROM(1);
-  for (int64_t i = k - 1; i >= 0; i--) F(reflect)(a + i * n + i, n, tau[i], q + i * n + i, m - i, n - i, n);
+  for (int64_t i = k - 1; i >= 0 && !tick((m - i) * (n - i)); i--) F(reflect)(a + i * n + i, n, tau[i], q + i * n + i, m - i, n - i, n);
 }
 
 /* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence */
@@ -106,6 +107,7 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
   }
   for (int64_t k = 0; k + 1 < n; k++) {
     int64_t r = n - k - 1;
+    if (tick(2 * r * r)) return true;
     T tau = F(reflector)(a + (k + 1) * n + k, r, n);
     e[k] = RE(a[(k + 1) * n + k]);
     a[k * n + k + 1] = tau;   /* kept in the unused upper triangle */
@@ -133,6 +135,7 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
   for (int64_t k = n - 2; k >= 0; k--) {
     T tau = a[k * n + k + 1];
     int64_t r = n - k - 1;
+    if (tick(2 * r * r)) return true;
     if (ISZERO(tau)) continue;
     for (int64_t c = k + 1; c < n; c++) {   /* column c of Q is row c of z */
       T *q = z + c * n + k + 1, s = q[0];
@@ -148,6 +151,7 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
       while (m + 1 < n && fabs(e[m]) > 2.3e-16 * (fabs(w[m]) + fabs(w[m + 1]))) m++;
       if (m == l) break;
       if (iter == 60) return false;
+      if (tick((m - l) * n)) return true;
       double g = (w[l + 1] - w[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, sub = 0;
       g = w[m] - w[l] + e[l] / (g + (g >= 0 ? r : -r));
       int64_t i;
@@ -217,9 +221,9 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
   for (int64_t i = 0; i < n * n; i++) v[i] = FROM(0);
   for (int64_t i = 0; i < n; i++) v[i * n + i] = FROM(1);
   bool done = false;
-  for (int sweep = 0; sweep < 60 && !done; sweep++) {
+  for (int sweep = 0; sweep < 60 && !done && !stopped; sweep++) {
     done = true;
-    for (int64_t p = 0; p < n; p++)
+    for (int64_t p = 0; p < n && !tick(2 * (n - p) * m); p++)
       for (int64_t q = p + 1; q < n; q++) {
         T *x = a + p * m, *y = a + q * m, dot = FROM(0);
         double aa = 0, bb = 0;
@@ -259,7 +263,7 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
     for (int64_t j = 0; j < m; j++) u[i * m + j] = SCALE(a[o * m + j], 1 / s[o]);
     rank++;
   }
-  for (int64_t i = rank; i < nu; i++) F(complete)(u, i, m);
+  for (int64_t i = rank; i < nu && !tick(4 * i * m); i++) F(complete)(u, i, m);
   return done;
 }
 
@@ -271,7 +275,7 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
   const double alpha = (1 + sqrt(17.0)) / 8;
   int info = 0;
 #define A(i, j) a[(i) * n + (j)]
-  for (int64_t k = 0; k < n;) {
+  for (int64_t k = 0; k < n && !tick((n - k) * (n - k));) {
     int64_t step = 1, kp = k, imax = k;
     double akk = PIVOT(A(k, k)), col = 0;
     for (int64_t i = k + 1; i < n; i++) if (PIVOT(A(i, k)) > col) { col = PIVOT(A(i, k)); imax = i; }

@@ -20,6 +20,19 @@ static void memory_order(const TlTensor *t, int *perm) {
   }
 }
 
+/* In pieces, between which signals are looked at. Pieces are whole blocks of 16, and the last is no short one. */
+static int draw_pieces(draw_fn draw, TlGenerator *g, const dist *p, tl_dtype d, char *out, int64_t n) {
+  enum { PIECE = 1 << 20 };
+  while (n) {
+    int64_t m = n < 2 * PIECE ? n : PIECE;
+    draw(g, p, d, out, m);
+    if (tl_check_interrupt()) return -1;
+    out += m * tl_itemsize[d];
+    n -= m;
+  }
+  return 0;
+}
+
 /* Fills t in memory order. */
 static int fill(TlTensor *t, TlGenerator *g, const dist *p, draw_fn draw) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
@@ -27,12 +40,12 @@ static int fill(TlTensor *t, TlGenerator *g, const dist *p, draw_fn draw) {
   int perm[TL_MAX_DIMS], rc = -1;
   if (!g) return -1;
   if (!t->numel) return 0;
-  if (tl_is_contiguous(t)) { draw(g, p, t->dtype, tl_data(t), t->numel); return tl_check_interrupt(); }
+  if (tl_is_contiguous(t)) return draw_pieces(draw, g, p, t->dtype, tl_data(t), t->numel);
   memory_order(t, perm);
   for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[perm[i]]; strides[i] = t->strides[perm[i]]; }
   tmp = tl_empty(t->dtype, t->ndim, shape);
   view = tmp ? tl_view(t, t->ndim, shape, strides, t->offset) : NULL;
-  if (view) { draw(g, p, t->dtype, tl_data(tmp), tmp->numel); rc = tl_copy(view, tmp); }
+  if (view && !draw_pieces(draw, g, p, t->dtype, tl_data(tmp), tmp->numel)) rc = tl_copy(view, tmp);
   TL_DEC(tmp);
   TL_DEC(view);
   return rc;
