@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts"],
+    setupFiles: ["src/testing_setup.ts"],
     // dawn.node is a native addon that is loaded once per process
     pool: "forks",
     maxWorkers: 2,

@@ -4,7 +4,6 @@ import type { Compiled, Layout } from "./pipelines";
 import type { PoolBuffer } from "./pool";
 import type { Profile } from "./profile";
 import type { Slot } from "./slots";
-import { UNIFORM_BINDING, type Uniforms } from "./uniforms";
 
 /** A range of a buffer, and the slot it belongs to where there is one. */
 export interface Binding {
@@ -26,15 +25,13 @@ interface Entry {
 export class BindGroups {
   readonly #holder: DeviceHolder;
   readonly #profile: Profile;
-  readonly #uniforms: Uniforms;
   /** By hash; entries with the same hash stand in one list. */
   readonly #cache = new Map<number, Entry[]>();
   #count = 0;
 
-  constructor(holder: DeviceHolder, profile: Profile, uniforms: Uniforms) {
+  constructor(holder: DeviceHolder, profile: Profile) {
     this.#holder = holder;
     this.#profile = profile;
-    this.#uniforms = uniforms;
   }
 
   get(kernel: Compiled, bindings: readonly Binding[]): GPUBindGroup {
@@ -51,9 +48,6 @@ export class BindGroups {
       binding,
       resource: { buffer: b.buffer.gpu, offset: b.offset, size: b.size },
     }));
-    if (kernel.uniformWords > 0) {
-      entries.push({ binding: bindings.length, resource: { buffer: this.#uniforms.buffer, size: UNIFORM_BINDING } });
-    }
     const group = this.#holder.device.createBindGroup({ layout: kernel.layout.bindGroup, entries });
     this.#profile.counters.bindGroups++;
     const entry: Entry = { layout: kernel.layout, ranges: bindings.map((b) => ({ ...b, slot: null })), group };

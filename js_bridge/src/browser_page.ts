@@ -14,7 +14,7 @@ const INC: KernelSource = {
   uniformWords: 1,
   wgsl: `@group(0) @binding(0) var<storage, read_write> x: array<u32>;
 struct P { by: u32 }
-@group(0) @binding(1) var<uniform> p: P;
+@group(1) @binding(0) var<uniform> p: P;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x < arrayLength(&x)) { x[id.x] += p.by; }
 }`,

@@ -8,7 +8,7 @@ export const FILL: KernelSource = {
   wgsl: `
 struct Params { first: u32, count: u32, pattern: u32, pad: u32 }
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
-@group(0) @binding(1) var<uniform> p: Params;
+@group(1) @binding(0) var<uniform> p: Params;
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, @builtin(local_invocation_index) l: u32) {
   let i = (wg.x + nwg.x * (wg.y + nwg.y * wg.z)) * 256u + l;
@@ -31,7 +31,7 @@ export const PACK: KernelSource = {
 struct Params { first: u32, words: u32, groups: u32, pad: u32, head: vec4<u32> }
 @group(0) @binding(0) var<storage, read> data: array<u32>;
 @group(0) @binding(1) var<storage, read_write> pixels: array<vec4<u32>>;
-@group(0) @binding(2) var<uniform> p: Params;
+@group(1) @binding(0) var<uniform> p: Params;
 fn word(i: u32) -> u32 {
   if (i < p.words) { return data[p.first + i]; }
   return 0u;

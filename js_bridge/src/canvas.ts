@@ -70,14 +70,18 @@ export class CanvasReader {
       entries: [
         { binding: 0, resource: { buffer, offset: base, size } },
         { binding: 1, resource: { buffer: pixels } },
-        { binding: 2, resource: { buffer: this.#uniforms } },
       ],
+    });
+    const params = device.createBindGroup({
+      layout: pipeline.getBindGroupLayout(1),
+      entries: [{ binding: 0, resource: { buffer: this.#uniforms } }],
     });
     const surface = this.#surface(rows);
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, group);
+    pass.setBindGroup(1, params);
     pass.dispatchWorkgroups(Math.ceil(groups / 256));
     pass.end();
     encoder.copyBufferToTexture({ buffer: pixels, bytesPerRow: WIDTH * 4 }, { texture: surface.context.getCurrentTexture() }, [WIDTH, rows]);

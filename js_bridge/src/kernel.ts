@@ -3,7 +3,7 @@
  *
  * Conventions of every kernel:
  * - `@group(0) @binding(i)`: the storage buffers, in the order in which DISPATCH names them.
- * - `@group(0) @binding(n)` after the n buffers, `var<uniform>`: the uniform words (left out when there are none).
+ * - `@group(1) @binding(0) var<uniform>`: the uniform words of the dispatch (left out when there are none).
  * - Bindings are sized in multiples of 16 bytes, so that four words may be read at a time up to that border.
  * - A dispatch with `y = 0` is linear: the runtime spreads `x` workgroups over x, y and z, because one dimension takes
  *   65535 at most. The kernel's index is
@@ -33,7 +33,7 @@ export interface KernelSource {
 export type KernelResolver = (key: string) => KernelSource | null;
 
 /** Most uniform words of one dispatch. */
-export const MAX_UNIFORM_WORDS = 128;
+export const MAX_UNIFORM_WORDS = 256;
 
 /** A kernel as the builders in kernels/ make them. */
 export interface BuiltKernel {

@@ -33,6 +33,7 @@ export class Pipelines {
   readonly #ids = new Map<string, number>();
   readonly #resolvers: KernelResolver[] = [];
   readonly #layouts = new Map<string, Layout>();
+  #uniformLayout: GPUBindGroupLayout | null = null;
   readonly #checks = new Set<Promise<void>>();
 
   constructor(holder: DeviceHolder, profile: Profile) {
@@ -46,6 +47,15 @@ export class Pipelines {
 
   addResolver(resolver: KernelResolver): void {
     this.#resolvers.push(resolver);
+  }
+
+  /** Group 1 of every kernel that has uniforms. */
+  get uniformLayout(): GPUBindGroupLayout {
+    this.#uniformLayout ??= this.#holder.device.createBindGroupLayout({
+      label: "uniforms",
+      entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "uniform", hasDynamicOffset: true } }],
+    });
+    return this.#uniformLayout;
   }
 
   /** The number of a key. Numbers stay valid when the device is replaced. */
@@ -129,6 +139,7 @@ export class Pipelines {
   /** Forgets what belonged to the device; sources and numbers stay. */
   clear(): void {
     this.#layouts.clear();
+    this.#uniformLayout = null;
     for (const entry of this.#entries) entry.compiled = entry.failure = null;
   }
 
@@ -209,15 +220,8 @@ export class Pipelines {
       visibility: GPUShaderStage.COMPUTE,
       buffer: { type: letter === "w" ? "storage" : "read-only-storage" },
     }));
-    if (uniform) {
-      entries.push({
-        binding: access.length,
-        visibility: GPUShaderStage.COMPUTE,
-        buffer: { type: "uniform", hasDynamicOffset: true },
-      });
-    }
     const bindGroup = device.createBindGroupLayout({ label: name, entries });
-    const pipeline = device.createPipelineLayout({ label: name, bindGroupLayouts: [bindGroup] });
+    const pipeline = device.createPipelineLayout({ label: name, bindGroupLayouts: uniform ? [bindGroup, this.uniformLayout] : [bindGroup] });
     const layout: Layout = { id: this.#layouts.size, bindGroup, pipeline };
     this.#layouts.set(name, layout);
     return layout;

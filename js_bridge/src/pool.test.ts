@@ -91,6 +91,18 @@ describe.skipIf(!gpu)("pool", () => {
     expect(() => new Writer().dispatch(two, [1, 1, 1], [3, 3]).run(r)).toThrow(/\[two\] binds 2 buffers; this device takes 1 at once/);
   });
 
+  it("asks for a wait when much is under way", async () => {
+    const r = await open({ maxInFlight: 4 });
+    r.slots.alloc(1, 256);
+    for (let i = 0; i < 10; i++) {
+      new Writer().fill(1, 0, REST, i).run(r);
+      r.recorder.flush();
+    }
+    expect([r.recorder.batches.inFlight, r.pressing]).toEqual([10, true]);
+    await r.synchronize();
+    expect([r.recorder.batches.inFlight, r.pressing]).toEqual([0, false]);
+  });
+
   it("counts peaks", async () => {
     const r = await open();
     r.slots.alloc(1, 1000);

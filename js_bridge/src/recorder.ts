@@ -44,7 +44,7 @@ export class Recorder {
     this.#pipelines = pipelines;
     this.#profile = profile;
     this.#uniforms = new Uniforms(holder);
-    this.#groups = new BindGroups(holder, profile, this.#uniforms);
+    this.#groups = new BindGroups(holder, profile);
     this.batches = new Batches(holder, pipelines, options.maxInFlight ?? 64);
     this.#aside = new Aside(this, pool);
     this.#maxDispatches = options.maxDispatches ?? 512;
@@ -67,10 +67,11 @@ export class Recorder {
         pass.setPipeline(kernel.pipeline);
         this.#boundPipeline = kernel.pipeline;
       }
+      pass.setBindGroup(0, group);
       if (count > 0) {
         this.#offsets[0] = this.#uniforms.push(words, from, count);
-        pass.setBindGroup(0, group, this.#offsets, 0, 1);
-      } else pass.setBindGroup(0, group);
+        pass.setBindGroup(1, this.#uniforms.group(this.#pipelines.uniformLayout), this.#offsets, 0, 1);
+      }
       pass.dispatchWorkgroups(gx, gy, gz);
       for (const b of bound) b.buffer.batch = this.batches.current;
     } finally {

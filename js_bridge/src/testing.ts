@@ -11,7 +11,7 @@ const keep = globalThis as typeof globalThis & { torchliteDawn?: GPU };
 
 async function findGpu(): Promise<{ gpu: GPU | null; why: string }> {
   try {
-    keep.torchliteDawn ??= create(["backend=vulkan"]);
+    keep.torchliteDawn ??= create(process.platform === "linux" ? ["backend=vulkan"] : []);
     if (await keep.torchliteDawn.requestAdapter()) return { gpu: keep.torchliteDawn, why: "" };
     return { gpu: null, why: "no Vulkan adapter (a Vulkan library and a driver are needed; Debian's chromium package has both)" };
   } catch (e) {
@@ -128,7 +128,7 @@ struct P { n: u32, scale: f32 }
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> o: array<f32>;
-@group(0) @binding(3) var<uniform> p: P;
+@group(1) @binding(0) var<uniform> p: P;
 ${HEAD} if (i < p.n) { o[i] = a[i] * p.scale + b[i]; } }`,
 };
 

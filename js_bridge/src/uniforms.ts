@@ -14,6 +14,7 @@ export class Uniforms {
   readonly #words: Uint32Array<ArrayBuffer>;
   readonly #size: number;
   #buffer: GPUBuffer | null = null;
+  #group: GPUBindGroup | null = null;
   #head = 0;
   #start = 0;
 
@@ -30,6 +31,15 @@ export class Uniforms {
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
     return this.#buffer;
+  }
+
+  /** The ring as group 1 of a kernel; bound with the offset that push() gave. */
+  group(layout: GPUBindGroupLayout): GPUBindGroup {
+    this.#group ??= this.#holder.device.createBindGroup({
+      layout,
+      entries: [{ binding: 0, resource: { buffer: this.buffer, size: UNIFORM_BINDING } }],
+    });
+    return this.#group;
   }
 
   /** Whether a batch that is full must be submitted before more words fit. */
@@ -60,6 +70,7 @@ export class Uniforms {
 
   clear(): void {
     this.#buffer = null;
+    this.#group = null;
     this.#head = this.#start = 0;
   }
 }
