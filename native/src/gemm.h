@@ -34,6 +34,6 @@ int tl_gemm_f32(const TlGemm *g);
 int tl_gemm_f64(const TlGemm *g);
 int tl_gemm_i64(const TlGemm *g);
 
-void *tl_malloc(size_t nbytes);
+void *tl_malloc(uint64_t nbytes);
 void tl_free(void *p);
 #endif
