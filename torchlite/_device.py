@@ -119,6 +119,7 @@ class device:
         return device, (self.type,) if self.index is None else (self.type, self.index)
 
     def __enter__(self):
+        require_available(self)
         _context.append(self)
         return self
 
@@ -126,20 +127,14 @@ class device:
         _context.pop()
 
 
+def require_available(device_):
+    """An error for a device that cannot hold tensors here."""
+    if device_.type != "cpu":
+        from torchlite.dispatch import unavailable
+        raise unavailable(device_)
+
+
 cpu = device("cpu")
-
-
-def set_default_device(device_):
-    """Sets the device on which factory functions make tensors; None goes back to the CPU."""
-    global _default
-    _default = None if device_ is None else device(device_)
-
-
-def get_default_device():
-    """The device on which factory functions make tensors now."""
-    if _context:
-        return _context[-1]
-    return _default or cpu
 
 
 class _Singleton:

@@ -42,6 +42,8 @@ def type_to_dtype(kind):
         return kind
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
     short = name.rpartition(".")[2]
+    if ".cuda." in name or getattr(kind, "__module__", "") == "torch.cuda":
+        raise TypeError("type %s not available. Torch not compiled with CUDA enabled." % name)
     if short == "Tensor":
         return _C.get_default_dtype()
     if short in _TYPES:

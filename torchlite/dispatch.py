@@ -11,7 +11,7 @@ def _tensors(args):
             yield from (x for x in a if isinstance(x, _C.TensorBase))
 
 
-def _unavailable(device):
+def unavailable(device):
     if device.type == "cuda":
         return AssertionError("Torch not compiled with CUDA enabled")
     if device.type == "webgpu":
@@ -19,7 +19,7 @@ def _unavailable(device):
     return NotImplementedError("device %s is not supported by torchlite; available devices: cpu" % device)
 
 
-_DEVICE = 9          # the kind of a device parameter in native/src/op.c
+_DEVICE, _LAYOUT = 9, 11          # kinds of parameters in native/src/op.c
 
 
 def dispatch_other(ov, args):
@@ -27,20 +27,21 @@ def dispatch_other(ov, args):
     for p, a in zip(ov.params, args):
         if p[3] == _DEVICE and a is not None:
             device = _device.device(a)
-            if device.type != "cpu":
-                raise _unavailable(device)
+            _device.require_available(device)
+        elif p[3] == _LAYOUT and isinstance(a, _device.layout) and a is not _device.strided:
+            raise NotImplementedError("layout %s is not supported by torchlite; every tensor is torch.strided" % a)
     for t in _tensors(args):
         if not t.is_cpu:
-            raise _unavailable(t.device)
+            raise unavailable(t.device)
     return _C.call_overload(ov, args)
 
 
 def move(t, device, dtype):
-    raise _unavailable(device)
+    raise unavailable(device)
 
 
 def copy_across(dst, src):
-    raise _unavailable(dst.device if not dst.is_cpu else src.device)
+    raise unavailable(dst.device if not dst.is_cpu else src.device)
 
 
 # those that PyTorch refuses to let write into their own inputs

@@ -9,12 +9,8 @@ _FROM_NUMPY = {"bool": _dtypes.bool, "uint8": _dtypes.uint8, "int8": _dtypes.int
 
 
 def _place(t, device, requires_grad):
-    if device is None and _device._context:
-        device = _device._context[-1]
     if device is not None:
-        d = _device.device(device)
-        if d.type != "cpu":
-            t = t.to(d)
+        _device.require_available(_device.device(device))
     if requires_grad:
         if not (t.dtype.is_floating_point or t.dtype.is_complex):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -208,8 +204,11 @@ def get_default_device():
 
 
 def set_default_device(device):
-    """Sets the device of new tensors."""
-    _device._default = None if device is None else _device.device(device)
+    """Sets the device of new tensors; one that is not available is an error at once."""
+    if device is not None:
+        device = _device.device(device)
+        _device.require_available(device)
+    _device._default = device
 
 
 def result_type(tensor1, tensor2):

@@ -330,9 +330,20 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   return 0;
 }
 
+/* a finite number that the dtype has no room for is an error where a tensor is filled with it */
+int tl_check_finite(tl_dtype d, PyObject *value) {
+  double limit = d == TL_F16 ? 65504.0 : d == TL_BF16 ? 3.3895313892515355e38 : d == TL_F32 ? 3.4028234663852886e38 : 0, x;
+  if (!limit || !(PyFloat_Check(value) || PyLong_Check(value))) return 0;
+  x = PyFloat_AsDouble(value);
+  if (x == -1 && PyErr_Occurred()) return -1;
+  if ((x <= limit && x >= -limit) || x != x || x - x != 0) return 0;
+  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", d == TL_F16 ? "c10::Half" : d == TL_BF16 ? "c10::BFloat16" : "float");
+  return -1;
+}
+
 int tl_fill(TlTensor *dst, PyObject *value) {
   FillCtx c = {{0}, tl_itemsize[dst->dtype], dst->flags & TL_MISALIGNED};
-  if (tl_scalar_store((tl_dtype)dst->dtype, c.value, value) < 0) return -1;
+  if (tl_scalar_store((tl_dtype)dst->dtype, c.value, value) < 0 || tl_check_finite((tl_dtype)dst->dtype, value) < 0) return -1;
   if (dst->numel == 0) return 0;
   TlIter it;
   tl_iter_init(&it, 1, &dst, dst->ndim, dst->shape);

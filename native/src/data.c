@@ -27,6 +27,12 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   int overflow;
   PyObject *i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
   if (!i && PyErr_ExceptionMatches(PyExc_TypeError)) { PyErr_Clear(); i = PyNumber_Long(v); }
+  const char *type = reading_data ? tl_dtype_name[dtype] : dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" : dtype == TL_I16 ? "int16_t"
+                     : dtype == TL_I32 ? "int" : "int64_t";
+  if (!i && PyFloat_Check(v)) {       /* NaN and infinities */
+    PyErr_Clear();
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+  }
   if (!i) return -1;
   long long x = PyLong_AsLongLongAndOverflow(i, &overflow);
   Py_DECREF(i);
@@ -34,8 +40,7 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   static const long long lo[] = {0, 0, -128, -32768, -2147483648LL}, hi[] = {1, 255, 127, 32767, 2147483647LL};
   if (overflow || (dtype >= TL_U8 && dtype < TL_I64 && (x > hi[dtype] || x < (dtype == TL_U8 ? -255 : lo[dtype])))) {
     if (overflow) PyErr_SetString(reading_data ? PyExc_ValueError : PyExc_RuntimeError, "Overflow when unpacking long long");
-    else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-                      reading_data ? tl_dtype_name[dtype] : dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" : dtype == TL_I16 ? "int16_t" : "int");
+    else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
     return -1;
   }
   switch (dtype) {

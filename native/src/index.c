@@ -196,7 +196,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
   } else if (PyComplex_Check(a[2]) && !tl_is_complex(self->dtype) && PyComplex_ImagAsDouble(a[2]) != 0) {
     PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", lower_name(self->dtype));
     return NULL;
-  } else if (tl_scalar_store(self->dtype, value, a[2]) < 0) return NULL;
+  } else if (tl_scalar_store(self->dtype, value, a[2]) < 0 || tl_check_finite(self->dtype, a[2]) < 0) return NULL;
   if (inplace ? tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0
               : tl_broadcast(mask->ndim, mask->shape, self->ndim, self->shape, &nd, shape) < 0) return NULL;
   if (inplace) {

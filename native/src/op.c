@@ -281,6 +281,10 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
         Py_XDECREF(tp);
       }
       Py_DECREF(d);
+    } else if (kind == K_LAYOUT && o != Py_None) {
+      PyObject *name = PyObject_Str(o);
+      if (name && PyUnicode_CompareWithASCIIString(name, "torch.strided")) s->other = true;
+      Py_XDECREF(name);
     }
   }
 }

@@ -205,7 +205,7 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     if (src && src->dtype != self->dtype) { PyErr_SetString(PyExc_RuntimeError, "scatter(): Expected self.dtype to be equal to src.dtype"); goto end; }
     if (scatter_shapes(self, dim, index, src) < 0 || check_range(ix, dim, dim_size(self, dim)) < 0) goto end;
   }
-  if (!src && tl_scalar_store(self->dtype, value, a[3]) < 0) goto end;
+  if (!src && (tl_scalar_store(self->dtype, value, a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0)) goto end;
   if (!(dst = tl_index_begin(self, out))) goto end;
   if (index->numel) {
     if (src && !(s = src->storage == dst->storage ? tl_dense_clone(src) : TL_INC(src))) goto end;
@@ -495,7 +495,7 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
       goto end;
     }
   }
-  if (TL_CHECK(a[3]) ? tl_copy(v, (TlTensor *)a[3]) < 0 : tl_scalar_store(self->dtype, tl_data(v), a[3]) < 0) goto end;
+  if (TL_CHECK(a[3]) ? tl_copy(v, (TlTensor *)a[3]) < 0 : tl_scalar_store(self->dtype, tl_data(v), a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0) goto end;
   if ((dst = tl_index_begin(self, out)) && put_rows(dst, dim, ix, v, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0) TL_CLEAR(dst);
 end:
   TL_DEC(ix);

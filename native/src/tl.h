@@ -183,6 +183,7 @@ static inline int64_t tl_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
 int tl_fill(TlTensor *dst, PyObject *value);
+int tl_check_finite(tl_dtype d, PyObject *value);      /* -1 with PyTorch's message where a finite number does not fit */
 extern bool tl_any_misaligned;                         /* whether there ever was a TL_MISALIGNED tensor */
 TlTensor *tl_aligned(TlTensor *t);                     /* a copy of a TL_MISALIGNED tensor that is not; t itself (new reference) otherwise */
 /* cast n contiguous elements */
