@@ -46,16 +46,14 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 function stage(name: string, width: number, bk: number, threads: number, fast: boolean, vec: boolean, load: (at: string, k: string) => string, load4: (at: string, k: string) => string): string {
   const w4 = width / 4;
   const total = w4 * bk;
-  const each = Math.ceil(total / threads);
-  return range(each).map((e) => {
-    const id = e === 0 ? "lane" : `(lane + ${e * threads}u)`;
-    const guard = (e + 1) * threads > total ? `if (${id} < ${total}u) ` : "";
-    const kk = fast ? `${id} / ${w4}u` : `${id} % ${bk}u`;
-    const ww = fast ? `${id} % ${w4}u` : `${id} / ${bk}u`;
-    const at = `${name}0 + i32(wq) * 4`;
-    const v = vec ? load4("at", "k") : `vec4<f32>(${range(4).map((j) => load(j ? `at + ${j}` : "at", "k")).join(", ")})`;
-    return `    ${guard}{ let kq = ${kk}; let wq = ${ww}; let k = k0 + i32(kq); let at = ${at}; tile_${name}[kq * ${w4}u + wq] = ${v}; }`;
-  }).join("\n");
+  const kk = fast ? `id / ${w4}u` : `id % ${bk}u`;
+  const ww = fast ? `id % ${w4}u` : `id / ${bk}u`;
+  const v = vec ? load4("at", "k") : `vec4<f32>(${range(4).map((j) => load(j ? `at + ${j}` : "at", "k")).join(", ")})`;
+  // A loop, not unrolled text: what a pipeline costs to compile grows with every copy of the load functions.
+  return `    for (var id = lane; id < ${total}u; id += ${threads}u) {
+      let kq = ${kk}; let wq = ${ww}; let k = k0 + i32(kq); let at = ${name}0 + i32(wq) * 4;
+      tile_${name}[kq * ${w4}u + wq] = ${v};
+    }`;
 }
 
 export function gemm(s: GemmSpec): Kernel {
@@ -67,7 +65,11 @@ export function gemm(s: GemmSpec): Kernel {
   const globals = `var<workgroup> tile_m: array<vec4<f32>, ${(bk * bm) / 4}>;
 var<workgroup> tile_n: array<vec4<f32>, ${(bk * bn) / 4}>;
 var<private> k_end: i32;
-${s.globals}`;
+${s.globals}
+fn store4(m: i32, n: i32, v: vec4<f32>) {
+  if (m >= i32(p.M)) { return; }
+  for (var q = 0; q < min(4, i32(p.N) - n); q++) { store(m, n + q, v[q]); }
+}`;
   const main = `  let tiles_n = (p.N + ${bn - 1}u) / ${bn}u;
   let tiles = tiles_n * ((p.M + ${bm - 1}u) / ${bm}u);
   let zz = group / tiles;
@@ -91,11 +93,7 @@ ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += 
     }
     workgroupBarrier();
   }
-${im.flatMap((i) => four.map((r) => `  { let m = m0 + i32(${i * ty}u + ty) * 4 + ${r};
-    if (m < i32(p.M)) {
-${jn.map((j) => `      { let n = n0 + i32(${j * tx}u + tx) * 4;
-${four.map((q) => `        if (n + ${q} < i32(p.N)) { store(m, n + ${q}, ${acc(i, r, j)}[${q}]); }`).join("\n")} }`).join("\n")}
-    } }`)).join("\n")}`;
+${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * ty}u + ty) * 4 + ${r}, n0 + i32(${j * tx}u + tx) * 4, ${acc(i, r, j)});`))).join("\n")}`;
   return {
     key: kernelKey(s.family, s.params), bindings: s.bindings, uniforms: s.uniforms,
     wgsl: buildModule({ bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads }),

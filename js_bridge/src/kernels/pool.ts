@@ -1,0 +1,91 @@
+/**
+ * Pooling in one to three dims on contiguous images [planes, ...], planes = batch * channels, and the gradients. Backward
+ * kernels gather: each input element adds what the windows over it send back, so they need no atomics and are reproducible.
+ *   max       values and int64 positions in the plane (as PyTorch); NaN wins, the first of equals wins
+ *   avg       divisor: the window with its padding, the window inside the image, or a given number
+ *   adaptive  windows [floor(i n / m), ceil((i + 1) n / m))
+ */
+import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
+import { buildModule } from "../wgsl/module.js";
+import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, uniform, UnsupportedKernelError, value } from "./spec.js";
+import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
+
+export interface PoolParams extends Window {
+  readonly op: "max" | "avg" | "adaptive";
+  readonly dtype: DType;
+  readonly backward?: boolean;
+  /** avg: whether padding counts (default), and a fixed divisor in the uniform `divisor`. */
+  readonly countPadding?: boolean;
+  readonly divisor?: boolean;
+}
+
+/**
+ * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]. Buffers: max x, y, idx; avg and adaptive x, y;
+ * backward max gy, idx, gx; backward avg and adaptive gy, gx. For adaptive only the number of dims of `kernel` counts.
+ */
+export function pool(params: PoolParams): Kernel {
+  const { op, dtype, backward } = params;
+  const nd = params.kernel.length;
+  if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError(`${op}_pool${nd}d`, dtype);
+  const max = op === "max";
+  const bindings: Binding[] = backward ? [input("gy", dtype), ...(max ? [input("idx", "int64")] : []), output("gx", dtype)]
+    : [input("x", dtype), output("y", dtype), ...(max ? [output("idx", "int64")] : [])];
+  const uniforms: UniformWord[] = [...uniform("u32", "planes"), ...imageWords(nd), ...(params.divisor ? uniform("f32", "divisor") : [])];
+  const src = backward ? "gy" : "x", dst = backward ? "gx" : "y";
+  const globals = [accessors(src, dtype, "elem", false), accessors(dst, dtype, outForm(dtype), true), ...(max ? [accessors("idx", "int64", "elem", !backward)] : [])].join("\n");
+  const px = `i32(${pixels(nd, "x")})`, py = `i32(${pixels(nd, "y")})`;
+  const I = range(nd).map((d) => `i${d}`), O = range(nd).map((d) => `o${d}`);
+  const [own, ownPixels] = backward ? ["x" as const, px] : ["y" as const, py];
+  const head = `  if (gid >= p.planes * u32(${ownPixels})) { return; }
+  let plane = i32(gid) / ${ownPixels};
+  ${unravel(backward ? "i" : "o", `gid % u32(${ownPixels})`, sizesOf(nd, own))}
+`;
+  const loops = (body: string): string => `  ${params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`).join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`;
+  const adaptiveLoops = (body: string): string => backward
+    ? `  ${range(nd).map((d) => `for (var o${d} = i${d} * i32(p.y${d}) / i32(p.x${d}); o${d} < ((i${d} + 1) * i32(p.y${d}) + i32(p.x${d}) - 1) / i32(p.x${d}); o${d}++) {`).join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`
+    : `  ${range(nd).map((d) => `for (var i${d} = a${d}; i${d} < b${d}; i${d}++) {`).join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`;
+  const bounds = range(nd).map((d) => `let a${d} = o${d} * i32(p.x${d}) / i32(p.y${d}); let b${d} = ((o${d} + 1) * i32(p.x${d}) + i32(p.y${d}) - 1) / i32(p.y${d});`).join(" ");
+  const width = range(nd).map((d) => `(b${d} - a${d})`).join(" * ");
+  const at = `plane * ${px} + ${ravel(I, sizesOf(nd, "x"))}`, outAt = `plane * ${py} + ${ravel(O, sizesOf(nd, "y"))}`;
+  // elements of the window at o<d> that count for the divisor
+  const counted = range(nd).map((d) => {
+    const first = `o${d} * ${params.stride[d]} - ${params.padding[d]}`;
+    const end = `min(${first} + ${params.kernel[d]}, i32(p.x${d}) + ${params.padding[d]})`;
+    return params.countPadding === false ? `(min(${end}, i32(p.x${d})) - max(${first}, 0))` : `(${end} - (${first}))`;
+  }).join(" * ");
+  const divisor = params.divisor ? "p.divisor" : `f32(${counted})`;
+  const wide = wideCoords(params), narrow = narrowCoords(params);
+  let body: string;
+  if (max && !backward) {
+    body = `  var best = -tl_inf();
+  var found = -1;
+${loops(`    ${wide.lets}
+    if (${wide.inside}) {
+      let v = ld_x(${at});
+      if (found < 0 || v > best || (tl_isnan(v) && !tl_isnan(best))) { if (!tl_isnan(best)) { best = v; found = ${ravel(I, sizesOf(nd, "x"))}; } }
+    }`)}  st_y(i32(gid), ${castTo("best", "float32", dtype)});
+  st_idx(i32(gid), tl_i64(found));`;
+  } else if (max) {
+    body = `  var r = 0.0;
+  let self_at = ${ravel(I, sizesOf(nd, "x"))};
+${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { let o = ${outAt}; if (i32(ld_idx(o).x) == self_at) { r += ld_gy(o); } }`)}`;
+  } else if (op === "avg" && !backward) {
+    body = `  var r = 0.0;
+${loops(`    ${wide.lets}\n    if (${wide.inside}) { r += ld_x(${at}); }`)}  r = r / ${divisor};`;
+  } else if (op === "avg") {
+    body = `  var r = 0.0;
+${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(${outAt}) / ${divisor}; }`)}`;
+  } else if (!backward) {
+    body = `  var r = 0.0;
+  ${bounds}
+${adaptiveLoops(`    r += ld_x(${at});`)}  r = r / f32(${width});`;
+  } else {
+    body = `  var r = 0.0;
+${adaptiveLoops(`    ${bounds}\n    r += ld_gy(${outAt}) / f32(${width});`)}`;
+  }
+  if (!max || backward) body += `\n  st_${dst}(i32(gid), ${castTo("r", "float32", dtype)});`;
+  return {
+    key: kernelKey("pool", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main: head + body }),
+    workgroups: (u) => linearGrid(value(u, "planes") * product(range(nd).map((d) => value(u, `${own}${d}`)))),
+  };
+}

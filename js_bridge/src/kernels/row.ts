@@ -1,0 +1,40 @@
+/** Kernels that work on whole rows: `lanes` invocations share a row, sums and maxima go through workgroup memory. */
+import { WORKGROUP } from "./spec.js";
+
+/** Declarations for kernels with `lanes` per row: fn row_sum(lane, v), fn row_max(lane, v). All invocations must call them. */
+export function rowTools(lanes: number, which: readonly ("sum" | "max" | "lse")[]): string {
+  if (lanes === 1) {
+    return which.map((w) => (w === "lse" ? "fn row_lse(lane: u32, v: vec2<f32>) -> vec2<f32> { return v; }" : `fn row_${w}(lane: u32, v: f32) -> f32 { return v; }`)).join("\n");
+  }
+  const tool = (name: string, type: string, join: string): string => `var<workgroup> row_${name}_s: array<${type}, ${WORKGROUP}>;
+fn row_${name}(lane: u32, v: ${type}) -> ${type} {
+  workgroupBarrier();
+  row_${name}_s[lane] = v;
+  for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
+    workgroupBarrier();
+    if (lane % ${lanes}u < s) { let a = row_${name}_s[lane]; let b = row_${name}_s[lane + s]; row_${name}_s[lane] = ${join}; }
+  }
+  workgroupBarrier();
+  return row_${name}_s[lane - lane % ${lanes}u];
+}`;
+  return which.map((w) => (w === "sum" ? tool("sum", "f32", "a + b") : w === "max" ? tool("max", "f32", "tl_max(a, b)")
+    : tool("lse", "vec2<f32>", "vec2<f32>(tl_max(a.x, b.x), tl_lse_join(a.x, a.y, b.x, b.y))"))).join("\n");
+}
+
+/** row, part (lane within the row) and live; an idle row repeats the last one with nothing to do. */
+export const rowHead = (lanes: number): string => `  let item = gid / ${lanes}u;
+  let part = lane % ${lanes}u;
+  let live = item < p.rows;
+  let row = i32(min(item, p.rows - 1u));
+  let n = select(0, i32(p.n), live);`;
+
+/** for (r over this lane's elements) in blocks of 32, sums in `target` built blockwise. */
+export function blockSum(lanes: number, target: string, value: (r: string) => string): string {
+  return `  var ${target} = 0.0;
+  for (var r0 = i32(part); r0 < n; r0 += ${32 * lanes}) {
+    var block = 0.0;
+    for (var r = r0; r < min(n, r0 + ${32 * lanes}); r += ${lanes}) { block += ${value("r")}; }
+    ${target} += block;
+  }
+  ${target} = row_sum(lane, ${target});`;
+}
