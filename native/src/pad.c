@@ -82,6 +82,7 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
   for (int d = 0; d < ndim - n / 2; d++) p->outer = tl_wrap_mul(p->outer, shape[d]);     /* where it overflows there is no result */
   for (int j = 0; j < n / 2; j++) {                  /* j-th dim from the end */
     int d = ndim - 1 - j;
+    if (shape[d] > INT64_MAX / 4) { PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large"); return -1; }
     p->in[2 - j] = shape[d];
     oshape[d] = p->out[2 - j] = shape[d] + pad[2 * j] + pad[2 * j + 1];
   }

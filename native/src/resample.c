@@ -219,12 +219,22 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     }
   const tl_dtype dt = x->dtype, wd = dt == TL_F64 || dt == TL_I64 || dt == TL_I32 ? TL_F64 : TL_F32;
   const int lead = x->ndim - nd;
+  if (x->ndim < nd || nd > 3) { PyErr_SetString(PyExc_RuntimeError, "upsample: more spatial dims than the input has"); return NULL; }
+  int64_t shape[TL_MAX_DIMS];
+  for (int i = 0; i < x->ndim; i++) shape[i] = i < lead ? x->shape[i] : to[i - lead];
+  for (int i = 0; i < nd; i++)
+    if (to[i] > 1 << 20) {            /* whether there is memory for the result, before the tables are made */
+      TlTensor *r = to[i] > INT64_MAX >> 12 ? NULL : tl_empty(wd, x->ndim, shape);
+      if (!r && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      if (!r) return NULL;
+      Py_DECREF(r);
+    }
   const bool bytes = dt == TL_U8 && mode >= LINEAR && nd == 2 && x->ndim == 4 && !back && x->numel;
   cur = bytes ? resample8(x, (int)mode, to, align, aa, factor) : tl_contiguous_as(x, wd);
   for (int i = 0; cur && !bytes && i < nd; i++) {
     const int d = back ? nd - 1 - i : i;
     const int64_t from = cur->shape[lead + d], in = back ? to[d] : from, out = back ? from : to[d];
-    int64_t shape[TL_MAX_DIMS], outer = 1, inner = 1;
+    int64_t outer = 1, inner = 1;
     Table t = {0};
     if (in && out && build(&t, (int)mode, in, out, align, aa, factor[d], dt == TL_F64)) { Py_CLEAR(cur); break; }
     if (t.w && same(&t, in, out)) { tl_free(t.w); continue; }
