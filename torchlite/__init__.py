@@ -113,15 +113,14 @@ from .functional import *  # noqa: E402, F401, F403
 _install()
 
 from . import nn, optim, utils  # noqa: E402, F401
-from ._tensor_str import set_printoptions  # noqa: E402, F401
-from .serialization import load, save  # noqa: E402, F401
 
 _SUBMODULES = {"__future__", "accelerator", "amp", "backends", "compiler", "cuda", "distributed", "distributions", "fft", "func", "fx", "hub", "jit", "linalg", "masked", "mps",
                "monitor", "multiprocessing", "onnx", "overrides", "package", "profiler", "quantization", "random", "return_types", "serialization", "signal",
                "sparse", "special", "storage", "testing", "types", "version", "webgpu", "xpu", "hip", "export", "library", "nested", "functional", "mtia", "ao", "futures", "cpu", "meta"}
 _STORAGES = {"FloatStorage", "DoubleStorage", "HalfStorage", "LongStorage", "IntStorage", "ShortStorage", "CharStorage", "ByteStorage", "BoolStorage",
              "BFloat16Storage", "ComplexFloatStorage", "ComplexDoubleStorage", "TypedStorage", "UntypedStorage"}
-_LAZY_NAMES = {"compile": "_lazy_names", "vmap": "func", "get_device_module": "_lazy_names", "autocast": "amp", "GradScaler": "amp",
+_LAZY_NAMES = {"save": "serialization", "load": "serialization", "set_printoptions": "_tensor_str",
+               "compile": "_lazy_names", "vmap": "func", "get_device_module": "_lazy_names", "autocast": "amp", "GradScaler": "amp",
                "get_autocast_dtype": "amp", "is_autocast_enabled": "amp", "set_autocast_enabled": "amp", "set_autocast_dtype": "amp",
                "printoptions": "_tensor_str", "fork_rng": "random"}
 
@@ -153,8 +152,10 @@ def __getattr__(name):
 
 
 def __dir__():
+    from importlib.util import find_spec
     ops.load_all()
-    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES})
+    there = (name for name in _SUBMODULES if name in globals() or find_spec("." + name, __name__))
+    return sorted({*globals(), *there, *_LAZY_NAMES, *_STORAGES})
 
 
 def install_as_torch():

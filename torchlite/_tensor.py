@@ -221,7 +221,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
         if force:
             return self.detach().cpu().resolve_conj().numpy()
-        if self.requires_grad:
+        if self.requires_grad and _C.is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if not self.is_cpu:
             raise TypeError("can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first." % self.device)

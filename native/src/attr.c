@@ -66,7 +66,9 @@ static PyObject *get_leaf_flag(SELF, void *c) { (void)c; return PyBool_FromLong(
 static int set_leaf_flag(SELF, PyObject *v, void *c) { (void)c; t->requires_grad = v && PyObject_IsTrue(v) == 1; return 0; }
 static PyObject *get_data(SELF, void *c) {
   (void)c;
-  return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
+  TlTensor *v = tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
+  if (v && !tl_inference_mode) v->flags &= (uint8_t)~TL_INFERENCE;
+  return (PyObject *)v;
 }
 static int set_data(SELF, PyObject *v, void *c) {
   (void)c;

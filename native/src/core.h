@@ -9,6 +9,7 @@ int64_t tl_dense_strides(int ndim, const int64_t *shape, int64_t *strides);   /*
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
 TlVersion *tl_version(TlTensor *t);
 void tl_bump(TlTensor *t);
+int tl_check_inference(const TlTensor *t);   /* -1 with PyTorch's message for a tensor of inference mode that is written outside of it */
 TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version);
 /* -1 with PyTorch's message where elements of a geometry would lie outside of the storage */
 int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shape, const int64_t *strides, int64_t offset);

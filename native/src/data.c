@@ -310,7 +310,8 @@ static PyObject *py_copy(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *dst, *src;
   int bump = 1;
-  if (!PyArg_ParseTuple(args, "OO|p", &dst, &src, &bump) || check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO|p", &dst, &src, &bump) || tl_check_inference((TlTensor *)dst) < 0 ||
+      check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
   if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
 }
@@ -340,7 +341,7 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;
-  if (!PyArg_ParseTuple(args, "OO", &t, &value) || tl_fill((TlTensor *)t, value) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO", &t, &value) || tl_check_inference((TlTensor *)t) < 0 || tl_fill((TlTensor *)t, value) < 0) return NULL;
   tl_bump((TlTensor *)t);
   return Py_NewRef(t);
 }

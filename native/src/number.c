@@ -103,6 +103,7 @@ static PyObject *nb_index(TlTensor *t) {
 }
 static Py_ssize_t length(TlTensor *t) {
   if (t->ndim == 0) { PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor"); return -1; }
+  if (t->shape[0] > PY_SSIZE_T_MAX) { PyErr_SetString(PyExc_OverflowError, "cannot fit the length of the tensor into an index-sized integer"); return -1; }
   return (Py_ssize_t)t->shape[0];
 }
 static Py_hash_t hash(PyObject *o) { return (Py_hash_t)((uintptr_t)o >> 4); }

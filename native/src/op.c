@@ -84,6 +84,14 @@ static bool is_index(PyObject *o) {
 static bool plain_sequence(PyObject *o) { return PyTuple_Check(o) || PyList_Check(o); }
 static PyObject *seq_item(PyObject *o, Py_ssize_t i) { return PyTuple_Check(o) ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i); }
 
+static bool type_named(PyObject *o, const char *name) {
+  PyObject *n = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
+  bool r = n && PyUnicode_Check(n) && PyUnicode_CompareWithASCIIString(n, name) == 0;
+  if (!n) PyErr_Clear();
+  Py_XDECREF(n);
+  return r;
+}
+
 /* 1: fits, *v may be replaced by a new reference in *made; 0: does not fit; -1: error */
 static int check(const Param *p, PyObject **v, PyObject **made) {
   PyObject *o = *v;
@@ -173,7 +181,9 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
         if (p->kind == K_BOOLS ? !PyBool_Check(seq_item(o, i)) : !is_number(seq_item(o, i))) return 0;
       return 1;
     }
-    case K_LAYOUT: case K_MEMFMT: case K_GENERATOR:
+    case K_LAYOUT: return type_named(o, "layout");
+    case K_MEMFMT: return type_named(o, "memory_format");
+    case K_GENERATOR:
       return !is_number(o) && !PyUnicode_Check(o) && !plain_sequence(o) && !TL_CHECK(o);
     default: return 1;
   }
@@ -426,11 +436,7 @@ static PyObject *dispatch(Overload *ov, PyObject *const *a) {
   scan_args(ov, a, &s);
   if (s.other) return vcall_with(tl_reg.dispatch_other, ov, a, NULL);
   bool grad = s.grad && tl_grad_mode && !tl_inference_mode;
-  if ((ov->flags & F_INPLACE) && !tl_inference_mode && (((TlTensor *)a[0])->flags & TL_INFERENCE)) {
-    PyErr_SetString(PyExc_RuntimeError, "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
-                                        "a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
-    return NULL;
-  }
+  if ((ov->flags & F_INPLACE) && tl_check_inference((TlTensor *)a[0]) < 0) return NULL;
   if (ov->flags & F_INPLACE) return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : run_inplace(ov, a);
   if (grad && !(ov->flags & F_NODIFF)) {
     if (ov->flags & F_GRAD) return vcall_with(tl_reg.record, ov, a, NULL);

@@ -19,7 +19,7 @@ static inline void F(range)(const TlPool *c, int64_t t, int64_t *x0, int64_t *x1
 
 static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
   const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
-  int32_t *at = tl_malloc((size_t)(w ? w : 1) * sizeof(int32_t));
+  int32_t *at = tl_malloc((uint64_t)(w ? w : 1) * sizeof(int32_t));
   if (!at) return -1;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
     if (!(p & 63) && tl_check_interrupt()) { tl_free(at); return -1; }
@@ -63,7 +63,7 @@ static int64_t F(count)(const TlPool *c, int i, int64_t o) {
 
 static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
   const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
-  T *row = tl_malloc((size_t)(2 * w + 1) * sizeof(T));
+  T *row = tl_malloc((uint64_t)(2 * w + 1) * sizeof(T));
   if (!row) return -1;
   T *div = row + w;
   for (int64_t p = 0; p < c->planes; p++, x += in) {

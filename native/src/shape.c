@@ -348,7 +348,7 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
   shape[0] = 2; shape[1] = count;
   if (!(r = tl_empty(TL_I64, 2, shape))) return NULL;
   p = (int64_t *)tl_data(r);
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows && count; i++) {
     int64_t e = EDGE(i);
     if (k->id ? i >= hi : i < lo) { i = k->id ? rows : lo - 1; continue; }       /* rows without entries */
     if ((i & 0xffff) == 0xffff && tl_check_interrupt()) { TL_DEC(r); return NULL; }

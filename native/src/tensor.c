@@ -238,7 +238,7 @@ static bool geometry_contiguous(int ndim, const int64_t *shape, const int64_t *s
     if (shape[i] == 0) return true;
     if (shape[i] != 1) {
       if (strides[i] != expect) return false;
-      expect *= shape[i];
+      expect = tl_wrap_mul(expect, shape[i]);
     }
   }
   return true;
@@ -409,6 +409,13 @@ TlVersion *tl_version(TlTensor *t) {
 void tl_bump(TlTensor *t) {
   TlVersion *v = tl_version(t);
   if (v) v->value++;
+}
+
+int tl_check_inference(const TlTensor *t) {
+  if (tl_inference_mode || !(t->flags & TL_INFERENCE)) return 0;
+  PyErr_SetString(PyExc_RuntimeError, "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+                                      "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+  return -1;
 }
 
 /* a tensor over t's storage; share_version is off for .data */

@@ -395,7 +395,18 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
         return NULL;
       }
       if (step <= 0) { PyErr_SetString(PyExc_ValueError, "step must be greater than zero"); return NULL; }
-      shape[nd] = PySlice_AdjustIndices((Py_ssize_t)t->shape[d], &start, &stop, step);
+      if (t->shape[d] <= PY_SSIZE_T_MAX) {
+        shape[nd] = PySlice_AdjustIndices((Py_ssize_t)t->shape[d], &start, &stop, step);
+      } else {                      /* an expanded dim beyond 32 bits: bounds that were cut to fit mean its ends */
+        int64_t size = t->shape[d], a = start < 0 ? start + size : start, b = stop == PY_SSIZE_T_MAX ? size : stop < 0 ? stop + size : stop;
+        a = a < 0 ? 0 : a;
+        b = b < a ? a : b;
+        shape[nd] = b > a ? (b - a - 1) / step + 1 : 0;
+        strides[nd++] = tl_wrap_mul(t->strides[d], step);
+        offset += tl_wrap_mul(a, t->strides[d]);
+        d++;
+        continue;
+      }
       strides[nd++] = tl_wrap_mul(t->strides[d], step);
       offset += start * t->strides[d];
       d++;

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset, random_split
 
 class Net(nn.Module):
     def __init__(self):
-        super(Net, self).__init__()
+        super(Net, self).__init__()  # noqa: UP008  (as older programs write it)
         self.conv1 = nn.Conv2d(1, 8, 3, 1)
         self.bn1 = nn.BatchNorm2d(8)
         self.conv2 = nn.Conv2d(8, 16, 3, 1, padding="same", bias=False)

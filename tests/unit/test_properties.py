@@ -302,8 +302,9 @@ def program(rng):
         def pick(ts, i=i):
             return ts[i % len(ts)]
 
-        def other(ts, j=j):
-            return ts[j % len(ts)]
+        def other(ts, i=i, j=j):
+            a, b = ts[i % len(ts)], ts[j % len(ts)]
+            return b if a is b else b.clone()           # operands that partly overlap have no defined result
         new = rng.choice([
             lambda m, ts, p=pick, d=d, e=e: p(ts).transpose(d % max(p(ts).dim(), 1), e % max(p(ts).dim(), 1)) if p(ts).dim() else p(ts).view(1),
             lambda m, ts, p=pick: p(ts)[1:] if p(ts).dim() else p(ts).unsqueeze(0),
@@ -333,7 +334,7 @@ def program(rng):
             lambda m, ts, p=pick, w=w: p(ts).__setitem__(p(ts) > 0.5, w),
             lambda m, ts, p=pick, o=other: p(ts).__setitem__(Ellipsis, o(ts) * 2),
             lambda m, ts, p=pick: p(ts).clamp_(-1, 1),
-            lambda m, ts, p=pick: p(ts).index_add_(0, m.tensor([0]), p(ts)[:1].detach()) if p(ts).dim() else None,
+            lambda m, ts, p=pick: p(ts).index_add_(0, m.tensor([0]), p(ts)[:1].detach().clone()) if p(ts).dim() else None,
         ])
         steps.append((True, new) if rng.random() < 0.6 else (False, change))
     return steps

@@ -564,6 +564,46 @@ def retain_after_view_inplace(t):
     return x.grad, y.grad
 
 
+@case
+def inference_tensor_set_item(t):
+    with t.inference_mode():
+        y = t.ones(3)
+    y[0] = 5
+    return y
+
+
+@case
+def inference_tensor_as_out(t):
+    with t.inference_mode():
+        y = t.ones(3)
+    t.add(t.ones(3), 1, out=y)
+    return y
+
+
+@case
+def inference_tensor_data(t):
+    with t.inference_mode():
+        y = t.ones(3)
+    y.data.add_(1)
+    return y
+
+
+@case
+def numpy_without_recording(t):
+    p = t.nn.Parameter(t.ones(3))
+    with t.no_grad():
+        return p.numpy().tolist(), p[:2].numpy().tolist()
+
+
+@case
+def unrecorded_view_leads_nowhere(t):
+    p, q = leaf(t, 4), leaf(t, 4)
+    with t.no_grad():
+        v = p.view(4)
+    (v * q).sum().backward()
+    return p.grad, v.grad, q.grad
+
+
 @pytest.mark.parametrize("run", CASES, ids=lambda run: run.__name__)
 def test_case(run):
     with warnings.catch_warnings():

@@ -9,11 +9,14 @@ A function with nothing but a docstring is a primitive: its kernel is its meanin
 ops, is the meaning on every device, and the kernel only makes it faster.
 """
 
+import copyreg
+
 from .. import _C
 
 F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW = 1, 2, 4, 8, 16
 
 _functions = {}          # namespace -> {name: Op}
+_HOMES = {"nn": "torchlite.nn.functional", "linalg": "torchlite.linalg", "special": "torchlite.special", "fft": "torchlite.fft"}
 _methods = {}            # name -> Op
 specs = []               # every declaration, in order
 
@@ -35,6 +38,9 @@ def _add(table, kind, name, overload, allow_out, doc):
     if op is None:
         table[name] = op = kind(name, [], allow_out)
         op.__doc__ = doc
+        for space, home in _HOMES.items():
+            if table is _functions.get(space):
+                op.__module__ = home
     op.overloads.append(overload)
 
 
@@ -83,6 +89,33 @@ def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=No
         return _functions[module][s.name.removeprefix(module + "_" if module else "")] if s.function else _methods[s.name]
 
     return declare
+
+
+class _Lookup(type):
+    def __getattr__(cls, name):
+        import torchlite
+        return getattr(torchlite, name)
+
+
+class _VariableFunctionsClass(metaclass=_Lookup):
+    """Where pickles, PyTorch's too, look for the functions of torch."""
+
+
+_VariableFunctionsClass.__module__ = "torchlite._C"
+_C._VariableFunctionsClass = _VariableFunctionsClass
+
+
+def _reduce(op):
+    if op.is_method:
+        import torchlite
+        return getattr, (torchlite.Tensor, op.__name__)
+    if op.__module__ != "torch":
+        return op.__name__
+    return getattr, (_VariableFunctionsClass, op.__name__)
+
+
+copyreg.pickle(_C.Op, _reduce)
+copyreg.pickle(_C.OpMethod, _reduce)
 
 
 def public(fn, module="", method=False):

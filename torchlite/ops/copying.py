@@ -123,6 +123,8 @@ def copy_(self, src, non_blocking):
     if self is not src and not self.is_contiguous() and any(n > 1 and s == 0 for n, s in zip(self.shape, self.stride())):
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                            "Please clone() the tensor before performing the operation.")
+    if src.dim() > self.dim():
+        raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape))))
     if src.device.type != self.device.type:
         from ..dispatch import copy_across
         return copy_across(self, src)

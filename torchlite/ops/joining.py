@@ -256,7 +256,12 @@ def combinations(self, r=2, with_replacement=False):
         return self[:0]
     import itertools
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(pick(range(self.numel()), r))
+    if r > self.numel() and (not with_replacement or r > 1 << 30):
+        rows = []
+        if with_replacement and self.numel():
+            raise torch.OutOfMemoryError("combinations: there is no memory for rows of %d elements" % r)
+    else:
+        rows = list(pick(range(self.numel()), r))
     if not rows:
         return self[:0].unsqueeze(1).expand(0, r)
     return self[torch.tensor(rows, dtype=torch.int64, device=self.device)]

@@ -171,6 +171,8 @@ def _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, ou
 # ---- batch norm -------------------------------------------------------------------------------------------------------------------
 def _channel(v, x):
     """A per-channel vector shaped to broadcast over x."""
+    if v is None:
+        raise RuntimeError("the running statistics must be defined in evaluation mode, and the saved ones after training mode")
     return v.reshape((1, -1) + (1,) * (x.dim() - 2))
 
 

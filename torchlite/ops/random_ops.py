@@ -199,9 +199,28 @@ def binomial(count, prob, generator):
 
 
 @op(f"_standard_gamma(Tensor self, {_GEN}) -> Tensor", kernel="standard_gamma", variants="function",
-    grad={})
+    grad={"self": lambda c, g: g * torch._standard_gamma_grad(c.self, c.result)})
 def _standard_gamma(self, generator):
     """Gamma numbers with the shapes `self` and scale 1."""
+
+
+@op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", variants="function", grad=None, differentiable=False)
+def _standard_gamma_grad(self, output):
+    """The derivative of a draw `output` of _standard_gamma with respect to its shape `self`, at a fixed probability: the sum over n
+    of (digamma(a + n + 1) - log x) x**(n + 1) / (a (a + 1) ... (a + n))."""
+    a, x = self.double(), output.double()
+    log_x, digamma = x.log(), torch.digamma(a + 1)
+    term = x / a
+    total = term * (digamma - log_x)
+    for _ in range(100000):
+        a = a + 1
+        digamma = digamma + a.reciprocal()
+        term = term * (x / a)
+        change = term * (digamma - log_x)
+        total = total + change
+        if not ((change.abs() > total.abs() * 1e-16) | (x > a)).any():
+            break
+    return total.to(output.dtype)
 
 
 @op(f"_sample_dirichlet(Tensor self, {_GEN}) -> Tensor", variants="function", grad=None, differentiable=False)

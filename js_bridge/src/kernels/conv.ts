@@ -112,6 +112,8 @@ export interface ConvPlan extends Window {
   readonly narrowSize: readonly number[];
   readonly bias?: boolean;
   readonly act?: Activation;
+  /** The adapter is a CPU (isFallbackAdapter). */
+  readonly software?: boolean;
 }
 
 /** The kernels of one convolution pass. Buffer names as in conv(); scratch part: float32 of splits * elements of gw. */
@@ -119,7 +121,7 @@ export function planConv(c: ConvPlan): Step[] {
   const cx = c.wide / c.groups, cy = c.narrow / c.groups, taps = product(c.kernel);
   const px = product(c.wideSize), py = product(c.narrowSize);
   const [M, N, K] = c.pass === "forward" ? [cy, c.batch * py, cx * taps] : c.pass === "input" ? [cx, c.batch * px, cy * taps] : [cy, cx * taps, c.batch * py];
-  const { tile, splits } = chooseTile(M, N, K, c.groups);
+  const { tile, splits } = chooseTile(M, N, K, c.groups, c.software);
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const split = c.pass === "weight" && splits > 1;
   const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }) }) });

@@ -16,6 +16,9 @@ export const TILES = {
   wide: { bm: 32, bn: 128, bk: 16, tm: 4, tn: 8 },
   medium: { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4 },
   large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
+  // No workgroup memory: operands come from the cache. For software adapters, which have no faster memory to share, and
+  // which compile workgroup arrays element by element (seconds for the large tiles).
+  direct: { bm: 32, bn: 32, bk: 0, tm: 4, tn: 4 },
 } as const satisfies Record<string, Tile>;
 export type TileName = keyof typeof TILES;
 
@@ -62,14 +65,32 @@ export function gemm(s: GemmSpec): Kernel {
   const threads = tx * ty;
   const im = range(tm / 4), jn = range(tn / 4), four = range(4);
   const acc = (i: number, r: number, j: number): string => `c${i}_${r}_${j}`;
-  const globals = `var<workgroup> tile_m: array<vec4<f32>, ${(bk * bm) / 4}>;
-var<workgroup> tile_n: array<vec4<f32>, ${(bk * bn) / 4}>;
+  const shared = bk > 0;
+  const globals = `${shared ? `var<workgroup> tile_m: array<vec4<f32>, ${(bk * bm) / 4}>;
+var<workgroup> tile_n: array<vec4<f32>, ${(bk * bn) / 4}>;` : ""}
 var<private> k_end: i32;
 ${s.globals}
 fn store4(m: i32, n: i32, v: vec4<f32>) {
   if (m >= i32(p.M)) { return; }
   for (var q = 0; q < min(4, i32(p.N) - n); q++) { store(m, n + q, v[q]); }
 }`;
+  const sliced = (): string => `  for (var k0 = k_first; k0 < k_stop; k0 += ${bk}) {
+${stage("m", bm, bk, threads, s.aFast === "m", s.vecA ?? false, (m, k) => `load_a(${m}, ${k})`, (m, k) => `load_a4(${m}, ${k})`)}
+${stage("n", bn, bk, threads, s.bFast === "n", s.vecB ?? false, (n, k) => `load_b(${k}, ${n})`, (n, k) => `load_b4(${k}, ${n})`)}
+    workgroupBarrier();
+    for (var kk = 0u; kk < ${bk}u; kk++) {
+${im.map((i) => `      let a${i} = tile_m[kk * ${bm / 4}u + ${i * ty}u + ty];`).join("\n")}
+${jn.map((j) => `      let b${j} = tile_n[kk * ${bn / 4}u + ${j * tx}u + tx];`).join("\n")}
+${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += a${i}[${r}] * b${j};`))).join("\n")}
+    }
+    workgroupBarrier();
+  }`;
+  const vector = (vec: boolean | undefined, four4: (j: number) => string, whole: string): string => (vec ? whole : `vec4<f32>(${four.map(four4).join(", ")})`);
+  const straight = (): string => `  for (var k = k_first; k < k_stop; k++) {
+${im.map((i) => `    let m${i} = m0 + i32(${i * ty}u + ty) * 4; let a${i} = ${vector(s.vecA, (q) => `load_a(m${i} + ${q}, k)`, `load_a4(m${i}, k)`)};`).join("\n")}
+${jn.map((j) => `    let n${j} = n0 + i32(${j * tx}u + tx) * 4; let b${j} = ${vector(s.vecB, (q) => `load_b(k, n${j} + ${q})`, `load_b4(k, n${j})`)};`).join("\n")}
+${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `    ${acc(i, r, j)} += a${i}[${r}] * b${j};`))).join("\n")}
+  }`;
   const main = `  let tiles_n = (p.N + ${bn - 1}u) / ${bn}u;
   let tiles = tiles_n * ((p.M + ${bm - 1}u) / ${bm}u);
   let zz = group / tiles;
@@ -82,17 +103,7 @@ ${s.split ? "  let part = zz % p.splits;\n  setup(zz / p.splits, part);\n  let k
   let tx = lane % ${tx}u;
   let ty = lane / ${tx}u;
 ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `  var ${acc(i, r, j)} = vec4<f32>(0.0);`))).join("\n")}
-  for (var k0 = k_first; k0 < k_stop; k0 += ${bk}) {
-${stage("m", bm, bk, threads, s.aFast === "m", s.vecA ?? false, (m, k) => `load_a(${m}, ${k})`, (m, k) => `load_a4(${m}, ${k})`)}
-${stage("n", bn, bk, threads, s.bFast === "n", s.vecB ?? false, (n, k) => `load_b(${k}, ${n})`, (n, k) => `load_b4(${k}, ${n})`)}
-    workgroupBarrier();
-    for (var kk = 0u; kk < ${bk}u; kk++) {
-${im.map((i) => `      let a${i} = tile_m[kk * ${bm / 4}u + ${i * ty}u + ty];`).join("\n")}
-${jn.map((j) => `      let b${j} = tile_n[kk * ${bn / 4}u + ${j * tx}u + tx];`).join("\n")}
-${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += a${i}[${r}] * b${j};`))).join("\n")}
-    }
-    workgroupBarrier();
-  }
+${shared ? sliced() : straight()}
 ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * ty}u + ty) * 4 + ${r}, n0 + i32(${j * tx}u + tx) * 4, ${acc(i, r, j)});`))).join("\n")}`;
   return {
     key: kernelKey(s.family, s.params), bindings: s.bindings, uniforms: s.uniforms,
@@ -104,8 +115,12 @@ ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * t
   };
 }
 
-/** The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. */
-export function chooseTile(m: number, n: number, k: number, batches: number, enough = 64): { tile: TileName; splits: number } {
+/** The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. software: the adapter is a CPU. */
+export function chooseTile(m: number, n: number, k: number, batches: number, software = false, enough = 64): { tile: TileName; splits: number } {
+  if (software) {
+    const cut = k >= 4096 && m * n * batches < 4096;
+    return { tile: "direct", splits: cut ? Math.min(Math.ceil(k / 1024), 16) : 1 };
+  }
   const groups = (t: Tile): number => Math.ceil(m / t.bm) * Math.ceil(n / t.bn) * batches;
   const waste = (t: Tile): number => (Math.ceil(m / t.bm) * t.bm * Math.ceil(n / t.bn) * t.bn) / (m * n);
   const fit = (["large", "medium", "wide"] as const).find((name) => groups(TILES[name]) >= enough && waste(TILES[name]) < 1.5);

@@ -75,6 +75,8 @@ export interface MatmulPlan {
   readonly act?: Activation;
   /** M, N, K, batches, nb1, alpha, beta and all strides, named as in the kernel's uniforms. Out must be contiguous. */
   readonly values: Values;
+  /** The adapter is a CPU (isFallbackAdapter). */
+  readonly software?: boolean;
 }
 
 const fours = (v: Values, ...names: string[]): boolean => names.every((n) => value(v, n) % 4 === 0);
@@ -88,7 +90,7 @@ export function planMatmul(plan: MatmulPlan): Step[] {
     if (!plain) throw new UnsupportedKernelError("addmm", plan.a);
     return planProductSum(plan, nb1);
   }
-  const { tile, splits } = chooseTile(M, N, K, batches);
+  const { tile, splits } = chooseTile(M, N, K, batches, plan.software);
   const aFast = value(v, "am") === 1 && value(v, "ak") !== 1 ? "m" : "k";
   const bFast = value(v, "bn") === 1 ? "n" : "k";
   const vecA = plan.a === "float32" && aFast === "m" && fours(v, "M", "ak", "ao", "ab0", "ab1");

@@ -1,8 +1,8 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import type { ReduceOp } from "./reduce_ops.js";
 import { planReduce } from "./reduce.js";
 import type { DType, Values } from "./spec.js";
-import { close, random, randomInts, runTensors, t } from "./testing.js";
+import { close, random, randomInts, runTensors, t, test } from "./testing.js";
 
 /** Reduces data seen as [outer, n, inner] over n. */
 async function run(op: ReduceOp, dtype: DType, out: DType, data: readonly number[], [outer, n, inner]: [number, number, number], extra: Values = {}): Promise<number[]> {

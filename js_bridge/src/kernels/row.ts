@@ -1,13 +1,13 @@
 /** Kernels that work on whole rows: `lanes` invocations share a row, sums and maxima go through workgroup memory. */
 import { WORKGROUP } from "./spec.js";
 
-/** Declarations for kernels with `lanes` per row: fn row_sum(lane, v), fn row_max(lane, v). All invocations must call them. */
-export function rowTools(lanes: number, which: readonly ("sum" | "max" | "lse")[]): string {
+/** Declarations for kernels with `lanes` per row: fn row_sum(lane, v) and fn row_max(lane, v). All invocations must call them. */
+export function rowTools(lanes: number, which: readonly ("sum" | "max")[]): string {
   if (lanes === 1) {
-    return which.map((w) => (w === "lse" ? "fn row_lse(lane: u32, v: vec2<f32>) -> vec2<f32> { return v; }" : `fn row_${w}(lane: u32, v: f32) -> f32 { return v; }`)).join("\n");
+    return which.map((w) => `fn row_${w}(lane: u32, v: f32) -> f32 { return v; }`).join("\n");
   }
-  const tool = (name: string, type: string, join: string): string => `var<workgroup> row_${name}_s: array<${type}, ${WORKGROUP}>;
-fn row_${name}(lane: u32, v: ${type}) -> ${type} {
+  const tool = (name: string, join: string): string => `var<workgroup> row_${name}_s: array<f32, ${WORKGROUP}>;
+fn row_${name}(lane: u32, v: f32) -> f32 {
   workgroupBarrier();
   row_${name}_s[lane] = v;
   for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
@@ -17,8 +17,7 @@ fn row_${name}(lane: u32, v: ${type}) -> ${type} {
   workgroupBarrier();
   return row_${name}_s[lane - lane % ${lanes}u];
 }`;
-  return which.map((w) => (w === "sum" ? tool("sum", "f32", "a + b") : w === "max" ? tool("max", "f32", "tl_max(a, b)")
-    : tool("lse", "vec2<f32>", "vec2<f32>(tl_max(a.x, b.x), tl_lse_join(a.x, a.y, b.x, b.y))"))).join("\n");
+  return which.map((w) => tool(w, w === "sum" ? "a + b" : "tl_max(a, b)")).join("\n");
 }
 
 /** row, part (lane within the row) and live; an idle row repeats the last one with nothing to do. */

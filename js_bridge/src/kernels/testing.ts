@@ -1,16 +1,16 @@
 /** Test helper: runs kernels on the first adapter there is, with typed arrays in PyTorch's memory layout. */
-import { create, globals } from "webgpu";
+import { test as vitest } from "vitest";
+import { gpu, why } from "../testing.js";
 import { DTYPES, type DType, type Kernel, packUniforms, perWord, type Step, type Values } from "./spec.js";
 
-Object.assign(globalThis, globals);
-// dawn.node crashes when this object is collected, so it lives as long as the process.
-const gpu = ((globalThis as { torchliteTestGpu?: GPU }).torchliteTestGpu ??= create(process.platform === "linux" ? ["backend=vulkan"] : []));
+/** vitest's test; skipped where there is no adapter. */
+export const test: typeof vitest = gpu ? vitest : (vitest.skip as typeof vitest);
 
 let opened: Promise<GPUDevice> | undefined;
 export function device(): Promise<GPUDevice> {
   return (opened ??= (async () => {
-    const adapter = await gpu.requestAdapter();
-    if (!adapter) throw new Error("no WebGPU adapter");
+    const adapter = await gpu?.requestAdapter();
+    if (!adapter) throw new Error(why);
     const limits = adapter.limits as unknown as Record<string, number>;
     const wanted = ["maxStorageBufferBindingSize", "maxBufferSize", "maxStorageBuffersPerShaderStage"];
     return adapter.requestDevice({ requiredLimits: Object.fromEntries(wanted.map((k) => [k, limits[k]!])) });
@@ -206,3 +206,17 @@ export function close(got: readonly number[], want: readonly number[], rtol = 1e
     if (!(Math.abs(g - w) <= rtol * Math.abs(w) + atol)) throw new Error(`at ${i}: got ${g}, expected ${w}; around ${got.slice(Math.max(0, i - 2), i + 3)} / ${want.slice(Math.max(0, i - 2), i + 3)}`);
   });
 }
+
+/** exp(x^2) erfc(x) for x >= 2 by its continued fraction. */
+function erfcx(x: number): number {
+  let s = 0;
+  for (let k = 80; k > 0; k--) s = k / 2 / (x + s);
+  return 1 / Math.sqrt(Math.PI) / (x + s);
+}
+export function erf(x: number): number {
+  if (Math.abs(x) > 2.5) return Math.sign(x) * (1 - Math.exp(-x * x) * erfcx(Math.abs(x)));
+  let sum = x, term = x;
+  for (let n = 1; n < 120; n++) { term *= (-x * x) / n; sum += term / (2 * n + 1); }
+  return (2 / Math.sqrt(Math.PI)) * sum;
+}
+export const erfc = (x: number): number => (x > 2.2 ? Math.exp(-x * x) * erfcx(x) : 1 - erf(x));

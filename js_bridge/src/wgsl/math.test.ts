@@ -1,25 +1,13 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { fused } from "../kernels/fused.js";
 import { single } from "../kernels/expression.js";
 import type { OpName } from "../kernels/op_table.js";
-import { random, runOne, t, ulps } from "../kernels/testing.js";
+import { erf, erfc, random, runOne, t, test, ulps } from "../kernels/testing.js";
 
 const SPECIAL = [0, -0, 1, -1, NaN, Infinity, -Infinity, 0.5, -0.5, 1e-20, -1e-20, 100, -100, 1e30, -1e30, 3.4e38, 88.8, -87.5, 709, Math.PI];
 const wide = (lo: number, hi: number): number[] => [...random(2000, lo, hi), ...random(500, -1, 1, 7), ...random(200, -0.01, 0.01, 9)];
 const logs = (n: number, lo: number, hi: number): number[] => random(n, Math.log(lo), Math.log(hi), 3).map((x) => Math.fround(Math.exp(x)));
 
-function erfcx(x: number): number { // for x >= 2, continued fraction
-  let s = 0;
-  for (let k = 80; k > 0; k--) s = k / 2 / (x + s);
-  return 1 / Math.sqrt(Math.PI) / (x + s);
-}
-function erf(x: number): number {
-  if (Math.abs(x) > 3) return Math.sign(x) * (1 - Math.exp(-x * x) * erfcx(Math.abs(x)));
-  let sum = x, term = x;
-  for (let n = 1; n < 120; n++) { term *= (-x * x) / n; sum += term / (2 * n + 1); }
-  return (2 / Math.sqrt(Math.PI)) * sum;
-}
-const erfc = (x: number): number => (x > 2.2 ? Math.exp(-x * x) * erfcx(x) : 1 - erf(x));
 const rint = (x: number): number => { const f = Math.floor(x), d = x - f; return d < 0.5 ? f : d > 0.5 ? f + 1 : f % 2 ? f + 1 : f; };
 
 /** op, reference, inputs, ULP allowed */

@@ -1,0 +1,66 @@
+"""The Dirichlet distribution."""
+import torchlite as torch
+
+from . import constraints
+from ..nn.functional import one_hot
+from .exp_family import ExponentialFamily
+
+__all__ = ["Dirichlet"]
+
+
+class Dirichlet(ExponentialFamily):
+    """Points of the simplex with the concentrations in the last dim."""
+
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+    has_rsample = True
+    _params = {"concentration": 1}
+
+    def __init__(self, concentration, validate_args=None):
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+
+    def rsample(self, sample_shape=torch.Size()):
+        concentration = self.concentration.expand(self._extended_shape(sample_shape))
+        if not (torch.is_grad_enabled() and concentration.requires_grad):
+            return torch._sample_dirichlet(concentration)
+        gamma = torch._standard_gamma(concentration)      # the same draws, differentiable
+        return gamma / gamma.sum(-1, keepdim=True)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return (torch.xlogy(self.concentration - 1.0, value).sum(-1) + torch.lgamma(self.concentration.sum(-1))
+                - torch.lgamma(self.concentration).sum(-1))
+
+    @property
+    def mean(self):
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self):
+        less = (self.concentration - 1).clamp(min=0.0)
+        mode = less / less.sum(-1, True)
+        mask = (self.concentration < 1).all(dim=-1)
+        mode[mask] = one_hot(mode[mask].argmax(dim=-1), self.concentration.shape[-1]).to(mode)
+        return mode
+
+    @property
+    def variance(self):
+        con0 = self.concentration.sum(-1, True)
+        return self.concentration * (con0 - self.concentration) / (con0.pow(2) * (con0 + 1))
+
+    def entropy(self):
+        k = self.concentration.size(-1)
+        a0 = self.concentration.sum(-1)
+        return (torch.lgamma(self.concentration).sum(-1) - torch.lgamma(a0) - (k - a0) * torch.digamma(a0)
+                - ((self.concentration - 1.0) * torch.digamma(self.concentration)).sum(-1))
+
+    @property
+    def _natural_params(self):
+        return (self.concentration,)
+
+    def _log_normalizer(self, x):
+        return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))

@@ -1,0 +1,235 @@
+"""Kullback-Leibler divergences, chosen by the classes of the two distributions."""
+import torchlite as torch
+
+from .bernoulli import Bernoulli
+from .beta import Beta
+from .binomial import Binomial
+from .categorical import Categorical
+from .cauchy import Cauchy
+from .dirichlet import Dirichlet
+from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .exponential import Exponential
+from .gamma import Gamma
+from .geometric import Geometric
+from .gumbel import Gumbel
+from .half_normal import HalfNormal
+from .independent import Independent
+from .laplace import Laplace
+from .multivariate_normal import MultivariateNormal, _batch_mahalanobis
+from .normal import Normal
+from .one_hot_categorical import OneHotCategorical
+from .pareto import Pareto
+from .poisson import Poisson
+from .transformed_distribution import TransformedDistribution
+from .uniform import Uniform
+from .utils import _sum_rightmost, euler_constant
+
+__all__ = ["register_kl", "kl_divergence"]
+_KL_REGISTRY = {}
+_memo = {}
+
+
+def register_kl(type_p, type_q):
+    """Decorator: the function gives KL(p || q) for these classes and their subclasses."""
+    if not isinstance(type_p, type) and issubclass(type_p, Distribution):
+        raise TypeError(f"Expected type_p to be a Distribution subclass but got {type_p}")
+    if not isinstance(type_q, type) and issubclass(type_q, Distribution):
+        raise TypeError(f"Expected type_q to be a Distribution subclass but got {type_q}")
+
+    def decorator(fun):
+        _KL_REGISTRY[type_p, type_q] = fun
+        _memo.clear()
+        return fun
+    return decorator
+
+
+def _dispatch(type_p, type_q):
+    """The function registered for the nearest pair of base classes."""
+    matches = [(p, q) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
+    if not matches:
+        return NotImplemented
+
+    def rank(pair):
+        return type_p.__mro__.index(pair[0]), type_q.__mro__.index(pair[1])
+    left = min(matches, key=rank)
+    right = min(matches, key=lambda pair: rank(pair)[::-1])
+    if _KL_REGISTRY[left] is not _KL_REGISTRY[right]:
+        import warnings
+        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
+                      f"{right[1].__name__})", RuntimeWarning, stacklevel=3)
+    return _KL_REGISTRY[left]
+
+
+def kl_divergence(p, q):
+    """KL(p || q), one number for each distribution of the batch."""
+    key = type(p), type(q)
+    fun = _memo.get(key)
+    if fun is None:
+        fun = _memo[key] = _dispatch(*key)
+    if fun is NotImplemented:
+        raise NotImplementedError(f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}")
+    return fun(p, q)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _(p, q):
+    soft = torch.nn.functional.softplus
+    t1 = p.probs * (soft(-q.logits) - soft(-p.logits))
+    t1[q.probs == 0] = torch.inf
+    t1[p.probs == 0] = 0
+    t2 = (1 - p.probs) * (soft(q.logits) - soft(p.logits))
+    t2[q.probs == 1] = torch.inf
+    t2[p.probs == 1] = 0
+    return t1 + t2
+
+
+@register_kl(Beta, Beta)
+def _(p, q):
+    sum_p, sum_q = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
+    t1 = q.concentration1.lgamma() + q.concentration0.lgamma() + sum_p.lgamma()
+    t2 = p.concentration1.lgamma() + p.concentration0.lgamma() + sum_q.lgamma()
+    t3 = (p.concentration1 - q.concentration1) * torch.digamma(p.concentration1)
+    t4 = (p.concentration0 - q.concentration0) * torch.digamma(p.concentration0)
+    return t1 - t2 + t3 + t4 + (sum_q - sum_p) * torch.digamma(sum_p)
+
+
+@register_kl(Binomial, Binomial)
+def _(p, q):
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    kl = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
+    more = (p.total_count > q.total_count).expand(kl.shape)
+    return torch.where(more, torch.inf, kl)
+
+
+@register_kl(Categorical, Categorical)
+def _(p, q):
+    t = p.probs * (p.logits - q.logits)
+    t[(q.probs == 0).expand_as(t)] = torch.inf
+    t[(p.probs == 0).expand_as(t)] = 0
+    return t.sum(-1)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _(p, q):
+    sum_p, sum_q = p.concentration.sum(-1), q.concentration.sum(-1)
+    t1 = sum_p.lgamma() - sum_q.lgamma()
+    t2 = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
+    t3 = p.concentration - q.concentration
+    return t1 - t2 + (t3 * (p.concentration.digamma() - sum_p.digamma().unsqueeze(-1))).sum(-1)
+
+
+@register_kl(Exponential, Exponential)
+def _(p, q):
+    ratio = q.rate / p.rate
+    return -ratio.log() + ratio - 1
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _(p, q):
+    if type(p) is not type(q):
+        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman "
+                                  "divergences")
+    p_nparams = [np.detach().requires_grad_() for np in p._natural_params]
+    lg = p._log_normalizer(*p_nparams)
+    gradients = torch.autograd.grad(lg.sum(), p_nparams, create_graph=True)
+    result = q._log_normalizer(*q._natural_params) - lg
+    for pnp, qnp, g in zip(p_nparams, q._natural_params, gradients):
+        result = result - _sum_rightmost((qnp - pnp) * g, len(q.event_shape))
+    return result
+
+
+@register_kl(Gamma, Gamma)
+def _(p, q):
+    t1 = q.concentration * (p.rate / q.rate).log()
+    t2 = torch.lgamma(q.concentration) - torch.lgamma(p.concentration)
+    t3 = (p.concentration - q.concentration) * torch.digamma(p.concentration)
+    return t1 + t2 + t3 + (q.rate - p.rate) * (p.concentration / p.rate)
+
+
+@register_kl(Gumbel, Gumbel)
+def _(p, q):
+    ct1 = p.scale / q.scale
+    ct2, ct3 = q.loc / q.scale, p.loc / q.scale
+    t2, t3 = ct1 * euler_constant, torch.exp(ct2 + (1 + ct1).lgamma() - ct3)
+    return -ct1.log() - ct2 + ct3 + t2 + t3 - (1 + euler_constant)
+
+
+@register_kl(Geometric, Geometric)
+def _(p, q):
+    return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
+
+
+def _normal(p, q):
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+
+register_kl(Normal, Normal)(_normal)
+register_kl(HalfNormal, HalfNormal)(lambda p, q: _normal(p.base_dist, q.base_dist))
+register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: kl_divergence(p._categorical, q._categorical))
+
+
+@register_kl(Laplace, Laplace)
+def _(p, q):
+    ratio, diff = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + diff / q.scale + ratio * torch.exp(-diff / p.scale) - 1
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError("KL-divergence between two Multivariate Normals with                          different event shapes cannot be computed")
+    p_tril, q_tril = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
+    half1 = q_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) - p_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    shape = tuple(torch.broadcast_shapes(q_tril.shape[:-2], p_tril.shape[:-2]))
+    n = p.event_shape[0]
+    m = torch.linalg.solve_triangular(q_tril.expand(shape + (n, n)), p_tril.expand(shape + (n, n)), upper=False)
+    t2 = m.pow(2).sum((-2, -1))
+    t3 = _batch_mahalanobis(q_tril, q.loc - p.loc)
+    return half1 + 0.5 * (t2 + t3 - n)
+
+
+@register_kl(Pareto, Pareto)
+def _(p, q):
+    ratio, alpha = p.scale / q.scale, q.alpha / p.alpha
+    result = q.alpha * ratio.log() - alpha.log() + alpha - 1
+    result[p.support.lower_bound < q.support.lower_bound] = torch.inf
+    return result
+
+
+@register_kl(Poisson, Poisson)
+def _(p, q):
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _(p, q):
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError
+    n = len(p.event_shape) - len(p.base_dist.event_shape)
+    return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), n)
+
+
+@register_kl(Uniform, Uniform)
+def _(p, q):
+    result = ((q.high - q.low) / (p.high - p.low)).log()
+    result[(q.low > p.low) | (q.high < p.high)] = torch.inf
+    return result
+
+
+@register_kl(Independent, Independent)
+def _(p, q):
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError
+    return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+@register_kl(Cauchy, Cauchy)
+def _(p, q):
+    t1 = ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log()
+    return t1 - (4 * p.scale * q.scale).log()
+
+
+from . import _kl_cross  # noqa: E402, F401
