@@ -84,7 +84,6 @@ from .functional import is_storage as is_storage
 from .functional import is_tensor as is_tensor
 from .functional import is_warn_always_enabled as is_warn_always_enabled
 from ._device import layout as layout
-from .serialization import load as load
 from .ops.linalg_derived import lu as lu
 from .random import manual_seed as manual_seed
 from ._device import memory_format as memory_format
@@ -96,7 +95,6 @@ from .ops.linalg_derived import pca_lowrank as pca_lowrank
 from .functional import promote_types as promote_types
 from ._device import qscheme as qscheme
 from .functional import result_type as result_type
-from .serialization import save as save
 from .random import seed as seed
 from .functional import set_default_device as set_default_device
 from .functional import set_default_dtype as set_default_dtype
@@ -107,7 +105,6 @@ from .functional import set_flush_denormal as set_flush_denormal
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from .functional import set_num_interop_threads as set_num_interop_threads
 from .functional import set_num_threads as set_num_threads
-from ._tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
 from .functional import set_warn_always as set_warn_always
 from .functional import split as split

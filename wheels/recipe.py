@@ -90,6 +90,10 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
+# read by `import torchlite` but without bytecode in the wheel, for its size: compiling them in the page takes some milliseconds
+SOURCE_ONLY = {"torchlite/ops/vision.py", "torchlite/ops/einsum.py", "torchlite/nn/init.py"}
+
+
 def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str, bytes]:
     """Bytecode for every .py of `files` that `import torchlite` loads, made by the target's own Python (unchecked-hash pyc
     files, so that import does not look at the source's date). Where that import fails, so does the recipe."""
@@ -124,6 +128,8 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
             shutil.rmtree(old, ignore_errors=True)
     out = {}
     for name in json.loads((cache / "done").read_text()):
+        if name in SOURCE_ONLY:
+            continue
         folder, _, file = name.rpartition("/")
         pyc = f"{folder}/__pycache__/{file.removesuffix('.py')}.{target.cache_tag}.pyc"
         out[pyc] = (cache / "out" / pyc).read_bytes()
