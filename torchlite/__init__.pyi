@@ -38,10 +38,12 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from .random import Generator as Generator
+from .amp import GradScaler as GradScaler
 from ._tensor import Tensor as Tensor
 from .functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from .functional import as_tensor as as_tensor
 from .functional import asarray as asarray
+from .amp import autocast as autocast
 from .ops.joining import block_diag as block_diag
 from .functional import broadcast_shapes as broadcast_shapes
 from .functional import broadcast_tensors as broadcast_tensors
@@ -49,6 +51,7 @@ from .functional import can_cast as can_cast
 from .ops.joining import cartesian_prod as cartesian_prod
 from .ops.distance import cdist as cdist
 from .ops.matmul import chain_matmul as chain_matmul
+from ._lazy_names import compile as compile
 from .functional import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from ._device import device as device
 from ._dtypes import dtype as dtype
@@ -56,12 +59,15 @@ from .ops.einsum import einsum as einsum
 from .autograd.grad_mode import enable_grad as enable_grad
 from .dispatch import explain as explain
 from ._dtypes import finfo as finfo
+from .random import fork_rng as fork_rng
 from .functional import from_dlpack as from_dlpack
 from .functional import from_numpy as from_numpy
 from .functional import frombuffer as frombuffer
+from .amp import get_autocast_dtype as get_autocast_dtype
 from .functional import get_default_device as get_default_device
 from .functional import get_default_dtype as get_default_dtype
 from .functional import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._lazy_names import get_device_module as get_device_module
 from .functional import get_float32_matmul_precision as get_float32_matmul_precision
 from .functional import get_num_interop_threads as get_num_interop_threads
 from .functional import get_num_threads as get_num_threads
@@ -71,6 +77,7 @@ from .ops.sorting import histogramdd as histogramdd
 from ._dtypes import iinfo as iinfo
 from .autograd.grad_mode import inference_mode as inference_mode
 from .random import initial_seed as initial_seed
+from .amp import is_autocast_enabled as is_autocast_enabled
 from .functional import is_complex as is_complex
 from .functional import is_conj as is_conj
 from .functional import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
@@ -84,6 +91,7 @@ from .functional import is_storage as is_storage
 from .functional import is_tensor as is_tensor
 from .functional import is_warn_always_enabled as is_warn_always_enabled
 from ._device import layout as layout
+from .serialization import load as load
 from .ops.linalg_derived import lu as lu
 from .random import manual_seed as manual_seed
 from ._device import memory_format as memory_format
@@ -92,10 +100,14 @@ from .autograd.grad_mode import no_grad as no_grad
 from .ops.statistics import norm as norm
 from .functional import numel as numel
 from .ops.linalg_derived import pca_lowrank as pca_lowrank
+from ._tensor_str import printoptions as printoptions
 from .functional import promote_types as promote_types
 from ._device import qscheme as qscheme
 from .functional import result_type as result_type
+from .serialization import save as save
 from .random import seed as seed
+from .amp import set_autocast_dtype as set_autocast_dtype
+from .amp import set_autocast_enabled as set_autocast_enabled
 from .functional import set_default_device as set_default_device
 from .functional import set_default_dtype as set_default_dtype
 from .functional import set_default_tensor_type as set_default_tensor_type
@@ -105,6 +117,7 @@ from .functional import set_flush_denormal as set_flush_denormal
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from .functional import set_num_interop_threads as set_num_interop_threads
 from .functional import set_num_threads as set_num_threads
+from ._tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
 from .functional import set_warn_always as set_warn_always
 from .functional import split as split
@@ -115,6 +128,7 @@ from .functional import typename as typename
 from .ops.sorting import unique as unique
 from .ops.sorting import unique_consecutive as unique_consecutive
 from .functional import use_deterministic_algorithms as use_deterministic_algorithms
+from .func import vmap as vmap
 
 _Number = _int | _float | _complex
 

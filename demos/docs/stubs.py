@@ -138,6 +138,8 @@ def package() -> str:
         except ModuleNotFoundError:
             continue
         modules.append(name)
+    for name in torchlite._LAZY_NAMES:             # names that the package reads at their first use
+        getattr(torchlite, name)
     for name in sorted(n for n in vars(torchlite) if not n.startswith("_") or n == "__version__"):
         value = vars(torchlite)[name]
         if isinstance(value, types.ModuleType):

@@ -38,5 +38,6 @@ PyObject *tl_ints_tuple(int n, const int64_t *v);
 bool tl_requires_grad(const TlTensor *t);   /* views of a base that an in-place op gave a history included */
 PyObject *tl_m_item(TlTensor *t, PyObject *unused), *tl_m_tolist(TlTensor *t, PyObject *unused);
 #define Py_XSETREF_(slot, value) do { PyObject *old_ = (PyObject *)(slot); (slot) = (value); Py_XDECREF(old_); } while (0)
-int tl_size_init(PyObject *mod), tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
+void tl_drop(PyObject *o);        /* lets a link of a graph go without recursion; steals the reference */
+int tl_graph_init(PyObject *mod), tl_size_init(PyObject *mod), tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
 #endif

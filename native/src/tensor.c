@@ -524,12 +524,14 @@ static int tensor_clear(TlTensor *t) {
 static void tensor_dealloc(TlTensor *t) {
   PyTypeObject *tp = Py_TYPE(t);
   PyObject_GC_UnTrack(t);
-  tensor_clear(t);
+  PyObject *links[] = {t->grad, t->grad_fn, t->base, t->meta};
+  t->grad = t->grad_fn = t->base = t->meta = NULL;
   Py_XDECREF(t->storage);
   if (t->version && --t->version->refs == 0) PyMem_Free(t->version);
   if (t->shape && t->shape != t->inline_dims) PyMem_Free(t->shape);
   PyObject_GC_Del(t);
   Py_DECREF(tp);
+  for (int i = 0; i < 4; i++) tl_drop(links[i]);
 }
 
 /* TensorBase.__new__(cls, source): an instance of cls over source's storage and version (Parameter, subclasses) */

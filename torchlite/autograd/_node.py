@@ -40,10 +40,10 @@ def meta(t):
     return m
 
 
-class Node:
+class Node(_C.NodeBase):
     """One recorded operation; subclasses are named after PyTorch's (AddBackward0)."""
 
-    __slots__ = ("next", "seq", "metadata_", "pre_hooks", "post_hooks", "retain", "outs", "trace", "__weakref__")
+    __slots__ = ("seq", "metadata_", "pre_hooks", "post_hooks", "retain", "outs", "trace", "__weakref__")
     __module__ = "torch.autograd.graph"
 
     def __init__(self, edges, outs=1):
