@@ -113,7 +113,7 @@ class Double(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        ctx.saved_tensors
+        ctx.saved_tensors  # noqa: B018
         return g * 2
 
 

@@ -300,7 +300,7 @@ def nograd_out_reqs(t):
     with t.no_grad():
         y = x * 2
         z = x.view(3)
-        w = x.detach()
+        x.detach()
         n = t.nn.Parameter(t.ones(2))
     return y.requires_grad, z.requires_grad, n.requires_grad
 
