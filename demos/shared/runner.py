@@ -142,6 +142,9 @@ def run(source, name, device, breathe):
                 monitoring.register_callback(_TOOL, event, breath)
             _watch(code, events.JUMP | events.PY_START)
         _choose_device(device)
+        # a run that was stopped inside no_grad() must not leave its mode to this one
+        import torch
+        torch.set_grad_enabled(True)
         exec(code, _globals)
     except KeyboardInterrupt:
         result["status"] = "stopped"
