@@ -192,7 +192,7 @@ def test_arguments_keep_their_counts():
 
 
 # ---- deep graphs: neither the backward pass nor the end of a graph may use the C stack for its depth -------------------------
-DEPTH = 20_000 if BROWSER else 100_000
+DEPTH = 100_000
 
 
 @pytest.mark.parametrize("op", [lambda y: y + 1, lambda y: y.sin(), lambda y: y.view(2), lambda y: y * y, lambda y: y.mul_(1.0) if y.grad_fn else y.clone()],
@@ -224,6 +224,7 @@ def test_deep_graph_of_gradients():
     del y, g
 
 
+@pytest.mark.skipif(BROWSER, reason="chains of plain Python objects are the interpreter's business: they overflow there")
 def test_chain_of_attributes():
     y = torch.ones(1)
     for _ in range(DEPTH):
