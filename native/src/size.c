@@ -73,6 +73,14 @@ static PyObject *size_subscript(PyObject *self, PyObject *key) {
   return s;
 }
 
+/* the plain tuple's: from 3.14 on tuples keep their hash in a field that PyType_GenericAlloc leaves at 0 */
+static Py_hash_t size_hash(PyObject *self) {
+  PyObject *t = PyTuple_GetSlice(self, 0, PyTuple_Size(self));
+  Py_hash_t h = t ? PyObject_Hash(t) : -1;
+  Py_XDECREF(t);
+  return h;
+}
+
 /* (tuple + Size) and (Size + tuple) */
 static PyObject *size_add(PyObject *a, PyObject *b) {
   if (!PyTuple_Check(b)) {
@@ -127,14 +135,17 @@ static PyObject *size_reduce(PyObject *self, PyObject *unused) {
 static PyMethodDef methods[] = {{"numel", size_numel, METH_NOARGS, "The number of elements of a tensor of this shape."},
                                 {"__reduce__", size_reduce, METH_NOARGS, NULL},
                                 {0}};
-static PyType_Slot slots[] = {{Py_tp_new, size_new}, {Py_tp_repr, size_repr}, {Py_mp_subscript, size_subscript}, {Py_nb_add, size_add},
-                              {Py_nb_multiply, size_multiply}, {Py_tp_methods, methods},
+static PyType_Slot slots[] = {{Py_tp_new, size_new}, {Py_tp_hash, size_hash}, {Py_tp_richcompare, NULL}, {Py_tp_repr, size_repr},
+                              {Py_mp_subscript, size_subscript}, {Py_nb_add, size_add}, {Py_nb_multiply, size_multiply}, {Py_tp_methods, methods},
                               {Py_tp_doc, "A tensor's shape: a tuple of ints whose slices and sums are again shapes."}, {0}};
 static PyType_Spec spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT, slots};
 
 int tl_size_init(PyObject *mod) {
   PyObject *bases = PyTuple_Pack(1, (PyObject *)&PyTuple_Type);
   tuple_subscript = (binaryfunc)PyType_GetSlot(&PyTuple_Type, Py_mp_subscript);
+  /* a type with a hash of its own does not inherit the comparison */
+  for (PyType_Slot *s = slots; s->slot; s++)
+    if (s->slot == Py_tp_richcompare) s->pfunc = PyType_GetSlot(&PyTuple_Type, Py_tp_richcompare);
   size_type = bases && tuple_subscript ? (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases) : NULL;
   Py_XDECREF(bases);
   PyObject *package = PyUnicode_FromString("torchlite");

@@ -49,6 +49,8 @@ def parts_to_find(text):
         return ["Weights only load failed.", *re.findall(r"GLOBAL \S+ (?:was not an allowed|whose module \S+ is blocked)", text)]
     if "at start of device string" in text:
         return [text[text.index("device type at start"):]]
+    if text.startswith("[Errno"):       # the numbers differ between systems
+        return [text.split("] ", 1)[1]]
     if "has no attribute" in text:
         return [text[text.index("has no attribute"):].split(". ")[0]]
     found = []

@@ -232,3 +232,11 @@ def test_chain_of_attributes():
         z.before = y
         y = z
     del y, z
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 2**31)])
+def test_size_is_its_tuple_to_a_dict(shape):
+    """From Python 3.14 on tuples keep their hash."""
+    size = torch.Size(shape)
+    assert hash(size) == hash(shape) and size == shape and shape == size and {shape: 1}[size] == 1
+    assert size != (*shape, 1) and size != torch.Size((*shape, 1))
