@@ -1,0 +1,43 @@
+"""What WebGPU under node needs: the npm package `webgpu` (Dawn) of js_bridge, and a Vulkan library with a driver. The software
+driver is that of Debian's chromium package; VK_ICD_FILENAMES names another one."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+JS = ROOT / "js_bridge"
+sys.path.insert(0, str(ROOT / "wheels"))
+import runtime  # noqa: E402
+
+CHROMIUM = ("/usr/lib/chromium", "/usr/lib64/chromium-browser", "/opt/google/chrome")
+
+
+def modules() -> pathlib.Path:
+    """node_modules of js_bridge, installed where they are not."""
+    folder = JS / "node_modules"
+    if not (folder / "webgpu").is_dir():
+        if shutil.which("npm") is None:
+            raise runtime.Missing("npm is not installed: apt-get install nodejs npm (or any node >= 20)")
+        cmd = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        if subprocess.run(cmd, cwd=JS, check=False, stdout=sys.stderr).returncode:
+            raise runtime.Missing(f"`{' '.join(cmd)}` failed in {JS}: is the npm registry reachable?")
+    return folder
+
+
+def environment() -> dict[str, str]:
+    """The environment node must be started with: the dynamic linker reads LD_LIBRARY_PATH only then."""
+    env = runtime.environment()
+    if "VK_ICD_FILENAMES" in env or "VK_DRIVER_FILES" in env or sys.platform != "linux":
+        return env
+    for folder in CHROMIUM:
+        icd = pathlib.Path(folder, "vk_swiftshader_icd.json")
+        if icd.exists() and pathlib.Path(folder, "libvulkan.so.1").exists():
+            env["LD_LIBRARY_PATH"] = os.pathsep.join([folder, *filter(None, [env.get("LD_LIBRARY_PATH")])])
+            env["VK_ICD_FILENAMES"] = str(icd)
+            break
+    return env

@@ -1,0 +1,3 @@
+"""torch.webgpu: the GPU of the page."""
+
+from ._bridge import DeviceLostError  # noqa: F401
