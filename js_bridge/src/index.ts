@@ -121,6 +121,16 @@ export class Bridge {
     return pipelines.defined(kernel.key) ?? pipelines.define(kernel.key, sourceOf(kernel));
   }
 
+  /** The number of a plan, "family:{parameters as JSON}", by which PLAN names it. Throws UnsupportedKernelError where there is none. */
+  plan(key: string): number {
+    return this.#runtime.plans.id(key);
+  }
+
+  /** Buffers and words of a plan in order, as JSON: {buffers: [{name, writes}], words: [{name, type}]}. */
+  planLayout(id: number): string {
+    return JSON.stringify(this.#runtime.plans.layout(id));
+  }
+
   addResolver(resolver: KernelResolver): void {
     this.#runtime.pipelines.addResolver(resolver);
   }

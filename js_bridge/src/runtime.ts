@@ -3,6 +3,7 @@ import { probeCanvas } from "./canvas";
 import { DeviceHolder, type DeviceOptions } from "./device";
 import { WebgpuError } from "./errors";
 import { Pipelines } from "./pipelines";
+import { Plans } from "./plans";
 import { Pool } from "./pool";
 import { Profile } from "./profile";
 import { Reader, type ReaderOptions } from "./reader";
@@ -27,6 +28,7 @@ export class Runtime {
   readonly profile: Profile;
   readonly pipelines: Pipelines;
   readonly recorder: Recorder;
+  readonly plans: Plans;
   readonly stream: Stream;
   readonly reader: Reader;
   readonly #options: RuntimeOptions;
@@ -40,7 +42,8 @@ export class Runtime {
     this.profile = new Profile(this.holder);
     this.pipelines = new Pipelines(this.holder, this.profile);
     this.recorder = new Recorder(this.holder, this.pool, this.pipelines, this.profile, options);
-    this.stream = new Stream(this.slots, this.pool, this.pipelines, this.recorder);
+    this.plans = new Plans(this.holder, this.pool, this.pipelines, this.recorder);
+    this.stream = new Stream(this.slots, this.pool, this.pipelines, this.recorder, this.plans);
     this.reader = new Reader(this.holder, this.slots, this.recorder, this.profile, options);
     this.holder.onLost(() => this.#clear());
     this.holder.onError((message) => this.recorder.batches.fail(new WebgpuError(`[webgpu] ${message}`)));
@@ -103,6 +106,7 @@ export class Runtime {
   #clear(): void {
     this.recorder.clear();
     this.stream.clear();
+    this.plans.clear();
     this.reader.clear();
     this.slots.clear();
   }

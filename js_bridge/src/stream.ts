@@ -15,6 +15,7 @@
  *   8 DISPATCH_RANGES  as DISPATCH, with (slot, offset, bytes) per buffer
  *   9 VIEW      slot, parent, offset, bytes            a slot for a part of another one
  *   10 SWAP     slot, slot                             exchanges what they hold
+ *   11 PLAN     plan, buffers | words << 8, slot per buffer, words   runs the kernels of a plan (plans.ts)
  *
  * Slots are handles (slots.ts); 0 stands for a buffer that is not there. Offsets and sizes are in bytes. `bytes` =
  * REST means "to the end of the slot". Sizes that are no multiple of 4 are rounded up where they reach into the slot's padding.
@@ -23,6 +24,7 @@
  */
 import type { Binding } from "./bindings";
 import { StreamError, WebgpuError } from "./errors";
+import type { Plans } from "./plans";
 import type { Pool, PoolBuffer } from "./pool";
 import type { Pipelines } from "./pipelines";
 import type { Recorder } from "./recorder";
@@ -40,11 +42,12 @@ export const Op = {
   DISPATCH_RANGES: 8,
   VIEW: 9,
   SWAP: 10,
+  PLAN: 11,
 } as const;
 
 const NAMES = Object.keys(Op).map((name) => name.toLowerCase());
 /** Words of each command at the least. */
-const LEAST = [1, 3, 2, 4, 5, 6, 5, 6, 6, 5, 3];
+const LEAST = [1, 3, 2, 4, 5, 6, 5, 6, 6, 5, 3, 3];
 
 /** A byte count that reaches to the end of the slot. */
 export const REST = 0xffffffff;
@@ -54,15 +57,17 @@ export class Stream {
   readonly #pool: Pool;
   readonly #pipelines: Pipelines;
   readonly #recorder: Recorder;
+  readonly #plans: Plans;
   #none: PoolBuffer | null = null;
   /** Names of commands and positions in errors need the stream; the words being run. */
   #words: Uint32Array = new Uint32Array(0);
 
-  constructor(slots: Slots, pool: Pool, pipelines: Pipelines, recorder: Recorder) {
+  constructor(slots: Slots, pool: Pool, pipelines: Pipelines, recorder: Recorder, plans: Plans) {
     this.#slots = slots;
     this.#pool = pool;
     this.#pipelines = pipelines;
     this.#recorder = recorder;
+    this.#plans = plans;
   }
 
   /** Runs `count` words from `start` on. `memory` is what UPLOAD points into: the stream's own buffer if left out. */
@@ -138,6 +143,9 @@ export class Stream {
       case Op.DISPATCH_RANGES:
         this.#dispatch(op === Op.DISPATCH ? 1 : 3, at, count);
         return;
+      case Op.PLAN:
+        this.#plan(at, count);
+        return;
       case Op.VIEW: {
         const parent = this.#slots.get(w(1), "view");
         this.#slots.view(w(0), w(1), w(2), w(3) === REST ? parent.bytes - w(2) : w(3));
@@ -161,19 +169,33 @@ export class Stream {
       throw new StreamError(`[${this.#pipelines.key(kernel)}] ${buffers} buffers and ${uniforms} uniforms do not make ${count} words`);
     }
     const bindings: Binding[] = [];
+    const name = this.#pipelines.key(kernel);
     for (let i = 0; i < buffers; i++) {
       const p = 5 + i * wordsPerBuffer;
-      bindings.push(wordsPerBuffer === 1 ? this.#bind(kernel, w(p), 0, REST) : this.#bind(kernel, w(p), w(p + 1), w(p + 2)));
+      bindings.push(wordsPerBuffer === 1 ? this.#bind(name, w(p), 0, REST) : this.#bind(name, w(p), w(p + 1), w(p + 2)));
     }
     this.#recorder.dispatch(kernel, bindings, words, from, uniforms, w(1), w(2), w(3));
   }
 
-  #bind(kernel: number, handle: number, offset: number, bytes: number): Binding {
+  #plan(at: number, count: number): void {
+    const words = this.#words;
+    const id = words[at]!;
+    const head = words[at + 1]!;
+    const buffers = head & 0xff;
+    const name = this.#plans.name(id);
+    if (count !== 2 + buffers + (head >>> 8)) {
+      throw new StreamError(`[${name}] ${buffers} buffers and ${head >>> 8} words do not make ${count} words`);
+    }
+    const bindings: Binding[] = [];
+    for (let i = 0; i < buffers; i++) bindings.push(this.#bind(name, words[at + 2 + i]!, 0, REST));
+    this.#plans.run(id, bindings, words, at + 2 + buffers, head >>> 8);
+  }
+
+  #bind(name: string, handle: number, offset: number, bytes: number): Binding {
     if (handle === 0) {
       this.#none ??= this.#pool.take(16);
       return { slot: null, buffer: this.#none, offset: 0, size: this.#none.size };
     }
-    const name = this.#pipelines.key(kernel);
     const slot = this.#slots.get(handle, name);
     if (bytes === REST) bytes = slot.size - offset;
     checkRange(slot, offset, bytes, name);
@@ -208,7 +230,11 @@ export class Stream {
     if (op === Op.WRITE || op === Op.UPLOAD || op === Op.FILL) mark(w(0));
     else if (op === Op.COPY) mark(w(2));
     else if (op === Op.VIEW) this.#slots.allocVoid(w(0), error);
-    else if (op === Op.DISPATCH || op === Op.DISPATCH_RANGES) {
+    else if (op === Op.PLAN) {
+      const access = this.#plans.access(w(0));
+      const buffers = w(1) & 0xff;
+      for (let i = 0; i < buffers; i++) if (access === null || access[i] !== "r") mark(w(2 + i));
+    } else if (op === Op.DISPATCH || op === Op.DISPATCH_RANGES) {
       const stride = op === Op.DISPATCH ? 1 : 3;
       const access = this.#pipelines.access(w(0));
       const buffers = w(4) & 0xff;

@@ -86,6 +86,10 @@ export class Writer {
     return this.#put(Op.DISPATCH_RANGES, kernel, ...grid, slots.length | (uniforms.length << 8), ...slots.flat(), ...uniforms);
   }
 
+  plan(plan: number, slots: readonly number[], words: readonly number[]): this {
+    return this.#put(Op.PLAN, plan, slots.length | (words.length << 8), ...slots, ...words);
+  }
+
   view(slot: number, parent: number, offset: number, bytes: number): this {
     return this.#put(Op.VIEW, slot, parent, offset, bytes);
   }

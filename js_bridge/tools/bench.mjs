@@ -30,19 +30,33 @@ for (let i = 0; i < 256; i++) {
   if (a === o || b === o) continue;
   writer.dispatch(kernel, [1, 1, 1], [a, b, o], [64, bits(0.5)]);
 }
-const words = Uint32Array.from(writer.words);
-for (const round of [1, 2, 3]) {
-  const before = runtime.profile.counters.dispatches;
-  const times = [];
-  for (let i = 0; i < 40; i++) {
-    const start = performance.now();
-    runtime.stream.execute(words);
-    runtime.recorder.flush();
-    times.push(performance.now() - start);
-    await runtime.synchronize();
+const f = "float32";
+const add = runtime.plans.id(`fused:${JSON.stringify({ ndim: 0, inputs: [{ dtype: f, layout: "c" }, { dtype: f, layout: "c" }], nodes: [{ in: 0 }, { in: 1 }, { op: "add", args: [0, 1], dtype: f }], outputs: [{ node: 2, dtype: f, layout: "c" }] })}`);
+const row = runtime.plans.id(`softmax:${JSON.stringify({ log: false, dtype: f, out: f })}`);
+const plans = new Writer();
+for (let i = 0; i < 256; i++) {
+  const [a, b, o] = [slots[i % 64], slots[(i * 7 + 1) % 64], slots[(i * 13 + 2) % 64]];
+  if (a === o || b === o) continue;
+  if (i % 2) plans.plan(add, [a, b, o], [64, 0, 0, 0]);
+  else plans.plan(row, [a, o], [1, 64, 1, 0, 0]);
+}
+await run("dispatch", Uint32Array.from(writer.words));
+await run("plan", Uint32Array.from(plans.words));
+
+async function run(what, words) {
+  for (const round of [1, 2, 3]) {
+    const before = runtime.profile.counters.dispatches;
+    const times = [];
+    for (let i = 0; i < 40; i++) {
+      const start = performance.now();
+      runtime.stream.execute(words);
+      runtime.recorder.flush();
+      times.push(performance.now() - start);
+      await runtime.synchronize();
+    }
+    const each = (runtime.profile.counters.dispatches - before) / 40;
+    times.sort((x, y) => x - y);
+    console.log(`${what}, round ${round}: ${((1000 * times[20]) / each).toFixed(2)} us per dispatch (median), ${((1000 * times[0]) / each).toFixed(2)} at best`);
   }
-  const each = (runtime.profile.counters.dispatches - before) / 40;
-  times.sort((x, y) => x - y);
-  console.log(`round ${round}: ${((1000 * times[20]) / each).toFixed(2)} us per dispatch (median), ${((1000 * times[0]) / each).toFixed(2)} at best`);
 }
 process.exit(0);

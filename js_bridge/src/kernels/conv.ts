@@ -10,7 +10,7 @@ import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { type Activation, activate } from "./epilogue.js";
 import { chooseTile, gemm, splitK, type TileName } from "./gemm.js";
 import { joinParts } from "./matmul.js";
-import { type Binding, computeOf, type DType, type Kernel, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
+import { type Binding, computeOf, type DType, type Kernel, type Step, type UniformWord, offsets, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
 export interface ConvParams extends Window {
@@ -24,8 +24,8 @@ export interface ConvParams extends Window {
 
 /**
  * Uniforms: M, N, K, batches (= groups), [splits, kchunk]; images; cx, cy: channels of the wide and narrow image in one
- * group. Buffers: forward x, w, [bias], y; input gy, w, [bias], gx; weight gy, x, gw (part when split: float32).
- * Offsets of all buffers are 0 except by binding: views are made contiguous first.
+ * group; <buffer>o where each buffer begins (part has none). Buffers: forward x, w, [bias], y; input gy, w, [bias], gx;
+ * weight gy, x, gw (part when split: float32).
  */
 export function conv(params: ConvParams): Kernel {
   const { pass, dtype, bias, act, split } = params;
@@ -39,17 +39,18 @@ export function conv(params: ConvParams): Kernel {
   const bindings: Binding[] = [input(first, dtype), input(second, dtype)];
   if (bias && !split) bindings.push(input("bias", dtype));
   bindings.push(output(out, outType));
-  const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])), ...imageWords(nd), ...uniform("u32", "cx", "cy")];
+  const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])), ...imageWords(nd), ...uniform("u32", "cx", "cy"),
+    ...offsets(first, second, ...(split ? [] : [...(bias ? ["bias"] : []), out]))];
 
   const P = (t: "x" | "y"): string => pixels(nd, t);
   const at = (name: string, t: "x" | "y", img: string, ch: string, coords: string[]): string =>
-    `ld_${name}(((${img}) * i32(p.batches * p.c${t}) + grp * i32(p.c${t}) + ${ch}) * i32(${P(t)}) + ${ravel(coords, sizesOf(nd, t))})`;
+    `ld_${name}(p.${name}o + ((${img}) * i32(p.batches * p.c${t}) + grp * i32(p.c${t}) + ${ch}) * i32(${P(t)}) + ${ravel(coords, sizesOf(nd, t))})`;
   const I = range(nd).map((d) => `i${d}`), O = range(nd).map((d) => `o${d}`);
   const wide = wideCoords(params), narrow = narrowCoords(params);
   const mGuard = "m >= i32(p.M) || k >= k_end", nGuard = "n >= i32(p.N) || k >= k_end";
   let body: string;
   if (pass === "forward") {
-    body = `fn load_a(m: i32, k: i32) -> f32 { if (${mGuard}) { return 0.0; } return ld_w((grp * i32(p.M) + m) * i32(p.K) + k); }
+    body = `fn load_a(m: i32, k: i32) -> f32 { if (${mGuard}) { return 0.0; } return ld_w(p.wo + (grp * i32(p.M) + m) * i32(p.K) + k); }
 fn load_b(k: i32, n: i32) -> f32 {
   if (${nGuard}) { return 0.0; }
   let ch = k / ${taps}; let img = n / i32(${P("y")});
@@ -61,7 +62,7 @@ fn load_b(k: i32, n: i32) -> f32 {
   } else if (pass === "input") {
     body = `fn load_a(m: i32, k: i32) -> f32 {
   if (${mGuard}) { return 0.0; }
-  return ld_w(((grp * i32(p.cy) + k / ${taps}) * i32(p.M) + m) * ${taps} + k % ${taps});
+  return ld_w(p.wo + ((grp * i32(p.cy) + k / ${taps}) * i32(p.M) + m) * ${taps} + k % ${taps});
 }
 fn load_b(k: i32, n: i32) -> f32 {
   if (${nGuard}) { return 0.0; }
@@ -75,7 +76,7 @@ fn load_b(k: i32, n: i32) -> f32 {
     body = `fn load_a(m: i32, k: i32) -> f32 {
   if (${mGuard}) { return 0.0; }
   let pix = i32(${P("y")});
-  return ld_gy(((k / pix) * i32(p.batches * p.cy) + grp * i32(p.cy) + m) * pix + k % pix);
+  return ld_gy(p.gyo + ((k / pix) * i32(p.batches * p.cy) + grp * i32(p.cy) + m) * pix + k % pix);
 }
 fn load_b(k: i32, n: i32) -> f32 {
   if (${nGuard}) { return 0.0; }
@@ -88,7 +89,7 @@ fn load_b(k: i32, n: i32) -> f32 {
   }
   const index = pass === "weight" ? "(grp * i32(p.M) + m) * i32(p.N) + n"
     : `((n / i32(${P(pass === "forward" ? "y" : "x")})) * i32(p.batches * p.M) + grp * i32(p.M) + m) * i32(${P(pass === "forward" ? "y" : "x")}) + n % i32(${P(pass === "forward" ? "y" : "x")})`;
-  const v = castTo(activate(split ? undefined : act, bias && !split ? "v + ld_bias(grp * i32(p.M) + m)" : "v", outType), "float32", outType);
+  const v = castTo(activate(split ? undefined : act, bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", outType), "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
 fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"}; }
 ${accessors(first, dtype, "elem", false)}
@@ -96,7 +97,7 @@ ${accessors(second, dtype, "elem", false)}
 ${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
 ${accessors(out, outType, outForm(outType), true)}
 ${body}
-fn store(m: i32, n: i32, v: f32) { st_${out}(base + ${index}, ${v}); }`;
+fn store(m: i32, n: i32, v: f32) { st_${out}(${split ? "" : `p.${out}o + `}base + ${index}, ${v}); }`;
   return gemm({ family: "conv", params, tile: params.tile, bindings, uniforms, globals, aFast: "k", bFast: pass === "weight" ? "k" : "n", ...(split && { split }) });
 }
 
@@ -112,6 +113,8 @@ export interface ConvPlan extends Window {
   readonly narrowSize: readonly number[];
   readonly bias?: boolean;
   readonly act?: Activation;
+  /** Where the buffers begin: <buffer>o, 0 unless given. */
+  readonly offsets?: Values;
   /** The adapter is a CPU (isFallbackAdapter). */
   readonly software?: boolean;
 }
@@ -126,8 +129,8 @@ export function planConv(c: ConvPlan): Step[] {
   const split = c.pass === "weight" && splits > 1;
   const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }) }) });
   const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
-  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...(split && splitK(K, splits)) };
-  if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, 0, "gw")];
+  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...(split && splitK(K, splits)) };
+  if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];
   const names = c.pass === "forward" ? ["x", "w", "y"] : c.pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
   if (c.bias) names.splice(2, 0, "bias");
   return [{ kernel, values, buffers: names }];

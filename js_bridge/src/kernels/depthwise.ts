@@ -5,7 +5,7 @@
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { type Activation, activate } from "./epilogue.js";
-import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, uniform, UnsupportedKernelError, value, WORKGROUP } from "./spec.js";
+import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, offsets, uniform, UnsupportedKernelError, value, WORKGROUP } from "./spec.js";
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
 export interface DepthwiseParams extends Window {
@@ -15,7 +15,7 @@ export interface DepthwiseParams extends Window {
   readonly act?: Activation;
 }
 
-/** Uniforms: batch, channels (of the wide image), mult; images. Buffers: x w [bias] y; gy w gx; gy x gw. */
+/** Uniforms: batch, channels (of the wide image), mult; images; <buffer>o. Buffers: x w [bias] y; gy w gx; gy x gw. */
 export function depthwise(params: DepthwiseParams): Kernel {
   const { pass, dtype, bias, act } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("convolution", dtype);
@@ -23,7 +23,7 @@ export function depthwise(params: DepthwiseParams): Kernel {
   const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
   const [first, second, out] = names as [string, string, string];
   const bindings: Binding[] = [input(first, dtype), input(second, dtype), ...(bias ? [input("bias", dtype)] : []), output(out, dtype)];
-  const uniforms: UniformWord[] = [...uniform("u32", "batch", "channels", "mult"), ...imageWords(nd)];
+  const uniforms: UniformWord[] = [...uniform("u32", "batch", "channels", "mult"), ...imageWords(nd), ...offsets(first, second, ...(bias ? ["bias"] : []), out)];
   const globals = [first, second, ...(bias ? ["bias"] : [])].map((n) => accessors(n, dtype, "elem", false)).join("\n") + `\n${accessors(out, dtype, outForm(dtype), true)}`;
   const O = range(nd).map((d) => `o${d}`), I = range(nd).map((d) => `i${d}`);
   const wide = wideCoords(params), narrow = narrowCoords(params);
@@ -41,10 +41,10 @@ export function depthwise(params: DepthwiseParams): Kernel {
   let filt = plane % i32(p.channels * p.mult);
   let base = (plane / i32(p.channels * p.mult) * i32(p.channels) + filt / i32(p.mult)) * ${px};
   var sum = 0.0;
-  ${loops(`    ${wide.lets}\n    if (${wide.inside}) { sum += ld_x(base + ${ravel(I, sizesOf(nd, "x"))}) * ld_w(filt * ${taps} + ${tap}); }`)}
-  let v = sum${bias ? " + ld_bias(filt)" : ""};
+  ${loops(`    ${wide.lets}\n    if (${wide.inside}) { sum += ld_x(p.xo + base + ${ravel(I, sizesOf(nd, "x"))}) * ld_w(p.wo + filt * ${taps} + ${tap}); }`)}
+  let v = sum${bias ? " + ld_bias(p.biaso + filt)" : ""};
   let r = ${activate(act, "v", dtype)};
-  st_y(i32(gid), ${result});`;
+  st_y(p.yo + i32(gid), ${result});`;
   } else if (pass === "input") {
     main = `  let total = p.batch * p.channels * u32(${px});
   if (gid >= total) { return; }
@@ -55,9 +55,9 @@ export function depthwise(params: DepthwiseParams): Kernel {
   for (var f = 0; f < i32(p.mult); f++) {
   let filt = ch * i32(p.mult) + f;
   let base = (plane / i32(p.channels) * i32(p.channels * p.mult) + filt) * ${py};
-  ${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(base + ${ravel(O, sizesOf(nd, "y"))}) * ld_w(filt * ${taps} + ${tap}); }`)}
+  ${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + base + ${ravel(O, sizesOf(nd, "y"))}) * ld_w(p.wo + filt * ${taps} + ${tap}); }`)}
   }
-  st_gx(i32(gid), ${result});`;
+  st_gx(p.gxo + i32(gid), ${result});`;
   } else {
     extra = `\nvar<workgroup> sums: array<f32, ${WORKGROUP}>;`;
     main = `  if (group >= p.channels * p.mult * ${taps}u) { return; }
@@ -73,8 +73,8 @@ export function depthwise(params: DepthwiseParams): Kernel {
       ${unravel("o", `at % u32(${py})`, sizesOf(nd, "y"))}
       ${wide.lets}
       if (${wide.inside}) {
-        part += ld_gy((img * i32(p.channels * p.mult) + filt) * ${py} + i32(at) % ${py})
-          * ld_x((img * i32(p.channels) + filt / i32(p.mult)) * ${px} + ${ravel(I, sizesOf(nd, "x"))});
+        part += ld_gy(p.gyo + (img * i32(p.channels * p.mult) + filt) * ${py} + i32(at) % ${py})
+          * ld_x(p.xo + (img * i32(p.channels) + filt / i32(p.mult)) * ${px} + ${ravel(I, sizesOf(nd, "x"))});
       }
       at += ${WORKGROUP}u;
     }
@@ -82,7 +82,7 @@ export function depthwise(params: DepthwiseParams): Kernel {
   }
   sums[lane] = total;
   for (var s = ${WORKGROUP / 2}u; s > 0u; s = s >> 1u) { workgroupBarrier(); if (lane < s) { sums[lane] += sums[lane + s]; } }
-  if (lane == 0u) { let r = sums[0]; st_gw(i32(group), ${result}); }`;
+  if (lane == 0u) { let r = sums[0]; st_gw(p.gwo + i32(group), ${result}); }`;
   }
   return {
     key: kernelKey("depthwise", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals: globals + extra, main }),

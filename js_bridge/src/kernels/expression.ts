@@ -8,8 +8,8 @@ export type Node =
   | { readonly in: number }
   /** A number given at dispatch: uniform c<k> (c<k> and c<k>h, low and high word, for int64). */
   | { readonly scalar: number; readonly dtype: DType }
-  /** A number that is part of the shader. */
-  | { readonly value: number; readonly dtype: DType }
+  /** A number that is part of the shader; as text where JSON has none ("inf", "-inf", "nan", "-0", long integers). */
+  | { readonly value: number | string; readonly dtype: DType }
   /** int32 coordinate along a dim; -1: index in row-major order of the output. */
   | { readonly coord: number }
   /** An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand for tests). */
@@ -41,12 +41,17 @@ export function scalarWords(g: Graph): UniformWord[] {
   return [...words.values()];
 }
 
-function literal(v: number, dtype: DType): string {
+const WORDS: Readonly<Record<string, number>> = { inf: Infinity, "-inf": -Infinity, nan: NaN };
+
+function literal(given: number | string, dtype: DType): string {
   const c = computeOf(dtype);
   if (c === "i64") {
-    const b = BigInt.asUintN(64, BigInt(v));
+    const b = BigInt.asUintN(64, BigInt(given));
     return `vec2<u32>(${b & 0xffffffffn}u, ${b >> 32n}u)`;
   }
+  const v = WORDS[given] ?? Number(given);
+  if (Number.isNaN(v) && given !== "nan" && typeof given === "string") throw new Error(`${given} is no number`);
+  if (c === "i32" && !Number.isInteger(v)) throw new Error(`the value ${given} is no integer`);
   if (c === "i32") return v === -2147483648 ? "(-2147483647i - 1i)" : `${v}i`;
   if (Number.isNaN(v)) return "tl_nan()";
   if (!Number.isFinite(Math.fround(v))) return v > 0 ? "tl_inf()" : "-tl_inf()";

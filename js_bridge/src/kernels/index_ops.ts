@@ -7,7 +7,7 @@
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { type Binding, computeOf, DTYPES, type DType, type Kernel, kernelKey, linearGrid, perWord, type UniformWord, uniform, UnsupportedKernelError, value, WGSL_TYPE } from "./spec.js";
+import { type Binding, computeOf, DTYPES, type DType, type Kernel, kernelKey, linearGrid, perWord, type UniformWord, offsets, uniform, UnsupportedKernelError, value, WGSL_TYPE } from "./spec.js";
 
 export type ScatterMode = "set" | "add" | "prod" | "amax" | "amin";
 
@@ -141,12 +141,13 @@ export interface PadParams { readonly ndim: number; readonly dtype: DType; reado
 
 /**
  * Padding that repeats the image (constant padding is a fill and a copy). Uniforms: n (elements of the padded tensor),
- * size0.. (its sizes), in0.. (sizes of the image), pad0.. (elements before). Buffers: x, y; backward: gy, gx (words, zero before).
+ * size0.. (its sizes), in0.. (sizes of the image), pad0.. (elements before), xo, yo (dsto). Buffers:
+ * x, y; backward: gy, gx (words, zero before).
  */
 export function pad(params: PadParams): Kernel {
   const { ndim, dtype, mode, backward } = params;
   const bindings: Binding[] = backward ? [input("x", dtype), { name: "dst", type: "array<atomic<u32>>", access: "read_write" }] : [input("x", dtype), output("y", dtype)];
-  const uniforms = uniform("u32", "n", ...range(ndim).map((d) => `size${d}`), ...range(ndim).map((d) => `in${d}`)).concat(uniform("i32", ...range(ndim).map((d) => `pad${d}`)));
+  const uniforms = uniform("u32", "n", ...range(ndim).map((d) => `size${d}`), ...range(ndim).map((d) => `in${d}`)).concat(uniform("i32", ...range(ndim).map((d) => `pad${d}`)), offsets("x", backward ? "dst" : "y"));
   const fold = { reflect: "let t = abs(i); return select(t, 2 * (n - 1) - t, t >= n);", replicate: "return clamp(i, 0, n - 1);", circular: "return (i + n) % n;" }[mode];
   const globals = `fn source(i: i32, n: i32) -> i32 { ${fold} }
 ${accessors("x", dtype, "elem", false)}
@@ -156,7 +157,7 @@ ${backward ? putter(dtype, "add") : accessors("y", dtype, outForm(dtype), true)}
 ${range(ndim).reverse().map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join("\n")}
   var at = 0;
 ${range(ndim).map((d) => `  at = at * i32(p.in${d}) + source(k${d} - p.pad${d}, i32(p.in${d}));`).join("\n")}
-  ${backward ? "put(at, ld_x(i32(gid)));" : `st_y(i32(gid), ${castTo("ld_x(at)", dtype, dtype)});`}`;
+  ${backward ? "put(p.dsto + at, ld_x(p.xo + i32(gid)));" : `st_y(p.yo + i32(gid), ${castTo("ld_x(p.xo + at)", dtype, dtype)});`}`;
   if (backward && DTYPES[dtype].compute !== "f32") throw new UnsupportedKernelError("pad_backward", dtype);
   return { key: kernelKey("pad", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(value(u, "n")) };
 }

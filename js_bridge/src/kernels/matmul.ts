@@ -73,7 +73,7 @@ export interface MatmulPlan {
   readonly out: DType;
   readonly bias?: DType;
   readonly act?: Activation;
-  /** M, N, K, batches, nb1, alpha, beta and all strides, named as in the kernel's uniforms. Out must be contiguous. */
+  /** M, N, K, batches, nb1, alpha, beta and all strides, named as in the kernel's uniforms. */
   readonly values: Values;
   /** The adapter is a CPU (isFallbackAdapter). */
   readonly software?: boolean;
@@ -86,11 +86,15 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   const { values: v, bias, act, out } = plan;
   const [M, N, K, batches, nb1] = ["M", "N", "K", "batches", "nb1"].map((n) => value(v, n)) as [number, number, number, number, number];
   const plain = !bias && !act && (v["alpha"] ?? 1) === 1;
-  if (!isFloat(plan.a) || (plain && (M === 1 || N === 1) && K > 0)) {
-    if (!plain) throw new UnsupportedKernelError("addmm", plan.a);
+  const c = (n: string): number => v[n] ?? 0;
+  // sums of parts and of products are written in order
+  const ordered = (N <= 1 || c("cn") === 1) && (M <= 1 || c("cm") === N) && (nb1 <= 1 || c("cb1") === M * N) && (batches <= nb1 || c("cb0") === nb1 * M * N);
+  if (!isFloat(plan.a) || (plain && ordered && (M === 1 || N === 1) && K > 0)) {
+    if (!plain || !ordered) throw new UnsupportedKernelError(plain ? "matmul" : "addmm", plan.a, plain ? "needs a contiguous result" : "has no WebGPU kernel for integers");
     return planProductSum(plan, nb1);
   }
-  const { tile, splits } = chooseTile(M, N, K, batches, plan.software);
+  const choice = chooseTile(M, N, K, batches, plan.software);
+  const { tile } = choice, splits = ordered ? choice.splits : 1;
   const aFast = value(v, "am") === 1 && value(v, "ak") !== 1 ? "m" : "k";
   const bFast = value(v, "bn") === 1 ? "n" : "k";
   const vecA = plan.a === "float32" && aFast === "m" && fours(v, "M", "ak", "ao", "ab0", "ab1");

@@ -8,7 +8,7 @@ import type { Node } from "./expression.js";
 import { fused } from "./fused.js";
 import { planReduce } from "./reduce.js";
 import { blockSum, rowHead, rowTools } from "./row.js";
-import { computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, uniform, UnsupportedKernelError, value } from "./spec.js";
+import { computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, offsets, uniform, UnsupportedKernelError, value } from "./spec.js";
 
 export interface LayerNormParams {
   readonly dtype: DType;
@@ -20,7 +20,7 @@ export interface LayerNormParams {
 }
 
 /**
- * Uniforms: rows, n, xo, yo, [go], eps (forward). Buffers: forward x, [w], [b], y, mean, rstd (rms: no mean);
+ * Uniforms: rows, n, xo, yo, [go], eps (forward), [wo], [bo], [meano], rstdo. Buffers: forward x, [w], [b], y, mean, rstd (rms: no mean);
  * backward g, x, [w], mean, rstd, gx (rms: no mean). mean and rstd are float32, one a row.
  */
 export function layerNorm(params: LayerNormParams): Kernel {
@@ -30,16 +30,17 @@ export function layerNorm(params: LayerNormParams): Kernel {
   const stats = rms ? ["rstd"] : ["mean", "rstd"];
   const bindings = [...reads.map((n) => input(n, dtype)),
     ...(backward ? [...stats.map((s) => input(s, "float32")), output("y", dtype)] : [output("y", dtype), ...stats.map((s) => output(s, "float32"))])];
-  const uniforms = [...uniform("u32", "rows", "n"), ...uniform("i32", "xo", "yo", ...(backward ? ["go"] : [])), ...(backward ? [] : uniform("f32", "eps"))];
+  const uniforms = [...uniform("u32", "rows", "n"), ...uniform("i32", "xo", "yo", ...(backward ? ["go"] : [])), ...(backward ? [] : uniform("f32", "eps")),
+    ...offsets(...(weight ? ["w"] : []), ...(bias && !backward ? ["b"] : []), ...stats)];
   const globals = [...reads.map((n) => accessors(n, dtype, "elem", false)), accessors("y", dtype, outForm(dtype), true), rowTools(lanes, ["sum"])].join("\n");
   const x = (r: string): string => `ld_x(p.xo + base + ${r})`;
-  const gw = (r: string): string => `ld_g(p.go + base + ${r})${weight ? ` * ld_w(${r})` : ""}`;
+  const gw = (r: string): string => `ld_g(p.go + base + ${r})${weight ? ` * ld_w(p.wo + ${r})` : ""}`;
   const centred = (r: string): string => (rms ? x(r) : `(${x(r)} - mu)`);
   const store = (v: string): string => `  for (var r = i32(part); r < n; r += ${lanes}) { let v = ${v}; st_y(p.yo + base + r, ${castTo("v", "float32", dtype)}); }`;
   const main = `${rowHead(lanes)}
   let base = row * i32(p.n);
-${backward ? `  ${rms ? "" : "let mu = mean[row];"}
-  let rs = rstd[row];
+${backward ? `  ${rms ? "" : "let mu = mean[p.meano + row];"}
+  let rs = rstd[p.rstdo + row];
 ${rms ? "" : `${blockSum(lanes, "sum_g", gw)}`}
 ${blockSum(lanes, "sum_gx", (r) => `${gw(r)} * ${centred(r)}`)}
   let k = sum_gx * rs * rs / f32(p.n);
@@ -47,8 +48,8 @@ ${store(`rs * (${gw("r")}${rms ? "" : " - sum_g / f32(p.n)"} - ${centred("r")} *
     : `${rms ? "" : `${blockSum(lanes, "mu", x)}\n  mu = mu / f32(p.n);`}
 ${blockSum(lanes, "sq", (r) => `${centred(r)} * ${centred(r)}`)}
   let rs = tl_div(1.0, tl_sqrt(sq / f32(p.n) + p.eps));
-${store(`${centred("r")} * rs${weight ? " * ld_w(r)" : ""}${bias ? " + ld_b(r)" : ""}`)}
-  if (live && part == 0u) { ${rms ? "" : "mean[row] = mu; "}rstd[row] = rs; }`}`;
+${store(`${centred("r")} * rs${weight ? " * ld_w(p.wo + r)" : ""}${bias ? " + ld_b(p.bo + r)" : ""}`)}
+  if (live && part == 0u) { ${rms ? "" : "mean[p.meano + row] = mu; "}rstd[p.rstdo + row] = rs; }`}`;
   return {
     key: kernelKey("layerNorm", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }),
     workgroups: (u) => linearGrid(value(u, "rows") * lanes),

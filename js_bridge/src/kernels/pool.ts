@@ -7,7 +7,7 @@
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, uniform, UnsupportedKernelError, value } from "./spec.js";
+import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, offsets, uniform, UnsupportedKernelError, value } from "./spec.js";
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
 export interface PoolParams extends Window {
@@ -20,7 +20,7 @@ export interface PoolParams extends Window {
 }
 
 /**
- * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]. Buffers: max x, y, idx; avg and adaptive x, y;
+ * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max x, y, idx; avg and adaptive x, y;
  * backward max gy, idx, gx; backward avg and adaptive gy, gx. For adaptive only the number of dims of `kernel` counts.
  */
 export function pool(params: PoolParams): Kernel {
@@ -30,7 +30,8 @@ export function pool(params: PoolParams): Kernel {
   const max = op === "max";
   const bindings: Binding[] = backward ? [input("gy", dtype), ...(max ? [input("idx", "int64")] : []), output("gx", dtype)]
     : [input("x", dtype), output("y", dtype), ...(max ? [output("idx", "int64")] : [])];
-  const uniforms: UniformWord[] = [...uniform("u32", "planes"), ...imageWords(nd), ...(params.divisor ? uniform("f32", "divisor") : [])];
+  const uniforms: UniformWord[] = [...uniform("u32", "planes"), ...imageWords(nd), ...(params.divisor ? uniform("f32", "divisor") : []),
+    ...offsets(...bindings.map((b) => b.name))];
   const src = backward ? "gy" : "x", dst = backward ? "gx" : "y";
   const globals = [accessors(src, dtype, "elem", false), accessors(dst, dtype, outForm(dtype), true), ...(max ? [accessors("idx", "int64", "elem", !backward)] : [])].join("\n");
   const px = `i32(${pixels(nd, "x")})`, py = `i32(${pixels(nd, "y")})`;
@@ -61,29 +62,29 @@ export function pool(params: PoolParams): Kernel {
   var found = -1;
 ${loops(`    ${wide.lets}
     if (${wide.inside}) {
-      let v = ld_x(${at});
+      let v = ld_x(p.xo + ${at});
       if (found < 0 || v > best || (tl_isnan(v) && !tl_isnan(best))) { if (!tl_isnan(best)) { best = v; found = ${ravel(I, sizesOf(nd, "x"))}; } }
-    }`)}  st_y(i32(gid), ${castTo("best", "float32", dtype)});
-  st_idx(i32(gid), tl_i64(found));`;
+    }`)}  st_y(p.yo + i32(gid), ${castTo("best", "float32", dtype)});
+  st_idx(p.idxo + i32(gid), tl_i64(found));`;
   } else if (max) {
     body = `  var r = 0.0;
   let self_at = ${ravel(I, sizesOf(nd, "x"))};
-${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { let o = ${outAt}; if (i32(ld_idx(o).x) == self_at) { r += ld_gy(o); } }`)}`;
+${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { let o = ${outAt}; if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); } }`)}`;
   } else if (op === "avg" && !backward) {
     body = `  var r = 0.0;
-${loops(`    ${wide.lets}\n    if (${wide.inside}) { r += ld_x(${at}); }`)}  r = r / ${divisor};`;
+${loops(`    ${wide.lets}\n    if (${wide.inside}) { r += ld_x(p.xo + ${at}); }`)}  r = r / ${divisor};`;
   } else if (op === "avg") {
     body = `  var r = 0.0;
-${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(${outAt}) / ${divisor}; }`)}`;
+${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + ${outAt}) / ${divisor}; }`)}`;
   } else if (!backward) {
     body = `  var r = 0.0;
   ${bounds}
-${adaptiveLoops(`    r += ld_x(${at});`)}  r = r / f32(${width});`;
+${adaptiveLoops(`    r += ld_x(p.xo + ${at});`)}  r = r / f32(${width});`;
   } else {
     body = `  var r = 0.0;
-${adaptiveLoops(`    ${bounds}\n    r += ld_gy(${outAt}) / f32(${width});`)}`;
+${adaptiveLoops(`    ${bounds}\n    r += ld_gy(p.gyo + ${outAt}) / f32(${width});`)}`;
   }
-  if (!max || backward) body += `\n  st_${dst}(i32(gid), ${castTo("r", "float32", dtype)});`;
+  if (!max || backward) body += `\n  st_${dst}(p.${dst}o + i32(gid), ${castTo("r", "float32", dtype)});`;
   return {
     key: kernelKey("pool", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main: head + body }),
     workgroups: (u) => linearGrid(value(u, "planes") * product(range(nd).map((d) => value(u, `${own}${d}`)))),

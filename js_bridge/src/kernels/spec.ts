@@ -10,6 +10,8 @@
  *   bool, uint8, int8          four elements a word; compute is i32
  * Buffers must be allocated in multiples of 16 bytes: the four-at-a-time paths read (never write) up to that border.
  */
+import { WebgpuError } from "../errors.js";
+
 export type DType = "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8" | "uint8" | "bool";
 
 /** The type arithmetic is done in: f32, i32, or i64 as vec2<u32>(low, high). */
@@ -42,7 +44,8 @@ export interface Binding {
   readonly access: "read" | "read_write";
 }
 
-export interface UniformWord { readonly name: string; readonly type: "u32" | "i32" | "f32" }
+/** `init`: what it is where a caller does not give it. */
+export interface UniformWord { readonly name: string; readonly type: "u32" | "i32" | "f32"; readonly init?: number }
 
 export type Values = Readonly<Record<string, number>>;
 export type Grid = readonly [number, number, number];
@@ -58,10 +61,10 @@ export interface Kernel {
 }
 
 /** Raised by builders for an operation or dtype that has no kernel; the caller falls back or reports. */
-export class UnsupportedKernelError extends Error {
+export class UnsupportedKernelError extends WebgpuError {
+  static override readonly errorName: string = "UnsupportedKernelError";
   constructor(readonly op: string, readonly dtype: string, why = "has no WebGPU kernel for this dtype") {
     super(`[${op}] ${why} (${dtype})`);
-    this.name = "UnsupportedKernelError";
   }
 }
 
@@ -83,7 +86,7 @@ export function linearGrid(invocations: number, size = WORKGROUP): Grid {
 export function packUniforms(kernel: Pick<Kernel, "uniforms" | "key">, values: Values): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(Math.max(16, Math.ceil(kernel.uniforms.length / 4) * 16)));
   kernel.uniforms.forEach((w, i) => {
-    const v = values[w.name];
+    const v = values[w.name] ?? w.init;
     if (v === undefined) throw new Error(`[${kernel.key}] uniform ${w.name} has no value`);
     if (w.type === "f32") view.setFloat32(4 * i, v, true);
     else if (w.type === "i32") view.setInt32(4 * i, v, true);
@@ -97,6 +100,9 @@ export function int64Words(value: number | bigint): [number, number] {
   const v = BigInt.asUintN(64, BigInt(value));
   return [Number(v & 0xffffffffn), Number(v >> 32n)];
 }
+
+/** Words for where operands begin in their buffers; 0 unless given. */
+export const offsets = (...names: string[]): UniformWord[] => names.map((name) => ({ name: `${name}o`, type: "i32", init: 0 }));
 
 export const uniform = (type: UniformWord["type"], ...names: string[]): UniformWord[] => names.map((name) => ({ name, type }));
 
