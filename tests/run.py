@@ -116,7 +116,7 @@ def sanitize() -> Count:
     log = OUT / "sanitizer"
     for old in OUT.glob("sanitizer.*"):
         old.unlink()
-    env = {"TORCHLITE_NATIVE": str(core), "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": f"detect_leaks=0:log_path={log}",
+    env = {"TORCHLITE_NATIVE": str(core), "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={log}",
            "UBSAN_OPTIONS": f"log_path={log}"}
     c = count(*run([PY, "-m", "pytest", "-q", "--tb=line", "--timeout", "600", "--continue-on-collection-errors", "tests/unit"], env))
     findings = [line for f in OUT.glob("sanitizer.*") for line in f.read_text(errors="replace").splitlines()
