@@ -48,6 +48,8 @@ interface PreparedStep {
   readonly patches: readonly number[];
   /** Index of a buffer of the plan; below zero: -1 - index of a scratch buffer. */
   readonly buffers: readonly number[];
+  /** The buffers are the plan's, in its order. */
+  readonly straight: boolean;
 }
 
 /** Steps kept: what was not used while this many others were is forgotten. */
@@ -130,20 +132,28 @@ export class Plans {
       return;
     }
     const prepared = this.#find(entry, words, from);
+    if (prepared.scratch.length === 0) {
+      this.#record(prepared, bindings, NO_SCRATCH, words, from);
+      return;
+    }
     const scratch: Binding[] = [];
     try {
       for (const bytes of prepared.scratch) {
         const buffer = this.#pool.take(bytes, entry.plan.family);
         scratch.push({ slot: null, buffer, offset: 0, size: Math.min(buffer.size, Math.ceil(bytes / 16) * 16) });
       }
-      for (const step of prepared.steps) {
-        const { uniforms, patches } = step;
-        for (let i = 0; i < patches.length; i += 2) uniforms[patches[i]!] = words[from + patches[i + 1]!]!;
-        const bound = step.buffers.map((b) => (b < 0 ? scratch[-1 - b]! : bindings[b]!));
-        this.#recorder.dispatch(step.kernel, bound, uniforms, 0, uniforms.length, step.groups, 0, 1);
-      }
+      this.#record(prepared, bindings, scratch, words, from);
     } finally {
       scratch.forEach((b, i) => this.#pool.give(b.buffer, prepared.scratch[i]!));
+    }
+  }
+
+  #record(prepared: Prepared, bindings: readonly Binding[], scratch: readonly Binding[], words: Uint32Array, from: number): void {
+    for (const step of prepared.steps) {
+      const { uniforms, patches, buffers } = step;
+      for (let i = 0; i < patches.length; i += 2) uniforms[patches[i]!] = words[from + patches[i + 1]!]!;
+      const bound = step.straight ? bindings : buffers.map((b) => (b < 0 ? scratch[-1 - b]! : bindings[b]!));
+      this.#recorder.dispatch(step.kernel, bound, uniforms, 0, uniforms.length, step.groups, 0, 1);
     }
   }
 
@@ -166,11 +176,11 @@ export class Plans {
 
   #find(entry: Entry, words: Uint32Array, from: number): Prepared {
     let hash = entry.id;
-    for (const at of entry.keyed) hash = (Math.imul(hash, 31) + (words[from + at] ?? 0)) | 0;
-    const fits = (p: Prepared): boolean => p.entry === entry && entry.keyed.every((at, i) => p.words[i] === words[from + at]);
-    const known = this.#young.get(hash)?.find(fits);
+    const { keyed } = entry;
+    for (let i = 0; i < keyed.length; i++) hash = (Math.imul(hash, 31) + words[from + keyed[i]!]!) | 0;
+    const known = among(this.#young.get(hash), entry, words, from);
     if (known) return known;
-    const prepared = this.#old.get(hash)?.find(fits) ?? this.#prepare(entry, words, from);
+    const prepared = among(this.#old.get(hash), entry, words, from) ?? this.#prepare(entry, words, from);
     if (this.#count >= MOST) {
       this.#old = this.#young;
       this.#young = new Map();
@@ -217,7 +227,9 @@ export class Plans {
       const own = entry.plan.free.has(w.name) ? entry.all.find((a) => a.name === w.name) : undefined;
       return own ? [i, own.at] : [];
     });
-    return { kernel: this.#adopt(kernel), groups: product(kernel.workgroups(values)), uniforms, patches, buffers: buffers.map(place) };
+    const places = buffers.map(place);
+    const straight = places.length === entry.access.length && places.every((b, i) => b === i);
+    return { kernel: this.#adopt(kernel), groups: product(kernel.workgroups(values)), uniforms, patches, buffers: places, straight };
   }
 
   /** Whether the adapter is a CPU: its kernels are other ones. */
@@ -227,6 +239,20 @@ export class Plans {
   }
 }
 
+/** The steps of a list that were made for these words. */
+function among(list: readonly Prepared[] | undefined, entry: Entry, words: Uint32Array, from: number): Prepared | undefined {
+  if (list === undefined) return undefined;
+  const { keyed } = entry;
+  next: for (let k = 0; k < list.length; k++) {
+    const p = list[k]!;
+    if (p.entry !== entry) continue;
+    for (let i = 0; i < keyed.length; i++) if (p.words[i] !== words[from + keyed[i]!]) continue next;
+    return p;
+  }
+  return undefined;
+}
+
+const NO_SCRATCH: readonly Binding[] = [];
 const NOTHING: ReadonlySet<string> = new Set();
 const product = ([x, y, z]: readonly [number, number, number]): number => x * y * z;
 
