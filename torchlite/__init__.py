@@ -114,6 +114,10 @@ _install()
 
 from . import nn, optim, utils  # noqa: E402, F401
 
+if _native.sys.platform == "emscripten":
+    from . import _adapter
+    _adapter.ask()
+
 _SUBMODULES = {"__future__", "accelerator", "amp", "backends", "compiler", "cuda", "distributed", "distributions", "fft", "func", "fx", "hub", "jit", "linalg", "masked", "mps",
                "monitor", "multiprocessing", "onnx", "overrides", "package", "profiler", "quantization", "random", "return_types", "serialization", "signal",
                "sparse", "special", "storage", "testing", "types", "version", "webgpu", "xpu", "hip", "export", "library", "nested", "functional", "mtia", "ao", "futures", "cpu", "meta"}
@@ -122,7 +126,7 @@ _STORAGES = {"FloatStorage", "DoubleStorage", "HalfStorage", "LongStorage", "Int
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "set_printoptions": "_tensor_str",
                "compile": "_lazy_names", "vmap": "func", "get_device_module": "_lazy_names", "autocast": "amp", "GradScaler": "amp",
                "get_autocast_dtype": "amp", "is_autocast_enabled": "amp", "set_autocast_enabled": "amp", "set_autocast_dtype": "amp",
-               "printoptions": "_tensor_str", "fork_rng": "random"}
+               "printoptions": "_tensor_str", "fork_rng": "random", "ready": "webgpu"}
 
 
 def __getattr__(name):

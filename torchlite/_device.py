@@ -2,6 +2,7 @@
 
 import sys
 
+from torchlite import _C
 from torchlite._C import Size  # noqa: F401
 
 # PyTorch's device types in its order; only those in _CODES can hold tensors here
@@ -121,17 +122,31 @@ class device:
     def __enter__(self):
         require_available(self)
         _context.append(self)
+        default_changed()
         return self
 
     def __exit__(self, *exc):
         _context.pop()
+        default_changed()
 
 
 def require_available(device_):
     """An error for a device that cannot hold tensors here."""
     if device_.type != "cpu":
         from torchlite.dispatch import unavailable
-        raise unavailable(device_)
+        error = unavailable(device_)
+        if error is not None:
+            raise error
+
+
+def default():
+    """The device of new tensors where none is named."""
+    return _context[-1] if _context else _default or cpu
+
+
+def default_changed():
+    """Tells the core whether it has to ask."""
+    _C.set_default_elsewhere(default().type != "cpu")
 
 
 cpu = device("cpu")

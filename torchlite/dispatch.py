@@ -12,36 +12,68 @@ def _tensors(args):
 
 
 def unavailable(device):
+    """Why a device cannot be used, as an exception; None where it can."""
+    if device.type == "cpu":
+        return None
     if device.type == "cuda":
         return AssertionError("Torch not compiled with CUDA enabled")
     if device.type == "webgpu":
-        return RuntimeError("device webgpu is not available: this build of torchlite has no WebGPU backend; use device='cpu'")
-    return NotImplementedError("device %s is not supported by torchlite; available devices: cpu" % device)
+        from .webgpu import _bridge
+        try:
+            _bridge.require()
+        except RuntimeError as error:
+            return error
+        if device.index:
+            return RuntimeError("device webgpu:%d does not exist; a page has one GPU, webgpu:0" % device.index)
+        return None
+    return NotImplementedError("device %s is not supported by torchlite; available devices: cpu, webgpu" % device)
 
 
 _DEVICE, _LAYOUT = 9, 11          # kinds of parameters in native/src/op.c
 
 
 def dispatch_other(ov, args):
-    """Tensors or a device argument that name another device than the CPU."""
-    for p, a in zip(ov.params, args):
-        if p[3] == _DEVICE and a is not None:
-            device = _device.device(a)
+    """Looks at device and layout arguments. The arguments to run with on another device, its name filled in where it was
+    left to torch.set_default_device; None where the CPU is meant."""
+    elsewhere = False
+    for i, (p, a) in enumerate(zip(ov.params, args)):
+        if p[3] == _DEVICE:
+            device = _device.device(a) if a is not None else _device.default()
             _device.require_available(device)
+            if device.type != "cpu":
+                elsewhere = True
+                if a is None:
+                    args = (*args[:i], device, *args[i + 1:])
         elif p[3] == _LAYOUT and isinstance(a, _device.layout) and a is not _device.strided:
             raise NotImplementedError("layout %s is not supported by torchlite; every tensor is torch.strided" % a)
-    for t in _tensors(args):
-        if not t.is_cpu:
-            raise unavailable(t.device)
-    return _C.call_overload(ov, args)
+    if not elsewhere:
+        for t in _tensors(args):
+            if not t.is_cpu:
+                return args
+    return args if elsewhere else None
 
 
-def move(t, device, dtype):
-    raise unavailable(device)
+def move(t, device, dtype, memory_format=None):
+    """A copy of t on another device (and of another dtype), recorded."""
+    _device.require_available(device)
+    return _ops().aten._to_dtype(t, dtype=dtype, device=device, memory_format=memory_format)
 
 
-def copy_across(dst, src):
-    raise unavailable(dst.device if not dst.is_cpu else src.device)
+def _ops():
+    import torchlite
+    return torchlite.ops
+
+
+def _backend():
+    from .webgpu import _run
+    # from here on the core calls the device directly
+    for name in ("device_alloc", "device_resize", "device_copy", "device_fill", "device_run", "host_copy"):
+        _C.register(name, getattr(_run, name))
+    return _run
+
+
+for _name in ("device_alloc", "device_resize", "device_copy", "device_fill", "device_run", "host_copy"):
+    _C.register(_name, lambda *args, _name=_name: getattr(_backend(), _name)(*args))
 
 
 # those that PyTorch refuses to let write into their own inputs
@@ -54,6 +86,8 @@ def _overlap(a, b):
     if a is b:
         return a.numel() > 0
     if not (a.numel() and b.numel() and a.is_contiguous() and b.is_contiguous()):
+        return False
+    if a.device is not b.device:
         return False
     x, y = a.data_ptr(), b.data_ptr()
     return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()

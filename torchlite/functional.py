@@ -9,8 +9,10 @@ _FROM_NUMPY = {"bool": _dtypes.bool, "uint8": _dtypes.uint8, "int8": _dtypes.int
 
 
 def _place(t, device, requires_grad):
-    if device is not None:
-        _device.require_available(_device.device(device))
+    device = _device.default() if device is None else _device.device(device)
+    if device.type != t.device.type:
+        _device.require_available(device)
+        t = t.to(device)
     if requires_grad:
         if not (t.dtype.is_floating_point or t.dtype.is_complex):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -209,6 +211,7 @@ def set_default_device(device):
         device = _device.device(device)
         _device.require_available(device)
     _device._default = device
+    _device.default_changed()
 
 
 def result_type(tensor1, tensor2):

@@ -131,7 +131,14 @@ static PyObject *m_dim(SELF, PyObject *_) { (void)_; return PyLong_FromLong(t->n
 static PyObject *m_numel(SELF, PyObject *_) { (void)_; return PyLong_FromLongLong(t->numel); }
 static PyObject *m_offset(SELF, PyObject *_) { (void)_; return PyLong_FromLongLong(t->offset); }
 static PyObject *m_element_size(SELF, PyObject *_) { return get_itemsize(t, _); }
-static PyObject *m_data_ptr(SELF, PyObject *_) { (void)_; return PyLong_FromSize_t(t->numel ? (size_t)tl_data(t) : 0); }
+static PyObject *m_data_ptr(SELF, PyObject *_) {
+  (void)_;
+  if (!t->device) return PyLong_FromSize_t(t->numel ? (size_t)tl_data(t) : 0);
+  PyObject *start = t->numel && t->storage->owner ? PyObject_GetAttrString(t->storage->owner, "address") : PyLong_FromLong(0);
+  long long p = start ? PyLong_AsLongLong(start) : -1;
+  Py_XDECREF(start);
+  return PyErr_Occurred() ? NULL : PyLong_FromLongLong(t->numel ? p + t->offset * tl_itemsize[t->dtype] : 0);
+}
 static PyObject *m_is_floating(SELF, PyObject *_) { (void)_; return PyBool_FromLong(tl_is_float(t->dtype)); }
 static PyObject *m_is_complex(SELF, PyObject *_) { (void)_; return PyBool_FromLong(tl_is_complex(t->dtype)); }
 static PyObject *m_is_signed(SELF, PyObject *_) { (void)_; return PyBool_FromLong(t->dtype > TL_U8); }

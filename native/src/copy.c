@@ -2,7 +2,7 @@
  *
  * A cast goes storage -> compute type -> other compute type -> storage, so there are loads, conversions and stores of
  * six compute types instead of one loop for each pair of dtypes. */
-#include "tl.h"
+#include "core.h"
 
 #define IVDEP _Pragma("GCC ivdep")
 enum { CHUNK = 512 };
@@ -280,6 +280,7 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   int rc = -1;
   TlTensor *tmp = NULL;
   if (dst->numel == 0) return 0;
+  if (dst->device | src->device) return tl_device_copy(dst, src);
   if ((dst->flags | src->flags) & TL_MISALIGNED) return copy_misaligned(dst, src);
   if (dst->storage == src->storage) {
     if (same_layout(dst, src)) return 0;
@@ -342,6 +343,7 @@ int tl_check_finite(tl_dtype d, PyObject *value) {
 }
 
 int tl_fill(TlTensor *dst, PyObject *value) {
+  if (dst->device) return dst->numel ? tl_device_fill(dst, value) : 0;
   FillCtx c = {{0}, tl_itemsize[dst->dtype], dst->flags & TL_MISALIGNED};
   if (tl_scalar_store((tl_dtype)dst->dtype, c.value, value) < 0 || tl_check_finite((tl_dtype)dst->dtype, value) < 0) return -1;
   if (dst->numel == 0) return 0;

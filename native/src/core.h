@@ -7,6 +7,14 @@ TlStorage *tl_storage_new(int64_t nbytes);
 bool tl_is_storage(PyObject *o);
 int64_t tl_dense_strides(int ndim, const int64_t *shape, int64_t *strides);   /* contiguous; returns the number of elements, -1 on error */
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
+/* storages and tensors of any device (device.c) */
+extern bool tl_any_device;
+TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes);   /* steals owner */
+TlStorage *tl_device_storage(int device, int64_t nbytes);
+TlTensor *tl_empty_on(int device, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);   /* strides: NULL for contiguous */
+TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);   /* steals s */
+int tl_device_copy(TlTensor *dst, TlTensor *src), tl_device_fill(TlTensor *dst, PyObject *value);
+bool tl_args_elsewhere(PyObject *const *a, int n);
 TlVersion *tl_version(TlTensor *t);
 void tl_bump(TlTensor *t);
 int tl_check_inference(const TlTensor *t);   /* -1 with PyTorch's message for a tensor of inference mode that is written outside of it */
@@ -20,7 +28,7 @@ typedef struct {
   PyObject *Tensor, *Size, *device, *dtype;
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema, *set_grad,
-      *get_grad_fn, *set_requires_grad, *host_copy, *torch_function, *named_result;
+      *get_grad_fn, *set_requires_grad, *host_copy, *device_alloc, *device_resize, *device_copy, *device_fill, *device_run, *torch_function, *named_result;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes belong to a thread, as in PyTorch; in WASM there is one */

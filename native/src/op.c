@@ -258,7 +258,8 @@ bool tl_requires_grad(const TlTensor *t) {
   return false;
 }
 
-typedef struct { bool grad, other, function; } Scan;
+/* other: a tensor is on another device; check: a device or layout argument says something that Python must look at */
+typedef struct { bool grad, other, function, check; } Scan;
 
 static void see_tensor(PyObject *o, Scan *s) {
   TlTensor *t = (TlTensor *)o;
@@ -282,18 +283,18 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
     else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && o != Py_None) {
       Py_ssize_t n = PyObject_Size(o);
       for (Py_ssize_t j = 0; j < n; j++) { PyObject *x = seq_item(o, j); if (x != Py_None) see_tensor(x, s); }
-    } else if (kind == K_DEVICE && o != Py_None && !s->other) {
+    } else if (kind == K_DEVICE && o != Py_None) {
       PyObject *d = PyObject_IsInstance(o, tl_reg.device) == 1 ? Py_NewRef(o) : PyObject_CallFunctionObjArgs(tl_reg.device, o, NULL);
-      if (!d) { PyErr_Clear(); s->other = true; continue; }     /* the other path words the error */
+      if (!d) { PyErr_Clear(); s->check = true; continue; }     /* the other path words the error */
       if (d != tl_reg.devices[TL_CPU]) {
         PyObject *tp = PyObject_GetAttrString(d, "type");
-        if (tp && PyUnicode_CompareWithASCIIString(tp, "cpu")) s->other = true;
+        if (tp && PyUnicode_CompareWithASCIIString(tp, "cpu")) s->check = true;
         Py_XDECREF(tp);
       }
       Py_DECREF(d);
     } else if (kind == K_LAYOUT && o != Py_None) {
       PyObject *name = PyObject_Str(o);
-      if (name && PyUnicode_CompareWithASCIIString(name, "torch.strided")) s->other = true;
+      if (name && PyUnicode_CompareWithASCIIString(name, "torch.strided")) s->check = true;
       Py_XDECREF(name);
     }
   }
@@ -327,10 +328,16 @@ static int align_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject *
   return n;
 }
 
-/* kernel, else body */
-static PyObject *run(Overload *ov, PyObject *const *a) {
+static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyObject *last);
+
+/* kernel, else body. On another device the kernel is what the device has for it; views are geometry, the same everywhere. */
+static PyObject *run(Overload *ov, PyObject *const *a, bool other) {
   ov->calls++;
-  if (ov->kernel) {
+  if (ov->kernel && other && !(ov->kernel->flags & TL_K_GEOMETRY)) {
+    PyObject *r = vcall_with(tl_reg.device_run, ov, a, NULL);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+  } else if (ov->kernel) {
     if (tl_any_misaligned && !(ov->flags & F_VIEW)) {
       PyObject *b[MAX_PARAMS], *own[MAX_PARAMS];
       int n = align_args(ov, a, b, own);
@@ -389,15 +396,15 @@ static int check_overlap(const Overload *ov, const TlTensor *t) {
 }
 
 /* below autograd: self <- op(self, ...), by a kernel that writes in place, else by a copy */
-static PyObject *run_inplace(Overload *ov, PyObject *const *a) {
+static PyObject *run_inplace(Overload *ov, PyObject *const *a, bool other) {
   TlTensor *self = (TlTensor *)a[0];
   if (!tl_is_contiguous(self) && check_overlap(ov, self) < 0) return NULL;
-  if (ov->kernel && tl_any_misaligned && !(ov->flags & F_VIEW)) {
+  if (ov->kernel && tl_any_misaligned && !other && !(ov->flags & F_VIEW)) {
     PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
     int n = align_args(ov, a, b, own), ok = 0;
     if (n < 0) return NULL;
     if (n) {
-      r = run_inplace(ov, b);
+      r = run_inplace(ov, b, false);
       ok = r && (b[0] == a[0] || tl_copy(self, (TlTensor *)b[0]) == 0);      /* back from the aligned copy */
       if (ok && b[0] != a[0]) tl_bump(self);
       Py_XDECREF(r);
@@ -407,13 +414,13 @@ static PyObject *run_inplace(Overload *ov, PyObject *const *a) {
   }
   ov->calls++;
   PyObject *r = NULL;
-  if (ov->kernel && (ov->kernel->flags & TL_K_OUT)) {
+  if (ov->kernel && !other && (ov->kernel->flags & TL_K_OUT)) {
     r = ov->kernel->fn(ov->kernel, a, ov->nparams, self);
     if (!r) return NULL;
     if (r != Py_NotImplemented) { tl_bump(self); return r; }
     Py_DECREF(r);
   }
-  r = run(ov, a);
+  r = run(ov, a, other);
   if (!r) return NULL;
   if (r == (PyObject *)self) { tl_bump(self); return r; }
   if (!TL_CHECK(r)) { PyErr_Format(PyExc_SystemError, "%U: in-place body must return a tensor", ov->schema); Py_DECREF(r); return NULL; }
@@ -431,19 +438,38 @@ static PyObject *run_inplace(Overload *ov, PyObject *const *a) {
   return NULL;
 }
 
+bool tl_default_elsewhere;      /* torch.set_default_device or `with torch.device(...)` names another device than the CPU */
+
+static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s);
+
 static PyObject *dispatch(Overload *ov, PyObject *const *a) {
-  Scan s = {false, false, false};
+  Scan s = {false, false, false, false};
   scan_args(ov, a, &s);
-  if (s.other) return vcall_with(tl_reg.dispatch_other, ov, a, NULL);
+  if (tl_default_elsewhere && ov->device_at >= 0 && a[ov->device_at] == Py_None && !s.other) s.check = true;
+  if (!s.check) return dispatch_on(ov, a, s);
+  /* the arguments with the device filled in, when the result belongs elsewhere; None for the CPU */
+  PyObject *r = vcall_with(tl_reg.dispatch_other, ov, a, NULL), *b[MAX_PARAMS];
+  if (!r) return NULL;
+  if (r != Py_None) {
+    for (int i = 0; i < ov->nparams; i++) b[i] = PyTuple_GetItem(r, i);
+    s.other = true;
+    a = b;
+  }
+  PyObject *result = dispatch_on(ov, a, s);
+  Py_DECREF(r);
+  return result;
+}
+
+static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
   bool grad = s.grad && tl_grad_mode && !tl_inference_mode;
   if ((ov->flags & F_INPLACE) && tl_check_inference((TlTensor *)a[0]) < 0) return NULL;
-  if (ov->flags & F_INPLACE) return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : run_inplace(ov, a);
+  if (ov->flags & F_INPLACE) return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : run_inplace(ov, a, s.other);
   if (grad && !(ov->flags & F_NODIFF)) {
     if (ov->flags & F_GRAD) return vcall_with(tl_reg.record, ov, a, NULL);
     if (ov->body && ov->body != Py_None) { ov->calls++; return PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL); }
     return vcall_with(tl_reg.record, ov, a, NULL);       /* a primitive without a gradient: an error node */
   }
-  PyObject *r = run(ov, a);
+  PyObject *r = run(ov, a, s.other);
   if (r && ov->requires_grad_at >= 0 && a[ov->requires_grad_at] == Py_True && TL_CHECK(r)) {
     const TlTensor *made = (TlTensor *)r;
     if (tl_is_integral(made->dtype)) {
@@ -479,7 +505,7 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
     while (nmade) Py_DECREF(made[--nmade]);
   }
   if (r == 1) {
-    Scan s = {false, false, false};
+    Scan s = {false, false, false, false};
     for (int i = 0; i < ov->nparams && !s.function; i++) {
       PyObject *o = bound[i];
       int kind = ov->params[i].kind;
@@ -674,10 +700,10 @@ static PyObject *below(PyObject *const *args, bool inplace) {
   Overload *ov = (Overload *)args[0];
   PyObject *a[MAX_PARAMS];
   for (int i = 0; i < ov->nparams; i++) a[i] = PyTuple_GetItem(args[1], i);
-  bool old = tl_grad_mode, was_below = tl_below;
+  bool old = tl_grad_mode, was_below = tl_below, other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
   tl_grad_mode = false;
   tl_below = true;
-  PyObject *r = inplace ? run_inplace(ov, a) : run(ov, a);
+  PyObject *r = inplace ? run_inplace(ov, a, other) : run(ov, a, other);
   tl_grad_mode = old;
   tl_below = was_below;
   return r;
@@ -692,11 +718,13 @@ static PyObject *call_overload(PyObject *m, PyObject *const *args, Py_ssize_t n)
   for (int i = 0; i < ov->nparams; i++) a[i] = PyTuple_GetItem(args[1], i);
   return dispatch(ov, a);
 }
+static PyObject *set_default_elsewhere(PyObject *m, PyObject *o) { (void)m; tl_default_elsewhere = PyObject_IsTrue(o) == 1; Py_RETURN_NONE; }
 static PyObject *requires_grad(PyObject *m, PyObject *o) { (void)m; return PyBool_FromLong(TL_CHECK(o) && tl_requires_grad((TlTensor *)o)); }
 static PyMethodDef functions[] = {
     {"call_below", (PyCFunction)(void *)call_below, METH_FASTCALL, "call_below(overload, args): run without recording"},
     {"call_inplace_below", (PyCFunction)(void *)call_inplace_below, METH_FASTCALL, "in-place run without recording"},
     {"call_overload", (PyCFunction)(void *)call_overload, METH_FASTCALL, "call_overload(overload, args): full dispatch"},
+    {"set_default_elsewhere", set_default_elsewhere, METH_O, "Whether tensors are made on another device where none is named."},
     {"requires_grad", requires_grad, METH_O, "requires_grad, views of changed bases included"},
     {0}};
 

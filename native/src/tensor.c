@@ -140,6 +140,16 @@ TlStorage *tl_storage_new(int64_t nbytes) {
   return s;
 }
 
+TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes) {
+  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
+  if (!s) { Py_DECREF(owner); return NULL; }
+  s->device = (uint8_t)device;
+  s->nbytes = (size_t)nbytes;
+  s->owner = owner;
+  tl_any_device = true;
+  return s;
+}
+
 /* storage over somebody else's memory; keeps a memoryview of it alive */
 static PyObject *storage_from_buffer(PyObject *mod, PyObject *arg) {
   (void)mod;
@@ -177,6 +187,11 @@ static void storage_dealloc(TlStorage *s) {
 }
 
 static int storage_getbuffer(TlStorage *s, Py_buffer *view, int flags) {
+  if (s->device) {
+    view->obj = NULL;
+    PyErr_SetString(PyExc_BufferError, "this storage is not in the CPU's memory. Use Tensor.cpu() to copy it to host memory first.");
+    return -1;
+  }
   int r = PyBuffer_FillInfo(view, (PyObject *)s, s->data, (Py_ssize_t)s->nbytes, 0, flags);
   if (r == 0) s->exports++;
   return r;
@@ -184,13 +199,23 @@ static int storage_getbuffer(TlStorage *s, Py_buffer *view, int flags) {
 static void storage_releasebuffer(TlStorage *s, Py_buffer *view) { (void)view; s->exports--; }
 bool tl_is_storage(PyObject *o) { return PyObject_TypeCheck(o, storage_type); }
 static PyObject *storage_nbytes(TlStorage *s, PyObject *_) { (void)_; return PyLong_FromSize_t(s->nbytes); }
-static PyObject *storage_ptr(TlStorage *s, PyObject *_) { (void)_; return PyLong_FromSize_t((size_t)s->data); }
+static PyObject *storage_ptr(TlStorage *s, PyObject *_) {
+  (void)_;
+  return s->device && s->owner ? PyObject_GetAttrString(s->owner, "address") : PyLong_FromSize_t((size_t)s->data);
+}
 static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }
 /* A smaller size keeps the block: tensors over the storage may still look at it. */
 int tl_storage_resize(TlStorage *s, int64_t nbytes) {
   if (s->borrowed || s->exports) { PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable"); return -1; }
   if (nbytes < 0) { PyErr_Format(PyExc_RuntimeError, "resize_: the new size must not be negative, got %lld", (long long)nbytes); return -1; }
   if ((uint64_t)nbytes > SIZE_MAX / 2) return too_large(nbytes);
+  if (s->device) {
+    PyObject *owner = PyObject_CallFunction(tl_reg.device_resize, "OLL", s->owner, (long long)s->nbytes, (long long)nbytes);
+    if (!owner) return -1;
+    Py_XSETREF_(s->owner, owner);
+    s->nbytes = (size_t)nbytes;
+    return 0;
+  }
   if ((size_t)nbytes > (s->data ? ((Header *)s->data)[-1].cls * TL_ALIGN : 0)) {
     char *data = tl_malloc((size_t)nbytes);
     if (!data) return -1;
@@ -325,17 +350,26 @@ int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shap
   return 0;
 }
 
-TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) {
+static int check_device_dtype(int device, tl_dtype dtype) {
+  if (device != TL_WEBGPU || (dtype != TL_F64 && dtype != TL_C128)) return 0;
+  PyErr_Format(PyExc_TypeError, "Cannot convert a WebGPU Tensor to %s dtype as WebGPU doesn't support float64. Please use %s instead.",
+               tl_dtype_name[dtype], dtype == TL_F64 ? "float32" : "complex64");
+  return -1;
+}
+
+static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t *shape) {
+  if (device && check_device_dtype(device, dtype) < 0) return NULL;
   int64_t n = count(ndim, shape), nbytes;
   if (n < 0) return NULL;
   if (__builtin_mul_overflow(n, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX;
-  TlStorage *s = tl_storage_new(nbytes);
+  TlStorage *s = device ? tl_device_storage(device, nbytes) : tl_storage_new(nbytes);
   if (!s) return NULL;
   TlTensor *t = alloc_tensor(ndim);
   if (!t) { Py_DECREF(s); return NULL; }
   t->storage = s;
   t->numel = n;
   t->dtype = (uint8_t)dtype;
+  t->device = (uint8_t)device;
   int64_t st = 1;
   for (int i = ndim - 1; i >= 0; i--) {
     t->shape[i] = shape[i];
@@ -346,7 +380,10 @@ TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) {
   return t;
 }
 
-TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) { return empty_dense(TL_CPU, dtype, ndim, shape); }
+
+static TlTensor *empty_strided(int device, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+  if (device && check_device_dtype(device, dtype) < 0) return NULL;
   int64_t n = count(ndim, shape), extent = n ? 1 : 0, step;
   bool over = false;
   if (n < 0) return NULL;
@@ -358,23 +395,37 @@ TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const
     if (n) over = over || __builtin_mul_overflow(shape[i] - 1, strides[i], &step) || __builtin_add_overflow(extent, step, &extent);
   }
   if (over || __builtin_mul_overflow(extent, (int64_t)tl_itemsize[dtype], &extent)) extent = INT64_MAX;
-  TlStorage *s = tl_storage_new(extent);
+  TlStorage *s = device ? tl_device_storage(device, extent) : tl_storage_new(extent);
   if (!s) return NULL;
   TlTensor *t = alloc_tensor(ndim);
   if (!t) { Py_DECREF(s); return NULL; }
   t->storage = s;
   t->numel = n;
   t->dtype = (uint8_t)dtype;
+  t->device = (uint8_t)device;
   memcpy(t->shape, shape, sizeof(int64_t) * (size_t)ndim);
   memcpy(t->strides, strides, sizeof(int64_t) * (size_t)ndim);
   if (geometry_contiguous(ndim, shape, strides)) t->flags |= TL_CONTIGUOUS;
   return t;
 }
 
+TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+  return empty_strided(TL_CPU, dtype, ndim, shape, strides);
+}
+TlTensor *tl_empty_on(int device, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+  return strides ? empty_strided(device, dtype, ndim, shape, strides) : empty_dense(device, dtype, ndim, shape);
+}
+TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset) {
+  TlTensor *t = alloc_tensor(0);
+  if (!t) { Py_DECREF(s); return NULL; }
+  if (tl_set_geometry(t, s, dtype, ndim, shape, strides, offset) < 0) Py_CLEAR(t);
+  return t;
+}
+
 /* PyTorch's rule for results shaped like an operand: its order of dims is kept, its gaps are not. Dims are sorted by
  * stride, innermost first; a stride of 0 decides nothing. */
 TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) {
-  if (tl_is_contiguous(t)) return tl_empty(dtype, t->ndim, t->shape);
+  if (tl_is_contiguous(t)) return empty_dense(t->device, dtype, t->ndim, t->shape);
   int order[TL_MAX_DIMS], nd = t->ndim;
   int64_t strides[TL_MAX_DIMS], expect = 1;
   for (int i = 0; i < nd; i++) order[i] = nd - 1 - i;
@@ -390,7 +441,7 @@ TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) {
     strides[order[i]] = expect;
     expect = tl_wrap_mul(expect, t->shape[order[i]] > 1 ? t->shape[order[i]] : 1);
   }
-  return tl_empty_strided(dtype, nd, t->shape, strides);
+  return empty_strided(t->device, dtype, nd, t->shape, strides);
 }
 
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape) {
@@ -482,7 +533,7 @@ int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const i
   t->dtype = (uint8_t)dtype;
   t->device = s->device;
   t->flags = (uint8_t)((t->flags & ~(TL_CONTIGUOUS | TL_MISALIGNED)) | (geometry_contiguous(ndim, t->shape, t->strides) ? TL_CONTIGUOUS : 0) |
-                       misaligned(s, dtype));
+                       (s->device ? 0 : misaligned(s, dtype)));
   return 0;
 }
 
@@ -493,7 +544,7 @@ TlTensor *tl_contiguous(TlTensor *t) {
 
 TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype) {
   if (tl_is_contiguous(t) && t->dtype == dtype) return (TlTensor *)Py_NewRef((PyObject *)t);
-  TlTensor *r = tl_empty(dtype, t->ndim, t->shape);
+  TlTensor *r = empty_dense(t->device, dtype, t->ndim, t->shape);
   if (r && tl_copy(r, t) < 0) { Py_DECREF(r); return NULL; }
   return r;
 }

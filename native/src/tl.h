@@ -223,7 +223,8 @@ struct TlKernel {
   int flags;             /* TL_K_OUT: accepts out; otherwise the caller computes and copies */
   const void *data;
 };
-enum { TL_K_OUT = 1 };
+enum { TL_K_OUT = 1,
+       TL_K_GEOMETRY = 2 };     /* looks at no element: serves every device */
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 
 /* each family file ends with its table, closed by {0}; module.c lists the families */

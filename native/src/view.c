@@ -344,13 +344,13 @@ static PyObject *k_view_as_complex(ARGS) {
 }
 
 const TlKernel tl_kernels_view[] = {
-    {"view", k_view, 0, 0, NULL}, {"try_view", k_view, 1, 0, NULL}, {"transpose", k_transpose, 0, 0, NULL}, {"t2", k_t2, 0, 0, NULL},
-    {"permute", k_permute, 0, 0, NULL}, {"expand", k_expand, 0, 0, NULL}, {"squeeze", k_squeeze, 0, 0, NULL},
-    {"unsqueeze", k_unsqueeze, 0, 0, NULL}, {"select", k_select, 0, 0, NULL}, {"slice", k_slice, 0, 0, NULL},
-    {"as_strided", k_as_strided, 0, 0, NULL}, {"unfold", k_unfold, 0, 0, NULL}, {"diagonal", k_diagonal, 0, 0, NULL},
-    {"alias", k_alias, 0, 0, NULL}, {"detach", k_detach, 0, 0, NULL}, {"view_dtype", k_view_dtype, 0, 0, NULL},
-    {"view_as_real", k_component, 0, 0, NULL}, {"real", k_component, 1, 0, NULL}, {"imag", k_component, 2, 0, NULL},
-    {"view_as_complex", k_view_as_complex, 0, 0, NULL}, {0}};
+    {"view", k_view, 0, TL_K_GEOMETRY, NULL}, {"try_view", k_view, 1, TL_K_GEOMETRY, NULL}, {"transpose", k_transpose, 0, TL_K_GEOMETRY, NULL}, {"t2", k_t2, 0, TL_K_GEOMETRY, NULL},
+    {"permute", k_permute, 0, TL_K_GEOMETRY, NULL}, {"expand", k_expand, 0, TL_K_GEOMETRY, NULL}, {"squeeze", k_squeeze, 0, TL_K_GEOMETRY, NULL},
+    {"unsqueeze", k_unsqueeze, 0, TL_K_GEOMETRY, NULL}, {"select", k_select, 0, TL_K_GEOMETRY, NULL}, {"slice", k_slice, 0, TL_K_GEOMETRY, NULL},
+    {"as_strided", k_as_strided, 0, TL_K_GEOMETRY, NULL}, {"unfold", k_unfold, 0, TL_K_GEOMETRY, NULL}, {"diagonal", k_diagonal, 0, TL_K_GEOMETRY, NULL},
+    {"alias", k_alias, 0, TL_K_GEOMETRY, NULL}, {"detach", k_detach, 0, TL_K_GEOMETRY, NULL}, {"view_dtype", k_view_dtype, 0, TL_K_GEOMETRY, NULL},
+    {"view_as_real", k_component, 0, TL_K_GEOMETRY, NULL}, {"real", k_component, 1, TL_K_GEOMETRY, NULL}, {"imag", k_component, 2, TL_K_GEOMETRY, NULL},
+    {"view_as_complex", k_view_as_complex, 0, TL_K_GEOMETRY, NULL}, {0}};
 
 /* ---- basic indexing ----------------------------------------------------------------------------------------------- */
 /* One view for ints, slices, None and Ellipsis. Returns NULL without an exception when the index holds anything else. */

@@ -258,7 +258,7 @@ def _choose(name_of):
 class Recorder:
     """Plan of an overload: where its tensors are, which values its gradient needs."""
 
-    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "dtypes", "layouts", "needs", "grad", "joint", "reduce",
+    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "types", "layouts", "needs", "grad", "joint", "reduce",
                  "holds", "node_type", "context", "nresults", "view", "index")
 
     def __init__(self, ov):
@@ -294,13 +294,14 @@ class Recorder:
         outs = {"result": 0} if self.nresults == 1 else {"result%d" % i: i for i in range(self.nresults)}
         self.results = [(n, i, users.get(n)) for n, i in outs.items() if n in fields]
         self.shapes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_shape") and n[:-6] in every]
-        self.dtypes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_dtype") and n[:-6] in every]
+        self.types = [(n, self.params[n[:n.rindex("_")]], n[n.rindex("_") + 1:]) for n in fields
+                      if n.endswith(("_dtype", "_device")) and n[:n.rindex("_")] in every]
         self.layouts = [(n, self.params[n[:-7]]) for n in fields if n.endswith("_layout") and n[:-7] in every]
         self.holds = any(n in every for n, _ in self.plain)          # a list of tensors is among the plain values
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
         self.view = spec.view
-        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.dtypes, self.layouts, self.needs) for n, *_ in part]
+        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.types, self.layouts, self.needs) for n, *_ in part]
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
 
@@ -328,8 +329,8 @@ class OpNode(Node):
         self.plain = [args[i] for _, i in rec.plain]
         if rec.shapes:
             self.plain += [_field(args[i], "shape") for _, i in rec.shapes]
-        if rec.dtypes:
-            self.plain += [_field(args[i], "dtype") for _, i in rec.dtypes]
+        if rec.types:
+            self.plain += [_field(args[i], attribute) for _, i, attribute in rec.types]
         if rec.layouts:
             self.plain += [(args[i].shape, args[i].stride(), args[i].storage_offset()) for _, i in rec.layouts]
         self.input_meta = None
@@ -368,8 +369,8 @@ class OpNode(Node):
             item = next(kept)
             setattr(c, name, None if item is None else unpack(item, self, i))
         plain = iter(self.plain)
-        for part in (rec.plain, rec.shapes, rec.dtypes, rec.layouts):
-            for name, _ in part:
+        for part in (rec.plain, rec.shapes, rec.types, rec.layouts):
+            for name, *_ in part:
                 setattr(c, name, next(plain))
         for name, arg in rec.needs:
             setattr(c, name, needs.get(arg, False))

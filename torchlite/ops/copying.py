@@ -16,16 +16,20 @@ def _channels_last_strides(shape):
     return tuple(strides)
 
 
-def _fresh(t, dtype, memory_format):
-    """An uninitialised tensor like t in a memory format."""
+def _fresh(t, dtype, memory_format, device=None):
+    """An uninitialised tensor like t in a memory format, on its device or another one."""
+    if device is not None and device.type != t.device.type:
+        like = t if memory_format is None or memory_format is _device.preserve_format else _fresh(torch.empty(0, dtype=torch.bool).expand(t.shape), torch.bool, memory_format)
+        strides = _C.empty_like(torch.empty(0, dtype=torch.bool).as_strided(t.shape, like.stride()), torch.bool).stride() if not like.is_contiguous() else None
+        return _C.empty_on(device._code, tuple(t.shape), strides, dtype)
     if memory_format is None or memory_format is _device.preserve_format:
         return _C.empty_like(t, dtype)
     if memory_format is _device.contiguous_format:
-        return _C.empty(tuple(t.shape), dtype)
+        return _C.empty_on(t.device._code, tuple(t.shape), None, dtype)
     want = 4 if memory_format is _device.channels_last else 5
     if t.dim() != want:
         raise RuntimeError("required rank %d tensor to use %s format" % (want, str(memory_format).partition(".")[2]))
-    return _C.empty_strided(tuple(t.shape), _channels_last_strides(t.shape), dtype)
+    return _C.empty_on(t.device._code, tuple(t.shape), _channels_last_strides(t.shape), dtype)
 
 
 @op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", grad={"self": lambda c, g: g},
@@ -44,10 +48,12 @@ def contiguous(self, memory_format):
 
 
 @op("_to_dtype(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", variants="function", module="aten",
-    node="ToCopyBackward0", grad={"self": lambda c, g: (g.real if g.is_complex() and not c.self_dtype.is_complex else g).to(c.self_dtype)})
+    node="ToCopyBackward0",
+    grad={"self": lambda c, g: (g.real if g.is_complex() and not c.self_dtype.is_complex else g).to(c.self_device, c.self_dtype)})
 def _to_dtype(self, dtype, device, memory_format):
-    """A copy of another dtype."""
-    return _C.copy(_fresh(self, self.dtype if dtype is None else torch.empty((), dtype=dtype).dtype, memory_format), self, False)
+    """A copy of another dtype, on another device."""
+    dtype = self.dtype if dtype is None else torch.empty((), dtype=dtype, device="cpu").dtype
+    return _C.copy(_fresh(self, dtype, memory_format, None if device is None else torch.device(device)), self, False)
 
 
 def _to(self, dtype=None, device=None, copy=False, memory_format=None):
@@ -55,7 +61,7 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
         device = torch.device(device)
         if device.type != self.device.type:
             from ..dispatch import move
-            return move(self, device, dtype)
+            return move(self, device, dtype, memory_format)
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}[dtype]
     same = dtype is None or dtype is self.dtype
@@ -125,9 +131,6 @@ def copy_(self, src, non_blocking):
                            "Please clone() the tensor before performing the operation.")
     if src.dim() > self.dim():
         raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape))))
-    if src.device.type != self.device.type:
-        from ..dispatch import copy_across
-        return copy_across(self, src)
     if _C.is_grad_enabled() and (_C.requires_grad(self) or _C.requires_grad(src)) and (self.dtype.is_floating_point or self.dtype.is_complex):
         from ..autograd._inplace import copy_in
         return copy_in(self, src)

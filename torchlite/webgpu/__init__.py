@@ -1,3 +1,172 @@
-"""torch.webgpu: the GPU of the page."""
+"""torch.webgpu: the GPU of the page, in the words of torch.cuda.
 
-from ._bridge import DeviceLostError  # noqa: F401
+Browsers give a device asynchronously. Where Python can wait in the middle of synchronous code (it was entered by
+runPythonAsync, in a browser with stack switching) the device is opened when it is first asked for; elsewhere
+`await torch.webgpu.ready()` comes first.
+"""
+
+from . import _bridge
+from ._bridge import DeviceLostError, ready  # noqa: F401
+from ._memory import (get_memory_budget, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated, memory_reserved,  # noqa: F401
+                      memory_stats, memory_summary, reset_accumulated_memory_stats, reset_peak_memory_stats, set_memory_budget,
+                      set_per_process_memory_fraction)
+
+
+def _check(device):
+    """A device argument: None, an index, a string or a device; there is one GPU."""
+    from .._device import device as make
+    if device is None:
+        return
+    if isinstance(device, int):
+        device = make("webgpu", device)
+    device = make(device)
+    if device.type != "webgpu":
+        raise ValueError("Expected a webgpu device, but got: %s" % device)
+    if device.index:
+        raise RuntimeError("webgpu device %d is not there: a page has one GPU, webgpu:0" % device.index)
+
+
+def _bridge_of(device=None):
+    _check(device)
+    return _bridge.require()
+
+
+def is_available():
+    """Whether tensors can be made on webgpu now. False also where there is a GPU that first has to be waited for: `await ready()`."""
+    return _bridge.available()
+
+
+def is_initialized():
+    """Whether the device is open."""
+    return _bridge.current is not None
+
+
+def init():
+    """Opens the device; RuntimeError where there is none or this code cannot wait for it."""
+    _bridge.require()
+
+
+def why_not():
+    """Why is_available() is False, as text; empty when it is True."""
+    return _bridge.why_not()
+
+
+def device_count():
+    return int(is_available())
+
+
+def current_device():
+    _bridge.require()
+    return 0
+
+
+def set_device(device):
+    """Accepts the one device there is."""
+    _check(device)
+
+
+class device:
+    """Context manager with torch.cuda.device's form; there is one device, so it changes nothing."""
+
+    def __init__(self, device):
+        _check(device)
+        self.idx = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+class _DeviceProperties:
+    """What the browser tells of the GPU."""
+
+    def __init__(self, info):
+        self.name = info.get("description") or info.get("device") or " ".join(x for x in (info["vendor"], info["architecture"]) if x) or "unknown GPU"
+        self.vendor = info["vendor"]
+        self.architecture = info["architecture"]
+        self.is_software = info["fallback"]
+        self.features = tuple(info["features"])
+        self.limits = dict(info["limits"])
+        self.max_buffer_size = info["limits"]["maxBufferSize"]
+        self.subgroup_sizes = (info["subgroupMinSize"], info["subgroupMaxSize"])
+        self.major, self.minor, self.multi_processor_count = 0, 0, 0           # not told by browsers
+        self.total_memory = get_memory_budget()
+
+    def __repr__(self):
+        return "_WebGPUDeviceProperties(name='%s', is_software=%s, max_buffer_size=%dMB, features=%s)" % (
+            self.name, self.is_software, self.max_buffer_size >> 20, list(self.features))
+
+
+def get_device_properties(device=None):
+    return _DeviceProperties(_bridge_of(device).info())
+
+
+def get_device_name(device=None):
+    return get_device_properties(device).name
+
+
+def get_device_capability(device=None):
+    """WebGPU has no compute capabilities; (0, 0)."""
+    _bridge_of(device)
+    return (0, 0)
+
+
+def is_bf16_supported(including_emulation=True):
+    """bfloat16 is stored as such and computed in float32."""
+    return including_emulation
+
+
+def _stream():
+    import sys
+    return sys.modules.get(__name__ + "._stream")
+
+
+def _flush():
+    stream = _stream()
+    if stream is not None:
+        stream.flush()
+
+
+def synchronize(device=None):
+    """Waits until the GPU has done all that was asked of it."""
+    bridge = _bridge_of(device)
+    _flush()
+    bridge.synchronize()
+
+
+async def synchronize_async(device=None):
+    """As synchronize(), where Python cannot wait in the middle of synchronous code."""
+    _check(device)
+    if not await ready():
+        raise RuntimeError(why_not())
+    _flush()
+    await _bridge.current.synchronize_async()
+
+
+def empty_cache():
+    """Gives memory that is kept for reuse back to the browser."""
+    if _bridge.current is not None:
+        _flush()
+        _bridge.current.empty_cache()
+
+
+async def reset():
+    """Starts a new device, after the old one was lost; tensors of the old one are void. False where there is none to be had."""
+    if _bridge.current is None:
+        return await ready()
+    done = await _bridge.current.reset()
+    stream = _stream()
+    if stream is not None:
+        stream.device_epoch()
+    return done
+
+
+def manual_seed(seed):
+    """Seeds the generator: random numbers are drawn by the CPU's, and are the same on every device."""
+    from ..random import manual_seed
+    manual_seed(seed)
+
+
+manual_seed_all = manual_seed

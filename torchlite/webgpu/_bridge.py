@@ -1,7 +1,22 @@
 """The WebGPU runtime (js_bridge) as Python reaches it. `current` is the bridge in use; `require()` gives it or says why there is none.
 
-Two classes have its interface: PageBridge for Pyodide, and one over a node process for tests on the desktop.
+Two classes have its interface: PageBridge (_page.py) in Pyodide, and one over a node process for tests on the desktop.
+
+    plan(key) -> int                        number of a plan; Unsupported where it has no kernel
+    run(words)                              a command stream, a list of integers below 2**32
+    alloc(handle, nbytes)                   at once; a failure leaves the handle free
+    upload(handle, offset, memory)          bytes, before all streams that are run later
+    read(handle, offset, nbytes)            bytes-like; read_async gives an awaitable of it
+    synchronize(), synchronize_async()      waits for all that was run; raises the first failure not told yet
+    stats(), info(), reset_peaks()          figures; the adapter, its features and limits
+    state(), reason(), epoch()              CLOSED, READY or LOST, and why; a number that counts devices
+    empty_cache(), set_budget(nbytes), reset()          reset() is awaitable
+
+While a read or synchronize waits, other Python code may run: callers keep nothing half done across them. run() waits as
+well when very much is under way.
 """
+
+import sys
 
 CLOSED, READY, LOST = 0, 1, 2
 
@@ -23,7 +38,7 @@ def error(name, message):
     if name == "OutOfMemoryError":
         from torchlite import OutOfMemoryError
         return OutOfMemoryError(message)
-    return {"DeviceLostError": DeviceLostError, "UnsupportedError": Unsupported}.get(name, RuntimeError)(message)
+    return {"DeviceLostError": DeviceLostError, "UnsupportedKernelError": Unsupported}.get(name, RuntimeError)(message)
 
 
 def figures(stats):
@@ -32,7 +47,38 @@ def figures(stats):
 
 
 def require():
-    """The bridge; RuntimeError where there is none."""
-    if current is None:
-        raise RuntimeError("device webgpu is not available; use device='cpu'")
-    return current
+    """The bridge, opened now where this code can wait for that; RuntimeError where there is none or not yet."""
+    if current is not None:
+        return current
+    if sys.platform != "emscripten":
+        raise RuntimeError("device webgpu is not available: it belongs to web pages (Pyodide), and this is torchlite on desktop Python; "
+                           "use device='cpu'")
+    from . import _page
+    return _page.require()
+
+
+def available():
+    """Whether a tensor can be made on webgpu now; opens the device where this code can wait for that."""
+    if current is not None:
+        return current.state() == READY
+    if sys.platform != "emscripten":
+        return False
+    from . import _page
+    return _page.available()
+
+
+async def ready():
+    """Opens the device and waits for that; False where there is none."""
+    if current is not None or sys.platform != "emscripten":
+        return available()
+    from . import _page
+    return await _page.ready()
+
+
+def why_not():
+    """Why there is no device; empty when there is one."""
+    try:
+        bridge = require()
+    except RuntimeError as e:
+        return str(e)
+    return "" if bridge.state() == READY else bridge.reason()

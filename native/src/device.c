@@ -1,0 +1,89 @@
+/* device.c: tensors whose bytes are not in this process's memory. Geometry, versions and dispatch are the same as on the
+ * CPU; allocation, copies and fills are functions that the device's Python side registers. */
+#include "core.h"
+
+bool tl_any_device;      /* whether there ever was a storage elsewhere: programs on the CPU do not look for one */
+
+/* A storage of another device: `owner` is what the device's allocator returns, and goes when the storage goes. */
+TlStorage *tl_device_storage(int device, int64_t nbytes) {
+  if (!tl_reg.device_alloc) { PyErr_SetString(PyExc_RuntimeError, "this device has no allocator"); return NULL; }
+  PyObject *owner = PyObject_CallFunction(tl_reg.device_alloc, "iL", device, (long long)nbytes);
+  if (!owner) return NULL;
+  return tl_storage_of(device, owner, nbytes);
+}
+
+int tl_device_copy(TlTensor *dst, TlTensor *src) {
+  PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.device_copy, (PyObject *)dst, (PyObject *)src, NULL);
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+
+int tl_device_fill(TlTensor *dst, PyObject *value) {
+  PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.device_fill, (PyObject *)dst, value, NULL);
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+
+static bool elsewhere(PyObject *o) { return TL_CHECK(o) && ((TlTensor *)o)->device != TL_CPU; }
+
+bool tl_args_elsewhere(PyObject *const *a, int n) {
+  for (int i = 0; i < n; i++) {
+    if (elsewhere(a[i])) return true;
+    bool tuple = PyTuple_Check(a[i]);
+    if (!tuple && !PyList_Check(a[i])) continue;
+    Py_ssize_t m = PyObject_Size(a[i]);
+    for (Py_ssize_t j = 0; j < m; j++)
+      if (elsewhere(tuple ? PyTuple_GetItem(a[i], j) : PyList_GetItem(a[i], j))) return true;
+  }
+  return false;
+}
+
+/* device_tensor(device code, owner, nbytes, dtype, shape, strides, offset) */
+static PyObject *device_tensor(PyObject *mod, PyObject *args) {
+  (void)mod;
+  PyObject *owner, *dt, *shape, *strides;
+  int device;
+  long long nbytes, offset = 0;
+  tl_dtype d;
+  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
+  int n, m = -1;
+  if (!PyArg_ParseTuple(args, "iOLOO|OL", &device, &owner, &nbytes, &dt, &shape, &strides, &offset)) return NULL;
+  if (tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
+  if (PyTuple_Size(args) > 5 && strides != Py_None) { if (tl_ints(strides, st, &m) < 0) return NULL; }
+  else if (tl_dense_strides(n, sh, st) < 0) return NULL;
+  TlStorage *s = tl_storage_of(device, Py_NewRef(owner), nbytes);
+  if (!s) return NULL;
+  TlTensor *t = tl_over(s, d, n, sh, st, offset);
+  return (PyObject *)t;
+}
+
+/* empty_on(device code, shape, strides or None, dtype) */
+static PyObject *empty_on(PyObject *mod, PyObject *args) {
+  (void)mod;
+  PyObject *dt, *shape, *strides;
+  int device, n, m;
+  tl_dtype d;
+  int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
+  if (!PyArg_ParseTuple(args, "iOOO", &device, &shape, &strides, &dt)) return NULL;
+  if (tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
+  if (strides == Py_None) return (PyObject *)tl_empty_on(device, d, n, sh, NULL);
+  if (tl_ints(strides, st, &m) < 0) return NULL;
+  if (m != n) { PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
+  return (PyObject *)tl_empty_on(device, d, n, sh, st);
+}
+
+/* geometry(tensor): (owner, shape, strides, offset, dtype, contiguous, numel), what a device's code needs of a tensor in one call */
+static PyObject *geometry(PyObject *mod, PyObject *o) {
+  (void)mod;
+  if (!TL_CHECK(o)) { PyErr_SetString(PyExc_TypeError, "geometry: expected a tensor"); return NULL; }
+  TlTensor *t = (TlTensor *)o;
+  PyObject *owner = t->storage->owner ? t->storage->owner : Py_None;
+  return Py_BuildValue("(ONNLNOL)", owner, tl_ints_tuple(t->ndim, t->shape), tl_ints_tuple(t->ndim, t->strides), (long long)t->offset,
+                       tl_dtype_object(t->dtype), tl_is_contiguous(t) ? Py_True : Py_False, (long long)t->numel);
+}
+
+PyMethodDef tl_device_functions[] = {
+    {"device_tensor", device_tensor, METH_VARARGS, "device_tensor(device code, owner, nbytes, dtype, shape, strides=None, offset=0)"},
+    {"empty_on", empty_on, METH_VARARGS, "empty_on(device code, shape, strides or None, dtype)"},
+    {"geometry", geometry, METH_O, "(owner, shape, strides, offset, dtype, contiguous, numel)"},
+    {0}};

@@ -1,0 +1,1 @@
+"""The planners by family; importing them registers them."""

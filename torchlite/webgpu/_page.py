@@ -1,0 +1,257 @@
+"""The bridge inside Pyodide: loading its script, opening the device, and reads by what the page allows."""
+
+import asyncio
+import json
+import os
+from array import array
+
+import js
+import pyodide_js
+from pyodide.ffi import JsException, can_run_sync, create_once_callable, run_sync, to_js
+
+from .. import _adapter
+from . import _bridge
+
+ENTER = "enter Python by runPythonAsync or callPromising, where it can wait"
+
+options = {}                  # RuntimeOptions of js_bridge, for tests of small devices
+_opening = None               # the task that opens the device
+_problem = None               # why it could not be opened
+
+
+def _error(e):
+    return _bridge.error(getattr(e, "name", ""), getattr(e, "message", None) or str(e))
+
+
+# --- the script ---
+
+def _text():
+    try:
+        with open(os.path.join(os.path.dirname(__file__), "bridge.js"), encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
+        raise RuntimeError("this build of torchlite was made without its WebGPU script (webgpu/bridge.js)") from None
+
+
+async def _in_node(text):
+    js.process.getBuiltinModule("node:vm").runInThisContext(text)
+
+
+def _blob(text):
+    kind = js.Object.fromEntries(to_js([["type", "text/javascript"]]))
+    return js.URL.createObjectURL(js.Blob.new(to_js([text]), kind))
+
+
+async def _in_window(text):
+    element, url = js.document.createElement("script"), _blob(text)
+    loaded = asyncio.get_running_loop().create_future()
+    element.onload = create_once_callable(lambda event: loaded.set_result(None))
+    element.onerror = create_once_callable(lambda event: loaded.set_exception(RuntimeError("blob: scripts are not allowed")))
+    element.src = url
+    js.document.head.append(element)
+    try:
+        await loaded
+    finally:
+        element.remove()
+        js.URL.revokeObjectURL(url)
+
+
+async def _in_classic_worker(text):
+    url = _blob(text)
+    try:
+        js.importScripts(url)
+    finally:
+        js.URL.revokeObjectURL(url)
+
+
+async def _evaluate(text):
+    # eval. Module workers have no other way to run a script that a Python package brings along.
+    js.eval(text)
+
+
+def _here(name):
+    return getattr(js, name, None) is not None
+
+
+async def _load():
+    """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself."""
+    page = getattr(js, "torchlite_webgpu", None)
+    if page is not None:
+        return page
+    text = _text()
+    ways = [_in_node] if _here("process") and hasattr(js.process, "getBuiltinModule") else []
+    ways += [_in_window] if _here("document") else [_in_classic_worker] if _here("importScripts") else []
+    problems = []
+    for way in (*ways, _evaluate):
+        try:
+            await way(text)
+        except Exception as e:
+            problems.append(str(e).splitlines()[0])
+            continue
+        page = js.torchlite_webgpu
+        del js.torchlite_webgpu
+        return page
+    raise RuntimeError("the page does not let torchlite run its WebGPU script (Content-Security-Policy): allow blob: in script-src, "
+                       "or load torchlite/webgpu/bridge.js with a script element before (%s)" % "; ".join(problems))
+
+
+# --- the device ---
+
+async def _open():
+    global _opening, _problem
+    try:
+        page = await _load()
+        bridge = page.PageBridge.new(pyodide_js._module, json.dumps(options))
+        if not await bridge.open():
+            raise RuntimeError(bridge.reason())
+    except Exception as e:
+        _problem = getattr(e, "message", None) or str(e)
+        return False
+    else:
+        _problem = None
+        _bridge.current = PageBridge(bridge)
+        return True
+    finally:
+        _opening = None
+
+
+async def ready():
+    """Opens the device, once for all who ask at the same time."""
+    global _opening
+    if _bridge.current is not None:
+        return _bridge.current.state() == _bridge.READY
+    if _opening is None:
+        _opening = asyncio.ensure_future(_open())
+    return await asyncio.shield(_opening)        # who stops waiting must not stop the others' device
+
+
+def available():
+    if _problem is None and _adapter.answer is not False and can_run_sync():
+        run_sync(ready())
+    return _bridge.current is not None
+
+
+def require():
+    if available():
+        return _bridge.current
+    problem = _problem
+    if problem is None and _adapter.answer is False:
+        problem = _adapter.problem
+    if problem is not None:
+        raise RuntimeError("device webgpu is not available: %s; use device='cpu'" % problem)
+    raise RuntimeError("device webgpu is not there yet: browsers give it asynchronously, and this code was entered synchronously, so it "
+                       "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER)
+
+
+class PageBridge:
+    """The bridge's interface (_bridge.py) over js_bridge/src/page.ts."""
+
+    def __init__(self, bridge):
+        self._js = bridge
+        # looking up a method of a JavaScript object costs more than calling it
+        self._plan, self._run, self._pressing = bridge.plan, bridge.run, bridge.pressing
+        self._claim, self._upload, self._read = bridge.claim, bridge.upload, bridge.read
+        self._read_sync_into, self._synchronize = bridge.readSyncInto, bridge.synchronize
+        self.state, self.reason, self.epoch = bridge.state, bridge.reason, bridge.epoch
+        self.way = os.environ.get("TORCHLITE_WEBGPU_READ") or None       # for tests: "jspi", "canvas" or "none" only
+
+    def plan(self, key):
+        try:
+            return self._plan(key)
+        except JsException as e:
+            raise _error(e) from None
+
+    def run(self, words):
+        stream = array("I", words)
+        address, count = stream.buffer_info()
+        try:
+            self._run(address, count)
+            if self._pressing() and can_run_sync():
+                run_sync(self._synchronize())
+        except JsException as e:
+            raise _error(e) from None
+
+    def alloc(self, handle, nbytes):
+        try:
+            self._claim(handle, nbytes)
+        except JsException as e:
+            raise _error(e) from None
+
+    def upload(self, handle, offset, memory):
+        try:
+            self._upload(handle, offset, memoryview(memory).cast("B"))
+        except JsException as e:
+            raise _error(e) from None
+
+    def read(self, handle, offset, nbytes):
+        """By JSPI where Python may be suspended here, else through a canvas."""
+        try:
+            if self.way in (None, "jspi") and can_run_sync():      # asked first: a read that is started must be waited for
+                return run_sync(self._read(handle, offset, nbytes)).to_bytes()
+            problem = "other ways are switched off" if self.way in ("jspi", "none") else self._js.rungProblem(2)
+            if not problem:
+                memory = array("B", b"\0") * nbytes
+                self._read_sync_into(handle, offset, nbytes, memory.buffer_info()[0])
+                return memory
+        except JsException as e:
+            raise _error(e) from None
+        if self.state() != _bridge.READY:
+            raise _bridge.DeviceLostError("the webgpu device is gone (%s); torch.webgpu.reset() starts a new one" % self.reason())
+        raise RuntimeError("a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, and reading "
+                           "through a canvas does not work (%s). Use `await t.item_async()` or its relatives, or %s" % (problem, ENTER))
+
+    async def read_async(self, handle, offset, nbytes):
+        try:
+            return (await self._read(handle, offset, nbytes)).to_bytes()
+        except JsException as e:
+            raise _error(e) from None
+
+    def synchronize(self):
+        if not can_run_sync():
+            raise RuntimeError("Python was entered synchronously and cannot wait for the GPU: use `await torch.webgpu.synchronize_async()`, "
+                               "or " + ENTER)
+        try:
+            run_sync(self._synchronize())
+        except JsException as e:
+            raise _error(e) from None
+
+    async def synchronize_async(self):
+        try:
+            await self._synchronize()
+        except JsException as e:
+            raise _error(e) from None
+
+    def stats(self):
+        return _bridge.figures(json.loads(self._js.figures()))
+
+    def reset_peaks(self):
+        self._js.resetPeaks()
+
+    def info(self):
+        try:
+            return json.loads(self._js.info())
+        except JsException as e:
+            raise _error(e) from None
+
+    def empty_cache(self):
+        return self._js.emptyCache()
+
+    def set_budget(self, nbytes):
+        self._js.setBudget(nbytes)
+
+    async def reset(self):
+        try:
+            return bool(await self._js.reset())
+        except JsException as e:
+            raise _error(e) from None
+
+    # --- for tests ---
+
+    def set_timing(self, on):
+        return bool(self._js.setTiming(on))
+
+    async def times(self):
+        return json.loads(await self._js.times())
+
+    def close(self):
+        self._js.close()

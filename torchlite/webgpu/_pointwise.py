@@ -1,0 +1,240 @@
+"""Element-wise ops: which expression each kernel row of the CPU core stands for.
+
+Result types, and the errors for types that an op does not take, are the core's own: the op is run once on tensors without
+elements for each combination of types, and the answer is kept.
+"""
+
+import json
+
+import torchlite as torch
+
+from .. import _C
+from . import _stream
+from ._bridge import Unsupported
+from ._fusion import Node, Number, before_write, expression, operand, result, run
+from ._stream import ready
+
+Tensor = _C.TensorBase
+_call_below = _C.call_below
+_result_type = _C.result_type
+
+# rows whose operands are their tensor and number arguments in order
+_PLAIN = """neg abs sign sgn square ceil floor trunc frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan
+sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0 deg2rad rad2deg angle conj_physical logical_not bitwise_not isnan isinf
+isfinite isposinf isneginf signbit mul div div_trunc floor_divide remainder fmod pow maximum minimum fmax fmin atan2 hypot copysign nextafter xlogy
+special_xlog1py logaddexp logaddexp2 heaviside gcd lcm bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift eq ne lt le gt ge
+logical_and logical_or logical_xor igamma igammac special_zeta addcmul addcdiv lerp where clamp_min clamp_max relu threshold hardtanh silu leaky_relu
+hardswish hardsigmoid softplus mish log_sigmoid softshrink hardshrink threshold_backward sigmoid_backward tanh_backward silu_backward
+hardtanh_backward hardswish_backward hardsigmoid_backward softplus_backward mish_backward shrink_backward special_i0e special_i1 special_i1e special_ndtri
+special_log_ndtr special_erfcx special_entr special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0
+special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+special_spherical_bessel_j0 special_airy_ai""".split()
+_BOOL = frozenset("logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge logical_and logical_or logical_xor".split())
+
+
+def _alpha(name):
+    def args(a):
+        x, y, alpha = a
+        return (name, (x, y)) if alpha == 1 and alpha is not True else (name + "_scaled", (x, y, alpha))
+    return args
+
+
+def _rsub(a):
+    x, y, alpha = a
+    return ("rsub", (x, y)) if alpha == 1 else ("sub_scaled", (y, x, alpha))
+
+
+def _clamp(a):
+    x, lo, hi = a
+    if lo is None:
+        return "clamp_max", (x, hi)
+    return ("clamp_min", (x, lo)) if hi is None else ("clamp", a)
+
+
+def _nan_to_num(a):
+    x, nan, high, low = a
+    if not x.dtype.is_floating_point:
+        return "nan_to_num", (x, 0, 0, 0)
+    limits = torch.finfo(x.dtype)
+    return "nan_to_num", (x, 0.0 if nan is None else nan, limits.max if high is None else high, limits.min if low is None else low)
+
+
+def _gelu(a):
+    return ("gelu" if a[-1] == "none" else "gelu_tanh") + ("_backward" if len(a) == 3 else ""), a[:-1]
+
+
+def _logit(a):
+    return ("logit", a[:1]) if a[1] is None else None
+
+
+def _elu(a):
+    x, alpha, scale, input_scale = a
+    return "elu", (x, alpha * scale, scale, input_scale)
+
+
+def _elu_backward(a):
+    g, alpha, scale, input_scale, is_result, x = a
+    if is_result:
+        return "elu_result_backward", (g, x, alpha * scale, scale, input_scale)
+    return "elu_backward", (g, x, alpha * scale, scale, input_scale)
+
+
+ROWS = {name: (lambda a, name=name: (name, a)) for name in _PLAIN}
+ROWS.update(
+    add=_alpha("add"), sub=_alpha("sub"), rsub=_rsub, clamp=_clamp, nan_to_num=_nan_to_num, gelu=_gelu, gelu_backward=_gelu, logit=_logit,
+    elu=_elu, elu_backward=_elu_backward,
+    leaky_relu_backward=lambda a: ("leaky_relu_backward", a[:3]),
+    log_sigmoid_backward=lambda a: ("log_sigmoid_backward", a[:2]),
+    logit_backward=lambda a: ("logit_backward", a[:2]) if a[2] is None else None,
+    round=lambda a: ("round", a[:1]) if len(a) == 1 or not a[1] else None,
+)
+
+_types = {}
+_supported = {}
+
+
+def _stand_in(a):
+    if isinstance(a, Tensor):
+        return torch.empty((0,), dtype=a.dtype) if a.dim() else torch.ones((), dtype=a.dtype)
+    return a
+
+
+def _result_dtype(ov, args):
+    """The op's result type, by the core's rules; its errors come from here."""
+    key = [id(ov)]
+    plain = True
+    for a in args:
+        if isinstance(a, Tensor):
+            key.append((a.dtype, a.dim() > 0))
+        elif isinstance(a, bool) or not isinstance(a, (int, float, complex)):
+            key.append(a)
+        else:
+            key.append(type(a))
+            plain = plain and (type(a) is not int or 0 <= a < 100)
+    key = tuple(key)
+    if plain:
+        dtype = _types.get(key)
+        if dtype is not None:
+            return dtype
+    was = _C.set_grad_enabled(False)
+    try:
+        dtype = _call_below(ov, tuple([_stand_in(a) for a in args])).dtype
+    finally:
+        _C.set_grad_enabled(was)
+    _types[key] = dtype
+    return dtype
+
+
+def supported(op, compute, dtype, arity):
+    """Whether the kernels know an operation for a type."""
+    key = op, compute, dtype, arity
+    known = _supported.get(key)
+    if known is None:
+        number = "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
+        nodes = [{"scalar": i, "dtype": number} for i in range(arity)] + [{"op": op, "args": list(range(arity)), "dtype": dtype, "compute": compute}]
+        try:
+            _stream.plan("fused:" + json.dumps({"ndim": 0, "inputs": [], "nodes": nodes,
+                                                "outputs": [{"node": arity, "dtype": dtype, "layout": "c"}]}, separators=(",", ":")))
+            known = True
+        except Unsupported:
+            known = False
+        _supported[key] = known
+    return known
+
+
+def _shape(ov, args, tensors):
+    shape = tuple(tensors[0].shape)
+    for t in tensors[1:]:
+        other = tuple(t.shape)
+        if other != shape:
+            break
+    else:
+        return shape
+    n = max(t.dim() for t in tensors)
+    out = [1] * n
+    for t in tensors:
+        for d, m in enumerate(t.shape, n - t.dim()):
+            if out[d] == 1:
+                out[d] = m
+            elif m != 1 and m != out[d]:
+                # the core words the error
+                _call_below(ov, tuple([torch.empty((1,), dtype=a.dtype).expand(a.shape) if isinstance(a, Tensor) and a.dim() else _stand_in(a) for a in args]))
+                raise RuntimeError("shapes cannot be broadcast: %s" % [list(t.shape) for t in tensors])
+    return tuple(out)
+
+
+def build(ov, row, args):
+    """The op as a node, with its result type; None where the kernels do not have it."""
+    named = row(args)
+    if named is None:
+        return None
+    op, operands = named
+    tensors = [a for a in operands if isinstance(a, Tensor)]
+    dtype = _result_dtype(ov, args)
+    if dtype.is_complex or dtype is torch.float64:
+        return None
+    if op in _BOOL:
+        wide = _result_type(*operands) if len(operands) > 1 else tensors[0].dtype
+        compute = wide.name
+        if wide.is_complex or wide is torch.float64:
+            return None
+    elif op == "where":
+        compute = dtype.name
+    else:
+        compute = dtype.name
+    for t in tensors:
+        if t.dtype.is_complex or t.dtype is torch.float64 and t.dim():
+            return None
+    if not supported(op, compute, dtype.name, len(operands)):
+        return None
+    shape = _shape(ov, args, tensors)
+    number = "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
+    nodes = []
+    for a in operands:
+        if isinstance(a, Tensor):
+            a = operand(a, shape)
+            if type(a) is Number:
+                a.dtype = number
+                if number == "float32":
+                    a.value = float(a.value)
+            nodes.append(a)
+        else:
+            nodes.append(Number(a, number))
+    return expression(op, nodes, dtype.name, compute, shape), dtype
+
+
+def pointwise(ov, row, args):
+    """Runs an element-wise op: puts it off, or writes it into self for an in-place overload."""
+    built = build(ov, row, args)
+    if built is None:
+        return NotImplemented
+    node, dtype = built
+    if not ov.flags & 4:
+        return result(node, dtype)
+    self = args[0]
+    if tuple(self.shape) != node.shape:
+        raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(node.shape)))
+    if not _C.can_cast(dtype, self.dtype):
+        raise RuntimeError("result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type))
+    assign(self, node)
+    return self
+
+
+def assign(t, node):
+    """t[...] = node below autograd."""
+    if not t.numel():
+        return
+    name = t.dtype.name
+    if node.dtype != name:
+        node = expression("cast", [node], name, None, node.shape)
+    buffer, shape, strides, offset, _, contiguous, _ = _C.geometry(t)
+    before_write(buffer)
+    ready(buffer)
+    run(node, [(node, buffer, None if contiguous else strides, offset)])
+
+
+def leaf_node(x, dtype, shape):
+    """An operand as a node of a type."""
+    if type(x) is Node and x.dtype == dtype:
+        return x
+    return expression("cast", [x], dtype, None, shape)

@@ -1,0 +1,386 @@
+"""How an op runs on webgpu: a planner for its kernel row, the op's body, or the CPU, which is never silent.
+
+`PLANNERS` has a function for each kernel row that the device has: planner(ov, args) with the op's arguments in schema order;
+it returns the result, or NotImplemented for what it does not do. `python -m` knows nothing of this file until the first
+tensor asks for the device.
+"""
+
+import os
+
+import torchlite as torch
+
+from .. import _C
+from . import _stream
+from ._fusion import Number, Leaf, Node, before_write, expression, operand, result, run
+from ._pointwise import ROWS, assign, pointwise
+from ._stream import Buffer, ready
+
+Tensor = _C.TensorBase
+WEBGPU = 1
+PLANNERS = {}
+BODY = set()             # rows whose op body is preferred to the CPU even though it has other means
+fallbacks = {}           # op -> how often the CPU ran it
+strict = os.environ.get("TORCHLITE_WEBGPU_STRICT", "") not in ("", "0")
+
+
+def planner(*rows):
+    """Registers a function for kernel rows."""
+    def register(fn):
+        for row in rows:
+            PLANNERS[row] = fn
+        return fn
+    return register
+
+
+def device_run(ov, args):
+    """Runs an overload that has a CPU kernel, with tensors on webgpu."""
+    name = ov.kernel
+    row = ROWS.get(name)
+    if row is not None:
+        r = pointwise(ov, row, args)
+        if r is not NotImplemented:
+            return r
+    else:
+        fn = PLANNERS.get(name)
+        if fn is not None:
+            r = fn(ov, args)
+            if r is not NotImplemented:
+                return r
+    if ov.body is not None:
+        return NotImplemented
+    return on_cpu(ov, args)
+
+
+# ---- tensors -----------------------------------------------------------------------------------------------------------
+def empty(shape, dtype, strides=None):
+    """An uninitialised tensor on webgpu."""
+    return _C.empty_on(WEBGPU, tuple(shape), strides, dtype)
+
+
+def upload(t):
+    """A copy of a CPU tensor on webgpu, of the same shape, contiguous."""
+    r = empty(t.shape, t.dtype)
+    if t.numel():
+        t = t.detach().contiguous()
+        _stream.write(_C.geometry(r)[0], 0, memoryview(t._storage)[t.storage_offset() * t.itemsize:][:t.nbytes])
+    return r
+
+
+def contiguous(t):
+    """t with its elements in order from offset on; a copy where they are not."""
+    return t if t.is_contiguous() else _copy_of(t)
+
+
+def _copy_of(t):
+    shape = tuple(t.shape)
+    if not t.numel() or t.dtype.is_complex:
+        r = empty(shape, t.dtype)
+        _C.copy(r, t, False)
+        return r
+    return result(expression("cast", [operand(t, shape)], t.dtype.name, None, shape), t.dtype)
+
+
+def host_copy(t):
+    """A contiguous copy in the CPU's memory; waits for the GPU."""
+    if t.device.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return _from_bytes(*_span(t))
+
+
+def _span(t):
+    """(contiguous tensor's buffer, byte offset, tensor)"""
+    t = contiguous(t.detach())
+    return _C.geometry(t)[0], t.storage_offset() * t.itemsize, t
+
+
+def _from_bytes(buffer, offset, t, data=None):
+    r = _C.empty(tuple(t.shape), t.dtype)
+    if t.numel():
+        if data is None:
+            data = _stream.read(buffer, offset, t.nbytes)
+        memoryview(r._storage).cast("B")[:t.nbytes] = memoryview(data).cast("B")[:t.nbytes]
+    return r
+
+
+async def host_copy_async(t):
+    """As host_copy, without blocking."""
+    buffer, offset, t = _span(t)
+    data = await _stream.read_async(buffer, offset, t.nbytes) if t.numel() else b""
+    return _from_bytes(buffer, offset, t, data)
+
+
+def device_alloc(code, nbytes):
+    if code != WEBGPU:
+        raise NotImplementedError("device meta is not supported by torchlite; available devices: cpu, webgpu")
+    from ._bridge import require
+    require()
+    return Buffer(nbytes)
+
+
+def device_resize(buffer, old, new):
+    """A buffer of another size with the old one's contents."""
+    fresh = Buffer(new)
+    if old and new:
+        from_, to = ready(buffer), ready(fresh)
+        _stream.words.extend((_stream.COPY | 6 << 8, from_, 0, to, 0, min(old, new)))
+    return fresh
+
+
+def device_fill(t, value):
+    """t[...] = value below autograd."""
+    probe = _C.empty((1,), t.dtype)
+    _C.fill(probe, value)                       # the core's conversion and its errors
+    if t.dtype.is_complex:
+        device_copy(t, _C.fill(_C.empty(tuple(t.shape), t.dtype), value))
+        return
+    raw = bytes(memoryview(probe._storage).cast("B")[:t.itemsize])
+    buffer, shape, strides, offset, dtype, dense, numel = _C.geometry(t)
+    nbytes = numel * t.itemsize
+    if dense and offset * t.itemsize % 4 == 0 and (nbytes % 4 == 0 or offset == 0 and nbytes == buffer.nbytes) and (t.itemsize <= 4 or raw[:4] == raw[4:]):
+        if offset == 0 and nbytes == buffer.nbytes:
+            buffer_overwritten(buffer)
+        else:
+            before_write(buffer)
+        pattern = int.from_bytes((raw * 4)[:4], "little")
+        _stream.words.extend((_stream.FILL | 5 << 8, ready(buffer), offset * t.itemsize, -(-nbytes // 4) * 4, pattern))
+        return
+    name = dtype.name
+    number = "float32" if dtype.is_floating_point else "int64" if name == "int64" else "int32"
+    assign(t, expression("cast", [Number(probe.item(), number)], name, None, shape))
+
+
+def buffer_overwritten(buffer):
+    """As before_write where all of the buffer is about to change: what was to come is dropped."""
+    if buffer.pending is not None and buffer.handle == 0:
+        from ._fusion import live
+        node = buffer.pending
+        live.pop(id(node), None)
+        buffer.pending = None
+    before_write(buffer)
+
+
+def device_copy(dst, src):
+    """dst[...] = src below autograd, src broadcast and cast; either may be on the CPU."""
+    if not dst.numel():
+        return
+    if dst.is_cpu:
+        _C.copy(dst, host_copy(src), False)
+        return
+    if src.is_cpu:
+        _copy_in(dst, src)
+        return
+    buffer, shape, strides, offset, dtype, dense, numel = _C.geometry(dst)
+    from_, own, own_strides, own_offset, own_dtype, own_dense, _ = _C.geometry(src)
+    if from_ is buffer:
+        if own_offset == offset and own == shape and own_strides == strides and own_dtype is dtype:
+            return
+        if from_.pending is None:
+            src = _detached_copy(src)
+            from_, own, own_strides, own_offset, own_dtype, own_dense, _ = _C.geometry(src)
+    size = dst.itemsize
+    if dtype is own_dtype and dense and own_dense and own == shape and from_.pending is None and offset * size % 4 == 0 and own_offset * size % 4 == 0 \
+            and (numel * size % 4 == 0 or offset == 0 and numel * size == buffer.nbytes):
+        before_write(buffer)
+        nbytes = -(-numel * size // 4) * 4
+        _stream.words.extend((_stream.COPY | 6 << 8, ready(from_), own_offset * size, ready(buffer), offset * size, nbytes))
+        return
+    if dtype.is_complex or own_dtype.is_complex:
+        _copy_complex(dst, src)
+        return
+    while src.dim() > dst.dim():
+        src = src.squeeze(0)
+    assign(dst, expression("cast", [operand(src, shape)], dtype.name, None, shape))
+
+
+def _detached_copy(t):
+    """A copy that is made now."""
+    if t.dtype.is_complex:
+        return upload(host_copy(t))
+    r = _copy_of(t)
+    ready(_C.geometry(r)[0])
+    return r
+
+
+def _copy_complex(dst, src):
+    """Complex elements move as pairs of float32."""
+    if dst.dtype is torch.complex64 and not src.dtype.is_complex:
+        pair = torch.view_as_real(dst.detach())
+        _C.copy(pair.select(-1, 0), src.detach(), False)
+        _C.fill(pair.select(-1, 1), 0)
+    elif dst.dtype.is_complex:
+        _C.copy(torch.view_as_real(dst.detach()), torch.view_as_real(src.detach().expand(dst.shape)), False)
+    else:
+        pair = torch.view_as_real(src.detach())
+        if dst.dtype is torch.bool:
+            _C.copy(dst, (pair != 0).any(-1), False)
+        else:
+            _C.copy(dst, pair.select(-1, 0), False)
+
+
+def _copy_in(dst, src):
+    """From the CPU."""
+    if src.numel() != dst.numel() or src.dtype is not dst.dtype or tuple(src.shape) != tuple(dst.shape):
+        src = _C.copy(_C.empty(tuple(dst.shape), dst.dtype), src.detach(), False)
+    size, offset = dst.itemsize, dst.storage_offset()
+    buffer = _C.geometry(dst)[0]
+    if dst.is_contiguous() and offset * size % 4 == 0 and (dst.nbytes % 4 == 0 or offset == 0 and dst.nbytes == buffer.nbytes):
+        before_write(buffer)
+        src = src.detach().contiguous()
+        _stream.write(buffer, offset * size, memoryview(src._storage)[src.storage_offset() * size:][:src.nbytes])
+        return
+    device_copy(dst, upload(src))
+
+
+# ---- the CPU in its place ------------------------------------------------------------------------------------------------
+# rows that make numbers on the CPU by definition, so that a seed gives PyTorch's numbers: nothing is read back
+_MADE_ON_CPU = frozenset("""rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
+triu_indices""".split())
+_RANDOM_IN_PLACE = frozenset("normal_ uniform_ exponential_ cauchy_ geometric_ log_normal_ random_ random_from random_to bernoulli_float_".split())
+_SHAPE_ONLY = frozenset("dropout_noise rrelu_noise".split())       # random tensors like their first argument
+# arguments that the CPU kernel changes beside its result
+_CHANGED = {"batch_norm": (3, 4), "native_batch_norm": (3, 4)}
+
+
+def _without_device(args):
+    return tuple([None if isinstance(a, torch.device) or type(a) is str and a.startswith("webgpu") else a for a in args])
+
+
+def made_on_cpu(ov, args):
+    return upload(_C.call_below(ov, _without_device(args)))
+
+
+def random_in_place(ov, args):
+    self = args[0]
+    like = _C.empty(tuple(self.shape), self.dtype)
+    _copy_in(self, _C.call_inplace_below(ov, (like, *args[1:])))
+    return self
+
+
+def shape_only(ov, args):
+    return upload(_C.call_below(ov, (_C.empty(tuple(args[0].shape), args[0].dtype), *args[1:])))
+
+
+for _row in _MADE_ON_CPU:
+    PLANNERS[_row] = made_on_cpu
+for _row in _RANDOM_IN_PLACE:
+    PLANNERS[_row] = random_in_place
+for _row in _SHAPE_ONLY:
+    PLANNERS[_row] = shape_only
+
+
+def check_devices(args):
+    """PyTorch's error for tensors of several devices; 0-dim CPU tensors go with any."""
+    for a in args:
+        for t in (a if isinstance(a, (list, tuple)) else (a,)):
+            if isinstance(t, Tensor) and t.is_cpu and t.dim():
+                raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!")
+
+
+def on_cpu(ov, args):
+    """Runs the CPU's kernel on copies and brings the results back: said once for each op, an error in strict mode."""
+    name = ov.spec.name
+    check_devices(args)
+    if strict:
+        raise NotImplementedError("The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
+                                  "Move its arguments to the CPU with .cpu()" % name)
+    if name not in fallbacks:
+        import warnings
+        warnings.warn("The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
+                      "its results uploaded. torch.explain(%r, device=\"webgpu\") tells more." % (name, name), UserWarning, stacklevel=2)
+    fallbacks[name] = fallbacks.get(name, 0) + 1
+    moved = tuple([_down(a) for a in args])
+    if ov.flags & 4:
+        _C.call_inplace_below(ov, moved)
+        device_copy(args[0], moved[0])
+        return args[0]
+    r = _C.call_below(ov, moved)
+    for i in _CHANGED.get(ov.kernel, ()):
+        if isinstance(args[i], Tensor) and not args[i].is_cpu:
+            device_copy(args[i], moved[i])
+    return _up(r)
+
+
+def _down(a):
+    if isinstance(a, Tensor):
+        return host_copy(a) if not a.is_cpu else a
+    if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in a):
+        return type(a)([_down(x) for x in a])
+    return a
+
+
+def _up(r):
+    if isinstance(r, Tensor):
+        return upload(r) if r.is_cpu else r
+    if type(r) in (list, tuple):
+        return type(r)([_up(x) for x in r])
+    return r
+
+
+# ---- factories -----------------------------------------------------------------------------------------------------------
+def _dtype_of(dtype, value=None):
+    if dtype is not None:
+        return dtype
+    if value is not None:
+        return torch.bool if value is True or value is False else torch.int64 if isinstance(value, int) else \
+            torch.complex64 if isinstance(value, complex) else torch.get_default_dtype()
+    return torch.get_default_dtype()
+
+
+def _filled(shape, dtype, value):
+    r = empty(shape, dtype)
+    if r.numel():
+        device_fill(r, value)
+    return r
+
+
+def _on_webgpu(device):
+    return device is None or torch.device(device).type == "webgpu"
+
+
+@planner("empty")
+def _empty(ov, a):
+    if a[5] is not None and a[5] is not torch.contiguous_format and a[5] is not torch.preserve_format:
+        return NotImplemented
+    return empty(a[0], _dtype_of(a[1]))
+
+
+@planner("zeros", "ones")
+def _zeros(ov, a):
+    return _filled(a[0], _dtype_of(a[1]), 0 if ov.kernel == "zeros" else 1)
+
+
+@planner("full")
+def _full(ov, a):
+    return _filled(a[0], _dtype_of(a[2], a[1]), a[1])
+
+
+_LIKE = {"zeros_like": 0, "ones_like": 1, "empty_like": None, "full_like": None, "new_zeros": 0, "new_ones": 1, "new_empty": None, "new_full": None}
+
+
+@planner(*_LIKE)
+def _like(ov, a):
+    """*_like and new_*: on self's device unless another is named."""
+    kind = ov.kernel
+    self, rest = a[0], list(a[1:])
+    size = tuple(self.shape) if kind.endswith("_like") else tuple(rest.pop(0))
+    value = rest.pop(0) if "full" in kind else _LIKE[kind]
+    dtype, _, device = rest[:3]
+    dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else torch.device(device)
+    if device.type == "cpu":
+        return torch.full(size, value, dtype=dtype) if value is not None else _C.empty(size, dtype)
+    format_ = rest[4] if len(rest) > 4 else None
+    if kind.endswith("_like") and format_ in (None, torch.preserve_format) and not self.is_contiguous():
+        like = _C.empty_like(_C.empty_strided(tuple(self.shape), self.stride(), torch.uint8) if self.is_cpu else self, dtype)
+        r = empty(size, dtype, like.stride())
+    elif format_ in (torch.channels_last, torch.channels_last_3d):
+        from ..ops.copying import _channels_last_strides
+        r = empty(size, dtype, _channels_last_strides(size))
+    else:
+        r = empty(size, dtype)
+    if value is not None and r.numel():
+        device_fill(r, value)
+    return r
+
+
+from . import _families  # noqa: E402, F401
