@@ -20,6 +20,7 @@ import wasm_patch  # noqa: E402
 
 BuildError = native_build.BuildError
 TORCH_VERSION = "2.13.0"
+BRIDGE = "torchlite/webgpu/bridge.js"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,6 +137,27 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
     return out
 
 
+def bridge_script() -> bytes:
+    """The WebGPU bridge as one script, bundled by esbuild: the same bytes for the same sources."""
+    folder = ROOT / "js_bridge"
+    sources = sorted(p for p in (folder / "src").rglob("*") if p.is_file() and ".test." not in p.name)
+    parts = [folder / "tools" / "build.mjs", folder / "package-lock.json", *sources]
+    out = ROOT / ".build" / "bridge" / (native_build.digest(*(x for p in parts for x in (p.name, p.read_bytes()))) + ".js")
+    if not out.exists():
+        if not (folder / "node_modules" / "esbuild").is_dir():
+            cmd = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+            if shutil.which("npm") is None or subprocess.run(cmd, cwd=folder, check=False, stdout=sys.stderr).returncode:
+                raise runtime.Missing(f"`{' '.join(cmd)}` in {folder} is needed: is npm installed, and its registry reachable?")
+        shutil.rmtree(out.parent, ignore_errors=True)
+        fresh = out.with_suffix(".fresh.js")
+        done = subprocess.run([runtime.node(), str(folder / "tools" / "build.mjs"), str(fresh)], check=False, env=runtime.environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            raise BuildError(f"bundling js_bridge failed:\n{done.stdout}")
+        fresh.rename(out)
+    return out.read_bytes()
+
+
 def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation."""
     files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}     # no type checker in a page
@@ -145,6 +167,10 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
             files |= compiled(target, files, strict)
         except runtime.Missing as e:
             print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
+    try:
+        files[BRIDGE] = bridge_script()
+    except runtime.Missing as e:
+        print(f"warning: the wheel has no WebGPU: {e}", file=sys.stderr)
     files |= torch_dist_info(target)
     return backend.write_wheel(out, tags or target.tags, files)
 

@@ -45,7 +45,15 @@ const bridge = new bundle.Bridge({ gpu, ...JSON.parse(process.argv[2] ?? "{}") }
 
 const calls = {
   open: () => bridge.open(),
-  alloc: (handle, bytes) => bridge.alloc(handle, bytes),
+  // a failure leaves no void slot behind: the caller may use the number again
+  alloc: (handle, bytes) => {
+    try {
+      bridge.alloc(handle, bytes);
+    } catch (e) {
+      if (bridge.state() === 1) bridge.free(handle);
+      throw e;
+    }
+  },
   synchronize: () => bridge.synchronize(),
   stats: () => {
     const values = new Float64Array(bundle.STATS.length);

@@ -3,6 +3,7 @@
     python tests/pyodide/run_node.py [--target 314|029] tests/unit/test_add.py -k name ...     pytest in Pyodide
     python tests/pyodide/run_node.py --script file.py [args ...]                             any script
     python tests/pyodide/run_node.py -c "import torch; print(torch.ones(2))"
+    python tests/pyodide/run_node.py --webgpu -c "import torch; print(torch.ones(2, device='webgpu'))"
 
 The current folder is not the source tree, so that the wheel is what is imported.
 Tests that compare with real PyTorch skip there: in pytest runs the name `torch` is taken away from the wheel, so that
@@ -17,8 +18,11 @@ import os
 import pathlib
 import subprocess
 import sys
+from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "webgpu"))
+import dawn  # noqa: E402
 import dist as distribution  # noqa: E402
 from dist import ROOT, runtime  # noqa: E402
 
@@ -45,10 +49,11 @@ await __import__("pyodide").code.eval_code_async(argv[0], {"__name__": "__main__
 
 
 def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str, ...] = (), mounts: dict[str, str] | None = None,
-        env: dict[str, str] | None = None, install: bool = True, timeout: float | None = None, capture: bool = False
-        ) -> subprocess.CompletedProcess[str]:
-    """Runs `code` in a fresh Pyodide; the list `argv` is a global of it. /project is the source tree."""
-    folder = distribution.prepare(target)
+        env: dict[str, str] | None = None, install: bool = True, timeout: float | None = None, capture: bool = False,
+        webgpu: bool = False, wheels: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs `code` in a fresh Pyodide; the list `argv` is a global of it. /project is the source tree. With `webgpu` there is
+    navigator.gpu, from Dawn."""
+    folder = distribution.prepare(target, wheels)
     wheel = distribution.wheel(target, folder)
     job = {
         "dist": str(folder),
@@ -59,9 +64,11 @@ def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str,
         "env": {"PYTHONDONTWRITEBYTECODE": "1", **{k: v for k, v in os.environ.items() if k.startswith("TORCHLITE_")}, **(env or {})},
         "argv": argv,
         "code": code,
+        "webgpu": str(dawn.modules() / "webgpu" / "index.js") if webgpu else None,
     }
     cmd = [runtime.node(), "--stack-size=4000", str(pathlib.Path(__file__).with_name("runner.mjs"))]
-    return subprocess.run(cmd, input=json.dumps(job), text=True, check=False, timeout=timeout, env=runtime.environment(),
+    return subprocess.run(cmd, input=json.dumps(job), text=True, check=False, timeout=timeout,
+                          env=dawn.environment() if webgpu else runtime.environment(),
                           capture_output=capture)
 
 
@@ -79,18 +86,20 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--target", default="314", choices=["314", "029"])
     p.add_argument("--script", action="store_true")
     p.add_argument("-c", dest="command")
+    p.add_argument("--webgpu", action="store_true", help="navigator.gpu from Dawn; needs a Vulkan driver")
     p.add_argument("--packages", default="", help="comma list of Pyodide packages to load, e.g. numpy")
     a, rest = p.parse_known_args(argv)
     packages = tuple(x for x in a.packages.split(",") if x)
+    options: dict[str, Any] = {"target": a.target, "packages": packages, "webgpu": a.webgpu}
     try:
         if a.command is not None:
-            return run(COMMAND, [a.command, *rest], target=a.target, packages=packages).returncode
+            return run(COMMAND, [a.command, *rest], **options).returncode
         args = [inside(r) for r in rest]
         if a.script:
-            return run(SCRIPT, args, target=a.target, packages=packages).returncode
+            return run(SCRIPT, args, **options).returncode
         if not any(x.startswith("/project/") for x in args):
             args = [*(f"/project/tests/{n}" for n in ("unit", "ops") if (ROOT / "tests" / n).is_dir()), *args]
-        return run(PYTEST, args, target=a.target, packages=("pytest", *packages)).returncode
+        return run(PYTEST, args, **{**options, "packages": ("pytest", *packages)}).returncode
     except runtime.Missing as e:
         print(f"run_node: {e}", file=sys.stderr)
         return 3

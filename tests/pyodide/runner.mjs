@@ -5,6 +5,14 @@ import { join } from "node:path";
 
 const job = JSON.parse(readFileSync(0, "utf8"));
 const { loadPyodide } = await import(pathToFileURL(join(job.dist, "pyodide.mjs")));
+if (job.webgpu) {
+  const { create, globals } = await import(pathToFileURL(job.webgpu));
+  Object.assign(globalThis, globals);
+  // Dawn's instance must outlive all that came from it: when it is collected, node crashes
+  globalThis.dawn = create(process.platform === "linux" ? ["backend=vulkan"] : []);
+  // on the navigator that is there: Pyodide does not load with another one
+  Object.defineProperty(globalThis.navigator, "gpu", { value: globalThis.dawn, configurable: true });
+}
 const decoder = () => {
   const d = new TextDecoder();
   return (buffer) => d.decode(buffer, { stream: true });

@@ -1,0 +1,52 @@
+/**
+ * The bundle that travels in the wheel. A script that leaves its class on globalThis rather than a module, because a page may
+ * load it in any way that its security policy allows (torchlite/webgpu/_page.py).
+ */
+import { Bridge, Op, STATS } from "./index";
+import type { RuntimeOptions } from "./runtime";
+
+/** Pyodide's Emscripten module; HEAPU8 is another array after the heap has grown. */
+interface Heap {
+  readonly HEAPU8: Uint8Array<ArrayBuffer>;
+}
+
+/** A Python object with the buffer interface, as Pyodide hands it over. */
+interface PyBuffer {
+  getBuffer(type: "u8"): { readonly data: Uint8Array<ArrayBuffer>; release(): void };
+}
+
+export class PageBridge extends Bridge {
+  constructor(heap: Heap, options = "{}") {
+    super(JSON.parse(options) as RuntimeOptions);
+    this.attach(() => heap.HEAPU8.buffer);
+  }
+
+  /** As alloc(), but a failure leaves no void slot behind: the caller may use the number again. */
+  claim(handle: number, bytes: number): void {
+    try {
+      this.alloc(handle, bytes);
+    } catch (e) {
+      if (this.state() === 1) this.free(handle);
+      throw e;
+    }
+  }
+
+  upload(handle: number, offset: number, source: PyBuffer): void {
+    const view = source.getBuffer("u8");
+    try {
+      const { buffer, byteOffset, byteLength } = view.data;
+      this.execute(Uint32Array.of(Op.UPLOAD | (5 << 8), handle, offset, byteLength, byteOffset), false, buffer);
+    } finally {
+      view.release();
+    }
+  }
+
+  /** stats() by name, as JSON. */
+  figures(): string {
+    const values = new Float64Array(STATS.length);
+    this.stats(values);
+    return JSON.stringify(Object.fromEntries(STATS.map((name, i) => [name, values[i]])));
+  }
+}
+
+(globalThis as { torchlite_webgpu?: unknown }).torchlite_webgpu = { PageBridge };
