@@ -4,6 +4,7 @@
  * result: "same" class as the operands, "bool" (the expression is a WGSL bool), "float" (integers are computed as f32).
  * A null entry is an operation of the CPU core that has no WGSL form; the builder refuses it by name.
  */
+import { SPECIALS, type SpecialName } from "./op_special.js";
 import { ACTIVATIONS, type ActivationName } from "./op_activation.js";
 
 export interface OpDef {
@@ -27,7 +28,7 @@ const ZERO = "vec2<u32>(0u)";
 export type UnaryName = "neg" | "abs" | "sign" | "sgn" | "square" | "ceil" | "floor" | "trunc" | "round" | "frac" | "exp" | "exp2" | "expm1"
   | "log" | "log2" | "log10" | "log1p" | "sqrt" | "rsqrt" | "reciprocal" | "sin" | "cos" | "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh"
   | "tanh" | "asinh" | "acosh" | "atanh" | "sigmoid" | "erf" | "erfc" | "erfinv" | "lgamma" | "digamma" | "sinc" | "i0" | "deg2rad" | "rad2deg"
-  | "logit" | "polygamma" | "angle" | "conj_physical" | "nan_to_num" | "logical_not" | "bitwise_not" | "isnan" | "isinf" | "isfinite"
+  | "logit" | "logit_eps" | "round_decimals" | "round_tens" | "frexp_mantissa" | "frexp_exponent" | "polygamma" | "angle" | "conj_physical" | "nan_to_num" | "logical_not" | "bitwise_not" | "isnan" | "isinf" | "isfinite"
   | "isposinf" | "isneginf" | "signbit";
 
 const UNARY: { readonly [K in UnaryName]: OpDef | null } = {
@@ -47,9 +48,12 @@ const UNARY: { readonly [K in UnaryName]: OpDef | null } = {
   sin: F("tl_sin(x)"), cos: F("tl_cos(x)"), tan: F("tl_tan(x)"), asin: F("tl_asin(x)"), acos: F("tl_acos(x)"), atan: F("tl_atan(x)"),
   sinh: F("tl_sinh(x)"), cosh: F("tl_cosh(x)"), tanh: F("tl_tanh(x)"), asinh: F("tl_asinh(x)"), acosh: F("tl_acosh(x)"), atanh: F("tl_atanh(x)"),
   sigmoid: F("tl_sigmoid(x)"), erf: F("tl_erf(x)"), erfc: F("tl_erfc(x)"), erfinv: F("tl_erfinv(x)"),
-  lgamma: null, digamma: F("tl_digamma(x)"), sinc: F("tl_sinc(x)"), i0: null, polygamma: null,
+  lgamma: F("tl_lgamma(x)"), digamma: F("tl_digamma(x)"), sinc: F("tl_sinc(x)"), i0: F("tl_i0(x)"), polygamma: F("tl_polygamma(x, y)", 2),
   deg2rad: F("x * 0.017453292519943295"), rad2deg: F("x * 57.29577951308232"),
   logit: F("tl_log(tl_div(x, 1.0 - x))"),
+  logit_eps: F("tl_log(tl_div(tl_min(tl_max(x, y), 1.0 - y), 1.0 - tl_min(tl_max(x, y), 1.0 - y)))", 2),
+  round_decimals: F("tl_div(tl_round(x * y), y)", 2), round_tens: F("tl_round(x / y) * y", 2),
+  frexp_mantissa: F("tl_frexp_mantissa(x)"), frexp_exponent: F("tl_frexp_exponent(x)"),
   angle: F("select(select(0.0, 3.141592653589793, tl_lt(x, 0.0)), x, tl_isnan(x))"),
   conj_physical: S(1, "x", "x", "x"),
   nan_to_num: S(4, "tl_nan_to_num(x, y, z, w)", "x", "x"),
@@ -97,7 +101,7 @@ const BINARY: { readonly [K in BinaryName]: OpDef | null } = {
   heaviside: S(2, "select(select(select(0.0, 1.0, x > 0.0), y, x == 0.0), x, tl_isnan(x))", "select(select(0, 1, x > 0), y, x == 0)",
     `select(select(vec2<u32>(1u, 0u), ${ZERO}, tl_i64_negative(x)), y, all(x == ${ZERO}))`),
   gcd: S(2, undefined, "tl_i32_gcd(x, y)", "tl_i64_gcd(x, y)"),
-  lcm: S(2, undefined, "abs(select(x / max(tl_i32_gcd(x, y), 1) * y, 0, x == 0))", undefined),
+  lcm: S(2, undefined, "abs(select(x / max(tl_i32_gcd(x, y), 1) * y, 0, x == 0))", "tl_i64_abs(tl_i64_mul(tl_i64_div(x, tl_i64_max(tl_i64_gcd(x, y), vec2<u32>(1u, 0u))), y))"),
   bitwise_and: S(2, undefined, "x & y", "x & y"),
   bitwise_or: S(2, undefined, "x | y", "x | y"),
   bitwise_xor: S(2, undefined, "x ^ y", "x ^ y"),
@@ -112,7 +116,7 @@ const BINARY: { readonly [K in BinaryName]: OpDef | null } = {
   logical_and: B(2, "tl_truth_f32(x) && tl_truth_f32(y)", "x != 0 && y != 0", `${LNE("x")} && ${LNE("y")}`),
   logical_or: B(2, "tl_truth_f32(x) || tl_truth_f32(y)", "x != 0 || y != 0", `${LNE("x")} || ${LNE("y")}`),
   logical_xor: B(2, "tl_truth_f32(x) != tl_truth_f32(y)", "(x != 0) != (y != 0)", `${LNE("x")} != ${LNE("y")}`),
-  igamma: null, igammac: null, special_zeta: null,
+  igamma: F("tl_igamma(x, y)", 2), igammac: F("tl_igammac(x, y)", 2), special_zeta: F("tl_zeta(x, y)", 2),
 };
 
 export type TernaryName = "add_scaled" | "sub_scaled" | "addcmul" | "addcdiv" | "lerp" | "clamp" | "clamp_min" | "clamp_max" | "where" | "cast";
@@ -131,5 +135,5 @@ const TERNARY: { readonly [K in TernaryName]: OpDef | null } = {
   cast: S(1, "x", "x", "x"),
 };
 
-export type OpName = UnaryName | BinaryName | TernaryName | ActivationName;
-export const OPS: { readonly [K in OpName]: OpDef | null } = { ...UNARY, ...BINARY, ...TERNARY, ...ACTIVATIONS };
+export type OpName = UnaryName | BinaryName | TernaryName | ActivationName | SpecialName;
+export const OPS: { readonly [K in OpName]: OpDef | null } = { ...UNARY, ...BINARY, ...TERNARY, ...ACTIVATIONS, ...SPECIALS };

@@ -3,9 +3,12 @@ import { type Binding, type UniformWord, WORKGROUP } from "../kernels/spec.js";
 import { INT64 } from "./int64.js";
 import { MATH } from "./math.js";
 import { SPECIAL } from "./special.js";
+import { BESSEL } from "./bessel.js";
+import { CHEBYSHEV } from "./chebyshev.js";
+import { GAMMA } from "./gamma.js";
 import { CONVERT } from "./convert.js";
 
-const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT };
+const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT, ...GAMMA, ...BESSEL, ...CHEBYSHEV };
 
 /** The library functions `text` needs, callees included. Names start with tl_. */
 export function libraryFor(text: string): string {
