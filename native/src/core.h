@@ -12,6 +12,7 @@ extern bool tl_any_device;
 TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes);   /* steals owner */
 TlStorage *tl_device_storage(int device, int64_t nbytes);
 TlTensor *tl_empty_on(int device, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);   /* strides: NULL for contiguous */
+TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype);
 TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);   /* steals s */
 int tl_device_copy(TlTensor *dst, TlTensor *src), tl_device_fill(TlTensor *dst, PyObject *value);
 bool tl_args_elsewhere(PyObject *const *a, int n);

@@ -288,8 +288,9 @@ static PyObject *py_empty_like(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *dt = Py_None;
   tl_dtype d;
-  if (!PyArg_ParseTuple(args, "O|O", &t, &dt) || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
-  return (PyObject *)tl_empty_like((TlTensor *)t, d);
+  int device = -1;
+  if (!PyArg_ParseTuple(args, "O|Oi", &t, &dt, &device) || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
+  return (PyObject *)tl_empty_like_on(device < 0 ? ((TlTensor *)t)->device : device, (TlTensor *)t, d);
 }
 /* src must broadcast to dst's shape; leading ones that dst lacks are let through */
 static int check_copy(const TlTensor *dst, const TlTensor *src) {
@@ -353,7 +354,7 @@ PyMethodDef tl_data_functions[] = {
     {"empty", py_empty, METH_VARARGS, "empty(shape, dtype)"},
     {"empty_strided", py_empty_strided, METH_VARARGS, "empty_strided(shape, strides, dtype)"},
     {"zeros", py_zeros, METH_VARARGS, "zeros(shape, dtype)"},
-    {"empty_like", py_empty_like, METH_VARARGS, "empty_like(tensor, dtype=None), keeping a dense layout"},
+    {"empty_like", py_empty_like, METH_VARARGS, "empty_like(tensor, dtype=None, device code=the tensor's), keeping a dense layout"},
     {"copy", py_copy, METH_VARARGS, "copy(dst, src): dst[...] = src below autograd"},
     {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
     {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},

@@ -424,8 +424,8 @@ TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, 
 
 /* PyTorch's rule for results shaped like an operand: its order of dims is kept, its gaps are not. Dims are sorted by
  * stride, innermost first; a stride of 0 decides nothing. */
-TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) {
-  if (tl_is_contiguous(t)) return empty_dense(t->device, dtype, t->ndim, t->shape);
+TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype) {
+  if (tl_is_contiguous(t)) return empty_dense(device, dtype, t->ndim, t->shape);
   int order[TL_MAX_DIMS], nd = t->ndim;
   int64_t strides[TL_MAX_DIMS], expect = 1;
   for (int i = 0; i < nd; i++) order[i] = nd - 1 - i;
@@ -441,8 +441,9 @@ TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) {
     strides[order[i]] = expect;
     expect = tl_wrap_mul(expect, t->shape[order[i]] > 1 ? t->shape[order[i]] : 1);
   }
-  return empty_strided(t->device, dtype, nd, t->shape, strides);
+  return empty_strided(device, dtype, nd, t->shape, strides);
 }
+TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) { return tl_empty_like_on(t->device, t, dtype); }
 
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape) {
   TlTensor *t = tl_empty(dtype, ndim, shape);

@@ -18,18 +18,15 @@ def _channels_last_strides(shape):
 
 def _fresh(t, dtype, memory_format, device=None):
     """An uninitialised tensor like t in a memory format, on its device or another one."""
-    if device is not None and device.type != t.device.type:
-        like = t if memory_format is None or memory_format is _device.preserve_format else _fresh(torch.empty(0, dtype=torch.bool).expand(t.shape), torch.bool, memory_format)
-        strides = _C.empty_like(torch.empty(0, dtype=torch.bool).as_strided(t.shape, like.stride()), torch.bool).stride() if not like.is_contiguous() else None
-        return _C.empty_on(device._code, tuple(t.shape), strides, dtype)
+    code = (t.device if device is None else device)._code
     if memory_format is None or memory_format is _device.preserve_format:
-        return _C.empty_like(t, dtype)
+        return _C.empty_like(t, dtype, code)
     if memory_format is _device.contiguous_format:
-        return _C.empty_on(t.device._code, tuple(t.shape), None, dtype)
+        return _C.empty_on(code, tuple(t.shape), None, dtype)
     want = 4 if memory_format is _device.channels_last else 5
     if t.dim() != want:
         raise RuntimeError("required rank %d tensor to use %s format" % (want, str(memory_format).partition(".")[2]))
-    return _C.empty_on(t.device._code, tuple(t.shape), _channels_last_strides(t.shape), dtype)
+    return _C.empty_on(code, tuple(t.shape), _channels_last_strides(t.shape), dtype)
 
 
 @op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", grad={"self": lambda c, g: g},

@@ -118,13 +118,13 @@ def is_bf16_supported(including_emulation=True):
     return including_emulation
 
 
-def _stream():
+def _commands():
     import sys
     return sys.modules.get(__name__ + "._stream")
 
 
 def _flush():
-    stream = _stream()
+    stream = _commands()
     if stream is not None:
         stream.flush()
 
@@ -157,7 +157,7 @@ async def reset():
     if _bridge.current is None:
         return await ready()
     done = await _bridge.current.reset()
-    stream = _stream()
+    stream = _commands()
     if stream is not None:
         stream.device_epoch()
     return done

@@ -188,11 +188,14 @@ def build(ov, row, args):
     if not supported(op, compute, dtype.name, len(operands)):
         return None
     shape = _shape(ov, args, tensors)
+    order = _order(tensors, shape)
+    if order is not None:
+        shape = tuple([shape[d] for d in order])
     number = "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
     nodes = []
     for a in operands:
         if isinstance(a, Tensor):
-            a = operand(a, shape)
+            a = operand(a if order is None else _in_order(a, order), shape)
             if type(a) is Number:
                 a.dtype = number
                 if number == "float32":
@@ -200,7 +203,32 @@ def build(ov, row, args):
             nodes.append(a)
         else:
             nodes.append(Number(a, number))
-    return expression(op, nodes, dtype.name, compute, shape), dtype
+    return expression(op, nodes, dtype.name, compute, shape), dtype, order
+
+
+def _order(tensors, shape):
+    """The dims from the outermost in memory to the innermost, where the first operand of full shape is dense in another
+    order than that of its dims; its result then has the same layout. None for the usual order."""
+    for t in tensors:
+        if t.is_contiguous() and tuple(t.shape) == shape:
+            return None
+        if tuple(t.shape) == shape:
+            strides = t.stride()
+            order = sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0)
+            step = 1
+            for d in reversed(order):
+                if shape[d] != 1 and strides[d] < step:
+                    return None                     # an expanded tensor
+                step *= shape[d]
+            return None if order == sorted(order) else order
+    return None
+
+
+def _in_order(t, order):
+    lead = len(order) - t.dim()
+    if lead:
+        t = t.detach().expand((1,) * lead + tuple(t.shape))
+    return t.detach().permute(order)
 
 
 def pointwise(ov, row, args):
@@ -208,15 +236,17 @@ def pointwise(ov, row, args):
     built = build(ov, row, args)
     if built is None:
         return NotImplemented
-    node, dtype = built
+    node, dtype, order = built
     if not ov.flags & 4:
-        return result(node, dtype)
+        r = result(node, dtype)
+        return r if order is None else r.permute([order.index(d) for d in range(len(order))])
     self = args[0]
-    if tuple(self.shape) != node.shape:
-        raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(node.shape)))
+    shape = node.shape if order is None else tuple([node.shape[order.index(d)] for d in range(len(order))])
+    if tuple(self.shape) != shape:
+        raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape)))
     if not _C.can_cast(dtype, self.dtype):
         raise RuntimeError("result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type))
-    assign(self, node)
+    assign(self if order is None else self.detach().permute(order), node)
     return self
 
 

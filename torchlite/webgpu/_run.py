@@ -1,7 +1,7 @@
 """How an op runs on webgpu: a planner for its kernel row, the op's body, or the CPU, which is never silent.
 
 `PLANNERS` has a function for each kernel row that the device has: planner(ov, args) with the op's arguments in schema order;
-it returns the result, or NotImplemented for what it does not do. `python -m` knows nothing of this file until the first
+it returns the result, or NotImplemented for what it does not do. The file is loaded when the first
 tensor asks for the device.
 """
 
@@ -11,7 +11,7 @@ import torchlite as torch
 
 from .. import _C
 from . import _stream
-from ._fusion import Number, Leaf, Node, before_write, expression, operand, result, run
+from ._fusion import Number, before_write, expression, operand, result
 from ._pointwise import ROWS, assign, pointwise
 from ._stream import Buffer, ready
 
@@ -284,9 +284,8 @@ def on_cpu(ov, args):
         raise NotImplementedError("The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
                                   "Move its arguments to the CPU with .cpu()" % name)
     if name not in fallbacks:
-        import warnings
-        warnings.warn("The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
-                      "its results uploaded. torch.explain(%r, device=\"webgpu\") tells more." % (name, name), UserWarning, stacklevel=2)
+        _warn("The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
+                      "its results uploaded. torch.explain(%r, device=\"webgpu\") tells more." % (name, name))
     fallbacks[name] = fallbacks.get(name, 0) + 1
     moved = tuple([_down(a) for a in args])
     if ov.flags & 4:
@@ -298,6 +297,17 @@ def on_cpu(ov, args):
         if isinstance(args[i], Tensor) and not args[i].is_cpu:
             device_copy(args[i], moved[i])
     return _up(r)
+
+
+def _warn(text):
+    """A warning that points at the user's line."""
+    import sys
+    import warnings
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(package + os.sep):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 def _down(a):
