@@ -309,6 +309,21 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def cpu(self, memory_format=_device.preserve_format):
         return self if self.is_cpu else self.to("cpu")
 
+    async def cpu_async(self):
+        """As `cpu()`, for code that may await: the page goes on while the GPU finishes."""
+        if self.is_cpu:
+            return self
+        from .webgpu._run import host_copy_async
+        return await host_copy_async(self)
+
+    async def item_async(self):
+        """As `item()`, for code that may await."""
+        return (await self.cpu_async()).item()
+
+    async def tolist_async(self):
+        """As `tolist()`, for code that may await."""
+        return (await self.cpu_async()).tolist()
+
     def cuda(self, device=None, non_blocking=False, memory_format=_device.preserve_format):
         return self.to("cuda" if device is None else device)
 

@@ -141,15 +141,35 @@ def call_out(ov, args, out):
     return out if len(outs) == 1 else type(result)(outs) if type(result) is not tuple else tuple(outs)
 
 
+def _how(ov, device):
+    """Which way an overload goes on a device."""
+    if device == "cpu":
+        return "kernel " + ov.kernel if ov.kernel else "body over other ops" if ov.body is not None else "not available"
+    if ov.kernel is None:
+        return "body over other ops"
+    if ov.spec.view or ov.kernel in _C.kernels and _C.kernels[ov.kernel].geometry:
+        return "a view"
+    from .webgpu import _run
+    if ov.kernel in _run.ROWS:
+        return "element-wise, fused with its neighbours"
+    if ov.kernel in _run.MADE_ON_CPU:
+        return "made on the CPU and uploaded"
+    if ov.kernel in _run.PLANNERS:
+        return "kernels (%s)" % ov.kernel
+    return "body over other ops" if ov.body is not None else "on the CPU: arguments are read back, results uploaded"
+
+
 def explain(op, device="cpu"):
-    """How an op (by name) runs on a device: the kernel of each overload, or its body."""
+    """How an op (by name) runs on a device ("cpu" or "webgpu"): the kernel of each overload, its body, or the CPU in its place.
+    Types that a device's kernels lack go on as the next of these ways."""
     from . import ops
+    device = _device.device(device).type
     ops.load_all()
     lines = []
     for spec in ops.specs:
         if spec.name == op or op in spec.alias:
             for ov in spec.overloads:
-                how = "kernel " + ov.kernel if ov.kernel and device == "cpu" else "body over other ops" if spec.body else "not available"
+                how = _how(ov, device)
                 lines.append("%s\n    on %s: %s; gradient: %s" % (ov.schema, device, how,
                              "declared" if spec.grad is not None else "none" if not spec.differentiable else "through the body"))
     if not lines:

@@ -671,9 +671,11 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
   if (kwnames && PyTuple_Size(kwnames)) out = args[n] == Py_None ? NULL : (TlTensor *)args[n];
   return self->k->fn(self->k, args, n, out);
 }
+static PyObject *kernel_geometry(KernelObject *self, void *_) { (void)_; return PyBool_FromLong(self->k->flags & TL_K_GEOMETRY); }
+static PyGetSetDef kernel_getset[] = {{"geometry", (getter)kernel_geometry, NULL, "Whether it looks at no element.", NULL}, {0}};
 static PyMemberDef kernel_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(KernelObject, vectorcall), Py_READONLY, NULL}, {0}};
 static void kernel_dealloc(PyObject *o) { PyTypeObject *tp = Py_TYPE(o); PyObject_Free(o); Py_DECREF(tp); }
-static PyType_Slot kernel_slots[] = {{Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members}, {Py_tp_dealloc, kernel_dealloc}, {0, NULL}};
+static PyType_Slot kernel_slots[] = {{Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members}, {Py_tp_getset, kernel_getset}, {Py_tp_dealloc, kernel_dealloc}, {0, NULL}};
 static PyType_Spec kernel_spec = {"torchlite._C.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots};
 static PyObject *kernels;      /* name -> Kernel */
 

@@ -233,7 +233,7 @@ def _copy_in(dst, src):
 
 # ---- the CPU in its place ------------------------------------------------------------------------------------------------
 # rows that make numbers on the CPU by definition, so that a seed gives PyTorch's numbers: nothing is read back
-_MADE_ON_CPU = frozenset("""rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
+MADE_ON_CPU = frozenset("""rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
 triu_indices""".split())
 _RANDOM_IN_PLACE = frozenset("normal_ uniform_ exponential_ cauchy_ geometric_ log_normal_ random_ random_from random_to bernoulli_float_".split())
 _SHAPE_ONLY = frozenset("dropout_noise rrelu_noise".split())       # random tensors like their first argument
@@ -260,7 +260,7 @@ def shape_only(ov, args):
     return upload(_C.call_below(ov, (_C.empty(tuple(args[0].shape), args[0].dtype), *args[1:])))
 
 
-for _row in _MADE_ON_CPU:
+for _row in MADE_ON_CPU:
     PLANNERS[_row] = made_on_cpu
 for _row in _RANDOM_IN_PLACE:
     PLANNERS[_row] = random_in_place

@@ -2,7 +2,7 @@
  * Pointwise operations by name: one WGSL expression for each compute class that has the operation.
  * Operands are x, y, z, w in order (tensors or scalars alike). f: f32, i: i32, l: int64 as vec2<u32>.
  * result: "same" class as the operands, "bool" (the expression is a WGSL bool), "float" (integers are computed as f32).
- * A null entry is an operation of the CPU core that has no WGSL form; the builder refuses it by name.
+ * A null entry would be an operation without a WGSL form; the builder refuses such by name.
  */
 import { SPECIALS, type SpecialName } from "./op_special.js";
 import { ACTIVATIONS, type ActivationName } from "./op_activation.js";

@@ -15,6 +15,7 @@ import { pool } from "./pool.js";
 import { lanesFor, planReduce, reduce } from "./reduce.js";
 import { planScan } from "./scan.js";
 import { softmax } from "./softmax.js";
+import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
 import { type Binding, type DType, DTYPES, type Kernel, offsets, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
 import { imageWords, range } from "./window.js";
 
@@ -209,6 +210,18 @@ function scanPlan({ op, dtype, out }: { op: Parameters<typeof planScan>[0]; dtyp
   };
 }
 
+function sortPlan({ descending, ...params }: SortParams & { descending?: boolean }): Plan {
+  sort({ ...params, stage: "whole" });
+  return {
+    family: "sort", buffers: named(["x"], ["y", "idx"]), free: new Set(["xo", "yo", "idxo"]),
+    words: [...uniform("u32", "rows", "n", "k"), ...offsets("x", "y", "idx")],
+    steps: (values) => {
+      if (value(values, "k") > value(values, "n")) throw new Error(`${value(values, "k")} of ${value(values, "n")} elements`);
+      return { steps: planSort(params, { ...values, flip: descending ? 0xffffffff : 0 }), scratch: sortScratch(params.dtype, values) };
+    },
+  };
+}
+
 interface FamilyPlan { readonly build: Builder; readonly params: readonly string[] }
 const family = (build: Builder, ...params: string[]): FamilyPlan => ({ build, params });
 const WINDOW = ["kernel", "stride", "padding", "dilation"];
@@ -225,6 +238,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   scatter: family((p: never) => one("scatter", scatter(p)), "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip"),
   pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),
+  sort: family(sortPlan, "dtype", "descending", "indices"),
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize"),
 };
@@ -239,7 +253,7 @@ export function planOf(key: string): Plan {
     const params = JSON.parse(key.slice(at + 1)) as Params;
     const unknown = Object.keys(params).find((k) => !entry.params.includes(k));
     if (unknown !== undefined) throw new Error(`there is no parameter ${unknown}`);
-    for (const k of ["dtype", "out", "a", "b"]) checkDtype(params[k]);
+    for (const k of ["dtype", "out", "a", "b", "bias"].filter((n) => typeof params[n] === "string")) checkDtype(params[k]);
     for (const k of ["inputs", "outputs", "nodes"]) for (const x of (params[k] as readonly Params[] | undefined) ?? []) checkDtype(x["dtype"]);
     for (const d of (params["indices"] as readonly unknown[] | undefined) ?? []) checkDtype(d);
     return entry.build(params as never);

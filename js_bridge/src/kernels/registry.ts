@@ -10,6 +10,7 @@ import { pool, type PoolParams } from "./pool.js";
 import { reduce, type ReduceParams } from "./reduce.js";
 import { scan, type ScanParams } from "./scan.js";
 import { softmax, type SoftmaxParams } from "./softmax.js";
+import { sort, type SortStage } from "./sort.js";
 import type { Kernel } from "./spec.js";
 
 export interface Families {
@@ -25,13 +26,14 @@ export interface Families {
   scatter: ScatterParams;
   pad: PadParams;
   scan: ScanParams;
+  sort: SortStage;
   sgd: SgdParams;
   adam: AdamParams;
 }
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, pad, scan, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, pad, scan, sort, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();

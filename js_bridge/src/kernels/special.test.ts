@@ -42,7 +42,7 @@ test("ends of the ranges", async () => {
     ["special_entr", [0, -1, NaN, 1], [0, -Infinity, NaN, 0]],
     ["special_airy_ai", [Infinity, -Infinity, NaN], [0, 0, NaN]],
     ["special_spherical_bessel_j0", [Infinity, 0], [0, 1]],
-    ["frexp_mantissa", [8, -0.3, 0, 1e-40, Infinity], [0.5, -0.6000000238418579, 0, 0.5444955825805664, Infinity]],
+    ["frexp_mantissa", [8, -0.3, 0, 1e-40, Infinity], [0.5, -0.6000000238418579, 0, 0.5444488525390625, Infinity]],
     ["frexp_exponent", [8, -0.3, 0, 1e-40, Infinity], [4, -1, 0, -132, 0]],
   ];
   for (const [op, xs, want] of CASES) {
