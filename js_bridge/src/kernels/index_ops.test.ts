@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { gather, pad, type PadMode, scatter, type ScatterMode } from "./index_ops.js";
+import { gather, join, pad, type PadMode, scatter, type ScatterMode } from "./index_ops.js";
 import { resolveKernel, kernelSource } from "./registry.js";
 import type { DType } from "./spec.js";
 import { close, random, randomInts, runOne, t, test } from "./testing.js";
@@ -33,6 +33,21 @@ test("an index out of range is reported and not followed", async () => {
     expect(r["dst"]![1]).toBe(0);
     expect(r["status"]).toEqual([1, Number(BigInt.asIntN(32, BigInt(bad))), Math.floor(bad / 2 ** 32), 7]);
   }
+});
+
+test("several dispatches share a status: the first to fail keeps it, with the number of its index", async () => {
+  const words = (check: number): Record<string, number> => ({ n: 2, size0: 2, ...place("a", [0]), ...place("i0", [1]), step0: 4, extent0: 9, ...place("i1", [1]), step1: 1, extent1: 4, qo: 0, check });
+  const run = (j: number[], check: number, before: number[]): Promise<Record<string, number[]>> => runOne(gather({ ndim: 1, dtype: "float32", indices: ["int64", "uint8"] }), words(check),
+    { src: t("float32", random(36)), i: t("int64", [0, 8]), j: t("uint8", j), dst: { dtype: "float32", zeros: 2 }, status: t("int32", before) });
+  expect((await run([3, 4], 24, [0, 0, 0, 0]))["status"]).toEqual([25, 4, 0, 4]);
+  expect((await run([3, 4], 24, [8, 1, 2, 3]))["status"]).toEqual([8, 1, 2, 3]);
+});
+
+test.each(["int32", "int64", "int16", "uint8"] as DType[])("join along dim 1, %s", async (dtype) => {
+  const a = randomInts(2 * 3, 0, 99, 2), b = randomInts(2, 0, 99, 3), c = randomInts(2 * 2, 0, 99, 4);
+  const r = await runOne(join({ ndim: 2, dim: 1, dtype, inputs: 3 }), { n: 12, size0: 2, size1: 6, ...place("x0", [3, 1]), end0: 3, ...place("x1", [1, 1], -3), end1: 4, ...place("x2", [1, 2], -8), end2: 6, ...place("y", [7, 1], 1) },
+    { a: t(dtype, a), b: t(dtype, b), c: t(dtype, c), y: { dtype, zeros: 15 } });
+  expect(r["y"]).toEqual([0, a[0], a[1], a[2], b[0], c[0], c[2], 0, a[3], a[4], a[5], b[1], c[1], c[3], 0]);
 });
 
 const MODES: [ScatterMode, (a: number, b: number) => number][] = [["add", (a, b) => a + b], ["prod", (a, b) => a * b], ["amax", Math.max], ["amin", Math.min]];
@@ -74,6 +89,6 @@ test.each(["reflect", "replicate", "circular"] as PadMode[])("pad %s and its gra
 test("keys lead back to their kernels", () => {
   const k = gather({ ndim: 1, dtype: "float32", indices: ["int64"] });
   expect(resolveKernel(k.key)?.wgsl).toBe(k.wgsl);
-  expect(kernelSource(k.key)).toMatchObject({ access: "rrww", uniformWords: 12 });
+  expect(kernelSource(k.key)).toMatchObject({ access: "rrww", uniformWords: 13 });
   expect(resolveKernel("nothing:{}")).toBeNull();
 });

@@ -3,7 +3,8 @@
  *   gather    out[c] = src[sum of c . strides + sum over j of idx_j(c) * step_j]: gather, index_select, embedding, take, x[i, j]
  *   scatter   dst[...] = or += or max= ... src(c): scatter, scatter_add, index_add, index_put, embedding gradients
  * Indices are int64 or int32, read exactly. An index out of range is not followed: gather stores 0, scatter nothing, and
- * the status buffer (four words, zero before) gets [1, index low word, index high word, extent] for the runtime to raise.
+ * the status buffer (four words, zero before) gets [check + number of the index, index low word, index high word, extent]
+ * for the runtime to raise; many dispatches can share it, the first to fail keeps it.
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
@@ -29,6 +30,7 @@ export interface ScatterParams extends IndexParams {
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 const STATUS: Binding = { name: "status", type: "array<atomic<u32>>", access: "read_write" };
+const CHECK: UniformWord = { name: "check", type: "u32", init: 1 };
 
 function indexWords(p: IndexParams, operands: readonly string[]): UniformWord[] {
   const place = (t: string): UniformWord[] => uniform("i32", `${t}o`, ...range(p.ndim).map((d) => `${t}s${d}`));
@@ -46,7 +48,7 @@ function indexBody(p: IndexParams): string {
   const reads = p.indices.map((d, j) => {
     const raw = `ld_idx${j}(${offset(`i${j}`, p.ndim)})`;
     return `  let raw${j} = ${computeOf(d) === "i64" ? raw : `tl_i64(${raw})`};
-  let at${j} = resolve(raw${j}, p.extent${j});
+  let at${j} = resolve(raw${j}, p.extent${j}, ${j}u);
   fine = fine && at${j} >= 0; at += at${j} * p.step${j};`;
   });
   return `  if (gid >= p.n) { return; }
@@ -57,18 +59,22 @@ ${coords}
 ${reads.join("\n")}`;
 }
 
-const resolver = (wrap: boolean | undefined): string => `fn resolve(i: vec2<u32>, extent: u32) -> i32 {
+const resolver = (wrap: boolean | undefined): string => `fn resolve(i: vec2<u32>, extent: u32, which: u32) -> i32 {
   if (i.y == 0u && i.x < extent) { return i32(i.x); }
   ${wrap ? "if (i.y == 0xffffffffu && ~i.x < extent) { return i32(extent + i.x); }" : ""}
-  if (atomicExchange(&status[0], 1u) == 0u) { atomicStore(&status[1], i.x); atomicStore(&status[2], i.y); atomicStore(&status[3], extent); }
+  loop {
+    let r = atomicCompareExchangeWeak(&status[0], 0u, p.check + which);
+    if (r.exchanged) { atomicStore(&status[1], i.x); atomicStore(&status[2], i.y); atomicStore(&status[3], extent); break; }
+    if (r.old_value != 0u) { break; }
+  }
   return -1;
 }`;
 
-/** Uniforms: n, size0..; ao as0.. (source); for each index i<j>o i<j>s0.. step<j> extent<j>; qo. Buffers: src, idx<j>, out, status. */
+/** Uniforms: n, size0..; ao as0.. (source); for each index i<j>o i<j>s0.. step<j> extent<j>; qo; check. Buffers: src, idx<j>, out, status. */
 export function gather(params: GatherParams): Kernel {
   const { dtype, indices, ndim } = params;
   const bindings = [input("src", dtype), ...indices.map((d, j) => input(`idx${j}`, d)), output("dst", dtype), STATUS];
-  const uniforms = [...indexWords(params, ["a"]), ...uniform("i32", "qo")];
+  const uniforms = [...indexWords(params, ["a"]), ...uniform("i32", "qo"), CHECK];
   const globals = [accessors("src", dtype, "elem", false), ...indices.map((d, j) => accessors(`idx${j}`, d, "elem", false)), accessors("dst", dtype, outForm(dtype), true), resolver(params.wrap)].join("\n");
   const t = WGSL_TYPE[computeOf(dtype)];
   const main = `${indexBody(params)}
@@ -119,7 +125,7 @@ fn put(i: i32, new_v: ${t}) {
 }
 
 /**
- * Uniforms: n, size0..; qo qs0.. (destination), [ao as0.. (source)]; indices as in gather; [skip]; [c0, c0h].
+ * Uniforms: n, size0..; qo qs0.. (destination), [ao as0.. (source)]; indices as in gather; [skip]; [c0, c0h]; check.
  * Buffers: [src], idx<j>, dst (as words), status. Which of several writes to one place stays is not defined for "set".
  */
 export function scatter(params: ScatterParams): Kernel {
@@ -128,12 +134,36 @@ export function scatter(params: ScatterParams): Kernel {
   const bindings: Binding[] = [...(scalar ? [] : [input("src", dtype)]), ...indices.map((d, j) => input(`idx${j}`, d)),
     { name: "dst", type: "array<atomic<u32>>", access: "read_write" }, STATUS];
   const uniforms = [...indexWords(params, scalar ? ["q"] : ["q", "a"]), ...(skip ? uniform("i32", "skip") : []),
-    ...(scalar ? (cls === "i64" ? uniform("u32", "c0", "c0h") : uniform(cls, "c0")) : [])];
+    ...(scalar ? (cls === "i64" ? uniform("u32", "c0", "c0h") : uniform(cls, "c0")) : []), CHECK];
   const globals = [...(scalar ? [] : [accessors("src", dtype, "elem", false)]), ...indices.map((d, j) => accessors(`idx${j}`, d, "elem", false)), resolver(params.wrap), putter(dtype, mode)].join("\n");
   const v = scalar ? (cls === "i64" ? "vec2<u32>(p.c0, p.c0h)" : "p.c0") : `ld_src(${offset("a", ndim)})`;
   const main = `${indexBody(params)}
   if (fine${skip ? " && at0 != p.skip" : ""}) { put(${offset("q", ndim)} + at, ${v}); }`;
   return { key: kernelKey("scatter", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(value(u, "n")) };
+}
+
+export interface JoinParams { readonly ndim: number; readonly dim: number; readonly dtype: DType; readonly inputs: number }
+
+/**
+ * Tensors side by side along a dim: cat, stack, roll. Uniforms: n, size0.. (of the joined tensor); for each input x<k>o x<k>s0..
+ * and end<k>, its end along the dim in the joined tensor - x<k>o is where the element with coordinates 0 would be, had
+ * the input begun there; yo ys0... Buffers: x<k>, y.
+ */
+export function join(params: JoinParams): Kernel {
+  const { ndim, dim, dtype, inputs } = params;
+  const ks = range(inputs);
+  const bindings = [...ks.map((k) => input(`x${k}`, dtype)), output("y", dtype)];
+  const place = (t: string): UniformWord[] => uniform("i32", `${t}o`, ...range(ndim).map((d) => `${t}s${d}`));
+  const uniforms = [...uniform("u32", "n", ...range(ndim).map((d) => `size${d}`)), ...ks.flatMap((k) => [...place(`x${k}`), ...uniform("i32", `end${k}`)]), ...place("y")];
+  const globals = [...ks.map((k) => accessors(`x${k}`, dtype, "elem", false)), accessors("y", dtype, outForm(dtype), true)].join("\n");
+  const take = (k: number): string => `{ v = ld_x${k}(${offset(`x${k}`, ndim)}); }`;
+  const main = `  if (gid >= p.n) { return; }
+  var rest = gid;
+${range(ndim).reverse().map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join("\n")}
+  var v = ${WGSL_TYPE[computeOf(dtype)]}();
+  ${ks.map((k) => (k === inputs - 1 ? take(k) : `if (k${dim} < p.end${k}) ${take(k)}`)).join(" else ")}
+  st_y(${offset("y", ndim)}, v);`;
+  return { key: kernelKey("join", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(value(u, "n")) };
 }
 
 export type PadMode = "reflect" | "replicate" | "circular";

@@ -6,7 +6,7 @@ import { conv, type ConvParams, planConv } from "./conv.js";
 import { depthwise } from "./depthwise.js";
 import type { Node } from "./expression.js";
 import { fused, type FusedParams } from "./fused.js";
-import { gather, pad, scatter } from "./index_ops.js";
+import { gather, join, pad, scatter } from "./index_ops.js";
 import { matmul, planMatmul } from "./matmul.js";
 import { layerNorm } from "./norm.js";
 import { OPS } from "./op_table.js";
@@ -236,6 +236,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
   scatter: family((p: never) => one("scatter", scatter(p)), "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip"),
+  join: family((p: never) => one("join", join(p)), "ndim", "dim", "dtype", "inputs"),
   pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),
   sort: family(sortPlan, "dtype", "descending", "indices"),

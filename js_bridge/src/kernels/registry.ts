@@ -2,7 +2,7 @@
 import { conv, type ConvParams } from "./conv.js";
 import { depthwise, type DepthwiseParams } from "./depthwise.js";
 import { fused, type FusedParams } from "./fused.js";
-import { gather, type GatherParams, pad, type PadParams, scatter, type ScatterParams } from "./index_ops.js";
+import { gather, type GatherParams, join, type JoinParams, pad, type PadParams, scatter, type ScatterParams } from "./index_ops.js";
 import { matmul, type MatmulParams } from "./matmul.js";
 import { layerNorm, type LayerNormParams } from "./norm.js";
 import { adam, type AdamParams, sgd, type SgdParams } from "./optimizer.js";
@@ -24,6 +24,7 @@ export interface Families {
   pool: PoolParams;
   gather: GatherParams;
   scatter: ScatterParams;
+  join: JoinParams;
   pad: PadParams;
   scan: ScanParams;
   sort: SortStage;
@@ -33,7 +34,7 @@ export interface Families {
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, pad, scan, sort, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();
