@@ -19,7 +19,8 @@ MAX_BUFFERS = 8
 
 geometry = _C.geometry
 _device_tensor = _C.device_tensor
-live = {}               # id(node) -> weakref of the buffer that waits for it
+_ref = weakref.ref
+live = _stream.live     # id(node) -> weakref of the buffer that waits for it
 
 
 class Node:
@@ -86,22 +87,16 @@ def operand(t, shape):
 def expression(op, args, dtype, compute, shape):
     """A node over operands; those that would make it too large are run first."""
     count, leaves = 1, {}
-    for i, a in enumerate(args):
+    for a in args:
         kind = type(a)
-        if kind is Node:
-            if count + a.count > MAX_NODES or len(leaves | a.leaves) > MAX_LEAVES:
-                a = args[i] = _run_now(a)
-                leaves[id(a.buffer)] = a.buffer
-            else:
-                count += a.count
-                leaves.update(a.leaves)
-        elif kind is Leaf:
+        if kind is Leaf:
             leaves[id(a.buffer)] = a.buffer
-    if len(leaves) > MAX_LEAVES:                   # the first arguments together left no room for the last ones
-        for i, a in enumerate(args):
-            if type(a) is Node:
-                args[i] = _run_now(a)
-        leaves = {id(a.buffer): a.buffer for a in args if type(a) is Leaf}
+        elif kind is Node:
+            count += a.count
+            leaves.update(a.leaves)
+    if count > MAX_NODES or len(leaves) > MAX_LEAVES:
+        args = [_run_now(a) if type(a) is Node else a for a in args]
+        count, leaves = 1, {id(a.buffer): a.buffer for a in args if type(a) is Leaf}
     return Node(op, args, dtype, compute, shape, count, leaves)
 
 
@@ -128,8 +123,7 @@ def result(node, dtype):
     buffer = Buffer(nbytes)
     if n:
         buffer.pending = node
-        key = id(node)
-        live[key] = weakref.ref(buffer, lambda _, key=key: live.pop(key, None))
+        live[id(node)] = _ref(buffer)
     return _device_tensor(1, buffer, nbytes, dtype, node.shape)
 
 
@@ -142,7 +136,7 @@ def materialize(buffer):
         run(node, [(node, buffer, None, 0)])
     except BaseException:
         buffer.pending = node
-        live[id(node)] = weakref.ref(buffer, lambda _, key=id(node): live.pop(key, None))
+        live[id(node)] = _ref(buffer)
         raise
 
 

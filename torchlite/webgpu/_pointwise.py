@@ -101,7 +101,7 @@ def _stand_in(a):
 
 def _result_dtype(ov, args):
     """The op's result type, by the core's rules; its errors come from here."""
-    key = [id(ov)]
+    key = [id(ov), _C.get_default_dtype()]
     plain = True
     for a in args:
         if isinstance(a, Tensor):
@@ -163,35 +163,40 @@ def _shape(ov, args, tensors):
     return tuple(out)
 
 
+_entries = {}           # (overload, signature) -> (op, operands' positions, result type, its name, compute type, number type)
+_signature = _C.signature
+
+
 def build(ov, row, args):
-    """The op as a node, with its result type; None where the kernels do not have it."""
-    named = row(args)
-    if named is None:
-        return None
-    op, operands = named
-    tensors = [a for a in operands if isinstance(a, Tensor)]
-    dtype = _result_dtype(ov, args)
-    if dtype.is_complex or dtype is torch.float64:
-        return None
-    if op in _BOOL:
-        wide = _result_type(*operands) if len(operands) > 1 else tensors[0].dtype
-        compute = wide.name
-        if wide.is_complex or wide is torch.float64:
+    """(node, result type, order of dims in memory or None) of an op; None where the kernels do not have it."""
+    seen = _signature(args)
+    entry = None
+    if seen is not None:
+        key, shape, dense = seen
+        entry = _entries.get((ov, key))
+    if entry is None:
+        named = row(args)
+        if named is None:
             return None
-    elif op == "where":
-        compute = dtype.name
+        op, operands = named
+        entry = _entry(ov, args, op, operands)
+        if entry is None:
+            return None
+        if seen is not None:
+            at = [[i for i, a in enumerate(args) if a is x] for x in operands]
+            if all(len(found) == 1 for found in at):
+                _entries[ov, key] = (op, [found[0] for found in at], *entry)
+        dtype, name, compute, number = entry
     else:
-        compute = dtype.name
-    for t in tensors:
-        if t.dtype.is_complex or t.dtype is torch.float64 and t.dim():
-            return None
-    if not supported(op, compute, dtype.name, len(operands)):
-        return None
-    shape = _shape(ov, args, tensors)
-    order = _order(tensors, shape)
-    if order is not None:
-        shape = tuple([shape[d] for d in order])
-    number = "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
+        op, at, dtype, name, compute, number = entry
+        operands = [args[i] for i in at]
+    order = None
+    if seen is None or shape is None or not dense:
+        tensors = [a for a in operands if isinstance(a, Tensor)]
+        shape = _shape(ov, args, tensors)
+        order = _order(tensors, shape)
+        if order is not None:
+            shape = tuple([shape[d] for d in order])
     nodes = []
     for a in operands:
         if isinstance(a, Tensor):
@@ -203,7 +208,25 @@ def build(ov, row, args):
             nodes.append(a)
         else:
             nodes.append(Number(a, number))
-    return expression(op, nodes, dtype.name, compute, shape), dtype, order
+    return expression(op, nodes, name, compute, shape), dtype, order
+
+
+def _entry(ov, args, op, operands):
+    """(result type, its name, compute type, type of numbers) of an op; None where the kernels do not have it."""
+    tensors = [a for a in operands if isinstance(a, Tensor)]
+    dtype = _result_dtype(ov, args)
+    wide = dtype
+    if op in _BOOL:
+        wide = _result_type(*operands) if len(operands) > 1 else tensors[0].dtype
+    if dtype.is_complex or dtype is torch.float64 or wide.is_complex or wide is torch.float64:
+        return None
+    for t in tensors:
+        if t.dtype.is_complex or t.dtype is torch.float64 and t.dim():
+            return None
+    compute = wide.name
+    if not supported(op, compute, dtype.name, len(operands)):
+        return None
+    return dtype, dtype.name, compute, "float32" if wide.is_floating_point else "int64" if compute == "int64" else "int32"
 
 
 def _order(tensors, shape):

@@ -21,7 +21,7 @@ SMALL_WRITE = 1024
 words = []
 _free = []                        # handles of freed slots
 _next = [1]
-live = [0]                        # bytes in live buffers, as asked for
+live = {}                         # id(expression) -> weakref of the buffer that waits for it
 _epoch = [None]                   # the device that handles belong to: after a reset old buffers are void
 
 
@@ -37,6 +37,8 @@ class Buffer:
         self.pending = None
 
     def __del__(self):
+        if self.pending is not None:
+            live.pop(id(self.pending), None)
         if self.handle and self.epoch == _epoch[0]:
             words.extend((FREE | 2 << 8, self.handle))
             _free.append(self.handle)
