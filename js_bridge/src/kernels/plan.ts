@@ -2,6 +2,7 @@
  * What each family needs to be planned from words alone: its buffers and words in order, and the kernels for given words.
  * README.md holds the table that callers write their words by; keep the two alike.
  */
+import { compact, type CompactParams, PIECE, planCount } from "./compact.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
 import { depthwise } from "./depthwise.js";
 import type { Node } from "./expression.js";
@@ -222,6 +223,18 @@ function sortPlan({ descending, ...params }: SortParams & { descending?: boolean
   };
 }
 
+function compactPlan(params: CompactParams): Plan {
+  const kernel = compact(params);
+  if (params.op !== "count") return one("compact", kernel);
+  return {
+    family: "compact", buffers: listed(kernel.bindings), words: kernel.uniforms, free: new Set(["xo"]),
+    steps: (values) => {
+      const bytes = Math.ceil(value(values, "n") / PIECE) * 4;
+      return { steps: value(values, "n") === 0 ? [] : planCount(params, values), scratch: { counts: bytes, part: bytes, sums: bytes } };
+    },
+  };
+}
+
 interface FamilyPlan { readonly build: Builder; readonly params: readonly string[] }
 const family = (build: Builder, ...params: string[]): FamilyPlan => ({ build, params });
 const WINDOW = ["kernel", "stride", "padding", "dilation"];
@@ -240,6 +253,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),
   sort: family(sortPlan, "dtype", "descending", "indices"),
+  compact: family(compactPlan, "op", "dtype", "data", "ndim"),
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize"),
 };
@@ -254,7 +268,7 @@ export function planOf(key: string): Plan {
     const params = JSON.parse(key.slice(at + 1)) as Params;
     const unknown = Object.keys(params).find((k) => !entry.params.includes(k));
     if (unknown !== undefined) throw new Error(`there is no parameter ${unknown}`);
-    for (const k of ["dtype", "out", "a", "b", "bias"].filter((n) => typeof params[n] === "string")) checkDtype(params[k]);
+    for (const k of ["dtype", "out", "data", "a", "b", "bias"].filter((n) => typeof params[n] === "string")) checkDtype(params[k]);
     for (const k of ["inputs", "outputs", "nodes"]) for (const x of (params[k] as readonly Params[] | undefined) ?? []) checkDtype(x["dtype"]);
     for (const d of (params["indices"] as readonly unknown[] | undefined) ?? []) checkDtype(d);
     return entry.build(params as never);

@@ -1,4 +1,5 @@
 /** Every kernel family by name. A family without a builder, or a builder of other parameters, does not compile. */
+import { compact, type CompactParams } from "./compact.js";
 import { conv, type ConvParams } from "./conv.js";
 import { depthwise, type DepthwiseParams } from "./depthwise.js";
 import { fused, type FusedParams } from "./fused.js";
@@ -28,13 +29,14 @@ export interface Families {
   pad: PadParams;
   scan: ScanParams;
   sort: SortStage;
+  compact: CompactParams;
   sgd: SgdParams;
   adam: AdamParams;
 }
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();
