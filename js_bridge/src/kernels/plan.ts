@@ -18,6 +18,7 @@ import { planScan } from "./scan.js";
 import { softmax } from "./softmax.js";
 import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
 import { type Binding, type DType, DTYPES, type Kernel, offsets, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
+import { upsample } from "./upsample.js";
 import { imageWords, range } from "./window.js";
 
 /** What the planners ask about the device. */
@@ -254,6 +255,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   scan: family(scanPlan, "op", "dtype", "out"),
   sort: family(sortPlan, "dtype", "descending", "indices"),
   compact: family(compactPlan, "op", "dtype", "data", "ndim"),
+  upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize"),
 };

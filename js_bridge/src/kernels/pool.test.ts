@@ -70,4 +70,14 @@ test.each(CASES)("$size $kernel", async (c) => {
   const ax = new Array<number>(nx).fill(0);
   ag.forEach((v, i) => aw[i % ap]!.forEach((k) => { ax[Math.floor(i / ap) * px + k]! += v / aw[i % ap]!.length; }));
   close((await runOne(pool({ ...adaptive, backward: true }), av, { gy: t("float32", ag), gx: f32(nx) }))["gx"]!, ax, 1e-6, 1e-6);
+  const most = Array.from({ length: c.planes * ap }, (_, i) => {
+    const base = Math.floor(i / ap) * px;
+    return aw[i % ap]!.reduce((a, k) => (xf[base + k]! > xf[base + a]! ? k : a));
+  });
+  const am = await runOne(pool({ ...adaptive, op: "adaptive_max" }), av, { x: t("float32", xf), y: f32(c.planes * ap), idx: { dtype: "int64", zeros: c.planes * ap } });
+  close(am["idx"]!, most, 0, 0);
+  close(am["y"]!, most.map((k, i) => xf[Math.floor(i / ap) * px + k]!), 0, 0);
+  const mx = new Array<number>(nx).fill(0);
+  most.forEach((k, i) => { mx[Math.floor(i / ap) * px + k]! += ag[i]!; });
+  close((await runOne(pool({ ...adaptive, op: "adaptive_max", backward: true }), av, { gy: t("float32", ag), idx: t("int64", most), gx: f32(nx) }))["gx"]!, mx, 1e-6, 1e-6);
 });

@@ -3,7 +3,7 @@
  * kernels gather: each input element adds what the windows over it send back, so they need no atomics and are reproducible.
  *   max       values and int64 positions in the plane (as PyTorch); NaN wins, the first of equals wins
  *   avg       divisor: the window with its padding, the window inside the image, or a given number
- *   adaptive  windows [floor(i n / m), ceil((i + 1) n / m))
+ *   adaptive, adaptive_max  windows [floor(i n / m), ceil((i + 1) n / m))
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
@@ -11,7 +11,7 @@ import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
 export interface PoolParams extends Window {
-  readonly op: "max" | "avg" | "adaptive";
+  readonly op: "max" | "avg" | "adaptive" | "adaptive_max";
   readonly dtype: DType;
   readonly backward?: boolean;
   /** avg: whether padding counts (default), and a fixed divisor in the uniform `divisor`. */
@@ -20,14 +20,15 @@ export interface PoolParams extends Window {
 }
 
 /**
- * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max x, y, idx; avg and adaptive x, y;
+ * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max and adaptive_max x, y, idx; avg and adaptive x, y;
  * backward max gy, idx, gx; backward avg and adaptive gy, gx. For adaptive only the number of dims of `kernel` counts.
  */
 export function pool(params: PoolParams): Kernel {
   const { op, dtype, backward } = params;
   const nd = params.kernel.length;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError(`${op}_pool${nd}d`, dtype);
-  const max = op === "max";
+  const adaptive = op === "adaptive" || op === "adaptive_max";
+  const max = op === "max" || op === "adaptive_max";
   const bindings: Binding[] = backward ? [input("gy", dtype), ...(max ? [input("idx", "int64")] : []), output("gx", dtype)]
     : [input("x", dtype), output("y", dtype), ...(max ? [output("idx", "int64")] : [])];
   const uniforms: UniformWord[] = [...uniform("u32", "planes"), ...imageWords(nd), ...(params.divisor ? uniform("f32", "divisor") : []),
@@ -60,8 +61,9 @@ export function pool(params: PoolParams): Kernel {
   if (max && !backward) {
     body = `  var best = -tl_inf();
   var found = -1;
-${loops(`    ${wide.lets}
-    if (${wide.inside}) {
+${adaptive ? `  ${bounds}
+` : ""}${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${wide.lets}
+    if (${wide.inside}) `}{
       let v = ld_x(p.xo + ${at});
       if (found < 0 || v > best || (tl_isnan(v) && !tl_isnan(best))) { if (!tl_isnan(best)) { best = v; found = ${ravel(I, sizesOf(nd, "x"))}; } }
     }`)}  st_y(p.yo + i32(gid), ${castTo("best", "float32", dtype)});
@@ -69,7 +71,7 @@ ${loops(`    ${wide.lets}
   } else if (max) {
     body = `  var r = 0.0;
   let self_at = ${ravel(I, sizesOf(nd, "x"))};
-${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { let o = ${outAt}; if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); } }`)}`;
+${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${narrow.lets}\n    if (${narrow.inside}) `}{ let o = ${outAt}; if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); } }`)}`;
   } else if (op === "avg" && !backward) {
     body = `  var r = 0.0;
 ${loops(`    ${wide.lets}\n    if (${wide.inside}) { r += ld_x(p.xo + ${at}); }`)}  r = r / ${divisor};`;

@@ -13,6 +13,7 @@ import { scan, type ScanParams } from "./scan.js";
 import { softmax, type SoftmaxParams } from "./softmax.js";
 import { sort, type SortStage } from "./sort.js";
 import type { Kernel } from "./spec.js";
+import { upsample, type UpsampleParams } from "./upsample.js";
 
 export interface Families {
   fused: FusedParams;
@@ -30,13 +31,14 @@ export interface Families {
   scan: ScanParams;
   sort: SortStage;
   compact: CompactParams;
+  upsample: UpsampleParams;
   sgd: SgdParams;
   adam: AdamParams;
 }
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();
