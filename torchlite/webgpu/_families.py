@@ -1,1 +1,5 @@
 """The planners by family; importing them registers them."""
+from . import _reduce  # noqa: F401
+from . import _matmul  # noqa: F401
+from . import _norm  # noqa: F401
+from . import _scan  # noqa: F401
