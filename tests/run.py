@@ -118,7 +118,7 @@ def sanitize() -> Count:
         old.unlink()
     env = {"TORCHLITE_NATIVE": str(core), "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={log}",
            "UBSAN_OPTIONS": f"log_path={log}"}
-    c = count(*run([PY, "-m", "pytest", "-q", "--tb=line", "--timeout", "600", "--continue-on-collection-errors", "tests/unit"], env))
+    c = count(*run([PY, "-m", "pytest", "--tb=line", "--timeout", "600", "--continue-on-collection-errors", "tests/unit"], env))
     findings = [line for f in OUT.glob("sanitizer.*") for line in f.read_text(errors="replace").splitlines()
                 if "runtime error" in line or "ERROR: AddressSanitizer" in line]
     print("\n".join(sorted(set(findings))) or "no findings", flush=True)

@@ -91,13 +91,9 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
-# read by `import torchlite` but without bytecode in the wheel, for its size: compiling them in the page takes some milliseconds
-SOURCE_ONLY = {"torchlite/ops/vision.py", "torchlite/ops/einsum.py", "torchlite/nn/init.py"}
-
-
 def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str, bytes]:
-    """Bytecode for every .py of `files` that `import torchlite` loads, made by the target's own Python (unchecked-hash pyc
-    files, so that import does not look at the source's date). Where that import fails, so does the recipe."""
+    """Bytecode for every .py of `files` that `import torchlite` loads, by the source's name, made by the target's own Python.
+    Where that import fails, so does the recipe."""
     sources = {n: b for n, b in files.items() if n.endswith(".py")}
     core = files["torchlite/_C.abi3.so"]
     key = native_build.digest(target.npm, core, *(x for n, b in sorted(sources.items()) for x in (n, b)),
@@ -129,11 +125,8 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
             shutil.rmtree(old, ignore_errors=True)
     out = {}
     for name in json.loads((cache / "done").read_text()):
-        if name in SOURCE_ONLY:
-            continue
         folder, _, file = name.rpartition("/")
-        pyc = f"{folder}/__pycache__/{file.removesuffix('.py')}.{target.cache_tag}.pyc"
-        out[pyc] = (cache / "out" / pyc).read_bytes()
+        out[name] = (cache / "out" / f"{folder}/__pycache__/{file.removesuffix('.py')}.{target.cache_tag}.pyc").read_bytes()
     return out
 
 
@@ -164,7 +157,10 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
         try:
-            files |= compiled(target, files, strict)
+            for name, bytecode in compiled(target, files, strict).items():
+                # in place of the source, as in Pyodide's own packages: both would be a quarter more to download
+                del files[name]
+                files[name + "c"] = bytecode
         except runtime.Missing as e:
             print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
     try:
