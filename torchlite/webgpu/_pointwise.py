@@ -95,7 +95,7 @@ _supported = {}
 
 def _stand_in(a):
     if isinstance(a, Tensor):
-        return torch.empty((0,), dtype=a.dtype) if a.dim() else torch.ones((), dtype=a.dtype)
+        return _C.empty((0,), a.dtype) if a.dim() else _C.fill(_C.empty((), a.dtype), 1)      # torch.empty follows the default device
     return a
 
 
@@ -158,7 +158,7 @@ def _shape(ov, args, tensors):
                 out[d] = m
             elif m != 1 and m != out[d]:
                 # the core words the error
-                _call_below(ov, tuple([torch.empty((1,), dtype=a.dtype).expand(a.shape) if isinstance(a, Tensor) and a.dim() else _stand_in(a) for a in args]))
+                _call_below(ov, tuple([_C.empty((1,), a.dtype).expand(a.shape) if isinstance(a, Tensor) and a.dim() else _stand_in(a) for a in args]))
                 raise RuntimeError("shapes cannot be broadcast: %s" % [list(t.shape) for t in tensors])
     return tuple(out)
 
