@@ -29,22 +29,26 @@ export interface ScatterParams extends IndexParams {
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
-const STATUS: Binding = { name: "status", type: "array<atomic<u32>>", access: "read_write" };
-const CHECK: UniformWord = { name: "check", type: "u32", init: 1 };
+export const STATUS: Binding = { name: "status", type: "array<atomic<u32>>", access: "read_write" };
+export const CHECK: UniformWord = { name: "check", type: "u32", init: 1 };
 
-function indexWords(p: IndexParams, operands: readonly string[]): UniformWord[] {
+export function indexWords(p: IndexParams, operands: readonly string[]): UniformWord[] {
   const place = (t: string): UniformWord[] => uniform("i32", `${t}o`, ...range(p.ndim).map((d) => `${t}s${d}`));
   return [...uniform("u32", "n", ...range(p.ndim).map((d) => `size${d}`)), ...operands.flatMap(place),
     ...p.indices.flatMap((_, j) => [...place(`i${j}`), ...uniform("i32", `step${j}`), ...uniform("u32", `extent${j}`)])];
 }
 
-function offset(t: string, ndim: number): string {
+/** Index of an operand's element at the coordinates k<d>. */
+export function offset(t: string, ndim: number): string {
   return [`p.${t}o`, ...range(ndim).map((d) => `k${d} * p.${t}s${d}`)].join(" + ");
 }
 
+/** Statements that take `rest` apart into coordinates k<d>. */
+export const unravelText = (ndim: number): string =>
+  range(ndim).reverse().map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join("\n");
+
 /** Coordinates k<d> of gid, then `at`: the sum of index * step; `fine`: all in range. */
-function indexBody(p: IndexParams): string {
-  const coords = range(p.ndim).reverse().map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join("\n");
+export function indexBody(p: IndexParams): string {
   const reads = p.indices.map((d, j) => {
     const raw = `ld_idx${j}(${offset(`i${j}`, p.ndim)})`;
     return `  let raw${j} = ${computeOf(d) === "i64" ? raw : `tl_i64(${raw})`};
@@ -53,13 +57,13 @@ function indexBody(p: IndexParams): string {
   });
   return `  if (gid >= p.n) { return; }
   var rest = gid;
-${coords}
+${unravelText(p.ndim)}
   var fine = true;
   var at = 0;
 ${reads.join("\n")}`;
 }
 
-const resolver = (wrap: boolean | undefined): string => `fn resolve(i: vec2<u32>, extent: u32, which: u32) -> i32 {
+export const resolver = (wrap: boolean | undefined): string => `fn resolve(i: vec2<u32>, extent: u32, which: u32) -> i32 {
   if (i.y == 0u && i.x < extent) { return i32(i.x); }
   ${wrap ? "if (i.y == 0xffffffffu && ~i.x < extent) { return i32(extent + i.x); }" : ""}
   loop {
@@ -159,7 +163,7 @@ export function join(params: JoinParams): Kernel {
   const take = (k: number): string => `{ v = ld_x${k}(${offset(`x${k}`, ndim)}); }`;
   const main = `  if (gid >= p.n) { return; }
   var rest = gid;
-${range(ndim).reverse().map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join("\n")}
+${unravelText(ndim)}
   var v = ${WGSL_TYPE[computeOf(dtype)]}();
   ${ks.map((k) => (k === inputs - 1 ? take(k) : `if (k${dim} < p.end${k}) ${take(k)}`)).join(" else ")}
   st_y(${offset("y", ndim)}, v);`;
@@ -184,7 +188,7 @@ ${accessors("x", dtype, "elem", false)}
 ${backward ? putter(dtype, "add") : accessors("y", dtype, outForm(dtype), true)}`;
   const main = `  if (gid >= p.n) { return; }
   var rest = gid;
-${range(ndim).reverse().map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join("\n")}
+${unravelText(ndim)}
   var at = 0;
 ${range(ndim).map((d) => `  at = at * i32(p.in${d}) + source(k${d} - p.pad${d}, i32(p.in${d}));`).join("\n")}
   ${backward ? "put(p.dsto + at, ld_x(p.xo + i32(gid)));" : `st_y(p.yo + i32(gid), ${castTo("ld_x(p.xo + at)", dtype, dtype)});`}`;

@@ -15,6 +15,7 @@ import { adam, sgd } from "./optimizer.js";
 import { pool } from "./pool.js";
 import { lanesFor, planReduce, reduce } from "./reduce.js";
 import { planScan } from "./scan.js";
+import { planSegment, segment, type SegmentParams, segmentScratch } from "./segment.js";
 import { softmax } from "./softmax.js";
 import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
 import { type Binding, type DType, DTYPES, type Kernel, offsets, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
@@ -236,6 +237,18 @@ function compactPlan(params: CompactParams): Plan {
   };
 }
 
+/** Scatter by atomics, or in order where that is asked for or nothing else is exact. */
+function scatterPlan({ ordered, ...params }: SegmentParams & { ordered?: boolean }): Plan {
+  const { dtype, mode, scalar, wide, fresh } = params;
+  const long = DTYPES[dtype].compute === "i64" && mode !== "set" && mode !== "add";
+  if (!ordered && !wide && !fresh && !long) return one("scatter", scatter(params));
+  const join = segment({ ...params, stage: "join" });
+  return {
+    family: "scatter", buffers: named([...(scalar ? [] : ["src"]), ...params.indices.map((_, j) => `idx${j}`)], ["dst", "status"]), words: join.uniforms, free: NONE,
+    steps: (values) => ({ steps: planSegment(params, values), scratch: segmentScratch(values) }),
+  };
+}
+
 interface FamilyPlan { readonly build: Builder; readonly params: readonly string[] }
 const family = (build: Builder, ...params: string[]): FamilyPlan => ({ build, params });
 const WINDOW = ["kernel", "stride", "padding", "dilation"];
@@ -249,7 +262,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   conv: family(convPlan, "pass", "dtype", ...WINDOW, "bias", "act"),
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
-  scatter: family((p: never) => one("scatter", scatter(p)), "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip"),
+  scatter: family(scatterPlan, "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"),
   join: family((p: never) => one("join", join(p)), "ndim", "dim", "dtype", "inputs"),
   pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),

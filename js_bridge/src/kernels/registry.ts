@@ -11,6 +11,7 @@ import { pool, type PoolParams } from "./pool.js";
 import { reduce, type ReduceParams } from "./reduce.js";
 import { scan, type ScanParams } from "./scan.js";
 import { softmax, type SoftmaxParams } from "./softmax.js";
+import { segment, type SegmentStage } from "./segment.js";
 import { sort, type SortStage } from "./sort.js";
 import type { Kernel } from "./spec.js";
 import { upsample, type UpsampleParams } from "./upsample.js";
@@ -32,13 +33,14 @@ export interface Families {
   sort: SortStage;
   compact: CompactParams;
   upsample: UpsampleParams;
+  segment: SegmentStage;
   sgd: SgdParams;
   adam: AdamParams;
 }
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, segment, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();
