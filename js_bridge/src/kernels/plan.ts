@@ -4,6 +4,7 @@
  */
 import { compact, type CompactParams, PIECE, planCount } from "./compact.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
+import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
 import { depthwise } from "./depthwise.js";
 import type { Node } from "./expression.js";
 import { fused, type FusedParams } from "./fused.js";
@@ -95,7 +96,7 @@ function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof planRedu
   const full = reduce({ ...params, stage: "full", lanes: 1 });
   return {
     family: "reduce", buffers: listed(full.bindings), words: full.uniforms,
-    free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction)$/.test(n))),
+    free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction|eps)$/.test(n))),
     steps: (values) => {
       const steps = planReduce({ ...params, inner, values });
       return { steps, scratch: partScratch(steps) };
@@ -249,6 +250,18 @@ function scatterPlan({ ordered, ...params }: SegmentParams & { ordered?: boolean
   };
 }
 
+function crossEntropyPlan(params: Omit<CrossEntropyParams, "lanes">): Plan {
+  const first = crossEntropy({ ...params, lanes: 1 });
+  return {
+    family: "crossEntropy", buffers: listed(first.bindings), words: first.uniforms,
+    free: new Set(first.uniforms.map((w) => w.name).filter((n) => !["rows", "n", "inner"].includes(n))),
+    steps: (values) => {
+      const kernel = crossEntropy({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1) });
+      return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
+    },
+  };
+}
+
 interface FamilyPlan { readonly build: Builder; readonly params: readonly string[] }
 const family = (build: Builder, ...params: string[]): FamilyPlan => ({ build, params });
 const WINDOW = ["kernel", "stride", "padding", "dilation"];
@@ -269,6 +282,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   sort: family(sortPlan, "dtype", "descending", "indices"),
   compact: family(compactPlan, "op", "dtype", "data", "ndim"),
   upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
+  crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "backward"),
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize"),
 };

@@ -57,6 +57,12 @@ test.each(OPS)("%s", async (op) => {
   }
 });
 
+test("rstd", async () => {
+  const shape: [number, number, number] = [3, 5000, 1], x = random(15000, 9, 11);
+  const want = reference("var", x, shape).map((v) => 1 / Math.sqrt((v * 4999) / 5000 + 1e-3));
+  close(await run("rstd", "float32", "float32", x, shape, { eps: 1e-3 }), want, 2e-6, 0);
+});
+
 test("special values", async () => {
   const x = [1, NaN, 3, -Infinity, -Infinity, -Infinity, Infinity, 2, Infinity, -0, 0, -0].map(Number);
   for (const op of ["sum", "amax", "amin", "argmax", "argmin", "logsumexp", "any", "all"] as const) {

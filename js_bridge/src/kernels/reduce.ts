@@ -28,7 +28,7 @@ const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "
 
 /**
  * Uniforms: rows, n, [chunks, chunk]; k0.. sizes of kept dims, r0.. of reduced dims; for each input i<i>o, its strides
- * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]. Results lie at q<k>o + row, row-major over the kept dims.
+ * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]; [eps]. Results lie at q<k>o + row, row-major over the kept dims.
  */
 export function reduce(params: ReduceParams): Kernel {
   const { stage, lanes, kept, reduced, inputs, outputs } = params;
@@ -50,6 +50,7 @@ export function reduce(params: ReduceParams): Kernel {
   if (stage !== "partial") {
     uniforms.push(...uniform("i32", ...outputs.map((_, k) => `q${k}o`)));
     if (outputs.some((o) => o.op === "var" || o.op === "std")) uniforms.push(...uniform("f32", "correction"));
+    if (outputs.some((o) => o.op === "rstd")) uniforms.push(...uniform("f32", "eps"));
   }
 
   const field = (v: string) => (k: number): string[] => reds[k]!.vars.map((_, j) => `${v}.s${k}_${j}`);

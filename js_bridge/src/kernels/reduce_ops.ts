@@ -1,7 +1,7 @@
 /** The reductions: what is kept of a row, how an element enters it, how two parts join, and the result. */
 import { type Compute, type DType, UnsupportedKernelError, WGSL_TYPE } from "./spec.js";
 
-export type ReduceOp = "sum" | "mean" | "prod" | "amax" | "amin" | "any" | "all" | "argmax" | "argmin" | "count_nonzero" | "norm2" | "var" | "std" | "logsumexp";
+export type ReduceOp = "sum" | "mean" | "prod" | "amax" | "amin" | "any" | "all" | "argmax" | "argmin" | "count_nonzero" | "norm2" | "var" | "std" | "rstd" | "logsumexp";
 
 export interface Reduction {
   /** WGSL types of the state variables and their start values. */
@@ -88,6 +88,7 @@ export function reduction(op: ReduceOp, c: Compute, dtype: DType): Reduction {
     case "argmin": return arg(c, false);
     case "var": return float(moments((m, n) => `tl_div(${m}, max(f32(${n}) - p.correction, 0.0))`));
     case "std": return float(moments((m, n) => `tl_sqrt(tl_div(${m}, max(f32(${n}) - p.correction, 0.0)))`));
+    case "rstd": return float(moments((m, n) => `tl_div(1.0, tl_sqrt(tl_div(${m}, f32(${n})) + p.eps))`));
     case "logsumexp": return float({
       vars: [{ type: "f32", init: "-tl_inf()" }, { type: "f32", init: "0.0" }], result: "f32",
       step: (s, x) => [`tl_max(${s[0]}, ${x})`, `tl_lse_join(${s[0]}, ${s[1]}, ${x}, 1.0)`],

@@ -1,6 +1,7 @@
 /** Every kernel family by name. A family without a builder, or a builder of other parameters, does not compile. */
 import { compact, type CompactParams } from "./compact.js";
 import { conv, type ConvParams } from "./conv.js";
+import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
 import { depthwise, type DepthwiseParams } from "./depthwise.js";
 import { fused, type FusedParams } from "./fused.js";
 import { gather, type GatherParams, join, type JoinParams, pad, type PadParams, scatter, type ScatterParams } from "./index_ops.js";
@@ -34,13 +35,14 @@ export interface Families {
   compact: CompactParams;
   upsample: UpsampleParams;
   segment: SegmentStage;
+  crossEntropy: CrossEntropyParams;
   sgd: SgdParams;
   adam: AdamParams;
 }
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, segment, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, segment, crossEntropy, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();
