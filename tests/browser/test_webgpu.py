@@ -227,7 +227,10 @@ def test_content_security_policy(driver, dist_folder, wheel_name, tmp_path, poli
         (tmp_path / "bridge.js").write_bytes(z.read("torchlite/webgpu/bridge.js"))
     own = "" if policy != "strict" else """
       result.first = await pyodide.runPythonAsync("import torch; await torch.ready(); torch.webgpu.why_not()");
-      await new Promise((ok, no) => { const s = document.createElement("script"); s.src = "/t/bridge.js"; s.onload = ok; s.onerror = no; document.head.append(s); });
+      await new Promise((ok, no) => {
+        const script = Object.assign(document.createElement("script"), { src: "/t/bridge.js", onload: ok, onerror: no });
+        document.head.append(script);
+      });
       await pyodide.runPythonAsync("assert await torch.ready(), torch.webgpu.why_not()");"""
     (tmp_path / "page.mjs").write_text(f"""
       globalThis.done = (async () => {{
