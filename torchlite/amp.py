@@ -69,7 +69,9 @@ class GradScaler:
             enabled = False
         self._enabled = enabled
         self._scale, self._growth, self._backoff, self._interval = float(init_scale), growth_factor, backoff_factor, growth_interval
-        self._good, self._found_inf, self._unscaled = 0, False, False
+        self._good = 0
+        self._found = {}          # id of an optimizer -> whether its gradients had an infinity or NaN, since the last update()
+        self._stepped = set()
 
     def is_enabled(self):
         return self._enabled
@@ -85,37 +87,53 @@ class GradScaler:
         return outputs * self._scale
 
     def unscale_(self, optimizer):
-        if not self._enabled or self._unscaled:
+        """Divides the optimizer's gradients by the scale and looks for infinities and NaNs."""
+        if not self._enabled:
             return
-        self._found_inf = False
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    p.grad.mul_(1.0 / self._scale)
-                    if not bool(p.grad.isfinite().all()):
-                        self._found_inf = True
-        self._unscaled = True
+        if id(optimizer) in self._found:
+            if id(optimizer) in self._stepped:
+                raise RuntimeError("unscale_() is being called after step().")
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        from . import no_grad, stack
+        flags = {}
+        with no_grad():
+            for group in optimizer.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        p.grad.mul_(1.0 / self._scale)
+                        flags.setdefault(p.grad.device, []).append(p.grad.isfinite().all())
+            # one answer for each device: a read waits for the GPU
+            self._found[id(optimizer)] = not all([bool(stack(f).all()) for f in flags.values()])
 
     def step(self, optimizer, *args, **kwargs):
+        """optimizer.step(), left out if the gradients are not finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
-        self.unscale_(optimizer)
-        return None if self._found_inf else optimizer.step(*args, **kwargs)
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("step() has already been called since the last update().")
+        if id(optimizer) not in self._found:
+            self.unscale_(optimizer)
+        self._stepped.add(id(optimizer))
+        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale=None):
+        """Lowers the scale after gradients that were not finite, raises it after `growth_interval` steps without any."""
         if not self._enabled:
             return
         if new_scale is not None:
             self._scale = float(new_scale)
-        elif self._found_inf:
-            self._scale *= self._backoff
-            self._good = 0
         else:
-            self._good += 1
-            if self._good == self._interval:
-                self._scale *= self._growth
+            if not self._found:
+                raise AssertionError("No inf checks were recorded prior to update.")
+            if any(self._found.values()):
+                self._scale *= self._backoff
                 self._good = 0
-        self._unscaled = False
+            else:
+                self._good += 1
+                if self._good == self._interval:
+                    self._scale *= self._growth
+                    self._good = 0
+        self._found, self._stepped = {}, set()
 
     def state_dict(self):
         if not self._enabled:

@@ -173,8 +173,59 @@ done:
   return result;
 }
 
+/* For steps on another device, whose kernels know owners of memory: (tensors) -> for each its storage's owner if it is dense
+ * float32 from the storage's beginning on, else None */
+static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  (void)k; (void)out;
+  if (nargs != 1 || !PyList_Check(args[0])) { PyErr_SetString(PyExc_TypeError, "_optim_owners takes a list"); return NULL; }
+  Py_ssize_t n = PyList_Size(args[0]);
+  PyObject *r = PyList_New(n);
+  for (Py_ssize_t i = 0; r && i < n; i++) {
+    PyObject *o = PyList_GetItem(args[0], i), *owner = Py_None;
+    TlTensor *t = (TlTensor *)o;
+    if (TL_CHECK(o) && t->device != TL_CPU && t->dtype == TL_F32 && !t->offset && !(t->flags & (TL_NEG | TL_CONJ)) && tl_is_contiguous(t) && t->storage->owner)
+      owner = t->storage->owner;
+    PyList_SetItem(r, i, Py_NewRef(owner));
+  }
+  return r;
+}
+
+/* (tensors): they have changed */
+static PyObject *optim_changed(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  (void)k; (void)out;
+  if (nargs != 1 || !PyList_Check(args[0])) { PyErr_SetString(PyExc_TypeError, "_optim_changed takes a list"); return NULL; }
+  for (Py_ssize_t i = 0; i < PyList_Size(args[0]); i++) {
+    PyObject *o = PyList_GetItem(args[0], i);
+    if (TL_CHECK(o)) tl_bump((TlTensor *)o);
+  }
+  return Py_NewRef(Py_None);
+}
+
+/* (step counts): adds 1 to each and returns them as numbers; None for one that is not a float on the CPU, which stays as it is */
+static PyObject *optim_steps(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  (void)k; (void)out;
+  if (nargs != 1 || !PyList_Check(args[0])) { PyErr_SetString(PyExc_TypeError, "_optim_steps takes a list"); return NULL; }
+  Py_ssize_t n = PyList_Size(args[0]);
+  PyObject *r = PyList_New(n);
+  for (Py_ssize_t i = 0; r && i < n; i++) {
+    TlTensor *s = item(args[0], i, NULL);
+    PyObject *v = Py_NewRef(Py_None);
+    if (s && s->numel == 1) {
+      Py_DECREF(v);
+      v = PyFloat_FromDouble(s->dtype == TL_F32 ? (double)(*(float *)tl_data(s) += 1) : (*(double *)tl_data(s) += 1));
+      tl_bump(s);
+    }
+    if (!v) { Py_DECREF(r); return NULL; }
+    PyList_SetItem(r, i, v);
+  }
+  return r;
+}
+
 const TlKernel tl_kernels_optim[] = {
     {"_fused_sgd_", fused_sgd, 0, 0, NULL},
     {"_fused_adam_", fused_adam, 0, 0, NULL},
+    {"_optim_owners", optim_owners, 0, 0, NULL},
+    {"_optim_changed", optim_changed, 0, 0, NULL},
+    {"_optim_steps", optim_steps, 0, 0, NULL},
     {0},
 };

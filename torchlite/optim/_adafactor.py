@@ -48,7 +48,7 @@ class Adafactor(_PerParameter):
             eps1 = torch.finfo(p.dtype).eps
         weight = step ** group["beta2_decay"]
         rho = min(lr, 1 / (step ** 0.5))
-        alpha = max(eps2, p.norm(2).item() / (p.numel() ** 0.5)) * rho
+        alpha = _at_least(eps2, p.norm(2) / (p.numel() ** 0.5)) * rho
         if group["weight_decay"] != 0:
             p.mul_(1 - lr * group["weight_decay"])
         if grad.dim() > 1:
@@ -61,5 +61,13 @@ class Adafactor(_PerParameter):
             state["variance"].lerp_(grad * grad, weight)
             var = state["variance"].clone()
         update = var.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
-        denom = max(1.0, update.norm(2).item() / ((update.numel() ** 0.5) * group["d"]))
-        p.add_(update, alpha=-alpha / denom)
+        denom = _at_least(1.0, update.norm(2) / ((update.numel() ** 0.5) * group["d"]))
+        if p.is_cpu:
+            p.add_(update, alpha=-alpha / denom)
+        else:
+            p.sub_(update * (alpha / denom))
+
+
+def _at_least(low, x):
+    """max(low, x): a number, or a tensor where a number would have to wait for a device."""
+    return max(low, x.item()) if x.is_cpu else x.clamp_min(low)

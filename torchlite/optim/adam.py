@@ -1,7 +1,7 @@
 """Adam."""
 import torchlite as torch
-from .optimizer import (_PerParameter, _get_value, check_betas, check_fused, check_lr, check_min, count_step, new_step,
-                        zeros_like)
+from .optimizer import (_PerParameter, _get_value, check_betas, check_fused, check_lr, check_min, count_step, device_steps,
+                        new_step, zeros_like)
 
 __all__ = ["Adam"]
 
@@ -63,10 +63,20 @@ class Adam(_PerParameter):
         if not params:
             return
         beta1, beta2 = group["betas"]
-        done = kernel(params, grads, avgs, sqs, maxes, steps, float(group["lr"]), float(beta1), float(beta2),
-                      float(group["weight_decay"]), group["eps"], amsgrad, group["maximize"], group["decoupled_weight_decay"])
-        if done is NotImplemented:
+        numbers = (float(group["lr"]), float(beta1), float(beta2), float(group["weight_decay"]), group["eps"], amsgrad,
+                   group["maximize"], group["decoupled_weight_decay"])
+        if kernel(params, grads, avgs, sqs, maxes, steps, *numbers) is not NotImplemented:
+            return
+        device = device_steps(params)
+        if device is None:
             super()._step_group(group)
+            return
+        for i, step in enumerate(steps):
+            if not step.is_cpu:                  # counted on the host: a count on the device would be read back at every step
+                steps[i] = self.state[params[i]]["step"] = step.cpu()
+        left = device.adam(params, grads, avgs, sqs, maxes, steps, *numbers)
+        if left:
+            super()._step_group({**group, "params": [params[i] for i in left]})
 
     def _update(self, p, grad, state, group):
         step = count_step(state)

@@ -378,6 +378,15 @@ class _PerParameter(Optimizer):
         raise NotImplementedError
 
 
+def device_steps(params):
+    """The kernels for parameters that are on webgpu, if any are."""
+    for p in params:
+        if not p.is_cpu:
+            from ..webgpu import _optim
+            return _optim
+    return None
+
+
 def zeros_like(p):
     return torch.zeros_like(p, memory_format=torch.preserve_format)
 

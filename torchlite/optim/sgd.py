@@ -1,6 +1,6 @@
 """Stochastic gradient descent."""
 import torchlite as torch
-from .optimizer import _PerParameter, _get_value, check_fused, check_lr, check_min
+from .optimizer import _PerParameter, _get_value, check_fused, check_lr, check_min, device_steps
 
 __all__ = ["SGD"]
 
@@ -42,7 +42,14 @@ class SGD(_PerParameter):
             done = kernel(params, grads, bufs, wd, momentum, lr, dampening, group["nesterov"], group["maximize"])
             if done is not NotImplemented:
                 return
-        for i, p in enumerate(params):
+        left = range(len(params))
+        if not group["differentiable"] and not (isinstance(group["lr"], torch.Tensor) and group["lr"].requires_grad):
+            device = device_steps(params)
+            if device is not None:
+                left = device.sgd(params, grads, bufs, self.state, float(wd), float(momentum), float(lr), float(dampening),
+                                  group["nesterov"], group["maximize"])
+        for i in left:
+            p = params[i]
             grad = -grads[i] if group["maximize"] else grads[i]
             lr = group["lr"] if group["differentiable"] else lr
             if wd != 0:
