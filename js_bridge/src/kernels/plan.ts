@@ -2,6 +2,7 @@
  * What each family needs to be planned from words alone: its buffers and words in order, and the kernels for given words.
  * README.md holds the table that callers write their words by; keep the two alike.
  */
+import { attention } from "./attention.js";
 import { compact, type CompactParams, PIECE, planCount } from "./compact.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
 import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
@@ -283,6 +284,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   compact: family(compactPlan, "op", "dtype", "data", "ndim"),
   upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
   crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "backward"),
+  attention: family((p: never) => one("attention", attention(p)), "dtype", "dim", "valueDim", "causal", "mask"),
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize"),
 };
@@ -297,7 +299,7 @@ export function planOf(key: string): Plan {
     const params = JSON.parse(key.slice(at + 1)) as Params;
     const unknown = Object.keys(params).find((k) => !entry.params.includes(k));
     if (unknown !== undefined) throw new Error(`there is no parameter ${unknown}`);
-    for (const k of ["dtype", "out", "data", "a", "b", "bias"].filter((n) => typeof params[n] === "string")) checkDtype(params[k]);
+    for (const k of ["dtype", "out", "data", "a", "b", "bias", "mask"].filter((n) => typeof params[n] === "string")) checkDtype(params[k]);
     for (const k of ["inputs", "outputs", "nodes"]) for (const x of (params[k] as readonly Params[] | undefined) ?? []) checkDtype(x["dtype"]);
     for (const d of (params["indices"] as readonly unknown[] | undefined) ?? []) checkDtype(d);
     return entry.build(params as never);

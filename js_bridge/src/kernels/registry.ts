@@ -1,4 +1,5 @@
 /** Every kernel family by name. A family without a builder, or a builder of other parameters, does not compile. */
+import { attention, type AttentionParams } from "./attention.js";
 import { compact, type CompactParams } from "./compact.js";
 import { conv, type ConvParams } from "./conv.js";
 import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
@@ -36,13 +37,14 @@ export interface Families {
   upsample: UpsampleParams;
   segment: SegmentStage;
   crossEntropy: CrossEntropyParams;
+  attention: AttentionParams;
   sgd: SgdParams;
   adam: AdamParams;
 }
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, segment, crossEntropy, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, segment, crossEntropy, attention, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();
