@@ -94,7 +94,7 @@ def host() -> Count:
     if status:
         return Count(failed=1)
     folders = [str(p) for p in sorted((ROOT / "tests").iterdir())
-               if p.is_dir() and p.name not in ("browser", "pyodide") and any(p.rglob("test_*.py"))]
+               if p.is_dir() and p.name not in ("browser", "pyodide", "webgpu") and any(p.rglob("test_*.py"))]
     return pytest("-n", "2", "--timeout", "600", *folders)
 
 
@@ -176,6 +176,12 @@ def javascript() -> Count:
     return count(*run(["npm", "test", "--silent"], cwd=folder))
 
 
+def webgpu() -> Count:
+    """The webgpu device on this Python, over the bridge in a node process with a software GPU."""
+    status, _ = run([PY, "native/build.py", "host", "--strict"])
+    return Count(failed=1) if status else pytest("--timeout", "600", "tests/webgpu")
+
+
 def demos() -> Count:
     """The demo site builds."""
     if not (ROOT / "demos" / "build.py").exists():
@@ -194,6 +200,7 @@ LAYERS: dict[str, Callable[[], Count]] = {
     "node-029": lambda: node("029"),
     "conformance": conformance,
     "javascript": javascript,
+    "webgpu": webgpu,
     "demos": demos,
     "browser-314": lambda: browser("314"),
     "browser-029": lambda: browser("029"),

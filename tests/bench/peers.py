@@ -1,6 +1,8 @@
 """torchlite in Chromium against other libraries there, in one run: TensorFlow.js, ONNX Runtime Web and jax-js, one thread each.
 
-    python tests/bench/peers.py [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [-- options of run.mjs]
+    python tests/bench/peers.py [--gpu] [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [-- options of run.mjs]
+
+--gpu compares the WebGPU devices, on the adapter that Chromium has; a software one ranks them and says nothing about a real GPU.
 
 DIR is the peer benchmark (default: ../shared/peers); it is copied to a scratch folder, where its npm packages are installed
 once. Its Python part needs numpy, onnx and ziglang: BENCH_PYTHON names a Python that has them, otherwise it makes its own.
@@ -25,7 +27,8 @@ sys.path.insert(0, str(ROOT / "tests" / "pyodide"))
 import dist  # noqa: E402
 
 PEERS = ("tfjs-wasm-1t", "ort-wasm-1t", "jaxjs-wasm-1t")
-OURS = "torchlite"
+PEERS_GPU = ("tfjs-webgpu", "ort-webgpu", "jaxjs-webgpu")
+MOUNT = "torchlite"
 DEFAULT = ROOT.parent / "shared" / "peers"
 
 
@@ -49,9 +52,10 @@ def prepared(source: pathlib.Path, scratch: pathlib.Path) -> pathlib.Path:
 
 def measure(folder: pathlib.Path, out: pathlib.Path, a: argparse.Namespace) -> dict:
     pyodide = dist.prepare("314")
-    peers = [*PEERS, *(("torch-1t",) if a.native else ())]
-    cmd = ["node", "run.mjs", "--mount", f"{OURS}={HERE / 'peers'}", "--mount", f"pyodide={pyodide}", "--out", str(out),
-           "--column", f"{OURS}=page:{OURS}/bench.html?wheel={dist.wheel('314', pyodide).name}", "--peers", ",".join(peers), *a.rest]
+    peers = [*a.columns[1:], *(("torch-1t",) if a.native else ())]
+    page = f"{MOUNT}/bench.html?wheel={dist.wheel('314', pyodide).name}" + ("&device=webgpu" if a.gpu else "")
+    cmd = ["node", "run.mjs", "--mount", f"{MOUNT}={HERE / 'peers'}", "--mount", f"pyodide={pyodide}", "--out", str(out),
+           "--column", f"{a.columns[0]}=page:{page}", "--peers", ",".join(peers), *a.rest]
     if a.workloads:
         cmd += ["--workloads", a.workloads]
     out.unlink(missing_ok=True)
@@ -65,23 +69,23 @@ def shown(ms: float, us: bool) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
-def table(results: dict, native: bool) -> list[tuple[str, float]]:
+def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[str, float]]:
     """Prints the table; returns the workloads where a peer was faster, with the ratio."""
     wrong = {(d["peer"], d["workload"]) for d in results["disagreements"]}
-    why = {s["workload"]: s["reason"] for s in results["skips"] if s["peer"] == OURS}
+    why = {s["workload"]: s["reason"] for s in results["skips"] if s["peer"] == columns[0]}
     cells = {(r["peer"], r["workload"]): r for r in results["results"] if (r["peer"], r["workload"]) not in wrong}
     slower = []
-    names = [p.split("-")[0] for p in PEERS]
-    print(f"\n{'ms (op/*: us)':24}{OURS:>12}" + "".join(f"{n:>10}" for n in names) + f"{'ratio':>8}" + ("   native" if native else ""))
+    names = [p.split("-")[0] for p in columns[1:]]
+    print(f"\n{'ms (op/*: us)':24}{MOUNT:>12}" + "".join(f"{n:>10}" for n in names) + f"{'ratio':>8}" + ("   native" if native else ""))
     for w in (w for w in results["workloads"] if any(k[1] == w["id"] for k in cells)):
         name, us = w["id"], bool(w.get("us"))
-        row = [cells.get((p, name)) for p in (OURS, *PEERS)]
+        row = [cells.get((p, name)) for p in columns]
         texts = [shown(r["ms"], us) + ("~" if r.get("noisy") else "") if r else "-" for r in row]
         others = [r["ms"] for r in row[1:] if r]
         ratio = row[0]["ms"] / min(others) if row[0] and others else float("nan")
         if ratio > 1:
             slower.append((name, ratio))
-        note = "" if row[0] else f"  {'wrong result' if (OURS, name) in wrong else why.get(name, '')}"
+        note = "" if row[0] else f"  {'wrong result' if (columns[0], name) in wrong else why.get(name, '')}"
         torch = cells.get(("torch-1t", name))
         print(f"{name:24}{texts[0]:>12}" + "".join(f"{t:>10}" for t in texts[1:]) + f"{ratio:8.2f}"
               + (f"{shown(torch['ms'], us):>9}" if torch else "") + note)
@@ -95,10 +99,12 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "torchlite-peers")
     p.add_argument("--workloads", default="")
     p.add_argument("--repeat", type=int, default=1)
+    p.add_argument("--gpu", action="store_true", help="the WebGPU devices")
     p.add_argument("--native", action="store_true", help="native PyTorch as well (BENCH_PYTHON has to have it)")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / ".out" / "peers.json")
     p.add_argument("rest", nargs="*")
     a = p.parse_args(argv)
+    a.columns = ("torchlite-webgpu", *PEERS_GPU) if a.gpu else ("torchlite", *PEERS)
     missing = None
     if not (a.peers / "run.mjs").exists():
         missing = f"there is no peer benchmark in {a.peers} (--peers names its folder)"
@@ -115,7 +121,7 @@ def main(argv: list[str] | None = None) -> int:
     except (dist.runtime.Missing, subprocess.CalledProcessError) as e:
         print(f"peers: {e}", file=sys.stderr)
         return 1
-    table(results, a.native)
+    table(results, a.native, a.columns)
     return 0
 
 

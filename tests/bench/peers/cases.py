@@ -15,6 +15,15 @@ import torch.nn.functional as F
 
 now = time.perf_counter
 current = None
+device = "cpu"
+
+
+async def use(name):
+    """Names the device of all tensors."""
+    global device
+    device = name
+    if name == "webgpu":
+        await torch.webgpu.ready()
 
 
 class Case:
@@ -26,19 +35,24 @@ class Case:
             self.check = check
 
     def check(self):
-        x = self.run().double().flatten()
+        x = self.run().cpu().double().flatten()
         return [x.mean().item(), (x * x).mean().item(), *((x[0].item(), x[-1].item()) if self.ends else ())]
 
     def milliseconds(self, n):
         run = self.run
         start = now()
-        for _ in range(n):
-            run()
+        if device == "cpu":
+            for _ in range(n):
+                run()
+        else:
+            for _ in range(n):
+                run().data_ptr()           # asks for a result that nobody looks at, which would not be computed otherwise
+            torch.webgpu.synchronize()
         return (now() - start) * 1e3
 
 
 def floats(data, *shape):
-    return torch.frombuffer(bytearray(data.to_bytes()), dtype=torch.float32).reshape(shape)
+    return torch.frombuffer(bytearray(data.to_bytes()), dtype=torch.float32).reshape(shape).to(device)
 
 
 def filled(seed, *shape, scale=1):
@@ -46,14 +60,21 @@ def filled(seed, *shape, scale=1):
 
 
 def integers(data):
-    return torch.tensor(list(data.to_py()))
+    return torch.tensor(list(data.to_py()), device=device)
 
 
 def parameter(p):
     for kind, make in (("zeros", torch.zeros), ("ones", torch.ones)):
         if p.get(kind):
-            return make(p["shape"])
+            return make(p["shape"], device=device)
     return filled(p["seed"], *p["shape"], scale=p["scale"])
+
+
+class Read(list):
+    """A result that was read."""
+
+    def data_ptr(self):
+        return 0
 
 
 # ---- single operations
@@ -71,7 +92,7 @@ def add(w):
 
 def add_and_read(w):
     a, b = filled(1, w["size"]), filled(2, w["size"])
-    c = Case(lambda: (a + b).tolist())
+    c = Case(lambda: Read((a + b).tolist()))
     c.check = add(w).check
     return c
 
@@ -102,7 +123,7 @@ def softmax(w):
 
 
 def layernorm(w):
-    a, scale, shift = filled(1, w["rows"], w["cols"]), torch.ones(w["cols"]), torch.zeros(w["cols"])
+    a, scale, shift = filled(1, w["rows"], w["cols"]), torch.ones(w["cols"], device=device), torch.zeros(w["cols"], device=device)
     return Case(lambda: F.layer_norm(a, (w["cols"],), scale, shift))
 
 
