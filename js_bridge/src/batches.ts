@@ -146,7 +146,7 @@ export class Batches {
     }
     const names = [...batch.kernels].slice(0, 8).map((id) => this.#pipelines.key(id));
     const text = `[webgpu] a batch of commands failed: ${error.message} (kernels: ${names.join(", ") || "none"})`;
-    return error instanceof GPUOutOfMemoryError ? new OutOfMemoryError(text) : new WebgpuError(text);
+    return error.constructor.name === "GPUOutOfMemoryError" ? new OutOfMemoryError(text) : new WebgpuError(text);
   }
 }
 

@@ -6,6 +6,7 @@
  * and a probe on a device of its own decides at the start whether this way is open at all: where it is not, trying it
  * can cost the device.
  */
+import { TEXTURE_COPY_DST, Usage } from "./constants";
 import { HEADER_WORDS, PACK } from "./builtin";
 import { ReadError } from "./errors";
 
@@ -61,7 +62,7 @@ export class CanvasReader {
     const base = Math.floor(offset / this.#align) * this.#align;
     const pipeline = this.#getPipeline();
     const pixels = this.#getPixels(rows * WIDTH * 4);
-    this.#uniforms ??= device.createBuffer({ size: 32, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
+    this.#uniforms ??= device.createBuffer({ size: 32, usage: Usage.UNIFORM | Usage.COPY_DST });
     device.queue.writeBuffer(this.#uniforms, 0, Uint32Array.of((offset - base) / 4, out.length, groups, 0, ...head, 0));
 
     const size = Math.ceil((offset - base + out.length * 4) / 4) * 4;
@@ -105,7 +106,7 @@ export class CanvasReader {
   #getPixels(bytes: number): GPUBuffer {
     if (!this.#pixels || this.#pixels.size < bytes) {
       this.#pixels?.destroy();
-      this.#pixels = this.#device.createBuffer({ size: bytes, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC });
+      this.#pixels = this.#device.createBuffer({ size: bytes, usage: Usage.STORAGE | Usage.COPY_SRC });
     }
     return this.#pixels;
   }
@@ -117,7 +118,7 @@ export class CanvasReader {
     const context = canvas.getContext("webgpu");
     const picture = new OffscreenCanvas(WIDTH, rows).getContext("2d", { willReadFrequently: true, colorSpace: "srgb" });
     if (!context || !picture) throw new ReadError("[read] this browser gives no WebGPU canvas to read from");
-    context.configure({ device: this.#device, format: "rgba8unorm", usage: GPUTextureUsage.COPY_DST, alphaMode: "opaque" });
+    context.configure({ device: this.#device, format: "rgba8unorm", usage: TEXTURE_COPY_DST, alphaMode: "opaque" });
     picture.globalCompositeOperation = "copy";
     const surface: Surface = { canvas, context, picture };
     this.#surfaces.set(rows, surface);
@@ -166,7 +167,7 @@ export async function probeCanvas(gpu: GPU): Promise<string> {
     device = await adapter.requestDevice({ label: "torchlite canvas probe" });
     const words = Uint32Array.from({ length: 1000 }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 0);
     words.set([0x7fc00001, 0xffc00000, 0x80000000, 0xffffffff, 0, 0x00ff00ff], 0); // NaNs, -0 and corner values of bytes
-    const buffer = device.createBuffer({ size: words.byteLength, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
+    const buffer = device.createBuffer({ size: words.byteLength, usage: Usage.STORAGE | Usage.COPY_DST });
     device.queue.writeBuffer(buffer, 0, words);
     const out = new Uint32Array(words.length);
     new CanvasReader(device, device.limits).read(buffer, 0, out);

@@ -1,4 +1,5 @@
 /** Kernels by number and key; WGSL is compiled when a kernel is first dispatched. */
+import { COMPUTE_STAGE } from "./constants";
 import type { DeviceHolder } from "./device";
 import { KernelError, type WebgpuError } from "./errors";
 import { MAX_UNIFORM_WORDS, type KernelResolver, type KernelSource } from "./kernel";
@@ -53,7 +54,7 @@ export class Pipelines {
   get uniformLayout(): GPUBindGroupLayout {
     this.#uniformLayout ??= this.#holder.device.createBindGroupLayout({
       label: "uniforms",
-      entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "uniform", hasDynamicOffset: true } }],
+      entries: [{ binding: 0, visibility: COMPUTE_STAGE, buffer: { type: "uniform", hasDynamicOffset: true } }],
     });
     return this.#uniformLayout;
   }
@@ -217,7 +218,7 @@ export class Pipelines {
     const device = this.#holder.device;
     const entries: GPUBindGroupLayoutEntry[] = Array.from(access, (letter, binding) => ({
       binding,
-      visibility: GPUShaderStage.COMPUTE,
+      visibility: COMPUTE_STAGE,
       buffer: { type: letter === "w" ? "storage" : "read-only-storage" },
     }));
     const bindGroup = device.createBindGroupLayout({ label: name, entries });

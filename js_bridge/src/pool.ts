@@ -3,6 +3,7 @@
  * may be reused as soon as the commands that used it are recorded. Reuse is what bounds memory: destroying instead leaves
  * the memory with the GPU process until the work before it is done.
  */
+import { Usage } from "./constants";
 import type { DeviceHolder } from "./device";
 import { OutOfMemoryError, bytesText } from "./errors";
 
@@ -32,7 +33,7 @@ export interface PoolStats {
   readonly live: number;
 }
 
-export const STORAGE_USAGE = 0x80 | 0x08 | 0x04; // STORAGE | COPY_DST | COPY_SRC
+export const STORAGE_USAGE = Usage.STORAGE | Usage.COPY_DST | Usage.COPY_SRC;
 const MIN_CLASS = 256;
 /** Free lists hold at most this much, so that a program with ever new sizes does not pile up buffers. */
 const CACHE_LIMIT = 512 * 1024 * 1024;

@@ -1,4 +1,5 @@
 /** Counters, and GPU time per kernel where the adapter has timestamp queries and somebody asked for it. */
+import { MAP_READ, Usage } from "./constants";
 import type { DeviceHolder } from "./device";
 
 export interface Counters {
@@ -75,13 +76,13 @@ export class Profile {
     this.#keys = [];
     const device = this.#holder.device;
     const size = keys.length * 16;
-    const resolved = device.createBuffer({ size, usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC });
-    const staging = device.createBuffer({ size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+    const resolved = device.createBuffer({ size, usage: Usage.QUERY_RESOLVE | Usage.COPY_SRC });
+    const staging = device.createBuffer({ size, usage: Usage.MAP_READ | Usage.COPY_DST });
     encoder.resolveQuerySet(this.#querySet, 0, keys.length * 2, resolved, 0);
     encoder.copyBufferToBuffer(resolved, 0, staging, 0, size);
     return () => {
       const work = staging
-        .mapAsync(GPUMapMode.READ)
+        .mapAsync(MAP_READ)
         .then(
           () => this.#add(keys, new BigUint64Array(staging.getMappedRange().slice(0))),
           () => undefined, // the device went away: no times then

@@ -4,6 +4,7 @@
  *   map     mapAsync; a promise. Under JSPI the caller waits for it in the middle of synchronous code.
  *   canvas  at once, through a canvas, where the probe says that it works.
  */
+import { MAP_READ, Usage } from "./constants";
 import { CanvasReader } from "./canvas";
 import type { DeviceHolder } from "./device";
 import { DeviceLostError, ReadError, WebgpuError } from "./errors";
@@ -163,7 +164,7 @@ export class Reader {
     const accepted = this.#recorder.batches.settled();
     let mapped = false;
     try {
-      const maps = pieces.map((p) => p.staging.mapAsync(GPUMapMode.READ, 0, p.bytes));
+      const maps = pieces.map((p) => p.staging.mapAsync(MAP_READ, 0, p.bytes));
       await this.pump.wait(Promise.all([...maps, accepted]));
       mapped = true;
       for (const p of pieces) out.set(new Uint8Array(p.staging.getMappedRange(0, p.bytes)), p.at);
@@ -193,7 +194,7 @@ export class Reader {
       this.#kept -= size;
       return kept;
     }
-    return this.#holder.device.createBuffer({ label: "read", size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+    return this.#holder.device.createBuffer({ label: "read", size, usage: Usage.MAP_READ | Usage.COPY_DST });
   }
 
   #giveStaging(buffer: GPUBuffer, good: boolean): void {

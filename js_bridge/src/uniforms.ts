@@ -2,6 +2,7 @@
  * The uniform words of a batch of dispatches, in one ring buffer bound with dynamic offsets. They are collected on the
  * CPU and uploaded in one write before the batch is submitted.
  */
+import { Usage } from "./constants";
 import type { DeviceHolder } from "./device";
 import { MAX_UNIFORM_WORDS } from "./kernel";
 
@@ -28,7 +29,7 @@ export class Uniforms {
     this.#buffer ??= this.#holder.device.createBuffer({
       label: "uniforms",
       size: this.#size,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+      usage: Usage.UNIFORM | Usage.COPY_DST,
     });
     return this.#buffer;
   }

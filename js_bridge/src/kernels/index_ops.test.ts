@@ -45,7 +45,7 @@ test("several dispatches share a status: the first to fail keeps it, with the nu
 
 test.each(["int32", "int64", "int16", "uint8"] as DType[])("join along dim 1, %s", async (dtype) => {
   const a = randomInts(2 * 3, 0, 99, 2), b = randomInts(2, 0, 99, 3), c = randomInts(2 * 2, 0, 99, 4);
-  const r = await runOne(join({ ndim: 2, dim: 1, dtype, inputs: 3 }), { n: 12, size0: 2, size1: 6, ...place("x0", [3, 1]), end0: 3, ...place("x1", [1, 1], -3), end1: 4, ...place("x2", [1, 2], -8), end2: 6, ...place("y", [7, 1], 1) },
+  const r = await runOne(join({ ndim: 2, dim: 1, dtype, parts: 3 }), { n: 12, size0: 2, size1: 6, ...place("x0", [3, 1]), end0: 3, ...place("x1", [1, 1], -3), end1: 4, ...place("x2", [1, 2], -8), end2: 6, ...place("y", [7, 1], 1) },
     { a: t(dtype, a), b: t(dtype, b), c: t(dtype, c), y: t(dtype, new Array<number>(15).fill(0)) });
   expect(r["y"]).toEqual([0, a[0], a[1], a[2], b[0], c[0], c[2], 0, a[3], a[4], a[5], b[1], c[1], c[3], 0]);
 });

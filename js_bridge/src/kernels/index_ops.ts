@@ -146,7 +146,7 @@ export function scatter(params: ScatterParams): Kernel {
   return { key: kernelKey("scatter", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(value(u, "n")) };
 }
 
-export interface JoinParams { readonly ndim: number; readonly dim: number; readonly dtype: DType; readonly inputs: number }
+export interface JoinParams { readonly ndim: number; readonly dim: number; readonly dtype: DType; readonly parts: number }
 
 /**
  * Tensors side by side along a dim: cat, stack, roll. Uniforms: n, size0.. (of the joined tensor); for each input x<k>o x<k>s0..
@@ -154,8 +154,8 @@ export interface JoinParams { readonly ndim: number; readonly dim: number; reado
  * the input begun there; yo ys0... Buffers: x<k>, y.
  */
 export function join(params: JoinParams): Kernel {
-  const { ndim, dim, dtype, inputs } = params;
-  const ks = range(inputs);
+  const { ndim, dim, dtype, parts } = params;
+  const ks = range(parts);
   const bindings = [...ks.map((k) => input(`x${k}`, dtype)), output("y", dtype)];
   const place = (t: string): UniformWord[] => uniform("i32", `${t}o`, ...range(ndim).map((d) => `${t}s${d}`));
   const uniforms = [...uniform("u32", "n", ...range(ndim).map((d) => `size${d}`)), ...ks.flatMap((k) => [...place(`x${k}`), ...uniform("i32", `end${k}`)]), ...place("y")];
@@ -165,7 +165,7 @@ export function join(params: JoinParams): Kernel {
   var rest = gid;
 ${unravelText(ndim)}
   var v = ${WGSL_TYPE[computeOf(dtype)]}();
-  ${ks.map((k) => (k === inputs - 1 ? take(k) : `if (k${dim} < p.end${k}) ${take(k)}`)).join(" else ")}
+  ${ks.map((k) => (k === parts - 1 ? take(k) : `if (k${dim} < p.end${k}) ${take(k)}`)).join(" else ")}
   st_y(${offset("y", ndim)}, v);`;
   return { key: kernelKey("join", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(value(u, "n")) };
 }

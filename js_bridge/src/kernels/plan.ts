@@ -277,7 +277,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
   scatter: family(scatterPlan, "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"),
-  join: family((p: never) => one("join", join(p)), "ndim", "dim", "dtype", "inputs"),
+  join: family((p: never) => one("join", join(p)), "ndim", "dim", "dtype", "parts"),
   pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),
   sort: family(sortPlan, "dtype", "descending", "indices"),
