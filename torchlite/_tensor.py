@@ -185,8 +185,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         storage = self.untyped_storage()
         key = ("storage", id(storage))
         if key not in memo:
-            fresh = _C.StorageBase(storage.nbytes())
-            memoryview(fresh)[:] = memoryview(storage)
+            if self.is_cpu:
+                fresh = _C.StorageBase(storage.nbytes())
+                memoryview(fresh)[:] = memoryview(storage)
+            else:
+                from ._dtypes import uint8
+                fresh = _C.tensor_from_storage(storage, uint8, 0, (storage.nbytes(),), (1,)).clone().untyped_storage()
             memo[key] = fresh
             memo.setdefault("keep", []).append(storage)
         t = _C.tensor_from_storage(memo[key], self.dtype, self.storage_offset(), self.shape, self.stride())
