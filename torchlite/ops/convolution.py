@@ -32,10 +32,10 @@ def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding
     if weight.is_complex():     # by real parts, for which there are kernels
         rest = (None, stride, padding, dilation, transposed, output_padding, groups)
         if output_mask[0]:
-            like = torch.zeros(input.shape, dtype=weight.dtype.to_real())
+            like = torch.zeros(input.shape, dtype=weight.dtype.to_real(), device=weight.device)
             gi = _complex(lambda g, w: convolution_backward(g, like, w, *rest, [True, False, False])[0], grad_output, weight)
         if output_mask[1]:
-            like2 = torch.zeros(weight.shape, dtype=weight.dtype.to_real())
+            like2 = torch.zeros(weight.shape, dtype=weight.dtype.to_real(), device=weight.device)
             gw = _complex(lambda g, x: convolution_backward(g, x, like2, *rest, [False, True, False])[1], grad_output, input)
     else:
         if output_mask[0]:
@@ -114,7 +114,7 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
     low = list(padding)
     high = list(padding)
     if transposed:
-        spread = torch.zeros((*x.shape[:2], *((s - 1) * st + 1 for s, st in zip(x.shape[2:], stride))), dtype=x.dtype)
+        spread = torch.zeros((*x.shape[:2], *((s - 1) * st + 1 for s, st in zip(x.shape[2:], stride))), dtype=x.dtype, device=x.device)
         spread[(..., *(slice(None, None, st) for st in stride))] = x
         x = spread
         w = w.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1).flip(list(range(2, n + 2)))

@@ -3,3 +3,4 @@ from . import _reduce  # noqa: F401
 from . import _matmul  # noqa: F401
 from . import _norm  # noqa: F401
 from . import _scan  # noqa: F401
+from . import _conv  # noqa: F401

@@ -1,0 +1,171 @@
+"""Convolutions and their gradients on webgpu: what the CPU gives for the same tensors, without its help."""
+
+from __future__ import annotations
+
+import pytest
+import torchlite as torch
+from torchlite.nn import functional as F
+
+pytestmark = pytest.mark.usefixtures("bridge")
+
+EPS = {torch.float32: 2e-5, torch.float16: 1e-2, torch.bfloat16: 6e-2}
+CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+SIZE, KERNEL = (7, 6, 5), (3, 2, 3)
+
+
+@pytest.fixture(autouse=True)
+def on_the_gpu():
+    """No op of a test may fall back to the CPU."""
+    from torchlite.webgpu import _run
+
+    before = dict(_run.fallbacks)
+    yield
+    assert {k: n for k, n in _run.fallbacks.items() if n != before.get(k)} == {}
+
+
+def made(*shape, dtype=torch.float32, seed=0):
+    g = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=g).to(dtype)
+
+
+def run(fn, xs, device, needs):
+    xs = [x.detach().clone().to(device) for x in xs]
+    for x, need in zip(xs, needs):
+        x.requires_grad_(need)
+    y = fn(*xs)
+    if any(needs):
+        y.backward(made(*y.shape, dtype=y.dtype, seed=5).to(device))
+    return [y.detach(), *[x.grad for x in xs]]
+
+
+def both(fn, *xs, needs=None):
+    needs = [True] * len(xs) if needs is None else needs
+    want, got = run(fn, xs, "cpu", needs), run(fn, xs, "webgpu", needs)
+    for a, b in zip(want, got):
+        if a is None:
+            assert b is None
+            continue
+        assert b.device.type == "webgpu"
+        assert (b.dtype, b.shape, b.stride()) == (a.dtype, a.shape, a.stride())
+        e = EPS[a.dtype]
+        torch.testing.assert_close(b.cpu().float(), a.float(), rtol=e, atol=e * max(1.0, a.float().abs().max().item() if a.numel() else 1.0))
+
+
+def weights(*lead, n=2):
+    return made(*lead, *KERNEL[:n])
+
+
+def images(*lead, n=2):
+    return made(*lead, *SIZE[:n])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_plain(n):
+    both(CONV[n], images(2, 4, n=n), weights(6, 4, n=n), made(6))
+    both(CONV[n], images(4, n=n), weights(6, 4, n=n), made(6))
+    both(CONV[n], images(0, 4, n=n), weights(6, 4, n=n), made(6))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_windows(n):
+    both(lambda x, w, b: CONV[n](x, w, b, stride=2, padding=1), images(2, 4, n=n), weights(6, 4, n=n), made(6))
+    both(lambda x, w: CONV[n](x, w, None, padding=1, dilation=2, groups=2), images(2, 4, n=n), weights(6, 2, n=n))
+    both(lambda x, w, b: CONV[n](x, w, b, groups=4), images(2, 4, n=n), weights(8, 1, n=n), made(8))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_transposed(n):
+    both(lambda x, w, b: TRANSPOSED[n](x, w, b, stride=2, padding=1, output_padding=1, groups=2), images(2, 4, n=n), weights(4, 3, n=n), made(6))
+
+
+def test_transposed_others():
+    both(F.conv_transpose2d, images(2, 4), weights(4, 3), made(3))
+    both(F.conv_transpose2d, images(4), weights(4, 3), made(3))
+    both(lambda x, w: F.conv_transpose2d(x, w, None, stride=3, dilation=2, groups=4), images(2, 4), weights(4, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half(dtype):
+    both(lambda x, w, b: F.conv2d(x, w, b, padding=1), images(2, 3).to(dtype), weights(5, 3).to(dtype), made(5).to(dtype))
+    both(lambda x, w, b: F.conv2d(x, w, b, groups=3), images(2, 3).to(dtype), weights(3, 1).to(dtype), made(3).to(dtype))
+
+
+def test_only_what_is_asked_for():
+    for needs in [(True, False, False), (False, True, False), (False, False, True), (False, False, False)]:
+        both(lambda x, w, b: F.conv2d(x, w, b, padding=1), images(2, 3), weights(5, 3), made(5), needs=needs)
+
+
+def test_strided_operands():
+    both(lambda x, w, b: F.conv2d(x.transpose(0, 1), w[:, ::2], b[1::2]), images(4, 2), weights(6, 8), made(12))
+    both(lambda x, w: F.conv2d(x[1:], w[2:]), images(3, 4), weights(6, 4))
+    both(lambda x, w: F.conv2d(x.mT, w.expand(5, 3, 2, 3)), images(2, 3), made(1, 3, 2, 3))
+    both(lambda x, w: F.conv2d(x.relu(), w).transpose(1, 2) * 2, images(2, 4), weights(6, 4))
+
+
+def test_long_sums():
+    both(lambda x, w, b: F.conv2d(x, w, b, padding=1), made(3, 2, 40, 41), made(2, 2, 3, 3), made(2))
+
+
+def test_wide_and_one_by_one():
+    both(F.conv2d, made(2, 40, 5, 5), made(36, 40, 1, 1), made(36))
+
+
+def test_convolution():
+    x, w, b = images(2, 4), weights(6, 4), made(6)
+    both(lambda x, w, b: torch.convolution(x, w, b, [1], [0, 1], [1, 1], False, [0, 0], 1), x, w, b)
+    both(lambda x, w: torch.convolution(x, w, None, [2, 1], [0, 1], [1, 1], True, [1, 0], 1), x, weights(4, 3))
+    both(lambda x, w: torch.conv_tbc(x, w, torch.zeros(4, device=x.device), 1), made(5, 2, 3), made(2, 3, 4))
+
+
+def test_second_gradient():
+    results = []
+    for device in ("cpu", "webgpu"):
+        x, w = (t.to(device).requires_grad_() for t in (images(2, 4), weights(6, 4)))
+        y = F.conv2d(x.tanh(), w, stride=2)
+        gx, gw = torch.autograd.grad((y * y).sum(), (x, w), create_graph=True)
+        results.append([t.cpu() for t in torch.autograd.grad((gx * gx).sum() + (gw * gw).sum(), (x, w))])
+    for a, b in zip(*results):
+        torch.testing.assert_close(b, a, rtol=1e-4, atol=1e-4 * a.abs().max().item())
+
+
+def test_integers():
+    x, w, b = (torch.randint(-9, 9, s) for s in ((2, 4, 7, 6), (6, 4, 3, 2), (6,)))
+    assert torch.equal(F.conv2d(*(t.to("webgpu") for t in (x, w, b)), stride=2).cpu(), F.conv2d(x, w, b, stride=2))
+
+
+R = torch.ones
+CASES = [
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d), R(4, 4, 3, 3, device=d)),
+    lambda d: F.conv2d(R(2, 3, 2, 2, device=d), R(4, 3, 3, 3, device=d)),
+    lambda d: F.conv2d(R(3, 5, device=d), R(4, 3, 3, 3, device=d)),
+    lambda d: F.conv2d(R((), device=d), R(4, 3, 3, 3, device=d)),
+    lambda d: F.conv1d(R(2, 3, 5, device=d), R(4, 3, 3, 3, device=d)),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d), R(4, 3, 3, 3, device=d), R(3, device=d)),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d), R(4, 3, 3, 3, device=d).half()),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d).long(), R(4, 3, 3, 3, device=d)),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d), R(4, 3, 3, 3, device=d), padding=-1),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d), R(4, 3, 3, 3, device=d), stride=0),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d), R(4, 3, 3, 3, device=d), stride=(1, 2, 3)),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d), R(4, 3, 3, 3, device=d), groups=2),
+    lambda d: F.conv2d(R(2, 3, 5, 5, device=d) > 0, R(4, 3, 3, 3, device=d) > 0),
+    lambda d: F.conv_transpose2d(R(2, 3, 5, 5, device=d), R(3, 3, 3, 3, device=d), output_padding=2),
+    lambda d: F.conv_transpose2d(R(2, 3, 1, 1, device=d), R(3, 3, 3, 3, device=d), padding=2),
+    lambda d: torch.convolution(R(3, 5, 5, device=d), R(4, 3, 3, 3, device=d), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_errors(case):
+    errors = []
+    for device in ("cpu", "webgpu"):
+        with pytest.raises(Exception) as e:
+            case(device)
+        errors.append((e.type, str(e.value)))
+    assert errors[0] == errors[1]
+
+
+def test_devices():
+    for a, b in (("cpu", "webgpu"), ("webgpu", "cpu")):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            F.conv2d(R(2, 3, 5, 5, device=a), R(4, 3, 3, 3, device=b))
