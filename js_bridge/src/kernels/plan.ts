@@ -18,6 +18,7 @@ import { pool } from "./pool.js";
 import { lanesFor, planReduce, reduce } from "./reduce.js";
 import { planScan } from "./scan.js";
 import { planSegment, segment, type SegmentParams, segmentScratch } from "./segment.js";
+import { search } from "./search.js";
 import { softmax } from "./softmax.js";
 import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
 import { type Binding, type DType, DTYPES, type Kernel, offsets, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
@@ -281,6 +282,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),
   sort: family(sortPlan, "dtype", "descending", "indices"),
+  search: family((p: never) => one("search", search(p)), "dtype", "values", "compute", "right", "out"),
   compact: family(compactPlan, "op", "dtype", "data", "ndim"),
   upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
   crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "backward"),

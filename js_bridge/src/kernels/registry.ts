@@ -12,6 +12,7 @@ import { adam, type AdamParams, sgd, type SgdParams } from "./optimizer.js";
 import { pool, type PoolParams } from "./pool.js";
 import { reduce, type ReduceParams } from "./reduce.js";
 import { scan, type ScanParams } from "./scan.js";
+import { search, type SearchParams } from "./search.js";
 import { softmax, type SoftmaxParams } from "./softmax.js";
 import { segment, type SegmentStage } from "./segment.js";
 import { sort, type SortStage } from "./sort.js";
@@ -33,6 +34,7 @@ export interface Families {
   pad: PadParams;
   scan: ScanParams;
   sort: SortStage;
+  search: SearchParams;
   compact: CompactParams;
   upsample: UpsampleParams;
   segment: SegmentStage;
@@ -44,7 +46,7 @@ export interface Families {
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, compact, upsample, segment, crossEntropy, attention, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, search, compact, upsample, segment, crossEntropy, attention, sgd, adam,
 };
 
 const built = new Map<string, Kernel>();
