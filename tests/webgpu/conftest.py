@@ -1,4 +1,5 @@
-"""Tests of the webgpu device on desktop CPython: they skip where node, the bridge's packages or a Vulkan driver are missing."""
+"""Tests of the webgpu device: on desktop CPython over a node process, and inside Pyodide (run_node.py --webgpu) on the page's own.
+They skip where node, the bridge's packages or a Vulkan driver are missing."""
 
 from __future__ import annotations
 
@@ -8,14 +9,26 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [p for p in (str(HERE), str(HERE.parent.parent)) if p not in sys.path]
-import dawn  # noqa: E402
-import remote  # noqa: E402
+sys.path.insert(0, str(HERE))
+PYODIDE = sys.platform == "emscripten"
+if not PYODIDE:
+    sys.path.insert(1, str(HERE.parent.parent))
+collect_ignore = ["test_bridge.py"] if PYODIDE else []  # about the node process
 
 
 @pytest.fixture(scope="session")
 def bridge():
     """The webgpu device of this process."""
+    if PYODIDE:
+        import torchlite as torch
+        from torchlite.webgpu import _bridge
+
+        if not torch.webgpu.is_available():
+            pytest.skip(torch.webgpu.why_not())
+        return _bridge.current
+    import dawn
+    import remote
+
     try:
         return remote.install()
     except dawn.runtime.Missing as e:
