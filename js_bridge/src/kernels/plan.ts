@@ -275,7 +275,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   layerNorm: family(layerNormPlan, "dtype", "rms", "weight", "bias", "backward"),
   matmul: family(matmulPlan, "a", "b", "out", "bias", "act"),
   conv: family(convPlan, "pass", "dtype", ...WINDOW, "bias", "act"),
-  pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor"),
+  pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor", "positions"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
   scatter: family(scatterPlan, "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"),
   join: family((p: never) => one("join", join(p)), "ndim", "dim", "dtype", "parts"),

@@ -31,20 +31,34 @@ test.each(CASES)("$size $kernel", async (c) => {
   const px = prod(c.size), py = prod(ys), nx = c.planes * px, ny = c.planes * py;
   const wins = windows(c.size, ys, (o) => [o.map((v, d) => v * c.stride[d]! - c.padding[d]!), c.kernel, dil]);
   const x = randomInts(nx, -5, 6, 3).map((v) => v / 2), g = random(ny, -1, 1, 4);
-  x[2] = NaN;
+  x[2] = x[3] = NaN;
   const values = { planes: c.planes, ...images(c.size, ys) };
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: dil };
   const f32 = (n: number): { dtype: DType; zeros: number } => ({ dtype: "float32", zeros: n });
   const best = Array.from({ length: ny }, (_, i) => {
     const base = Math.floor(i / py) * px, w = wins[i % py]!;
-    return w.reduce((a, k) => (Number.isNaN(x[base + a]!) ? a : Number.isNaN(x[base + k]!) || x[base + k]! > x[base + a]! ? k : a), w[0]!);
+    return w.reduce((a, k) => (Number.isNaN(x[base + k]!) ? k : Number.isNaN(x[base + a]!) ? a : x[base + k]! > x[base + a]! ? k : a), w[0]!);
   });
   const r = await runOne(pool({ ...window, op: "max", dtype: "float32" }), values, { x: t("float32", x), y: f32(ny), idx: { dtype: "int64", zeros: ny } });
   close(r["idx"]!, best, 0, 0);
   close(r["y"]!, best.map((k, i) => x[Math.floor(i / py) * px + k]!), 0, 0);
+  const alone = await runOne(pool({ ...window, op: "max", dtype: "float32", positions: false }), values, { x: t("float32", x), y: f32(ny) });
+  close(alone["y"]!, r["y"]!, 0, 0);
   const gx = new Array<number>(nx).fill(0);
   best.forEach((k, i) => { gx[Math.floor(i / py) * px + k]! += g[i]!; });
   close((await runOne(pool({ ...window, op: "max", dtype: "float32", backward: true }), values, { gy: t("float32", g), idx: t("int64", best), gx: f32(nx) }))["gx"]!, gx, 1e-6, 1e-6);
+  const taps = prod(c.kernel), col = random(c.planes * taps * py, -1, 1, 6), sums = new Array<number>(nx).fill(0), xs = random(nx, -1, 1, 8);
+  const columns = Array.from({ length: c.planes * taps * py }, (_, i) => {
+    const o = unravel(i % py, ys), w = unravel(Math.floor(i / py) % taps, c.kernel), plane = Math.floor(i / py / taps);
+    const at = o.map((v, d) => v * c.stride[d]! - c.padding[d]! + w[d]! * dil[d]!);
+    if (at.some((v, d) => v < 0 || v >= c.size[d]!)) return 0;
+    const k = plane * px + at.reduce((a, v, d) => a * c.size[d]! + v, 0);
+    sums[k]! += col[i]!;
+    return xs[k]!;
+  });
+  const cols: PoolParams = { ...window, op: "columns", dtype: "float32" };
+  close((await runOne(pool(cols), values, { x: t("float32", xs), y: f32(columns.length) }))["y"]!, columns, 0, 0);
+  close((await runOne(pool({ ...cols, backward: true }), values, { gy: t("float32", col), gx: f32(nx) }))["gx"]!, sums, 1e-5, 1e-5);
   if (c.dilation) return;
   const xf = random(nx, -1, 1, 5);
   const count = (o: number): number => {
