@@ -1,5 +1,6 @@
 """`torch.device`, `torch.Size`, and the singletons of layout, memory format and quantisation scheme."""
 
+import os
 import sys
 
 from torchlite import _C
@@ -15,12 +16,27 @@ _context = []                   # devices entered by `with torch.device(...)`, i
 _default = None                 # torch.set_default_device
 
 
+_cuda = [os.environ.get("TORCHLITE_CUDA") == "webgpu"]       # whether "cuda" names the page's GPU
+
+
+def cuda_is_webgpu():
+    return _cuda[0]
+
+
+def use_webgpu_as_cuda(on):
+    _cuda[0] = bool(on)
+    for key in [key for key in _instances if key[0] == "cuda"]:
+        del _instances[key]
+
+
 def _parse(text):
     if not text:
         raise RuntimeError("Device string must not be empty")
     type_, colon, index = text.partition(":")
     if type_ not in _TYPES:
         raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {type_}")
+    if type_ == "cuda" and _cuda[0]:
+        type_ = "webgpu"
     if not colon:
         return type_, None
     if not (index.isascii() and index.isdigit()) or len(index) > 1 and index[0] == "0":

@@ -333,7 +333,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     @property
     def is_cuda(self):
-        return self.device.type == "cuda"
+        return self.device.type == "webgpu" and _device.cuda_is_webgpu()
 
     def is_same_size(self, other):
         return self.shape == other.shape

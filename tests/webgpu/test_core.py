@@ -243,3 +243,22 @@ def test_memory_is_given_back(bridge):
     gc.collect()
     torch.zeros(1, device="webgpu").item()
     assert bridge.stats()["slots"] <= before + 1
+
+
+def test_cuda_as_another_name():
+    assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
+    torch.webgpu.use_as_cuda()
+    try:
+        assert torch.cuda.is_available() and torch.device("cuda").type == "webgpu" and torch.device("cuda:0") == torch.device("webgpu:0")
+        x = torch.ones(3).cuda()
+        assert x.is_cuda and x.device.type == "webgpu" and torch.zeros(2, device="cuda").device == x.device
+        assert torch.nn.Linear(2, 2).to("cuda").weight.is_cuda
+        torch.cuda.synchronize()
+        assert torch.cuda.memory_allocated() > 0 and torch.cuda.get_device_name(0)
+        with pytest.raises(NotImplementedError, match="one queue"):
+            torch.cuda.Stream()
+    finally:
+        torch.webgpu.use_as_cuda(False)
+    assert not torch.cuda.is_available() and not torch.ones(2, device="webgpu").is_cuda
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        torch.ones(2, device="cuda")

@@ -1,61 +1,60 @@
-"""torch.cuda: there is no CUDA device; queries say so and everything else refuses."""
+"""torch.cuda: there is no CUDA device; queries say so and everything else refuses.
 
+A page can let the name mean its GPU, for scripts that know no other: the environment variable TORCHLITE_CUDA=webgpu, or
+`torch.webgpu.use_as_cuda()`. Then `torch.device("cuda")` is the webgpu device, and this module speaks of that.
+"""
+
+from .. import _device
 from ..version import cuda as _version  # noqa: F401
 
 
-def is_available():
-    return False
+def _function(name, default=None, refuse=False):
+    """torch.webgpu's function under that name where "cuda" means it; else the answer of a PyTorch without CUDA."""
+    def fn(*args, **kwargs):
+        if _device.cuda_is_webgpu():
+            from .. import webgpu
+            return getattr(webgpu, name)(*args, **kwargs)
+        if refuse:
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        return default
+    fn.__name__ = fn.__qualname__ = name
+    return fn
 
 
-def device_count():
-    return 0
-
-
-def is_initialized():
-    return False
-
-
-def is_bf16_supported(including_emulation=True):
-    return False
+is_available, is_initialized, is_bf16_supported = (_function(name, False) for name in ("is_available", "is_initialized", "is_bf16_supported"))
+device_count, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = (
+    _function(name, 0) for name in ("device_count", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"))
+empty_cache, reset_peak_memory_stats = _function("empty_cache"), _function("reset_peak_memory_stats")
+init, current_device, set_device, get_device_name, get_device_properties, get_device_capability, synchronize, memory_summary, mem_get_info = (
+    _function(name, refuse=True) for name in ("init", "current_device", "set_device", "get_device_name", "get_device_properties",
+                                              "get_device_capability", "synchronize", "memory_summary", "mem_get_info"))
 
 
 def _refuse(*args, **kwargs):
+    if _device.cuda_is_webgpu():
+        raise NotImplementedError("WebGPU has one queue: streams and events of torch.cuda do not exist on it")
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
-init = current_device = set_device = get_device_name = get_device_properties = get_device_capability = synchronize = _refuse
-current_stream = default_stream = stream = Stream = Event = memory_summary = mem_get_info = _refuse
+current_stream = default_stream = stream = Stream = Event = _refuse
 
 
 def manual_seed(seed):
-    """Ignored without CUDA."""
+    """The generator of webgpu is the CPU's; without a GPU ignored, as in PyTorch."""
+    if _device.cuda_is_webgpu():
+        from ..random import manual_seed as seed_all_devices
+        seed_all_devices(seed)
 
 
-def manual_seed_all(seed):
-    """Ignored without CUDA."""
+manual_seed_all = manual_seed
 
 
 def seed_all():
     """Ignored without CUDA."""
 
 
-def empty_cache():
-    """Nothing is cached."""
-
-
-def reset_peak_memory_stats(device=None):
-    """Nothing to reset."""
-
-
 def ipc_collect():
     """Nothing to collect."""
-
-
-def _zero(device=None):
-    return 0
-
-
-memory_allocated = max_memory_allocated = memory_reserved = max_memory_reserved = _zero
 
 
 class device:

@@ -51,6 +51,13 @@ def why_not():
     return _bridge.why_not()
 
 
+def use_as_cuda(on=True):
+    """Lets "cuda" mean this device, for scripts that know no other name: `torch.device("cuda")`, `x.cuda()`, `torch.cuda.is_available()`.
+    Tensors and devices still call themselves webgpu. TORCHLITE_CUDA=webgpu in the environment does the same from the start."""
+    from .. import _device
+    _device.use_webgpu_as_cuda(on)
+
+
 def device_count():
     return int(is_available())
 
@@ -134,6 +141,9 @@ def synchronize(device=None):
     bridge = _bridge_of(device)
     _flush()
     bridge.synchronize()
+    if _commands() is not None:
+        from . import _checks
+        _checks.verify()                # indices out of range are told here
 
 
 async def synchronize_async(device=None):
@@ -143,6 +153,9 @@ async def synchronize_async(device=None):
         raise RuntimeError(why_not())
     _flush()
     await _bridge.current.synchronize_async()
+    if _commands() is not None:
+        from . import _checks
+        await _checks.verify_async()
 
 
 def empty_cache():
