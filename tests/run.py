@@ -182,6 +182,19 @@ def webgpu() -> Count:
     return Count(failed=1) if status else pytest("--timeout", "600", "tests/webgpu")
 
 
+def webgpu_node() -> Count:
+    """The same inside Pyodide on node, with Dawn as the page's WebGPU."""
+    if not fresh_wheels():
+        return Count(failed=1)
+    return count(*run([PY, "tests/pyodide/run_node.py", "--webgpu", "tests/webgpu"]))
+
+
+def webgpu_conformance() -> Count:
+    """PyTorch's recorded answers with every tensor on webgpu, two samples of each op; what passes on the CPU must pass there."""
+    status, text = run([PY, "tests/webgpu/conformance.py", "--max-samples", "2", "--fresh"])
+    return skip("no fixtures beside the project") if "conformance: skipped" in text else count(status, text)
+
+
 def demos() -> Count:
     """The demo site builds."""
     if not (ROOT / "demos" / "build.py").exists():
@@ -201,6 +214,8 @@ LAYERS: dict[str, Callable[[], Count]] = {
     "conformance": conformance,
     "javascript": javascript,
     "webgpu": webgpu,
+    "webgpu-node": webgpu_node,
+    "webgpu-conformance": webgpu_conformance,
     "demos": demos,
     "browser-314": lambda: browser("314"),
     "browser-029": lambda: browser("029"),
