@@ -1,0 +1,20 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { BROWSERS, inBrowser } from "../browsers.js";
+import { catalog } from "./catalog.js";
+import { device, test } from "./testing.js";
+
+test("every shader is accepted by Dawn", async () => {
+  const d = await device();
+  const found: string[] = [];
+  for (const kernel of catalog()) {
+    const info = await d.createShaderModule({ code: kernel.wgsl }).getCompilationInfo();
+    const lines = info.messages.filter((m) => m.type === "error").map((m) => `${m.lineNum}: ${m.message}`);
+    if (lines.length > 0) found.push(`${kernel.key} ${lines.join("; ")}`);
+  }
+  expect(found).toEqual([]);
+});
+
+it.each(BROWSERS.filter(([name]) => name === "Firefox"))("every shader is accepted by %s", async (_, start) => {
+  expect(await inBrowser(start, join(import.meta.dirname, "catalog_page.ts"))).toEqual([]);
+}, 150_000);
