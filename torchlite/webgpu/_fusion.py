@@ -20,6 +20,7 @@ MAX_BUFFERS = 8
 geometry = _C.geometry
 _device_tensor = _C.device_tensor
 _ref = weakref.ref
+_tick, _void = _stream.tick, _stream.void
 live = _stream.live     # id(node) -> weakref of the buffer that waits for it
 
 
@@ -142,8 +143,9 @@ def materialize(buffer):
 
 def before_write(buffer):
     """Runs everything that was put off and reads the buffer, which is about to change; and the buffer's own values."""
-    if buffer.pending is not None:
+    if buffer.pending is not None or _void and buffer.handle:
         ready(buffer)
+    buffer.serial, buffer.bounds = _tick[0], None
     if live:
         key = id(buffer)
         for ref in list(live.values()):

@@ -11,6 +11,7 @@ import torchlite as torch
 
 from .. import _C
 from . import _stream
+from ._checks import note_bounds
 from ._fusion import Number, before_write, expression, operand, result
 from ._pointwise import ROWS, assign, pointwise
 from ._stream import Buffer, ready
@@ -62,6 +63,8 @@ def upload(t):
     r = empty(t.shape, t.dtype)
     if t.numel():
         t = t.detach().contiguous()
+        if t.dtype is torch.int64 or t.dtype is torch.int32:
+            note_bounds(_C.geometry(r)[0], t)
         _stream.write(_C.geometry(r)[0], 0, memoryview(t._storage)[t.storage_offset() * t.itemsize:][:t.nbytes])
     return r
 
@@ -156,6 +159,7 @@ def buffer_overwritten(buffer):
         node = buffer.pending
         live.pop(id(node), None)
         buffer.pending = None
+    buffer.serial = 0
     before_write(buffer)
 
 
@@ -180,9 +184,13 @@ def device_copy(dst, src):
     size = dst.itemsize
     if dtype is own_dtype and dense and own_dense and own == shape and from_.pending is None and offset * size % 4 == 0 and own_offset * size % 4 == 0 \
             and (numel * size % 4 == 0 or offset == 0 and numel * size == buffer.nbytes):
-        before_write(buffer)
+        source = ready(from_)
+        if offset == 0 and numel * size == buffer.nbytes:
+            buffer_overwritten(buffer)
+        else:
+            before_write(buffer)
         nbytes = -(-numel * size // 4) * 4
-        _stream.words.extend((_stream.COPY | 6 << 8, ready(from_), own_offset * size, ready(buffer), offset * size, nbytes))
+        _stream.words.extend((_stream.COPY | 6 << 8, source, own_offset * size, ready(buffer), offset * size, nbytes))
         return
     if dtype.is_complex or own_dtype.is_complex:
         _copy_complex(dst, src)
@@ -224,8 +232,13 @@ def _copy_in(dst, src):
     size, offset = dst.itemsize, dst.storage_offset()
     buffer = _C.geometry(dst)[0]
     if dst.is_contiguous() and offset * size % 4 == 0 and (dst.nbytes % 4 == 0 or offset == 0 and dst.nbytes == buffer.nbytes):
-        before_write(buffer)
         src = src.detach().contiguous()
+        if dst.nbytes == buffer.nbytes:
+            buffer_overwritten(buffer)
+            if src.dtype is torch.int64 or src.dtype is torch.int32:
+                note_bounds(buffer, src)
+        else:
+            before_write(buffer)
         _stream.write(buffer, offset * size, memoryview(src._storage)[src.storage_offset() * size:][:src.nbytes])
         return
     device_copy(dst, upload(src))

@@ -23,18 +23,23 @@ _free = []                        # handles of freed slots
 _next = [1]
 live = {}                         # id(expression) -> weakref of the buffer that waits for it
 _epoch = [None]                   # the device that handles belong to: after a reset old buffers are void
+checks = {}                       # number of a launch whose indices the GPU checks -> what to say; see _checks.py
+tick = [0]                        # the last of these numbers
+void = []                         # (first, last, error type, text): what was written between these numbers is wrong
 
 
 class Buffer:
-    """GPU memory of a storage. `pending` is the expression that will fill it, while that has not run."""
+    """GPU memory of a storage. `pending` is the expression that will fill it, while that has not run. `serial` is the
+    number of the last checked launch before it was written; `bounds` the least and greatest of its integers, where known."""
 
-    __slots__ = ("nbytes", "handle", "epoch", "pending", "__weakref__")
+    __slots__ = ("nbytes", "handle", "epoch", "pending", "serial", "bounds", "__weakref__")
 
     def __init__(self, nbytes):
         self.nbytes = nbytes
         self.handle = 0
         self.epoch = None
         self.pending = None
+        self.bounds = None
 
     def __del__(self):
         if self.pending is not None:
@@ -57,6 +62,8 @@ def device_epoch():
         _free.clear()
         _next[0] = 1
         _epoch[0] = epoch
+        checks.clear()
+        void.clear()
     return epoch
 
 
@@ -87,7 +94,7 @@ def allocate(buffer):
             raise
     else:
         words.extend((ALLOC | 3 << 8, handle, size))
-    buffer.handle, buffer.epoch = handle, _epoch[0]
+    buffer.handle, buffer.epoch, buffer.serial = handle, _epoch[0], tick[0]
     return handle
 
 
@@ -100,6 +107,9 @@ def ready(buffer):
         return allocate(buffer)
     if buffer.epoch != _epoch[0]:
         raise _bridge.DeviceLostError("this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU")
+    if void:
+        from ._checks import usable
+        usable(buffer)
     return buffer.handle
 
 
@@ -137,6 +147,8 @@ def write(buffer, offset, memory):
     handle = ready(buffer)
     memory = memoryview(memory).cast("B")
     n = memory.nbytes
+    if offset == 0 and n >= buffer.nbytes:
+        buffer.serial = 0               # nothing that was wrong before comes into it
     if n & 3:                           # only at a buffer's end, where there is room
         memory, n = bytes(memory) + bytes(-n % 4), n + 3 & ~3
     if n <= SMALL_WRITE:
@@ -150,6 +162,9 @@ def write(buffer, offset, memory):
 def read(buffer, offset, nbytes):
     """Bytes out of a buffer; waits for the GPU."""
     handle = ready(buffer)
+    if checks:
+        from ._checks import read
+        return read(buffer, offset, nbytes)
     flush()
     start, lead = offset & ~3, offset & 3
     data = _bridge.current.read(handle, start, lead + nbytes + 3 & ~3)
@@ -158,6 +173,9 @@ def read(buffer, offset, nbytes):
 
 async def read_async(buffer, offset, nbytes):
     handle = ready(buffer)
+    if checks:
+        from ._checks import read_async
+        return await read_async(buffer, offset, nbytes)
     flush()
     start, lead = offset & ~3, offset & 3
     data = await _bridge.current.read_async(handle, start, lead + nbytes + 3 & ~3)

@@ -1,0 +1,260 @@
+"""Reading and writing by index tensors: gather and scatter, x[i, j], the index_* family, embedding, take and put.
+
+All of them are one of two kernels over a grid of positions: an element's place in the source (or destination) is a sum of
+coordinates times strides and of indices times strides. Sums over repeated indices are made with atomic operations, in no
+fixed order: float results may differ in their last bits from run to run. Where plain writes meet at one place, one of them
+stays, and it is not defined which, as in PyTorch; of int64 and complex elements the last one stays.
+"""
+
+import functools
+import json
+
+import torchlite as torch
+
+from .. import _C
+from . import _stream
+from ._checks import bounds_of, guard, status
+from ._fusion import before_write, collapse
+from ._run import check_devices, contiguous, empty, host_copy, planner, upload
+from ._stream import Buffer, launch, plan, ready
+
+Tensor = _C.TensorBase
+geometry = _C.geometry
+# moving elements only needs types of their size, and keeps every bit
+MOVE = {"float32": "int32", "float16": "int16", "bfloat16": "int16", "complex64": "int64", "bool": "uint8"}
+INTEGERS = ("int64", "int32")
+MOST_INDICES = 5                # a kernel binds 8 buffers: source, result, status
+
+
+# ---- errors --------------------------------------------------------------------------------------------------------------
+def cpu_error(ov, args, mixed=False):
+    """Lets the CPU's kernel raise its error for arguments that look wrong, on stand-ins of their shapes."""
+    if not mixed:
+        check_devices(args)
+    inplace = bool(ov.flags & 4)
+
+    def stand_in(a, whole=False):
+        if isinstance(a, Tensor):
+            if a.is_cpu:
+                return a
+            return torch.zeros(a.shape, dtype=a.dtype) if whole or not a.dim() else torch.zeros((1,), dtype=a.dtype).expand(a.shape)
+        if isinstance(a, (list, tuple)):
+            return type(a)([stand_in(x) for x in a])
+        return a
+
+    moved = tuple([stand_in(a, inplace and i == 0) for i, a in enumerate(args)])
+    (_C.call_inplace_below if inplace else _C.call_below)(ov, moved)
+    return NotImplemented
+
+
+@functools.lru_cache(None)
+def sayer(kind, dim=0):
+    """What is said of an index out of range: a function of (value, extent, which of the indices)."""
+    if kind == "index":
+        return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, which, n))
+    if kind == "rows":
+        return lambda v, n, which: IndexError("index out of range in self")
+    if kind == "flat":
+        return lambda v, n, which: IndexError("out of range: tried to access index %d on a tensor of %d elements." % (v, n))
+    if kind == "one_hot":
+        return lambda v, n, which: RuntimeError("Class values must be non-negative." if v < 0 else "Class values must be smaller than num_classes.")
+    if kind == "fill":
+        return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
+    if kind == "copy":
+        return lambda v, n, which: IndexError("index_copy_(): index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
+    return lambda v, n, which: RuntimeError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
+
+
+class Pick:
+    """An index tensor: where its elements are over the grid, and the dim it picks along."""
+
+    __slots__ = ("buffer", "dtype", "strides", "offset", "dim", "bounds", "tensor")
+
+    def __init__(self, t, strides, dim):
+        self.tensor, self.strides, self.dim = t, strides, dim
+        self.buffer, _, _, self.offset, dtype, _, _ = geometry(t)
+        self.dtype = dtype.name
+        self.bounds = self.buffer.bounds
+
+
+def check_word(picks, shape, wrap, say):
+    """What the launch is to check: 0 where every index is known to be in range. Raises where one is known not to be."""
+    unknown = False
+    for which, p in enumerate(picks):
+        extent = shape[p.dim]
+        low = -extent if wrap else 0
+        if p.bounds is None:
+            unknown = True
+        elif p.bounds[0] < low or p.bounds[1] >= extent:
+            values = host_copy(p.tensor)            # a part of that buffer may still be in range
+            bad = values[(values < low) | (values >= extent)]
+            if bad.numel():
+                raise say(int(bad[0].item()), extent, which)
+    return guard(say) if unknown else 0
+
+
+# ---- the two kernels -----------------------------------------------------------------------------------------------------
+_plans = {}
+
+
+def _number(family, ndim, dtype, picks, wrap, **more):
+    key = (family, ndim, dtype, wrap, *[p.dtype for p in picks], *more.values())
+    number = _plans.get(key)
+    if number is None:
+        params = {"ndim": ndim, "dtype": dtype, "indices": [p.dtype for p in picks], **{k: v for k, v in more.items() if v}}
+        if wrap:
+            params["wrap"] = True
+        number = _plans[key] = plan(family + ":" + json.dumps(params, separators=(",", ":")))
+    return number
+
+
+def _grid(shape, operands):
+    """(words of the grid, a function that appends a place) with dims merged where all operands allow it."""
+    sizes, keep = collapse(shape, operands)
+    n = 1
+    for m in sizes:
+        n *= m
+
+    def place(values, offset, strides):
+        values.append(offset)
+        values.extend([strides[d] for d in keep] if keep else [0] * len(sizes))
+    return [n, *sizes], len(sizes), place
+
+
+def _index_words(values, picks, place, shape, strides):
+    for p in picks:
+        place(values, p.offset, p.strides)
+        values.append(strides[p.dim] if strides else 0)
+        values.append(shape[p.dim])
+
+
+def take_at(source, shape, strides, offset, dtype, grid, along, picks, wrap, say):
+    """result[c] = source at c's place. `along`: for each dim of the grid the source's dim it runs along, or None."""
+    if 0 in grid:
+        return empty(grid, dtype)
+    check = check_word(picks, shape or (1,), wrap, say)
+    own = [0 if d is None else strides[d] for d in along]
+    values, ndim, place = _grid(grid, [own, *[p.strides for p in picks]])
+    place(values, offset, own)
+    _index_words(values, picks, place, shape or (1,), strides)
+    values.extend((0, check))
+    name = dtype.name
+    number = _number("gather", ndim, MOVE.get(name, name), picks, wrap)
+    handles = [ready(source), *[ready(p.buffer) for p in picks]]
+    r = empty(grid, dtype)
+    handles.extend((ready(geometry(r)[0]), status()))
+    launch(number, handles, values)
+    return r
+
+
+def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None, skip=None):
+    """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset) or a number."""
+    if 0 in grid:
+        return target
+    buffer, shape, strides, offset, dtype, _, _ = geometry(target)
+    name = dtype.name
+    check = check_word(picks, shape or (1,), wrap, say)
+    own = [0 if d is None else strides[d] for d in along]
+    operands = [own, *[p.strides for p in picks]]
+    if source is not None:
+        operands.append(source[1])
+    values, ndim, place = _grid(grid, operands)
+    place(values, offset, own)
+    if source is not None:
+        place(values, source[2], source[1])
+    _index_words(values, picks, place, shape or (1,), strides)
+    if skip is not None:
+        values.append(skip)
+    if scalar is not None:
+        values.extend(bits(scalar, dtype) if mode == "set" else _stream.scalar_words(scalar, name))
+    values.append(check)
+    number = _number("scatter", ndim, MOVE.get(name, name) if mode == "set" else name, picks, wrap, mode=mode, scalar=scalar is not None, skip=skip is not None)
+    handles = [] if source is None else [ready(source[0])]
+    handles.extend([ready(p.buffer) for p in picks])
+    before_write(buffer)
+    handles.extend((ready(buffer), status()))
+    launch(number, handles, values)
+    return target
+
+
+def bits(value, dtype):
+    """A number as the words of an element, for a kernel that only moves elements; the core's conversion and its errors."""
+    probe = _C.empty((1,), dtype)
+    _C.fill(probe, value)
+    raw = bytes(memoryview(probe._storage).cast("B")[:dtype.itemsize])
+    return [int.from_bytes(raw[i:i + 4], "little") for i in range(0, len(raw), 4)]
+
+
+def writable(ov, self):
+    """The tensor that an op writes to: self of an in-place overload, else a copy."""
+    if ov.flags & 4:
+        return self
+    r = empty(self.shape, self.dtype)
+    if r.numel():
+        _C.copy(r, self, False)
+    return r
+
+
+def put_ordered(target, grid, along, picks, wrap, say, source):
+    """put_at(mode "set") where the last of several writes to one place stays: of elements of two words, one write's halves
+    could else meet another's. First each place learns the last position that writes to it."""
+    from ._fusion import Coord, Number, expression, operand, result
+    from ._pointwise import assign
+    n = 1
+    for m in grid:
+        n *= m
+    shape = tuple(target.shape)
+    positions = result(expression("cast", [Coord(-1)], "int32", None, (n,)), torch.int32)
+    winner = torch.full(shape, -1, dtype=torch.int32, device="webgpu")
+    dense, step = [], 1
+    for m in reversed(grid):
+        dense.append(step)
+        step *= m
+    put_at(winner, grid, along, picks, wrap, say, "amax", (geometry(positions)[0], dense[::-1], 0))
+    flat = contiguous_source(source, grid, target.dtype)
+    at = result(expression("maximum", [operand(winner, shape), Number(0, "int32")], "int32", "int32", shape), torch.int32)
+    at = at.reshape(-1)
+    pick = Pick(at, (1,), 0)
+    pick.bounds = (0, n - 1)
+    taken = take_at(geometry(flat)[0], (n,), (1,), 0, target.dtype, (at.numel(),), (None,), [pick], False, say).reshape(shape)
+    a, b = (torch.view_as_real(taken), torch.view_as_real(target)) if target.dtype.is_complex else (taken, target)
+    shape = tuple(b.shape)
+    mask = winner.unsqueeze(-1) if target.dtype.is_complex else winner
+    hit = expression("ge", [operand(mask, shape), Number(0, "int32")], "bool", "int32", shape)
+    assign(b, expression("where", [hit, operand(a, shape), operand(b, shape)], b.dtype.name, b.dtype.name, shape))
+    return target
+
+
+def contiguous_source(source, grid, dtype):
+    """(buffer, strides, offset) over the grid as a dense vector."""
+    buffer, strides, offset = source
+    whole = _C.device_tensor(1, buffer, buffer.nbytes, dtype, grid, tuple(strides), offset)
+    r = empty(grid, dtype)
+    _C.copy(r, whole, False)
+    return r.reshape(-1)
+
+
+def set_at(target, grid, along, picks, wrap, say, source):
+    """Plain writes of a tensor's elements."""
+    if target.dtype.itemsize == 8 and not all(s == 0 for s in source[1]):
+        return put_ordered(target, grid, along, picks, wrap, say, source)
+    return put_at(target, grid, along, picks, wrap, say, "set", source)
+
+
+def strides_over(t, grid, at=None):
+    """t's strides over the grid; `at` names the grid's dims that t's dims lie along (default: the last ones)."""
+    shape, strides = tuple(t.shape), t.stride()
+    out = [0] * len(grid)
+    lead = len(grid) - len(shape)
+    for d, (n, s) in enumerate(zip(shape, strides)):
+        g = at[d] if at is not None else lead + d
+        if g >= 0 and n != 1:
+            out[g] = s
+    return out
+
+
+def index_pick(t, strides, dim):
+    return Pick(t if not t.is_cpu else upload(t), strides, dim)
+
+
+from . import _index_ops  # noqa: E402, F401
