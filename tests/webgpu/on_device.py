@@ -65,7 +65,9 @@ def install(R: Any, seconds: float = 0, default: bool = True) -> None:
 
     class Decoder(R.Decoder):  # type: ignore[misc, name-defined]
         def __call__(self, v: Any) -> Any:
-            return torch.device(DEVICE) if isinstance(v, dict) and "dev" in v else super().__call__(v)
+            if v == "cpu":  # a device argument
+                return DEVICE
+            return torch.device(DEVICE) if v == {"dev": "cpu"} else super().__call__(v)
 
     class Cmp(R.Cmp):  # type: ignore[misc, name-defined]
         on_device = True
@@ -83,7 +85,7 @@ def install(R: Any, seconds: float = 0, default: bool = True) -> None:
             def cmp(self, s: Any, *args: Any) -> Any:
                 c = super().cmp(s, *args)
                 # a call that names neither a tensor nor a device gives a CPU tensor
-                c.on_device = default or any(mark in json.dumps([s.get("a"), s.get("k")]) for mark in ('{"t":', '{"dev":'))
+                c.on_device = default or any(mark in json.dumps([s.get("a"), s.get("k")]) for mark in ('{"t":', '"cpu"'))
                 return c
 
             def run(self) -> Any:
