@@ -10,6 +10,7 @@ const LAYOUTS: [string, object, string, string][] = [
   ["fused", { ndim: 0, inputs: [c], nodes: [{ in: 0 }], outputs: [{ node: 0, ...c }] }, "in0 out0*", "n i0o q0o"],
   ["fused", { ndim: 2, inputs: [s, { ...c, alias: 0 }], nodes: [{ in: 0 }, { in: 1 }, { scalar: 0, dtype: "int64" }, { scalar: 1, dtype: f }], outputs: [{ node: 0, ...c }] },
     "in0 out0*", "n size0 size1 i0o i0s0 i0s1 i1o q0o c0 c0h c1"],
+  ["fused", { ndim: 0, inputs: [], nodes: [{ scalar: 0, dtype: f }, { random: "uniform", stream: 3, dtype: f }], outputs: [{ node: 1, ...c }] }, "out0*", "n q0o c0 s3 s3h s3o"],
   ["reduce", { kept: 1, reduced: 2, inputs: [{ dtype: f }], nodes: [{ in: 0 }], outputs: [{ op: "var", node: 0, dtype: f }, { op: "rstd", node: 0, dtype: f }] },
     "in0 out0* out1*", "rows n k0 r0 r1 i0o i0k0 i0r0 i0r1 q0o q1o correction eps"],
   ["softmax", { log: false, dtype: f, out: f }, "x y*", "rows n inner xo yo"],

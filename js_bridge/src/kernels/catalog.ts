@@ -42,6 +42,9 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   adam: [{ amsgrad: true }, { decoupled: true }],
 };
 
+const RANDOM: Kernel[] = [FAMILIES.fused({ ndim: 0, inputs: [], outputs: [{ node: 0, ...c }, { node: 1, ...c }, { node: 2, dtype: "int64", layout: "c" }],
+  nodes: [{ random: "uniform", stream: 0, dtype: f }, { random: "normal", stream: 0, dtype: f }, { random: "bits", stream: 1, dtype: "int64" }] })];
+
 /** Every operation in a graph of its own, for each class of numbers that has it. */
 function operations(): Kernel[] {
   return (Object.entries(OPS) as [OpName, (typeof OPS)[OpName]][]).flatMap(([op, def]) => {
@@ -58,5 +61,5 @@ function operations(): Kernel[] {
 
 export function catalog(): Kernel[] {
   const built = (Object.keys(FAMILIES) as Family[]).flatMap((name) => CASES[name].map((params) => (FAMILIES[name] as (p: unknown) => Kernel)(params)));
-  return [...built, ...operations()];
+  return [...built, ...RANDOM, ...operations()];
 }

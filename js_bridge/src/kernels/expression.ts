@@ -10,6 +10,11 @@ export type Node =
   | { readonly scalar: number; readonly dtype: DType }
   /** A number that is part of the shader; as text where JSON has none ("inf", "-inf", "nan", "-0", long integers). */
   | { readonly value: number | string; readonly dtype: DType }
+  /**
+   * Random numbers, one for each index of the output: uniform in [0, 1), normal, or bits of an integer that is not below 0.
+   * Words s<k>, s<k>h (seed) and s<k>o (offset: another one gives other numbers), k being the stream.
+   */
+  | { readonly random: "uniform" | "normal" | "bits"; readonly stream: number; readonly dtype: DType }
   /** int32 coordinate along a dim; -1: index in row-major order of the output. */
   | { readonly coord: number }
   /** An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand for tests). */
@@ -33,6 +38,7 @@ export function nodeDtype(g: Graph, k: number): DType {
 export function scalarWords(g: Graph): UniformWord[] {
   const words = new Map<string, UniformWord>();
   for (const n of g.nodes) {
+    if ("random" in n) for (const s of ["", "h", "o"]) words.set(`s${n.stream}${s}`, { name: `s${n.stream}${s}`, type: "u32" });
     if (!("scalar" in n)) continue;
     const c = computeOf(n.dtype);
     if (c === "i64") for (const s of ["", "h"]) words.set(`c${n.scalar}${s}`, { name: `c${n.scalar}${s}`, type: "u32" });
@@ -77,6 +83,17 @@ function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
   return compute === n.dtype ? narrow(`(${expr})`, n.dtype) : castTo(`(${expr})`, compute, n.dtype);
 }
 
+function randomText({ random, stream, dtype }: Extract<Node, { random: string }>, index: string): string {
+  const from = `(${index}, p.s${stream}, p.s${stream}h, p.s${stream}o)`;
+  if (random !== "bits") {
+    if (!isFloat(dtype)) throw new UnsupportedKernelError(random, dtype);
+    return castTo(`tl_random_${random}${from}`, "float32", dtype);
+  }
+  if (dtype === "int64") return `tl_random${from}.xy & vec2<u32>(0xffffffffu, 0x7fffffffu)`;
+  if (isFloat(dtype)) throw new UnsupportedKernelError("bits", dtype);
+  return `bitcast<i32>(tl_random${from}.x & ${dtype === "int32" ? "0x7fffffffu" : dtype === "bool" ? "1u" : dtype === "uint8" ? "0xffu" : dtype === "int8" ? "0x7fu" : "0x7fffu"})`;
+}
+
 /** Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index` of the linear index. */
 export function statements(g: Graph, inputs: readonly string[], coords: readonly string[], index: string): string {
   return g.nodes.map((n, k) => {
@@ -84,6 +101,7 @@ export function statements(g: Graph, inputs: readonly string[], coords: readonly
     if ("in" in n) e = inputs[n.in]!;
     else if ("scalar" in n) e = computeOf(n.dtype) === "i64" ? `vec2<u32>(p.c${n.scalar}, p.c${n.scalar}h)` : `p.c${n.scalar}`;
     else if ("value" in n) e = literal(n.value, n.dtype);
+    else if ("random" in n) e = randomText(n, index);
     else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
     else e = opExpression(g, n);
     return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;

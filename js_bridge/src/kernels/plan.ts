@@ -94,7 +94,7 @@ function fusedPlan(params: FusedParams): Plan {
 }
 
 function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof planReduce>[0], "values" | "inner"> & { inner?: boolean }): Plan {
-  checkGraph(params, 0);
+  checkGraph(params, -1);
   const full = reduce({ ...params, stage: "full", lanes: 1 });
   return {
     family: "reduce", buffers: listed(full.bindings), words: full.uniforms,
@@ -113,10 +113,12 @@ function checkGraph({ nodes, inputs, outputs }: { nodes: readonly Node[]; inputs
   };
   nodes.forEach((n, k) => {
     if ("in" in n) below(n.in, inputs.length, "input");
-    else if ("coord" in n) below(n.coord + 1, ndim + 1, "dim one before");
+    else if ("coord" in n) below(n.coord + 1, Math.max(ndim, 0) + 1, "dim one before");
     else if ("op" in n) {
       if (!Object.hasOwn(OPS, n.op)) throw new UnsupportedKernelError(n.op, n.dtype, "has no WebGPU kernel");
       n.args.forEach((a) => below(a, k, `node before ${k} called`));
+    } else if ("random" in n) {
+      if (ndim < 0) throw new Error("a reduction has no random numbers");
     } else if (!("scalar" in n) && !("value" in n)) throw new Error(`node ${k} is neither in, scalar, value, coord nor op`);
     if (!("in" in n) && !("coord" in n)) checkDtype(n.dtype ?? "none given");
   });

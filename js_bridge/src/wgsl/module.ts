@@ -6,9 +6,10 @@ import { SPECIAL } from "./special.js";
 import { BESSEL } from "./bessel.js";
 import { CHEBYSHEV } from "./chebyshev.js";
 import { GAMMA } from "./gamma.js";
+import { RANDOM } from "./random.js";
 import { CONVERT } from "./convert.js";
 
-const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT, ...GAMMA, ...BESSEL, ...CHEBYSHEV };
+const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT, ...GAMMA, ...BESSEL, ...CHEBYSHEV, ...RANDOM };
 
 /** The library functions `text` needs, callees included. Names start with tl_. */
 export function libraryFor(text: string): string {
