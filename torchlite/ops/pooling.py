@@ -12,10 +12,12 @@ def _hidden(*schemas, **kw):
 
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
-@_hidden("_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims) -> Tensor", kernel="_max_pool_backward",
+@_hidden("_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None) -> Tensor", kernel="_max_pool_backward",
          grad={"grad_output": lambda c, g: g.flatten(-c.dims).gather(-1, c.indices.flatten(-c.dims)).reshape(c.grad_output_shape)})
-def _max_pool_backward(grad_output, indices, input_size, dims):
-    """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims."""
+def _max_pool_backward(grad_output, indices, input_size, dims, window):
+    """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims.
+
+    `window` says where else to look for those of an element: (kernel_size, stride, padding, dilation), or () for adaptive pooling."""
 
 
 def _declare_max(n):
@@ -27,7 +29,8 @@ def _declare_max(n):
         """Maxima over windows, and their positions inside a plane."""
     with_indices.__name__ = f"max_pool{n}d_with_indices"
     pair = op(f"max_pool{n}d_with_indices({args}) -> (Tensor, Tensor)", kernel=f"max_pool{n}d_with_indices", variants="function", module=where,
-              nondiff=(1,), grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n)},
+              nondiff=(1,), grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n,
+                                                                              (c.kernel_size, c.stride, c.padding, c.dilation))},
               samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)])(with_indices)
 
     def pool(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
@@ -157,7 +160,7 @@ def _declare_adaptive(n):
         """Maxima over as many windows as the output has elements, and their positions."""
     kernel_max.__name__ = f"_adaptive_max_pool{n}d"
     largest = _hidden(f"_adaptive_max_pool{n}d(Tensor self, int[] output_size) -> (Tensor, Tensor)", kernel=f"adaptive_max_pool{n}d", nondiff=(1,),
-                      grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n)},
+                      grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n, ())},
                       samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_max)
 
     def full(x, output_size):
