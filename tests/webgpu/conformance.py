@@ -157,10 +157,11 @@ def report(result: dict[str, Any], cpu: dict[str, Any] | None, verbose: bool) ->
         most = sorted(falls.items(), key=lambda x: -x[1])
         print(f"{len(falls)} ops were run by the CPU: " + ", ".join(f"{k} {n}" for k, n in most[: None if verbose else 40]))
     samples = ", ".join(f"{k} {v['pass']}/{v['total']}" for k, v in result["samples"].items() if k in ("fwd", "bwd", "inplace", "out", "view", "errors"))
+    empty = sum(r["status"] in ("empty", "errors-only") for r in per.values())
     left = sum(r.get("not_on_device", 0) for r in per.values())
     none = sum(not r.get("fallbacks") for r in per.values() if r["status"] == "pass")
     print(f"webgpu ({result['device']}): {result['ops_all_forward_pass']} of {result['ops']} ops pass, {none} of them without the CPU; {samples}; "
-          f"{left} samples left out (dtypes that the device has not); "
+          f"{left} samples left out (dtypes that the device has not; nothing is left of {empty} ops); "
           f"{result['seconds']} s{'' if result.get('done', True) else '; stopped, run again to go on'}")
     if cpu:
         print(f"cpu: {cpu['ops_all_forward_pass']} of {cpu['ops']} ops pass; by dtype on webgpu: "
