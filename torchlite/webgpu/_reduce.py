@@ -4,6 +4,7 @@ import torchlite as torch
 
 from .. import _C
 from ._reduction import reduce
+from ._run import _copy_of as copy_of
 from ._run import empty, planner, upload
 
 int64, float32, boolean = torch.int64, torch.float32, torch.bool
@@ -31,8 +32,16 @@ def dims_of(dim, ndim, none_if_empty=False):
     return tuple(out)
 
 
+def own(t):
+    """A dense tensor that is no view of another: a result of an op."""
+    buffer, shape, _, offset, dtype, dense, numel = _C.geometry(t)
+    if dense and not offset and numel * dtype.itemsize == buffer.nbytes:
+        return _C.device_tensor(1, buffer, buffer.nbytes, dtype, shape)
+    return copy_of(t)
+
+
 def ask_core(ov, args):
-    """What the CPU's kernel makes of tensors like these: its error, or its result where there are no elements to read."""
+    """What the CPU's kernel makes of tensors like these: its error, or its result where no element was read for it."""
     some = False
     moved = []
     for a in args:
@@ -43,7 +52,7 @@ def ask_core(ov, args):
     was = _C.set_grad_enabled(False)
     try:
         r = _C.call_below(ov, tuple(moved))
-        if some or r is NotImplemented:
+        if r is NotImplemented or some and any([x.numel() for x in (r if isinstance(r, tuple) else (r,))]):
             return NotImplemented
         return tuple([upload(x) for x in r]) if isinstance(r, tuple) else upload(r)
     finally:
@@ -99,7 +108,7 @@ def _sum(ov, args):
     keepdim = many and args[2]
     if t.dtype.is_complex:
         t = torch.view_as_real(t.detach())
-        return torch.view_as_complex(reduce(t, dims, keepdim, spec)[0])
+        return own(torch.view_as_complex(reduce(t, dims, keepdim, spec)[0]))
     return reduce(t, dims, keepdim, spec)[0]
 
 

@@ -82,6 +82,8 @@ def _launch(number, words, handles, spec, shape):
         nbytes = n * dtype.itemsize
         buffer = Buffer(nbytes)
         handles.append(allocate(buffer))
+        if out[0] in ("argmax", "argmin"):
+            buffer.bounds = 0, words[1] - 1
         results.append(_device_tensor(1, buffer, nbytes, dtype, shape))
     launch(number, handles, words)
     return results

@@ -4,7 +4,7 @@ import torchlite as torch
 
 from .. import _C
 from . import _stream
-from ._reduce import FLOATS, HERE, ask_core, dims_of
+from ._reduce import FLOATS, HERE, ask_core, dims_of, own
 from ._run import contiguous, empty, planner
 from ._stream import launch, ready
 
@@ -49,7 +49,9 @@ def _cumsum(ov, args):
     if at is None or not t.numel():
         return ask_core(ov, args)
     if given is torch.complex64 and want is given and ov.kernel == "cumsum":
-        return torch.view_as_complex(_scan(torch.view_as_real(t.detach()), "cumsum", at, torch.float32)[0]) if t.dim() else t.clone()
+        if not t.dim():
+            return t.clone()
+        return own(torch.view_as_complex(_scan(torch.view_as_real(t.detach()), "cumsum", at, torch.float32)[0]))
     if given not in HERE or want not in HERE:
         return NotImplemented if want is not torch.float64 else empty(tuple(t.shape), want)
     if want is torch.bool and ov.kernel == "cumprod":        # sums of truth values saturate, products do not overflow
