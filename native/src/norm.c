@@ -1,6 +1,12 @@
 /* norm.c: the table of softmax, normalisation layers and losses. */
 #include "norm.h"
 
+/* What only other devices have a kernel for: here the op's body runs. */
+static PyObject *elsewhere(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  (void)k; (void)args; (void)nargs; (void)out;
+  return TL_FALLBACK();
+}
+
 const TlKernel tl_kernels_norm[] = {
     {"softmax", tl_k_softmax, 0, 0, NULL},             /* (self, dim, dtype) */
     {"log_softmax", tl_k_softmax, 1, 0, NULL},
@@ -22,6 +28,8 @@ const TlKernel tl_kernels_norm[] = {
     {"nll_loss_forward", tl_k_nll, 0, 0, NULL},        /* (self, target, weight, reduction, ignore_index) */
     {"nll_loss", tl_k_nll, 1, 0, NULL},
     {"nll_loss_backward", tl_k_nll_backward, 0, 0, NULL},
+    {"_cross_entropy", elsewhere, 0, 0, NULL},
+    {"_cross_entropy_backward", elsewhere, 0, 0, NULL},
     {"mse_loss", tl_k_pair_loss, 0, 0, NULL},
     {"l1_loss", tl_k_pair_loss, 1, 0, NULL},
     {"smooth_l1_loss", tl_k_pair_loss, 2, 0, NULL},

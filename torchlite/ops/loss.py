@@ -267,6 +267,54 @@ def _smoothing(x, logp, target, weight, reduction, ignore_index, label_smoothing
     return (1 - label_smoothing) * nll + smooth * (label_smoothing / n)
 
 
+def _plain(x, target, weight, reduction, ignore_index, label_smoothing):
+    """Whether _cross_entropy's kernel takes these arguments: there is nothing to complain about, and nothing rare."""
+    shape = tuple(x.shape)
+    classes = shape[1] if len(shape) > 1 else shape[0] if shape else 0
+    return (x.is_floating_point() and x.numel() > 0 and target.dtype is torch.int64 and not target.is_cpu and tuple(target.shape) == shape[:1] * (len(shape) > 1) + shape[2:]
+            and (weight is None or weight.dim() == 1 and weight.numel() == classes and weight.dtype is x.dtype and not weight.is_cpu
+                 and not weight.requires_grad)
+            and reduction in (0, 1, 2) and -1 << 31 <= ignore_index < 1 << 31 and 0 <= label_smoothing <= 1)
+
+
+def _labels(x, target):
+    """Where the class of every row is along `x`: (dim, row of class numbers shaped to broadcast over x)."""
+    dim = 1 if x.dim() > 1 else 0
+    classes = torch.arange(x.size(dim), device=x.device).view([-1 if d == dim else 1 for d in range(x.dim())])
+    return dim, target.reshape([1 if d == dim else n for d, n in enumerate(x.shape)]), classes
+
+
+@op("_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, float label_smoothing) -> (Tensor, Tensor, Tensor)",
+    module="aten", variants="function", kernel="_cross_entropy", nondiff=(1, 2), node="NllLossBackward0",
+    grad={"self": lambda c, g: torch.ops.aten._cross_entropy_backward(
+        g[0], c.self, c.target, c.weight, c.result1, c.result2, c.reduction, c.ignore_index, c.label_smoothing)})
+def _cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
+    """Cross entropy with class indices, for devices with one kernel for it; also the logs of the sums of exponentials of every
+    row, and the sum of the weights of the classes."""
+    dim = 1 if self.dim() > 1 else 0
+    logp = torch.log_softmax(self, dim)
+    loss = _smoothing(self, logp, target, weight, reduction, ignore_index, label_smoothing) if label_smoothing > 0 else \
+        torch._C._nn.nll_loss_nd(logp, target, weight, reduction, ignore_index)
+    return loss, torch.logsumexp(self.detach(), dim).float(), _picked(self, target, weight, ignore_index)[2].sum().float()
+
+
+@op("_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, Tensor lse, Tensor total, int reduction, int ignore_index, "
+    "float label_smoothing) -> Tensor", module="aten", variants="function", kernel="_cross_entropy_backward")
+def _cross_entropy_backward(grad_output, self, target, weight, lse, total, reduction, ignore_index, label_smoothing):
+    """Gradient of _cross_entropy: weight[y] * (softmax(x) - (x is the class y)), with its share of the smoothing."""
+    dim, labels, classes = _labels(self, target)
+    p = torch.softmax(self, dim)
+    w = torch.ones(self.size(dim), dtype=self.dtype, device=self.device) if weight is None else weight
+    w = w.view(classes.shape)
+    own = labels == classes
+    d = (w * own).sum(dim, True) * (p - own.to(p.dtype))
+    if label_smoothing > 0:
+        d = (1 - label_smoothing) * d + label_smoothing / self.size(dim) * (p * w.sum() - w)
+    g = grad_output / total if reduction == 1 else grad_output
+    g = g.reshape(labels.shape) if reduction == 0 else g
+    return (d * g).masked_fill(labels == ignore_index, 0).to(self.dtype)
+
+
 @op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
     module="nn")
 def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
@@ -294,6 +342,8 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
         if reduction == 1:
             return -loss.sum() / (self.numel() / n if n else 0) if self.numel() else self.sum() * math.nan
         return -loss.sum() if reduction == 2 else -loss.sum(dim)
+    if not self.is_cpu and _plain(self, target, weight, reduction, ignore_index, label_smoothing):
+        return torch.ops.aten._cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)[0]
     logp = torch.log_softmax(self, dim, dtype=self.dtype)
     if label_smoothing > 0:
         if label_smoothing > 1:

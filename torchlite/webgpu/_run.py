@@ -248,7 +248,7 @@ def _copy_in(dst, src):
 # rows that make numbers on the CPU by definition, so that a seed gives PyTorch's numbers: nothing is read back
 MADE_ON_CPU = frozenset("""rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
 triu_indices""".split())
-_RANDOM_IN_PLACE = frozenset("normal_ uniform_ exponential_ cauchy_ geometric_ log_normal_ random_ random_from random_to bernoulli_float_".split())
+_RANDOM_IN_PLACE = frozenset("normal_ uniform_ exponential_ cauchy_ geometric_ log_normal_ random_ random_from random_to bernoulli_".split())
 _SHAPE_ONLY = frozenset("dropout_noise rrelu_noise".split())       # random tensors like their first argument
 # arguments that the CPU kernel changes beside its result
 _CHANGED = {"batch_norm": (3, 4), "native_batch_norm": (3, 4)}
@@ -264,6 +264,8 @@ def made_on_cpu(ov, args):
 
 def random_in_place(ov, args):
     self = args[0]
+    if any([isinstance(a, Tensor) for a in args[1:]]):
+        return NotImplemented
     like = _C.empty(tuple(self.shape), self.dtype)
     _copy_in(self, _C.call_inplace_below(ov, (like, *args[1:])))
     return self

@@ -36,7 +36,7 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   search: [{ dtype: f, values: f, compute: f, right: true, out: "int64" }, { dtype: "int64", values: "int32", compute: "int64", out: "int32" }],
   compact: [{ op: "count", dtype: f }, { op: "index", dtype: "bool", ndim: 2 }, { op: "select", dtype: "bool", data: "int8" }, { op: "scatter", dtype: "bool", data: f }],
   upsample: (["nearest", "nearest-exact", "linear", "cubic"] as const).flatMap((mode) => [false, true].map((backward) => ({ mode, ndim: 2, dtype: f, backward }))),
-  crossEntropy: [{ dtype: f, lanes: 64, weight: true, smooth: true }, { dtype: f, lanes: 64, weight: true, smooth: true, backward: true }],
+  crossEntropy: [{ dtype: f, lanes: 64, weight: true, smooth: true }, { dtype: f, lanes: 64, weight: true, smooth: true, backward: true }, { dtype: f, lanes: 1, nll: true, weight: true }, { dtype: f, lanes: 64, nll: true, backward: true }],
   attention: [{ dtype: f, dim: 64, valueDim: 10, causal: true, mask: "bool" }, { dtype: "float16", dim: 128, valueDim: 128 }],
   sgd: [{ momentum: true, nesterov: true }, {}],
   adam: [{ amsgrad: true }, { decoupled: true }],

@@ -40,6 +40,16 @@ test.each(CASES)("%d rows of %d, inner %d", async (outer, n, inner, lanes, optio
   close(back["y"]!, grad, 1e-5, 2e-6);
 });
 
+test("nll_loss of logarithms", async () => {
+  const f32 = { dtype: "float32" as const, zeros: 3 };
+  const labels = t("int64", [2, -100, 0]), w = t("float32", [1, 2, 3]), words = { rows: 3, n: 3, inner: 1, ignore: -100, gs: 0 };
+  const r = await runOne(crossEntropy({ dtype: "float32", lanes: 1, nll: true, weight: true }), words, { x: t("float32", [-1, -2, -3, -4, -5, -6, -7, -8, -9]), labels, w, loss: f32, counts: f32, status: t("int32", [0, 0, 0, 0]) });
+  expect(r["loss"]).toEqual([9, 0, 7]);
+  expect(r["counts"]).toEqual([3, 0, 1]);
+  const back = await runOne(crossEntropy({ dtype: "float32", lanes: 2, nll: true, weight: true, backward: true }), words, { labels, w, g: t("float32", [0.5]), y: { dtype: "float32", zeros: 9 } });
+  expect(back["y"]!.map((v) => v + 0)).toEqual([0, 0, -1.5, 0, 0, 0, -0.5, 0, 0]);
+});
+
 test("targets out of range are told", async () => {
   const f32 = { dtype: "float32" as const, zeros: 2 };
   const r = await runOne(crossEntropy({ dtype: "float32", lanes: 1 }), { rows: 2, n: 3, inner: 1, ignore: -100 }, { x: t("float32", [1, 2, 3, 1, 2, 3]), labels: t("int64", [1, 3]), loss: f32, lse: f32, counts: f32, status: t("int32", [0, 0, 0, 0]) });

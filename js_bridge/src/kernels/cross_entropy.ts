@@ -15,6 +15,8 @@ export interface CrossEntropyParams {
   readonly weight?: boolean;
   /** label_smoothing, in the uniform `smoothing`. */
   readonly smooth?: boolean;
+  /** x holds logarithms already: nll_loss. There is no lse then, and backward does not read x. */
+  readonly nll?: boolean;
   readonly backward?: boolean;
   readonly lanes: number;
 }
@@ -25,15 +27,17 @@ export interface CrossEntropyParams {
  * backward: x, labels, [w], lse, g (float32), y. A target out of range goes to status, and its loss is 0.
  */
 export function crossEntropy(params: CrossEntropyParams): Kernel {
-  const { dtype, weight, smooth, backward, lanes } = params;
+  const { dtype, weight, smooth, nll, backward, lanes } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("cross_entropy", dtype);
-  const reads: [string, DType][] = [["x", dtype], ["labels", "int64"], ...(weight ? [["w", dtype] as [string, DType]] : []), ...(backward ? [["lse", "float32"], ["g", "float32"]] as [string, DType][] : [])];
-  const writes: [string, DType][] = backward ? [["y", dtype]] : [["loss", "float32"], ["lse", "float32"], ["counts", "float32"]];
+  if (nll && smooth) throw new UnsupportedKernelError("nll_loss", "smoothing");
+  const list = (...entries: [string, DType, boolean][]): [string, DType][] => entries.filter((e) => e[2]).map(([n, d]) => [n, d]);
+  const reads = list(["x", dtype, !(nll && backward)], ["labels", "int64", true], ["w", dtype, !!weight], ["lse", "float32", !!backward && !nll], ["g", "float32", !!backward]);
+  const writes = backward ? list(["y", dtype, true]) : list(["loss", "float32", true], ["lse", "float32", !nll], ["counts", "float32", true]);
   const bindings: Binding[] = [...reads.map(([n, d]) => input(n, d)), ...writes.map(([n, d]) => output(n, d)), ...(backward ? [] : [STATUS])];
   const uniforms = [...uniform("u32", "rows", "n"), ...uniform("i32", "inner", "ignore", ...(backward ? ["gs"] : [])), ...(smooth ? uniform("f32", "smoothing") : []),
     ...offsets(...reads.map(([n]) => n), ...writes.map(([n]) => n)), ...(backward ? [] : [CHECK])];
   const globals = [...reads.map(([n, d]) => accessors(n, d, "elem", false)), ...writes.map(([n, d]) => accessors(n, d, outForm(d), true)), ...(backward ? [] : [resolver(false)]),
-    rowTools(lanes, backward ? (smooth && weight ? ["sum"] : []) : ["max", "sum"])].join("\n");
+    rowTools(lanes, nll ? [] : backward ? (smooth && weight ? ["sum"] : []) : ["max", "sum"])].join("\n");
   const x = (r: string): string => `ld_x(p.xo + base + ${r} * p.inner)`;
   const w = (r: string): string => (weight ? `ld_w(p.wo + ${r})` : "1.0");
   const head = `${rowHead(lanes)}
@@ -46,23 +50,23 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
   let valid = !ignored && raw.y == 0u && raw.x < p.n;
   let class_at = select(-1, i32(raw.x), valid);
   let share = ${w("max(class_at, 0)")};
-  let top = ld_lse(p.lseo + row);
+  ${nll ? "" : "let top = ld_lse(p.lseo + row);"}
   let gr = ld_g(p.go + row * p.gs);
 ${smooth ? (weight ? blockSum(lanes, "weights", w) : "  let weights = f32(p.n);") : ""}
   for (var r = i32(part); r < n; r += ${lanes}) {
-    let q = tl_exp(${x("r")} - top);
+    let q = ${nll ? "0.0" : `tl_exp(${x("r")} - top)`};
     var d = share * (q - select(0.0, 1.0, r == class_at));
     ${smooth ? `d = (1.0 - p.smoothing) * d + p.smoothing / f32(p.n) * (q * weights - ${w("r")});` : ""}
     let v = select(0.0, gr * d, valid);
     st_y(p.yo + base + r * p.inner, ${castTo("v", "float32", dtype)});
   }`
     : `${head}
-  var top = -tl_inf();
+${nll ? "  let total = 0.0;" : `  var top = -tl_inf();
   for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
   top = row_max(lane, top);
   let shift = select(0.0, top, tl_isfinite(top));
 ${blockSum(lanes, "sum", (r) => `tl_exp(${x(r)} - shift)`)}
-  let total = shift + tl_log(sum);
+  let total = shift + tl_log(sum);`}
 ${smooth ? blockSum(lanes, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""}
   if (live && part == 0u) {
     var at = -1;
@@ -75,7 +79,7 @@ ${smooth ? blockSum(lanes, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""}
       ${smooth ? "nll = (1.0 - p.smoothing) * nll + p.smoothing / f32(p.n) * spread;" : ""}
     }
     st_loss(p.losso + row, nll);
-    st_lse(p.lseo + row, total);
+    ${nll ? "" : "st_lse(p.lseo + row, total);"}
     st_counts(p.countso + row, share);
   }`;
   return {

@@ -260,7 +260,8 @@ function crossEntropyPlan(params: Omit<CrossEntropyParams, "lanes">): Plan {
     family: "crossEntropy", buffers: listed(first.bindings), words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => !["rows", "n", "inner"].includes(n))),
     steps: (values) => {
-      const kernel = crossEntropy({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1) });
+      // nll_loss reads one element of a row
+      const kernel = crossEntropy({ ...params, lanes: params.nll && !params.backward ? 1 : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
@@ -287,7 +288,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   search: family((p: never) => one("search", search(p)), "dtype", "values", "compute", "right", "out"),
   compact: family(compactPlan, "op", "dtype", "data", "ndim"),
   upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
-  crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "backward"),
+  crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "nll", "backward"),
   attention: family((p: never) => one("attention", attention(p)), "dtype", "dim", "valueDim", "causal", "mask"),
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize"),
