@@ -2,7 +2,7 @@
  * Stable sort along the last dim of a contiguous [rows, n], with positions; topk is the beginning of it. Elements become
  * unsigned keys whose order is PyTorch's (NaN above all, -0 equal to 0; inverted when descending), so that ties fall to
  * the lower position in either direction. Runs of up to 256 are sorted in workgroup memory. Longer rows are merged from
- * runs: every element finds by bisection how many of the neighbouring run go before it, which is its place.
+ * runs, in pairs: an invocation finds by bisection how many elements of either run lie before its eight results, and goes on from there.
  */
 import { accessors, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
@@ -18,6 +18,8 @@ export interface SortStage extends SortParams { readonly stage: "runs" | "whole"
 
 /** Elements sorted in workgroup memory. One shader serves all lengths: software adapters take a second to compile it. */
 const BLOCK = 256;
+/** Results of a merge per invocation. */
+const MERGED = 8;
 
 const keyType = (dtype: DType): "u32" | "vec2<u32>" => (computeOf(dtype) === "i64" ? "vec2<u32>" : "u32");
 
@@ -65,24 +67,32 @@ export function sort(params: SortStage): Kernel {
   let row = gid / p.k;
   put(row, gid % p.k, pin[row * p.n + gid % p.k]);`;
   } else if (stage === "merge") {
-    main = `  if (gid >= p.rows * p.n) { return; }
-  let base = gid / p.n * p.n;
-  let at = gid - base;
-  let own = at / p.len;
-  let key = kin[gid];
-  // how many of the neighbour go before: those below, and in the run before also those equal
-  var low = min((own ^ 1u) * p.len, p.n);
-  let first = low;
-  var high = min(low + p.len, p.n);
-  let left = (own & 1u) == 0u;
+    main = `  let pieces = (p.n + ${MERGED - 1}u) / ${MERGED}u;
+  if (gid >= p.rows * pieces) { return; }
+  let base = gid / pieces * p.n;
+  let start = gid % pieces * ${MERGED}u;
+  let pair = start / (2u * p.len) * (2u * p.len);
+  let left = base + pair;
+  let lefts = min(p.len, p.n - pair);
+  let right = left + lefts;
+  let rights = min(p.len, p.n - pair - lefts);
+  let first = start - pair;
+  // how many of the first results come from the left run; of equals the left ones go first
+  var low = max(first, rights) - rights;
+  var high = min(first, lefts);
   while (low < high) {
     let mid = (low + high) >> 1u;
-    let other = kin[base + mid];
-    if (less(other, key) || (!left && same(other, key))) { low = mid + 1u; } else { high = mid; }
+    if (less(kin[right + first - 1u - mid], kin[left + mid])) { high = mid; } else { low = mid + 1u; }
   }
-  let to = base + (own & ~1u) * p.len + (at - own * p.len) + (low - first);
-  kout[to] = key;
-  pout[to] = pin[gid];`;
+  var i = low;
+  var j = first - low;
+  for (var to = first; to < min(first + ${MERGED}u, lefts + rights); to++) {
+    var at = left + i;
+    if (i >= lefts) { at = right + j; } else if (j < rights) { if (less(kin[right + j], kin[at])) { at = right + j; } }
+    if (at < right) { i++; } else { j++; }
+    kout[left + to] = kin[at];
+    pout[left + to] = pin[at];
+  }`;
   } else {
     globals += `\nvar<workgroup> ks: array<${kt}, ${BLOCK}>;\nvar<workgroup> ps: array<u32, ${BLOCK}>;
 fn load(slot: u32, part: u32, pieces: u32) {
@@ -118,7 +128,7 @@ fn save(slot: u32, part: u32, pieces: u32) {
     workgroups: (u) => {
       const rows = value(u, "rows"), n = value(u, "n");
       if (stage === "finish") return linearGrid(rows * value(u, "k"));
-      if (stage === "merge") return linearGrid(rows * n);
+      if (stage === "merge") return linearGrid(rows * Math.ceil(n / MERGED));
       const len = value(u, "len");
       return linearGrid(Math.ceil((rows * Math.ceil(n / len)) / (BLOCK / len)), 1);
     },
