@@ -262,3 +262,20 @@ def test_cuda_as_another_name():
     assert not torch.cuda.is_available() and not torch.ones(2, device="webgpu").is_cuda
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         torch.ones(2, device="cuda")
+
+
+def test_numbers_of_one_kind_are_not_taken_for_each_other():
+    """The same op with other numbers of the same type, one after the other."""
+    c = torch.randn(6) * 10
+    g = c.to("webgpu")
+    for alpha in (1.0, 2.5, 1, 3):
+        same(torch.add(g, g, alpha=alpha), torch.add(c, c, alpha=alpha), rtol=1e-6, atol=1e-6)
+        same(torch.rsub(g, g * 2, alpha=alpha), torch.rsub(c, c * 2, alpha=alpha), rtol=1e-6, atol=1e-6)
+    for decimals in (0, 3, 1):
+        same(torch.round(g, decimals=decimals), torch.round(c, decimals=decimals), rtol=1e-6, atol=1e-6)
+    for alpha, scale, input_scale in ((2, 1, 3), (3, 1, 2), (2, 2, 3), (1.5, 2.0, 1.0), (1.0, 1.0, 1.0)):
+        same(torch.ops.aten.elu(g, alpha, scale, input_scale), torch.ops.aten.elu(c, alpha, scale, input_scale), rtol=1e-5, atol=1e-5)
+    for low, high in ((1, 1), (2, 5), (None, 3), (-1.5, None)):
+        same(g.clamp(low, high), c.clamp(low, high))
+    for approximate in ("none", "tanh"):
+        same(torch.nn.functional.gelu(g, approximate=approximate), torch.nn.functional.gelu(c, approximate=approximate), rtol=1e-5, atol=1e-5)

@@ -35,13 +35,13 @@ _BOOL = frozenset("logical_not isnan isinf isfinite isposinf isneginf signbit eq
 def _alpha(name):
     def args(a):
         x, y, alpha = a
-        return (name, (x, y)) if alpha == 1 and alpha is not True else (name + "_scaled", (x, y, alpha))
+        return (name, (x, y)) if type(alpha) is int and alpha == 1 else (name + "_scaled", (x, y, alpha))
     return args
 
 
 def _rsub(a):
     x, y, alpha = a
-    return ("rsub", (x, y)) if alpha == 1 else ("sub_scaled", (y, x, alpha))
+    return ("rsub", (x, y)) if type(alpha) is int and alpha == 1 else ("sub_scaled", (y, x, alpha))
 
 
 def _clamp(a):
@@ -79,6 +79,7 @@ def _elu_backward(a):
     return "elu_backward", (g, x, alpha * scale, scale, input_scale)
 
 
+# what a row makes of its arguments may depend on nothing that their signature (native/src/device.c) leaves out
 ROWS = {name: (lambda a, name=name: (name, a)) for name in _PLAIN}
 ROWS.update(
     add=_alpha("add"), sub=_alpha("sub"), rsub=_rsub, clamp=_clamp, nan_to_num=_nan_to_num, gelu=_gelu, gelu_backward=_gelu, logit=_logit,
@@ -86,7 +87,7 @@ ROWS.update(
     leaky_relu_backward=lambda a: ("leaky_relu_backward", a[:3]),
     log_sigmoid_backward=lambda a: ("log_sigmoid_backward", a[:2]),
     logit_backward=lambda a: ("logit_backward", a[:2]) if a[2] is None else None,
-    round=lambda a: ("round", a[:1]) if len(a) == 1 or not a[1] else None,
+    round=lambda a: ("round", a) if len(a) == 1 else None,
 )
 
 _types = {}

@@ -19,7 +19,8 @@ from ._stream import Buffer, ready
 Tensor = _C.TensorBase
 WEBGPU = 1
 PLANNERS = {}
-BODY = set()             # rows whose op body is preferred to the CPU even though it has other means
+# rows whose op body computes in float64
+CPU_FIRST = frozenset("_fft_c2c _fft_r2c _fft_c2r".split())
 fallbacks = {}           # op -> how often the CPU ran it
 strict = os.environ.get("TORCHLITE_WEBGPU_STRICT", "") not in ("", "0")
 
@@ -47,7 +48,7 @@ def device_run(ov, args):
             r = fn(ov, args)
             if r is not NotImplemented:
                 return r
-    if ov.body is not None:
+    if ov.body is not None and name not in CPU_FIRST:
         return NotImplemented
     return on_cpu(ov, args)
 
