@@ -361,6 +361,9 @@ def matrix_exp(self):
     _floating("linalg.matrix_exp", self, False)
     if self.numel() == 0:
         return self.clone()
+    if not self.is_cpu:
+        from ..webgpu._run import through_cpu
+        return through_cpu("linalg_matrix_exp", matrix_exp, self)
     dtype = self.dtype
     work = torch.complex128 if dtype.is_complex else torch.float64
     x = self.to(work)

@@ -208,6 +208,9 @@ def _standard_gamma(self, generator):
 def _standard_gamma_grad(self, output):
     """The derivative of a draw `output` of _standard_gamma with respect to its shape `self`, at a fixed probability: the sum over n
     of (digamma(a + n + 1) - log x) x**(n + 1) / (a (a + 1) ... (a + n))."""
+    if not self.is_cpu:
+        from ..webgpu._run import through_cpu
+        return through_cpu("_standard_gamma_grad", _standard_gamma_grad, self, output)
     a, x = self.double(), output.double()
     log_x, digamma = x.log(), torch.digamma(a + 1)
     term = x / a

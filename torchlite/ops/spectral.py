@@ -194,6 +194,8 @@ def _blackman(x, n):
 
 
 def _kaiser(x, n, beta):
+    if not x.is_cpu:
+        return _kaiser(x.cpu(), n, beta).to(x.device)           # computed in float64
     wide = x.double() if x.dtype is not torch.float64 else x
     half = (n - 1) / 2.0
     r = (wide - half) / half

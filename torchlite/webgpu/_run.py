@@ -296,13 +296,7 @@ def on_cpu(ov, args):
     """Runs the CPU's kernel on copies and brings the results back: said once for each op, an error in strict mode."""
     name = ov.spec.name
     check_devices(args)
-    if strict:
-        raise NotImplementedError("The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
-                                  "Move its arguments to the CPU with .cpu()" % name)
-    if name not in fallbacks:
-        _warn("The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
-                      "its results uploaded. torch.explain(%r, device=\"webgpu\") tells more." % (name, name))
-    fallbacks[name] = fallbacks.get(name, 0) + 1
+    note(name)
     moved = tuple([_down(a) for a in args])
     if ov.flags & 4:
         _C.call_inplace_below(ov, moved)
@@ -313,6 +307,23 @@ def on_cpu(ov, args):
         if isinstance(args[i], Tensor) and not args[i].is_cpu:
             device_copy(args[i], moved[i])
     return _up(r)
+
+
+def through_cpu(name, fn, *tensors):
+    """fn(*tensors) on the CPU, recorded: for bodies that compute in float64."""
+    note(name)
+    return fn(*[t.cpu() for t in tensors]).to(tensors[0].device)
+
+
+def note(name):
+    """Says that the CPU runs an op in the device's place: a warning the first time, an error in strict mode."""
+    if strict:
+        raise NotImplementedError("The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
+                                  "Move its arguments to the CPU with .cpu()" % name)
+    if name not in fallbacks:
+        _warn("The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
+                      "its results uploaded. torch.explain(%r, device=\"webgpu\") tells more." % (name, name))
+    fallbacks[name] = fallbacks.get(name, 0) + 1
 
 
 def _warn(text):
