@@ -37,6 +37,7 @@ from . import testing as testing
 from . import types as types
 from . import utils as utils
 from . import version as version
+from . import webgpu as webgpu
 from .random import Generator as Generator
 from .amp import GradScaler as GradScaler
 from ._tensor import Tensor as Tensor
@@ -103,6 +104,7 @@ from .ops.linalg_derived import pca_lowrank as pca_lowrank
 from ._tensor_str import printoptions as printoptions
 from .functional import promote_types as promote_types
 from ._device import qscheme as qscheme
+from .webgpu._bridge import ready as ready
 from .functional import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed
