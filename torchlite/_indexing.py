@@ -23,7 +23,7 @@ def _as_tensor(x, device):
     if hasattr(x, "__array_interface__"):
         return torch.as_tensor(x)
     if isinstance(x, (list, tuple, range)):
-        return torch.tensor(list(x) if not isinstance(x, list) else x, device=device) if len(x) else torch.empty(0, dtype=torch.int64)
+        return torch.tensor(list(x) if not isinstance(x, list) else x, device=device) if len(x) else torch.empty(0, dtype=torch.int64, device=device)
     if isinstance(x, str):
         raise TypeError("new(): invalid data type 'str'")
     raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)" % type(x).__name__)
@@ -71,7 +71,7 @@ def _views(t, index):
             dim += skip
         elif isinstance(x, bool):
             t = t.unsqueeze(dim)
-            rest.append(torch.tensor([x]))
+            rest.append(torch.tensor([x], device=t.device))
             dim += 1
         elif isinstance(x, slice):
             start, stop, step = _bound(x.start), _bound(x.stop), _bound(x.step)

@@ -191,7 +191,8 @@ ERRORS = [
     lambda x, i, f: x.scatter(0, i, x, reduce="mean"), lambda x, i, f: x.index_select(0, i), lambda x, i, f: x.index_select(0, f[0]),
     lambda x, i, f: x.index_add(1, i[0], x), lambda x, i, f: x.index_copy(1, i[0], x), lambda x, i, f: x.index_copy(0, i[0].int(), x),
     lambda x, i, f: x.index_fill(0, i, 1), lambda x, i, f: x.index_reduce(0, i[0], x[:2], "sum"), lambda x, i, f: x[f], lambda x, i, f: x[i, i, i],
-    lambda x, i, f: x[i, i[:1, :1].repeat(3, 1)], lambda x, i, f: x[x[0] > 0], lambda x, i, f: x.index_put((i,), i), lambda x, i, f: x.index_put((i,), x[:, :3]),
+    lambda x, i, f: x[i, i[:1, :1].repeat(3, 1)], lambda x, i, f: x[x[0] > 0], lambda x, i, f: x.index_put((i,), i),
+    lambda x, i, f: x.index_put((i,), x[:, :3]),
     lambda x, i, f: x.take(f), lambda x, i, f: x.put(i, x), lambda x, i, f: x.masked_fill(i, 1), lambda x, i, f: x.masked_fill(x > 0, x),
     lambda x, i, f: x.masked_select(i), lambda x, i, f: x.masked_scatter(x > -9, f[:0]), lambda x, i, f: x.masked_fill(x[:1, :2] > 0, 1),
     lambda x, i, f: i.masked_fill(i > 0, float("inf")), lambda x, i, f: x.clone().index_add_(1, i[0], x.int()), lambda x, i, f: torch.embedding(x[0], i),
@@ -209,7 +210,8 @@ def test_errors_are_the_cpus(k):
 
 RANGE = [
     lambda x, i: x.gather(0, i.reshape(-1, 1)), lambda x, i: x[i], lambda x, i: x[:, i], lambda x, i: x.index_select(1, i), lambda x, i: torch.embedding(x, i),
-    lambda x, i: x.scatter(1, i.reshape(1, -1), 1.0), lambda x, i: x.scatter_add(1, i.reshape(1, -1), torch.ones_like(x)), lambda x, i: x.index_add(0, i, x[:2]),
+    lambda x, i: x.scatter(1, i.reshape(1, -1), 1.0), lambda x, i: x.scatter_add(1, i.reshape(1, -1), torch.ones_like(x)),
+    lambda x, i: x.index_add(0, i, x[:2]),
     lambda x, i: x.index_copy(0, i, x[:2]), lambda x, i: x.index_fill(0, i, 2), lambda x, i: x[0].take(i), lambda x, i: x[0].put(i, x[0, :2]),
     lambda x, i: x.index_put((i,), x[0]), lambda x, i: torch.nn.functional.one_hot(i, 4),
 ]

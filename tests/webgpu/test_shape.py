@@ -125,7 +125,8 @@ def test_gradients():
 
 @pytest.mark.parametrize("dtype", [None, *[d for d in DTYPES if d is not torch.bool and not d.is_complex]], ids=str)
 def test_sequences_are_the_cpus_bit_for_bit(dtype):
-    for args in ((7,), (0,), (2.5,), (3, 9), (-4, 4), (5, -5, -3), (1.5, 4.0, 0.25), (0, 1, 0.1), (2 ** 24 - 2, 2 ** 24 + 6), (-3.0, 9.0, 2.0), (250, 260), (10, 2, -1)):
+    for args in ((7,), (0,), (2.5,), (3, 9), (-4, 4), (5, -5, -3), (1.5, 4.0, 0.25), (0, 1, 0.1),
+                 (2 ** 24 - 2, 2 ** 24 + 6), (-3.0, 9.0, 2.0), (250, 260), (10, 2, -1)):
         if dtype is torch.int64 and len(args) == 3 and args[2] % 1:
             continue                                    # an error
         both(lambda d: torch.arange(*args, dtype=dtype, device=d.device), torch.empty(0))
@@ -159,14 +160,19 @@ def test_an_arange_is_known_to_be_in_range():
 
 
 ERRORS = [
-    lambda x, y: torch.cat([x, y]), lambda x, y: torch.cat([x, x[0]]), lambda x, y: torch.cat([x[0, 0]]), lambda x, y: torch.cat([x, x], 2), lambda x, y: torch.cat([]),
+    lambda x, y: torch.cat([x, y]), lambda x, y: torch.cat([x, x[0]]), lambda x, y: torch.cat([x[0, 0]]), lambda x, y: torch.cat([x, x], 2),
+    lambda x, y: torch.cat([]),
     lambda x, y: torch.stack([x, y]), lambda x, y: torch.stack([x, x], 4), lambda x, y: torch.stack([]), lambda x, y: x.flip(3), lambda x, y: x.flip((0, 0)),
     lambda x, y: x.roll(1, 5), lambda x, y: x.roll((1, 2), 0), lambda x, y: x.repeat(2), lambda x, y: x.repeat(2, -1), lambda x, y: x[0].tril(),
     lambda x, y: x.diag_embed(0, 1, 1), lambda x, y: F.pad(x, (1,)), lambda x, y: F.pad(x, (-3, -1)), lambda x, y: F.pad(x, (3, 0), "reflect"),
-    lambda x, y: F.pad(x, (1, 9), "circular"), lambda x, y: torch.repeat_interleave(y), lambda x, y: x.repeat_interleave(torch.tensor([-1, 2], device=x.device), 0),
-    lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device) * -1, 0), lambda x, y: torch.arange(3, 0, device=x.device), lambda x, y: torch.eye(-1, device=x.device),
-    lambda x, y: torch.arange(3, dtype=torch.bool, device=x.device), lambda x, y: torch.arange(0, float("inf"), device=x.device), lambda x, y: torch.arange(0, 3, 0, device=x.device),
-    lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device), 0, output_size=4), lambda x, y: torch.cat([x, x.cpu() if not x.is_cpu else x.to("meta")]),
+    lambda x, y: F.pad(x, (1, 9), "circular"), lambda x, y: torch.repeat_interleave(y),
+    lambda x, y: x.repeat_interleave(torch.tensor([-1, 2], device=x.device), 0),
+    lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device) * -1, 0), lambda x, y: torch.arange(3, 0, device=x.device),
+    lambda x, y: torch.eye(-1, device=x.device),
+    lambda x, y: torch.arange(3, dtype=torch.bool, device=x.device), lambda x, y: torch.arange(0, float("inf"), device=x.device),
+    lambda x, y: torch.arange(0, 3, 0, device=x.device),
+    lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device), 0, output_size=4),
+    lambda x, y: torch.cat([x, x.cpu() if not x.is_cpu else x.to("meta")]),
 ]
 
 

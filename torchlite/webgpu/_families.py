@@ -4,7 +4,7 @@ from . import _matmul  # noqa: F401
 from . import _norm  # noqa: F401
 from . import _scan  # noqa: F401
 from . import _conv  # noqa: F401
-from . import _index, _shape, _mask  # noqa: F401
+from . import _index_ops, _advanced, _mask, _shape, _fill  # noqa: F401
 from . import _loss  # noqa: F401
 from . import _sort  # noqa: F401
 from . import _pool  # noqa: F401

@@ -13,10 +13,10 @@ import torchlite as torch
 
 from .. import _C
 from . import _stream
-from ._checks import bounds_of, guard, status
+from ._checks import guard, status
 from ._fusion import before_write, collapse
-from ._run import check_devices, contiguous, empty, host_copy, planner, upload
-from ._stream import Buffer, launch, plan, ready
+from ._run import _filled as filled, check_devices, empty, host_copy
+from ._stream import launch, plan, ready
 
 Tensor = _C.TensorBase
 geometry = _C.geometry
@@ -37,7 +37,8 @@ def cpu_error(ov, args, mixed=False):
         if isinstance(a, Tensor):
             if a.is_cpu:
                 return a
-            return torch.zeros(a.shape, dtype=a.dtype) if whole or not a.dim() else torch.zeros((1,), dtype=a.dtype).expand(a.shape)
+            zeros = torch.zeros(a.shape if whole or not a.dim() else (1,), dtype=a.dtype, device="cpu")
+            return zeros if whole or not a.dim() else zeros.expand(a.shape)
         if isinstance(a, (list, tuple)):
             return type(a)([stand_in(x) for x in a])
         return a
@@ -205,7 +206,7 @@ def put_ordered(target, grid, along, picks, wrap, say, source):
         n *= m
     shape = tuple(target.shape)
     positions = result(expression("cast", [Coord(-1)], "int32", None, (n,)), torch.int32)
-    winner = torch.full(shape, -1, dtype=torch.int32, device="webgpu")
+    winner = filled(shape, torch.int32, -1)
     dense, step = [], 1
     for m in reversed(grid):
         dense.append(step)
@@ -251,10 +252,3 @@ def strides_over(t, grid, at=None):
         if g >= 0 and n != 1:
             out[g] = s
     return out
-
-
-def index_pick(t, strides, dim):
-    return Pick(t if not t.is_cpu else upload(t), strides, dim)
-
-
-from . import _index_ops  # noqa: E402, F401

@@ -5,11 +5,10 @@ import json
 import torchlite as torch
 
 from .. import _C
-from . import _stream
 from ._fusion import Coord, Number, before_write, expression, operand, result
-from ._index import MOVE, cpu_error, geometry, host_copy, sayer
+from ._index import MOVE, cpu_error, geometry, sayer
 from ._pointwise import assign
-from ._run import contiguous, empty, planner
+from ._run import _filled as filled, contiguous, empty, planner
 from ._stream import Buffer, launch, plan, ready
 
 _plans = {}
@@ -193,8 +192,6 @@ def _one_hot(ov, a):
         node = expression("eq", [operand(index, shape), Coord(nd - 1)], "bool", "int64", shape)
         return result(expression("cast", [node], "int64", None, shape), torch.int64)
     from ._index import Pick, put_at
-    r = torch.zeros(shape, dtype=torch.int64, device="webgpu")
+    r = filled(shape, torch.int64, 0)
     grid = tuple(self.shape)
     return put_at(r, grid, list(range(len(grid))), [Pick(self, self.stride(), len(grid))], False, sayer("one_hot"), "set", scalar=1)
-
-

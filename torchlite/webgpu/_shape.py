@@ -1,25 +1,22 @@
-"""Ops that move elements to other places: cat, stack, repeat, roll, flip, triangles, padding; and sequences made on the device.
+"""Ops that move elements to other places: cat, stack, repeat, roll, flip, triangles, diagonals.
 
 Where the result is the input read with other strides it is an expression like any other and can be taken in by what
 follows; cat, stack and roll have a kernel that chooses its input by the coordinate.
 """
 
-import json
-
 import torchlite as torch
 
 from .. import _C
-
 from ._fusion import Coord, Leaf, Number, collapse, dense_strides, expression, operand, result
-from ._index import MOVE, Pick, cpu_error, geometry, put_at, sayer
-from ._run import PLANNERS, contiguous, empty, planner
+from ._index import MOVE, cpu_error, geometry
+from ._run import _filled as filled, contiguous, empty, planner
 from ._stream import Buffer, launch, plan, ready
 
 AT_ONCE = 7                     # inputs of one kernel
 _plans = {}
 
 
-def _moved(t):
+def moved(t):
     """A complex tensor as one of int64, whose elements the kernels can move."""
     return t.view(torch.int64) if t.dtype.is_complex else t
 
@@ -169,7 +166,7 @@ def _flip(ov, a):
         return cpu_error(ov, a)
     if not self.numel():
         return empty(self.shape, self.dtype)
-    x = _moved(self)
+    x = moved(self)
     _, shape, strides, offset, _, _, _ = geometry(x)
     strides = list(strides)
     for d in {d % nd for d in dims} if nd else ():
@@ -185,7 +182,7 @@ def _repeat(ov, a):
     lead = len(repeats) - self.dim()
     if lead < 0 or any(r < 0 for r in repeats):
         return cpu_error(ov, a)
-    x = _moved(self)
+    x = moved(self)
     _, own, strides, offset, _, _, _ = geometry(x)
     sizes, steps, shape = [], [], []
     for i, r in enumerate(repeats):
@@ -207,7 +204,7 @@ def _triangle(ov, a):
         return cpu_error(ov, a)
     if not self.numel():
         return self if ov.flags & 4 else empty(self.shape, self.dtype)
-    x = _moved(self)
+    x = moved(self)
     shape, name = tuple(x.shape), x.dtype.name
     rows, columns = shape[-2:]
     diagonal = max(-rows, min(columns, diagonal))
@@ -232,177 +229,7 @@ def _diag_embed(ov, a):
     size = self.shape[-1] + abs(offset)
     rest = list(self.shape[:-1])
     shape = [size if d in (dim1, dim2) else rest.pop(0) for d in range(nd)]
-    r = torch.zeros(shape, dtype=self.dtype, device="webgpu")
+    r = filled(shape, self.dtype, 0)
     if self.numel():
         _C.copy(r.diagonal(offset, dim1, dim2), self, False)
     return r
-
-
-# ---- padding -------------------------------------------------------------------------------------------------------------
-@planner("constant_pad_nd")
-def _constant_pad(ov, a):
-    self, pad, value = a
-    nd, shape = self.dim(), list(self.shape)
-    if len(pad) % 2 or len(pad) > 2 * nd:
-        return cpu_error(ov, a)
-    inner = self
-    for j in range(len(pad) // 2):
-        d = nd - 1 - j
-        low, high = pad[2 * j], pad[2 * j + 1]
-        start, end = max(-low, 0), shape[d] + min(high, 0)
-        if shape[d] + low + high < 0 or end < start:
-            return cpu_error(ov, a)
-        if low < 0 or high < 0:
-            inner = inner.narrow(d, start, end - start)
-        shape[d] += low + high
-    r = torch.full(shape, value, dtype=self.dtype, device="webgpu")
-    if inner.numel():
-        place = r
-        for j in range(len(pad) // 2):
-            d = nd - 1 - j
-            place = place.narrow(d, max(pad[2 * j], 0), inner.shape[d])
-        _C.copy(place, inner, False)
-    return r
-
-
-def _pad_plan(mode, size, pad, dtype, backward):
-    """(plan, words of the sizes, sizes of the padded image, of the image); None where the kernel has no such case."""
-    n = len(pad) // 2
-    if len(pad) % 2 or n > 3 or n > len(size) or not n:
-        return None
-    image = list(size[len(size) - n:])
-    low = [pad[2 * (n - 1 - i)] for i in range(n)]
-    high = [pad[2 * (n - 1 - i) + 1] for i in range(n)]
-    padded = [s + x + y for s, x, y in zip(image, low, high)]
-    for s, x, y, p in zip(image, low, high, padded):
-        most = {"reflect": s - 1, "circular": s}.get(mode)
-        if p < 0 or s < 1 or most is not None and (x > most or y > most) or mode == "circular" and min(x, y) < 0:
-            return None
-    outer = 1
-    for s in size[:len(size) - n]:
-        outer *= s
-    key = (mode, n, dtype, backward)
-    number = _plans.get(key)
-    if number is None:
-        params = {"ndim": n + 1, "dtype": dtype, "mode": mode}
-        if backward:
-            params["backward"] = True
-        number = _plans[key] = plan("pad:" + json.dumps(params, separators=(",", ":")))
-    total = outer
-    for p in padded:
-        total *= p
-    return number, [total, outer, *padded, outer, *image, 0, *low], (*size[:len(size) - n], *padded)
-
-
-@planner("pad_reflect", "pad_replicate", "pad_circular")
-def _pad(ov, a):
-    self, pad = a
-    name = self.dtype.name
-    found = _pad_plan(ov.kernel[4:], tuple(self.shape), tuple(pad), MOVE.get(name, name), False)
-    if found is None:
-        return cpu_error(ov, a)
-    number, values, shape = found
-    if 0 in shape:
-        return empty(shape, self.dtype)
-    x, r = contiguous(self), empty(shape, self.dtype)
-    launch(number, [ready(geometry(x)[0]), ready(geometry(r)[0])], [*values, x.storage_offset(), 0])
-    return r
-
-
-@planner("pad_reflect_backward", "pad_replicate_backward", "pad_circular_backward")
-def _pad_backward(ov, a):
-    grad, pad, size = a
-    if not grad.dtype.is_floating_point:
-        return NotImplemented
-    found = _pad_plan(ov.kernel[4:-9], tuple(size), tuple(pad), grad.dtype.name, True)
-    if found is None or found[2] != tuple(grad.shape):
-        return cpu_error(ov, a)
-    number, values, shape = found
-    r = torch.zeros(size, dtype=grad.dtype, device="webgpu")
-    if 0 not in shape:
-        g = contiguous(grad)
-        launch(number, [ready(geometry(g)[0]), ready(geometry(r)[0])], [*values, g.storage_offset(), 0])
-    return r
-
-
-# ---- repetition by a tensor ----------------------------------------------------------------------------------------------
-@planner("repeat_interleave")
-def _repeat_interleave(ov, a):
-    repeats, size = a[0], a[1]
-    if repeats.dim() != 1 or repeats.dtype not in (torch.int64, torch.int32):
-        return cpu_error(ov, a)
-    n, bounds = repeats.numel(), geometry(repeats)[0].bounds
-    if not n:
-        return empty((0,), repeats.dtype) if size in (None, 0) else cpu_error(ov, a)
-    ends = repeats.cumsum(0)
-    low = 0 if bounds is not None and bounds[0] >= 0 else int(repeats.min().item())
-    total = int(ends[-1].item())
-    if low < 0:
-        raise RuntimeError("repeats can not be negative")
-    if size is not None and size != total:
-        raise RuntimeError("allocated size does not match required size")
-    if not total:
-        return empty((0,), repeats.dtype)
-    # how many entries end at or before each place
-    marks = torch.zeros((total + 1,), dtype=torch.int32, device="webgpu")
-    at = Pick(ends, ends.stride(), 0)
-    at.bounds = (0, total)
-    put_at(marks, (n,), [None], [at], False, sayer("rows"), "add", scalar=1)
-    r = marks[:total].cumsum(0, dtype=repeats.dtype)
-    geometry(r)[0].bounds = (0, n - 1)
-    return r
-
-
-# ---- sequences -----------------------------------------------------------------------------------------------------------
-EXACT = 1 << 24                 # whole numbers up to here are float32's own
-
-
-def _whole(x):
-    return type(x) is int or type(x) is float and x.is_integer()
-
-
-@planner("arange", "arange_start", "arange_step")
-def _arange(ov, a):
-    """On the device where every value is a whole number that it computes exactly; else the CPU's values are uploaded."""
-    k = {"arange": 0, "arange_start": 1, "arange_step": 2}[ov.kernel]
-    start, end, step = (0, a[0], 1) if k == 0 else (a[0], a[1], a[2] if k == 2 else 1)
-    dtype = a[k + 1]
-    numbers = (start, end, step)
-    whole = all(type(x) is int for x in numbers)
-    if dtype is None:
-        dtype = torch.int64 if whole else torch.get_default_dtype()
-    made = PLANNERS["rand"]             # the CPU's
-    if not step or not all(_whole(x) and abs(x) < 1 << 53 for x in numbers) or (end - start) * step < 0 or dtype is torch.bool or dtype.is_complex or \
-            dtype is torch.float64:
-        return made(ov, a)
-    start, end, step = int(start), int(end), int(step)
-    n = len(range(start, end, step))
-    last = start + (n - 1) * step
-    if not 0 < n < 1 << 31 or dtype.is_floating_point and max(abs(start), abs(last)) > EXACT or not whole and not dtype.is_floating_point:
-        return made(ov, a)
-    shape = (n,)
-    narrow = max(abs(start), abs(last), abs(step)) < 1 << 31
-    kind = "int32" if narrow else "int64"
-    node = Coord(-1)
-    if step != 1:
-        node = expression("mul", [node, Number(step, kind)], kind, kind, shape)
-    if start:
-        node = expression("add", [node, Number(start, kind)], kind, kind, shape)
-    r = result(expression("cast", [node], dtype.name, None, shape), dtype)
-    if dtype is torch.int64 or dtype is torch.int32 and narrow:
-        geometry(r)[0].bounds = (min(start, last), max(start, last))
-    return r
-
-
-@planner("eye", "eye_m")
-def _eye(ov, a):
-    m = ov.kernel == "eye_m"
-    rows, columns, dtype = a[0], a[1] if m else a[0], a[1 + m]
-    dtype = torch.get_default_dtype() if dtype is None else dtype
-    if type(rows) is not int or type(columns) is not int or rows < 0 or columns < 0 or dtype.is_complex or dtype is torch.float64:
-        return PLANNERS["rand"](ov, a)
-    shape = (rows, columns)
-    if not rows or not columns:
-        return empty(shape, dtype)
-    node = expression("eq", [Coord(0), Coord(1)], "bool", "int32", shape)
-    return result(node if dtype is torch.bool else expression("cast", [node], dtype.name, None, shape), dtype)
