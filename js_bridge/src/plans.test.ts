@@ -169,6 +169,13 @@ describe.skipIf(!gpu)("plans", () => {
     expect((await floats(small, o, n)).every((v) => v === 4)).toBe(true);
   });
 
+  it("refuses kernels with more buffers than the device binds", async () => {
+    const small = await open({ limits: { maxStorageBuffersPerShaderStage: 4 } });
+    const sum = (ops: string[]): string => key("reduce", { kept: 0, reduced: 1, inputs: [{ dtype: F32 }], nodes: [{ in: 0 }], outputs: ops.map((op) => ({ op, node: 0, dtype: F32 })) });
+    expect(() => small.plans.id(sum(["sum", "amax"]))).not.toThrow();
+    expect(() => small.plans.id(sum(["sum", "var"]))).toThrow(/more than the 4/); // var keeps three numbers a row
+  });
+
   it("keeps plans and forgets steps when the device is replaced", async () => {
     const k = key("softmax", { log: false, dtype: F32, out: F32 });
     const again = await open();

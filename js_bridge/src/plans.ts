@@ -7,7 +7,7 @@ import type { DeviceHolder } from "./device";
 import { KernelError, WebgpuError } from "./errors";
 import { sourceOf } from "./kernel";
 import { type Plan, planOf } from "./kernels/plan";
-import type { Kernel, Step, UniformWord } from "./kernels/spec";
+import { type Kernel, type Step, type UniformWord, UnsupportedKernelError } from "./kernels/spec";
 import type { Pipelines } from "./pipelines";
 import type { Pool } from "./pool";
 import type { Recorder } from "./recorder";
@@ -88,6 +88,10 @@ export class Plans {
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
     const plan = planOf(key);
+    const most = Math.max(plan.most ?? 0, plan.buffers.length);
+    if (this.#holder.state === "ready" && most > this.#holder.limits.maxStorageBuffersPerShaderStage) {
+      throw new UnsupportedKernelError(plan.family, `${most} buffers at once`, `binds more than the ${this.#holder.limits.maxStorageBuffersPerShaderStage} of this device`);
+    }
     const all = plan.words.map((w, at) => ({ name: w.name, at, type: w.type }));
     const { single } = plan;
     const grid = single ? gridNames(single.kernel) : NOTHING;

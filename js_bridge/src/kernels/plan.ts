@@ -38,6 +38,8 @@ export interface Plan {
   readonly family: string;
   readonly buffers: readonly { readonly name: string; readonly writes: boolean }[];
   readonly words: readonly UniformWord[];
+  /** Most buffers that one of its kernels binds, where that is more than its own. */
+  readonly most?: number;
   /** The one kernel whose uniform words are the plan's words, wherever the words named in `fours` are multiples of four. */
   readonly single?: { readonly kernel: Kernel; readonly fours: readonly string[] };
   /** Words that only travel to the kernels: they change neither the steps nor their sizes. */
@@ -97,7 +99,7 @@ function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof planRedu
   checkGraph(params, -1);
   const full = reduce({ ...params, stage: "full", lanes: 1 });
   return {
-    family: "reduce", buffers: listed(full.bindings), words: full.uniforms,
+    family: "reduce", buffers: listed(full.bindings), words: full.uniforms, most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,
     free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction|eps)$/.test(n))),
     steps: (values) => {
       const steps = planReduce({ ...params, inner, values });
