@@ -1,0 +1,65 @@
+/** What plans are made of, and checks of what callers give. */
+import type { Node } from "./expression.js";
+import { OPS } from "./op_table.js";
+import { type Binding, DTYPES, type Kernel, type Step, type UniformWord, UnsupportedKernelError, type Values } from "./spec.js";
+
+/** What the planners ask about the device. */
+export interface PlanDevice { readonly software: boolean }
+
+export interface PlannedSteps {
+  readonly steps: readonly Step[];
+  /** Bytes of the buffers that are nobody's but the steps'. */
+  readonly scratch?: Readonly<Record<string, number>>;
+}
+
+export interface Plan {
+  readonly family: string;
+  readonly buffers: readonly { readonly name: string; readonly writes: boolean }[];
+  readonly words: readonly UniformWord[];
+  /** Most buffers that one of its kernels binds, where that is more than its own. */
+  readonly most?: number;
+  /** The one kernel whose uniform words are the plan's words, wherever the words named in `fours` are multiples of four. */
+  readonly single?: { readonly kernel: Kernel; readonly fours: readonly string[] };
+  /** Words that only travel to the kernels: they change neither the steps nor their sizes. */
+  readonly free: ReadonlySet<string>;
+  steps(values: Values, device: PlanDevice): PlannedSteps;
+}
+
+export const listed = (bindings: readonly Binding[]): Plan["buffers"] => bindings.map((b) => ({ name: b.name, writes: b.access === "read_write" }));
+export const named = (reads: readonly string[], writes: readonly string[]): Plan["buffers"] =>
+  [...reads.map((name) => ({ name, writes: false })), ...writes.map((name) => ({ name, writes: true }))];
+export const NONE: ReadonlySet<string> = new Set();
+
+/** A family of which one kernel does everything. */
+export function one(family: string, kernel: Kernel, fours: readonly string[] = [], others?: (values: Values) => PlannedSteps): Plan {
+  const buffers = listed(kernel.bindings);
+  const all = buffers.map((b) => b.name);
+  return {
+    family, buffers, words: kernel.uniforms, free: NONE, single: { kernel, fours },
+    steps: others ?? ((values) => ({ steps: [{ kernel, values, buffers: all }] })),
+  };
+}
+
+/** Refuses graphs that name what is not there: the text of their kernel would not compile. */
+export function checkGraph({ nodes, inputs, outputs }: { nodes: readonly Node[]; inputs: readonly unknown[]; outputs: readonly { node: number }[] }, ndim: number): void {
+  const below = (i: number, end: number, what: string): void => {
+    if (!Number.isInteger(i) || i < 0 || i >= end) throw new Error(`there is no ${what} ${i}`);
+  };
+  nodes.forEach((n, k) => {
+    if ("in" in n) below(n.in, inputs.length, "input");
+    else if ("coord" in n) below(n.coord + 1, Math.max(ndim, 0) + 1, "dim one before");
+    else if ("op" in n) {
+      if (!Object.hasOwn(OPS, n.op)) throw new UnsupportedKernelError(n.op, n.dtype, "has no WebGPU kernel");
+      n.args.forEach((a) => below(a, k, `node before ${k} called`));
+    } else if ("random" in n) {
+      if (ndim < 0) throw new Error("a reduction has no random numbers");
+    } else if (!("scalar" in n) && !("value" in n)) throw new Error(`node ${k} is neither in, scalar, value, coord nor op`);
+    if (!("in" in n) && !("coord" in n)) checkDtype(n.dtype ?? "none given");
+  });
+  outputs.forEach((o) => below(o.node, nodes.length, "node"));
+  if (outputs.length === 0) throw new Error("there is no output");
+}
+
+export function checkDtype(d: unknown): void {
+  if (d !== undefined && !Object.hasOwn(DTYPES, d as string)) throw new Error(`there is no dtype ${String(d)} on WebGPU`);
+}

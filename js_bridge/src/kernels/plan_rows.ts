@@ -1,0 +1,92 @@
+/** Plans of families that work on rows: reductions, softmax, norms, losses, scans, sorts. */
+import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
+import { layerNorm } from "./norm.js";
+import { checkGraph, listed, named, NONE, type Plan } from "./plan_parts.js";
+import { lanesFor, planReduce, reduce } from "./reduce.js";
+import { planScan } from "./scan.js";
+import { softmax } from "./softmax.js";
+import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
+import { type DType, offsets, type Step, uniform, value } from "./spec.js";
+
+export function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof planReduce>[0], "values" | "inner"> & { inner?: boolean }): Plan {
+  checkGraph(params, -1);
+  const full = reduce({ ...params, stage: "full", lanes: 1 });
+  return {
+    family: "reduce", buffers: listed(full.bindings), words: full.uniforms, most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,
+    free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction|eps)$/.test(n))),
+    steps: (values) => {
+      const steps = planReduce({ ...params, inner, values });
+      return { steps, scratch: partScratch(steps) };
+    },
+  };
+}
+
+/** Partial results of a reduction: rows * chunks elements of at most 8 bytes each. */
+function partScratch(steps: readonly Step[]): Record<string, number> {
+  const parts = steps.flatMap((s) => s.buffers.filter((b) => b.startsWith("part")));
+  const v = steps[0]?.values ?? {};
+  return Object.fromEntries(parts.map((b) => [b, value(v, "rows") * value(v, "chunks") * 8]));
+}
+
+export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], "lanes">): Plan {
+  const first = softmax({ ...params, lanes: 1 });
+  return {
+    family: "softmax", buffers: listed(first.bindings), words: first.uniforms, free: new Set(["xo", "yo", "go"]),
+    steps: (values) => {
+      const kernel = softmax({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1) });
+      return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
+    },
+  };
+}
+
+export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], "lanes">): Plan {
+  const first = layerNorm({ ...params, lanes: 1 });
+  return {
+    family: "layerNorm", buffers: listed(first.bindings), words: first.uniforms,
+    free: new Set(first.uniforms.map((w) => w.name).filter((n) => n !== "rows" && n !== "n")),
+    steps: (values) => {
+      const kernel = layerNorm({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), true) });
+      return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
+    },
+  };
+}
+
+export function crossEntropyPlan(params: Omit<CrossEntropyParams, "lanes">): Plan {
+  const first = crossEntropy({ ...params, lanes: 1 });
+  return {
+    family: "crossEntropy", buffers: listed(first.bindings), words: first.uniforms,
+    free: new Set(first.uniforms.map((w) => w.name).filter((n) => !["rows", "n", "inner"].includes(n))),
+    steps: (values) => {
+      // nll_loss reads one element of a row
+      const kernel = crossEntropy({ ...params, lanes: params.nll && !params.backward ? 1 : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1) });
+      return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
+    },
+  };
+}
+
+export function scanPlan({ op, dtype, out }: { op: Parameters<typeof planScan>[0]; dtype: DType; out: DType }): Plan {
+  const best = op === "cummax" || op === "cummin";
+  planScan(op, dtype, out, 1, 1, 1); // refuses what there is no kernel for
+  return {
+    family: "scan", buffers: named(["x"], ["y", ...(best ? ["idx"] : [])]), free: NONE,
+    words: [...uniform("u32", "outer", "n", "inner"), ...uniform("i32", "xo", "yo")],
+    steps: (values) => {
+      const g = (n: string): number => value(values, n);
+      const steps = planScan(op, dtype, out, g("outer"), g("n"), g("inner"), g("xo"), g("yo"));
+      const bytes = value(steps[0]!.values, "rows") * (steps[0]!.values["chunks"] ?? 0) * 8;
+      return { steps, scratch: steps.length > 1 ? { part: bytes, sums: bytes } : {} };
+    },
+  };
+}
+
+export function sortPlan({ descending, ...params }: SortParams & { descending?: boolean }): Plan {
+  sort({ ...params, stage: "whole" });
+  return {
+    family: "sort", buffers: named(["x"], ["y", "idx"]), free: new Set(["xo", "yo", "idxo"]),
+    words: [...uniform("u32", "rows", "n", "k"), ...offsets("x", "y", "idx")],
+    steps: (values) => {
+      if (value(values, "k") > value(values, "n")) throw new Error(`${value(values, "k")} of ${value(values, "n")} elements`);
+      return { steps: planSort(params, { ...values, flip: descending ? 0xffffffff : 0 }), scratch: sortScratch(params.dtype, values) };
+    },
+  };
+}
