@@ -85,19 +85,32 @@ def operand(t, shape):
     return Leaf(buffer, name, strides, offset)
 
 
+def leaf_key(x):
+    """What distinguishes a kernel's inputs: several views of a buffer are as many inputs."""
+    return id(x.buffer) if x.strides is None and not x.offset else (id(x.buffer), x.strides, x.offset)
+
+
+def reads(node, keys):
+    """Whether a node reads one of the buffers with these ids."""
+    for k in node.leaves:
+        if (k if type(k) is int else k[0]) in keys:
+            return True
+    return False
+
+
 def expression(op, args, dtype, compute, shape):
     """A node over operands; those that would make it too large are run first."""
     count, leaves = 1, {}
     for a in args:
         kind = type(a)
         if kind is Leaf:
-            leaves[id(a.buffer)] = a.buffer
+            leaves[leaf_key(a)] = a.buffer
         elif kind is Node:
             count += a.count
             leaves.update(a.leaves)
     if count > MAX_NODES or len(leaves) > MAX_LEAVES:
         args = [_run_now(a) if type(a) is Node else a for a in args]
-        count, leaves = 1, {id(a.buffer): a.buffer for a in args if type(a) is Leaf}
+        count, leaves = 1, {leaf_key(a): a.buffer for a in args if type(a) is Leaf}
     return Node(op, args, dtype, compute, shape, count, leaves)
 
 
@@ -147,10 +160,10 @@ def before_write(buffer):
         ready(buffer)
     buffer.serial, buffer.bounds = _tick[0], None
     if live:
-        key = id(buffer)
+        key = (id(buffer),)
         for ref in list(live.values()):
             other = ref()
-            if other is not None and other.pending is not None and key in other.pending.leaves:
+            if other is not None and other.pending is not None and reads(other.pending, key):
                 ready(other)
 
 

@@ -6,7 +6,7 @@ import torchlite as torch
 
 from .. import _C
 from . import _stream
-from ._fusion import Leaf, Node, collapse
+from ._fusion import Leaf, Node, collapse, leaf_key
 from ._stream import Buffer, allocate, float_word, launch, ready
 
 Tensor = _C.TensorBase
@@ -52,7 +52,7 @@ def tree(op, *args, dtype="float32", compute=None, shape):
             count += a.count
             leaves.update(a.leaves)
         elif type(a) is Leaf:
-            leaves[id(a.buffer)] = a.buffer
+            leaves[leaf_key(a)] = a.buffer
     return Node(op, list(args), dtype, compute, shape, count, leaves)
 
 

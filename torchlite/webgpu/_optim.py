@@ -6,6 +6,7 @@ The functions return the positions of parameters that they leave to the Python l
 from .. import _C
 from . import _stream
 from ._graph import compact, fresh, number
+from ._fusion import reads
 from ._stream import FLUSH_WORDS, PLAN, float_word, flush, ready
 
 _owners = _C.kernels["_optim_owners"]
@@ -19,7 +20,7 @@ def _settle(read, written):
         keys = {id(b) for b in written if b is not None}
         for ref in list(_stream.live.values()):
             other = ref()
-            if other is not None and other.pending is not None and not keys.isdisjoint(other.pending.leaves):
+            if other is not None and other.pending is not None and reads(other.pending, keys):
                 ready(other)
     return [b and ready(b) for b in read], [b and ready(b) for b in written]
 
