@@ -1,7 +1,7 @@
 /** Plans of compaction and of scatters. */
 import { compact, type CompactParams, PIECE, planCount } from "./compact.js";
 import { scatter } from "./index_ops.js";
-import { listed, named, NONE, one, type Plan } from "./plan_parts.js";
+import { listed, named, one, type Plan } from "./plan_parts.js";
 import { planSegment, segment, type SegmentParams, segmentScratch } from "./segment.js";
 import { DTYPES, value } from "./spec.js";
 
@@ -24,7 +24,8 @@ export function scatterPlan({ ordered, ...params }: SegmentParams & { ordered?: 
   if (!ordered && !wide && !fresh && !long) return one("scatter", scatter(params));
   const join = segment({ ...params, stage: "join" });
   return {
-    family: "scatter", buffers: named([...(scalar ? [] : ["src"]), ...params.indices.map((_, j) => `idx${j}`)], ["dst", "status"]), words: join.uniforms, free: NONE,
+    family: "scatter", buffers: named([...(scalar ? [] : ["src"]), ...params.indices.map((_, j) => `idx${j}`)], ["dst", "status"]), words: join.uniforms,
+    free: new Set(join.uniforms.map((w) => w.name).filter((w) => w !== "n" && w !== "cols")),
     steps: (values) => ({ steps: planSegment(params, values), scratch: segmentScratch(values) }),
   };
 }
