@@ -53,6 +53,7 @@ engine.addEventListener("output", ({ detail }) => {
   output.write(detail.text, detail.stream);
   readLines(detail.text);
 });
+engine.addEventListener("gpu", showGpu);
 engine.addEventListener("losses", ({ detail }) => showLosses(detail));
 $("run").addEventListener("click", run);
 $("stop").addEventListener("click", () => engine.stop());
@@ -63,17 +64,17 @@ function showState() {
   document.body.dataset.state = state;
   $("run").disabled = state !== "ready";
   $("stop").disabled = state !== "running";
+  $("device").disabled = state !== "ready";
   if (state === "ready") {
     status("Ready. Press Run.");
     liveLoss = about.live_loss;
     lossPlot.smooth = liveLoss ? 0.9 : 0;
     $("loss-caption").textContent = liveLoss ? "Loss of each batch" : "Loss of each epoch";
-    $("device-choice").hidden = about.devices.length < 2;
-    $("device").replaceChildren(...about.devices.map((name) => new Option(name)));
     $("about").textContent =
-      `Python ${about.python} (Pyodide ${about.pyodide}), torch ${about.torch}, device ${about.devices.join(", ")}; ` +
+      `Python ${about.python} (Pyodide ${about.pyodide}), torch ${about.torch}; ` +
       `ready in ${about.seconds.toFixed(1)} s, import torch took ${Math.round(about.import_seconds * 1000)} ms.`;
     progress(0, 1);
+    if (!engine.gpu) engine.findGpu();
   } else if (state === "running") {
     status("Running");
   } else if (state === "stopping") {
@@ -82,6 +83,22 @@ function showState() {
     status("Python could not be started. Reload the page to try again.");
     output.traceback(engine.trouble);
     progress(0, 1);
+  }
+}
+
+/** The choice of a device, where there is one; else why not. */
+function showGpu() {
+  const { device, name, software, problem } = engine.gpu;
+  $("device-choice").hidden = !device;
+  if (device) {
+    const choices = { cpu: "CPU", [device]: `GPU (${device === "webgpu" ? "WebGPU" : device})` };
+    $("device").replaceChildren(...Object.entries(choices).map(([value, text]) => new Option(text, value)));
+    // A program that plays a GPU is slower than the same processor used directly.
+    $("device").value = software ? "cpu" : device;
+    const called = name && ` (${name})`;
+    $("gpu").textContent = software ? `The GPU here is a software one${called}: slower than the CPU.` : `A GPU can be used${called}.`;
+  } else {
+    $("gpu").textContent = `Runs on the CPU; no GPU can be used: ${problem}.`;
   }
 }
 
@@ -146,7 +163,10 @@ function showLosses({ steps, values }) {
   $("loss").textContent = lossPlot.latest?.toFixed(4) ?? "–";
   const now = performance.now();
   speed ??= { steps: steps.at(-1), since: now };
-  if (now - speed.since > 400) $("speed").textContent = `${Math.round(((steps.at(-1) - speed.steps) / (now - speed.since)) * 1000)} steps/s`;
+  if (now - speed.since > 400) {
+    const rate = ((steps.at(-1) - speed.steps) / (now - speed.since)) * 1000;
+    $("speed").textContent = `${rate.toFixed(rate < 10 ? 1 : 0)} steps/s`;
+  }
 }
 
 // What the script prints, e.g. "epoch 3/15  loss 0.31  test accuracy 94.7%", moves the figures; anything else is only text.

@@ -15,6 +15,9 @@ EPOCHS = 15
 BATCH_SIZE = 32
 
 torch.manual_seed(1)
+device = "cpu"
+if torch.accelerator.is_available():
+    device = torch.accelerator.current_accelerator()
 
 
 def load_digits():
@@ -47,16 +50,17 @@ train_set, test_set = random_split(dataset, [1437, 360])
 train_loader = DataLoader(train_set, batch_size=BATCH_SIZE, shuffle=True)
 test_loader = DataLoader(test_set, batch_size=len(test_set))
 
-model = Net()
+model = Net().to(device)
 criterion = nn.CrossEntropyLoss()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 size = sum(p.numel() for p in model.parameters())
-print(f"{size:,} parameters, {len(train_set)} digits to learn from")
+print(f"{size:,} parameters, {len(train_set)} digits to learn from, on {device}")
 
 for epoch in range(1, EPOCHS + 1):
     model.train()
     total = 0.0
     for images, labels in train_loader:
+        images, labels = images.to(device), labels.to(device)
         optimizer.zero_grad()
         loss = criterion(model(images), labels)
         loss.backward()
@@ -67,6 +71,7 @@ for epoch in range(1, EPOCHS + 1):
     correct = 0
     with torch.no_grad():
         for images, labels in test_loader:
+            images, labels = images.to(device), labels.to(device)
             guesses = model(images).argmax(dim=1)
             correct += (guesses == labels).sum().item()
 

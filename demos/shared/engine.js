@@ -1,6 +1,7 @@
 // Python for a page: start it, run a script, stop it, judge a drawing.
 //
-// Events: "state" (see `state`), "progress" {stage, done, total}, "output" {text, stream}, "losses" {steps, values}.
+// Events: "state" (see `state`), "progress" {stage, done, total}, "output" {text, stream}, "losses" {steps, values},
+// "gpu" (see `gpu`).
 
 const PATIENCE = 3000; // ms that Stop waits for Python before it replaces the worker
 
@@ -9,6 +10,8 @@ export class Engine extends EventTarget {
   state = "off";
   /** What Python said about itself when it was ready. */
   about = null;
+  /** {device, name, software} or {problem}, some time after findGpu(). */
+  gpu = null;
   /** Why the engine is broken. */
   trouble = "";
 
@@ -67,12 +70,19 @@ export class Engine extends EventTarget {
       this.#predictions.get(data.id)?.(data);
       this.#predictions.delete(data.id);
     } else {
+      if (data.type === "gpu") this.gpu = data.gpu;
       this.dispatchEvent(new CustomEvent(data.type, { detail: data }));
     }
   }
 
-  /** Runs a script; resolves to {status: "done" | "stopped" | "failed", traceback, line, model, restarted}. */
-  async run(source, { name = "script.py", device = "cpu" } = {}) {
+  /** Opens the GPU; a "gpu" event follows. */
+  findGpu() {
+    this.#worker.postMessage({ type: "gpu" });
+  }
+
+  /** Runs a script; resolves to {status: "done" | "stopped" | "failed", traceback, line, model, restarted}.
+   * `device` "cpu" hides the GPU from the script's torch.accelerator. */
+  async run(source, { name = "script.py", device } = {}) {
     await this.start();
     if (this.state !== "ready") throw new Error("a script is running already");
     this.#set("running");

@@ -1,10 +1,11 @@
 """The Python side of the demo pages: runs a script as `python script.py` would, and lets the page in now and then.
 
-The script is not touched. Three things happen around it:
+The script is not touched. Four things happen around it:
 * at the loop jumps of the script's own code (`sys.monitoring`) Python yields to the browser, some ten times a second, so
   that a Stop or a drawing that came in by message is seen; without JSPI this is not possible and the page falls back to
   the interrupt byte, or to a fresh worker;
 * PyTorch's global module hook reports the value of each training loss;
+* the page says whether torch.accelerator shows the GPU to the script;
 * an error is given back as the traceback from the script downwards.
 """
 
@@ -42,22 +43,44 @@ def setup(host, folder):
             "python": sys.version.split()[0],
             "torch": getattr(torch, "__version__", "?"),
             "import_seconds": took,
-            "devices": _devices(torch),
             "live_loss": _losses.install(),
         }
     )
 
 
-def _devices(torch):
-    devices = ["cpu"]
-    accelerator = getattr(torch, "accelerator", None)
-    if accelerator is not None and accelerator.is_available():
-        devices.append(accelerator.current_accelerator().type)
-    return devices
+async def find_gpu():
+    """Opens the GPU; returns what the page shows about it, or why there is none, as JSON."""
+    import torch
+
+    if not await torch.webgpu.ready():
+        return json.dumps({"problem": torch.webgpu.why_not()})
+    gpu = torch.webgpu.get_device_properties()
+    name = "" if gpu.name == "unknown GPU" else gpu.name
+    return json.dumps({"device": torch.accelerator.current_accelerator().type, "name": name, "software": gpu.is_software})
+
+
+async def prepare(device):
+    """Before a run on the GPU: a new one where the last was lost."""
+    import torch
+
+    if device not in (None, "cpu") and not torch.webgpu.is_available():
+        await torch.webgpu.reset()
+
+
+def _offer(device):
+    """The page's choice, as what torch.accelerator tells the script; so CUDA_VISIBLE_DEVICES="" hides a desktop's GPU."""
+    import torch
+
+    for name, hidden in (("is_available", lambda: False), ("device_count", lambda: 0)):
+        shown = _shown.setdefault(name, getattr(torch.accelerator, name))
+        setattr(torch.accelerator, name, hidden if device == "cpu" else shown)
+
+
+_shown = {}  # torch.accelerator's own functions
 
 
 class _Losses:
-    """Collects (step, loss) pairs and sends them in batches."""
+    """Collects (step, loss) pairs and sends them in batches: from a GPU they are read together, as each read waits."""
 
     def __init__(self):
         self.clear()
@@ -76,7 +99,7 @@ class _Losses:
             if isinstance(module, _Loss) and output.requires_grad and output.ndim == 0:
                 self.step += 1
                 self.steps.append(self.step)
-                self.values.append(output.item())
+                self.values.append(output.item() if output.is_cpu else output.detach().clone())
                 if perf_counter() - self.sent > REPORT:
                     self.flush()
 
@@ -87,8 +110,15 @@ class _Losses:
         if self.steps:
             from pyodide.ffi import to_js
 
-            _host.losses(to_js(self.steps), to_js(self.values))
+            steps, values = self.steps, self.values
             self.steps, self.values = [], []
+            tensors = [value for value in values if not isinstance(value, float)]
+            if tensors:
+                import torch
+
+                read = iter(torch.stack(tensors).tolist())
+                values = [value if isinstance(value, float) else next(read) for value in values]
+            _host.losses(to_js(steps), to_js(values))
         self.sent = perf_counter()
 
 
@@ -141,9 +171,12 @@ def run(source, name, device, breathe):
             for event in (events.JUMP, events.PY_START):
                 monitoring.register_callback(_TOOL, event, breath)
             _watch(code, events.JUMP | events.PY_START)
-        _choose_device(device)
-        # a run that was stopped inside no_grad() must not leave its mode to this one
         import torch
+
+        _offer(device)
+        if device not in (None, "cpu") and not torch.accelerator.is_available():
+            raise RuntimeError(f"The GPU is gone: {torch.webgpu.why_not()}")
+        # a run that was stopped inside no_grad() must not leave its mode to this one
         torch.set_grad_enabled(True)
         exec(code, _globals)
     except KeyboardInterrupt:
@@ -158,16 +191,12 @@ def run(source, name, device, breathe):
             monitoring.register_callback(_TOOL, event, None)
     sys.stdout.flush()
     sys.stderr.flush()
-    _losses.flush()
+    try:
+        _losses.flush()
+    except RuntimeError:  # the device went away, as the result says
+        _losses.clear()
     result["model"] = _model() is not None
     return json.dumps(result)
-
-
-def _choose_device(device):
-    if device != "cpu":
-        import torch
-
-        torch.set_default_device(device)
 
 
 def _explain(error, name):
@@ -208,7 +237,7 @@ def predict(pixels):
     try:
         return json.dumps({"probabilities": _probabilities(model, list(pixels))})
     except Exception as error:
-        return json.dumps({"error": f"The model did not take a 1x1x8x8 image. {type(error).__name__}: {error}"})
+        return json.dumps({"error": f"The model could not read the drawing. {type(error).__name__}: {error}"})
 
 
 def _probabilities(model, pixels):

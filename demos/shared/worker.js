@@ -107,12 +107,23 @@ async function start({ files, shared }) {
   post("ready", { about: { ...about, jspi, isolated: Boolean(shared), pyodide: pyodide.version, seconds } });
 }
 
+async function findGpu() {
+  let gpu;
+  try {
+    gpu = JSON.parse(await runner.find_gpu());
+  } catch (error) {
+    gpu = { problem: String(error.message ?? error) };
+  }
+  post("gpu", { gpu });
+}
+
 async function run({ source, name, device }) {
   running = true;
   stopAsked = false;
   if (interrupt) interrupt[0] = 0;
   let result;
   try {
+    await runner.prepare(device);
     // Only Python entered through callPromising may wait for a promise.
     const json = jspi
       ? await runner.run.callPromising(source, name, device, true)
@@ -134,6 +145,8 @@ self.onmessage = async ({ data }) => {
     } catch (error) {
       post("broken", { text: String(error?.stack ?? error) });
     }
+  } else if (data.type === "gpu") {
+    findGpu();
   } else if (data.type === "run") {
     run(data);
   } else if (data.type === "stop") {

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
 import sys
+import threading
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "pyodide"), str(ROOT / "wheels"), str(ROOT / "native")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "pyodide"), str(ROOT / "wheels"), str(ROOT / "native"), str(ROOT / "demos")]
 import backend  # noqa: E402
 import dist as distribution  # noqa: E402
 import firefox  # noqa: E402
 import make  # noqa: E402
+import page_driver  # noqa: E402
 import pages  # noqa: E402
 import runtime  # noqa: E402
+import serve  # noqa: E402
 
 TARGET = os.environ.get("TORCHLITE_PYODIDE", "314")
 BROWSERS = [b for b in os.environ.get("TORCHLITE_BROWSERS", "chromium,firefox").split(",") if b]
@@ -98,3 +102,53 @@ def driver(request):
     d.name_ = request.param
     yield d
     d.quit()
+
+
+# ---- the demo site ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def built_site():
+    subprocess.run([sys.executable, str(ROOT / "demos" / "build.py")], check=True)
+
+
+class Server:
+    """A plain static server that can be switched off."""
+
+    def __init__(self):
+        self._server = serve.make_server(quiet=True)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.base = f"http://localhost:{self._server.server_port}"
+
+    def stop(self):
+        if self._server:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+
+@pytest.fixture
+def server(built_site):
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visit(server):
+    """Opens a fresh browser on a path of the site."""
+    opened = []
+
+    def open_page(kind, path, **options):
+        reason = page_driver.missing(kind)
+        if reason:
+            pytest.skip(reason)
+        page = page_driver.open_browser(kind, **options)
+        opened.append(page)
+        page.resize(1360, 1000)
+        page.open(server.base + path)
+        return page
+
+    yield open_page
+    for page in opened:
+        page.quit()

@@ -27,11 +27,12 @@ class BrowserError(RuntimeError):
     pass
 
 
-def open_browser(kind, dark=False, jspi=True):
-    """A fresh "chromium" or "firefox" profile. `jspi=False` turns WebAssembly stack switching off (Firefox only)."""
+def open_browser(kind, dark=False, jspi=True, gpu=False):
+    """A fresh "chromium" or "firefox" profile, with or without (software) WebGPU. `jspi=False` turns WebAssembly stack switching off
+    (Firefox only)."""
     if kind == "chromium":
-        return Chromium(dark)
-    prefs = {"layout.css.prefers-color-scheme.content-override": 0 if dark else 1}
+        return Chromium(dark, gpu)
+    prefs = {"layout.css.prefers-color-scheme.content-override": 0 if dark else 1, "dom.webgpu.enabled": gpu}
     if not jspi:
         prefs["javascript.options.wasm_js_promise_integration"] = False
     return Firefox(prefs)
@@ -134,7 +135,7 @@ class Chromium(Page):
     kind = "chromium"
     _call = firefox.FirefoxBiDi._call
 
-    def __init__(self, dark):
+    def __init__(self, dark, gpu):
         self.log = []
         self._id = 0
         self._folder = tempfile.mkdtemp(prefix="chromium-")
@@ -144,7 +145,7 @@ class Chromium(Page):
         self._process = subprocess.Popen(
             ["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        args = [*FLAGS, f"--user-data-dir={self._folder}"]
+        args = [*FLAGS, *(pages.CHROMIUM_WEBGPU if gpu else []), f"--user-data-dir={self._folder}"]
         if dark:
             args.append("--blink-settings=preferredColorScheme=0")
         wanted = {"browserName": "chrome", "webSocketUrl": True, "goog:chromeOptions": {"args": args}}

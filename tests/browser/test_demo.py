@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import subprocess
-import sys
-import threading
 import time
 
 import page_driver
@@ -16,8 +13,6 @@ from strokes import DIGITS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEMOS = ROOT / "demos"
 SHOTS = ROOT / ".out" / "demo"
-sys.path.insert(0, str(DEMOS))
-import serve  # noqa: E402
 
 # The site carries one Pyodide, whatever generation the other browser tests run on.
 pytestmark = pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="the demo site is built with Pyodide 314")
@@ -26,53 +21,6 @@ KINDS = [b for b in os.environ.get("TORCHLITE_BROWSERS", "chromium,firefox").spl
 READY = "document.body.dataset.state === 'ready'"
 RUNNING = "document.body.dataset.state === 'running'"
 CONSOLE = "document.querySelector('#console').innerText"
-
-
-@pytest.fixture(scope="session")
-def built_site():
-    subprocess.run([sys.executable, str(DEMOS / "build.py")], check=True)
-
-
-class Server:
-    """A plain static server that can be switched off."""
-
-    def __init__(self):
-        self._server = serve.make_server(quiet=True)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.base = f"http://localhost:{self._server.server_port}"
-
-    def stop(self):
-        if self._server:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
-
-
-@pytest.fixture
-def server(built_site):
-    server = Server()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def visit(server):
-    """Opens a fresh browser on a path of the site."""
-    opened = []
-
-    def open_page(kind, path, **options):
-        reason = page_driver.missing(kind)
-        if reason:
-            pytest.skip(reason)
-        page = page_driver.open_browser(kind, **options)
-        opened.append(page)
-        page.resize(1360, 1000)
-        page.open(server.base + path)
-        return page
-
-    yield open_page
-    for page in opened:
-        page.quit()
 
 
 def text(page, selector):

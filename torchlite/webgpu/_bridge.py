@@ -19,6 +19,7 @@ well when very much is under way.
 import sys
 
 CLOSED, READY, LOST = 0, 1, 2
+DESKTOP = "it belongs to web pages (Pyodide), and this is torchlite on desktop Python"
 
 current = None
 
@@ -51,8 +52,7 @@ def require():
     if current is not None:
         return current
     if sys.platform != "emscripten":
-        raise RuntimeError("device webgpu is not available: it belongs to web pages (Pyodide), and this is torchlite on desktop Python; "
-                           "use device='cpu'")
+        raise RuntimeError("device webgpu is not available: %s; use device='cpu'" % DESKTOP)
     from . import _page
     return _page.require()
 
@@ -77,8 +77,11 @@ async def ready():
 
 def why_not():
     """Why there is no device; empty when there is one."""
-    try:
-        bridge = require()
-    except RuntimeError as e:
-        return str(e)
-    return "" if bridge.state() == READY else bridge.reason()
+    if available():
+        return ""
+    if current is not None:
+        return current.reason()
+    if sys.platform != "emscripten":
+        return DESKTOP
+    from . import _page
+    return _page.problem() or _page.NOT_YET

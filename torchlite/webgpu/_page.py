@@ -13,6 +13,8 @@ from .. import _adapter
 from . import _bridge
 
 ENTER = "enter Python by runPythonAsync or callPromising, where it can wait"
+NOT_YET = ("not there yet: browsers give it asynchronously, and this code was entered synchronously, so it "
+           "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER)
 
 options = {}                  # RuntimeOptions of js_bridge, for tests of small devices
 _opening = None               # the task that opens the device
@@ -134,13 +136,14 @@ def available():
 def require():
     if available():
         return _bridge.current
-    problem = _problem
-    if problem is None and _adapter.answer is False:
-        problem = _adapter.problem
-    if problem is not None:
-        raise RuntimeError("device webgpu is not available: %s; use device='cpu'" % problem)
-    raise RuntimeError("device webgpu is not there yet: browsers give it asynchronously, and this code was entered synchronously, so it "
-                       "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER)
+    if problem() is not None:
+        raise RuntimeError("device webgpu is not available: %s; use device='cpu'" % problem())
+    raise RuntimeError("device webgpu is " + NOT_YET)
+
+
+def problem():
+    """Why there is no device to be had; None where there may be one."""
+    return _adapter.problem if _problem is None and _adapter.answer is False else _problem
 
 
 class PageBridge:
