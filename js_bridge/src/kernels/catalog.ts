@@ -39,7 +39,8 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   crossEntropy: [{ dtype: f, lanes: 64, weight: true, smooth: true }, { dtype: f, lanes: 64, weight: true, smooth: true, backward: true }, { dtype: f, lanes: 1, nll: true, weight: true }, { dtype: f, lanes: 64, nll: true, backward: true }],
   attention: [{ dtype: f, dim: 64, valueDim: 10, causal: true, mask: "bool" }, { dtype: "float16", dim: 128, valueDim: 128 }],
   sgd: [{ momentum: true, nesterov: true }, {}],
-  adam: [{ amsgrad: true }, { decoupled: true }],
+  adam: [{ amsgrad: true }, { decoupled: true }, { count: 2 }],
+  many: [{ op: "scale", count: 3 }, { op: "squares", count: 3 }],
 };
 
 const RANDOM: Kernel[] = [FAMILIES.fused({ ndim: 0, inputs: [], outputs: [{ node: 0, ...c }, { node: 1, ...c }, { node: 2, dtype: "int64", layout: "c" }],

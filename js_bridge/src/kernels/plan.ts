@@ -7,6 +7,7 @@ import { conv, type ConvParams, planConv } from "./conv.js";
 import { depthwise } from "./depthwise.js";
 import { fused, type FusedParams } from "./fused.js";
 import { gather, join, pad } from "./index_ops.js";
+import { many } from "./many.js";
 import { matmul, planMatmul } from "./matmul.js";
 import { adam, sgd } from "./optimizer.js";
 import { compactPlan, scatterPlan } from "./plan_index.js";
@@ -124,8 +125,9 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
   crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "nll", "backward"),
   attention: family((p: never) => one("attention", attention(p)), "dtype", "dim", "valueDim", "causal", "mask"),
-  sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first"),
-  adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize"),
+  sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first", "count"),
+  adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize", "count"),
+  many: family((p: never) => one("many", many(p)), "op", "count"),
 };
 
 /** The plan of a key "family:{parameters as JSON}". Throws UnsupportedKernelError for what cannot be built. */

@@ -8,6 +8,7 @@ import { fused, type FusedParams } from "./fused.js";
 import { gather, type GatherParams, join, type JoinParams, pad, type PadParams, scatter, type ScatterParams } from "./index_ops.js";
 import { matmul, type MatmulParams } from "./matmul.js";
 import { layerNorm, type LayerNormParams } from "./norm.js";
+import { many, type ManyParams } from "./many.js";
 import { adam, type AdamParams, sgd, type SgdParams } from "./optimizer.js";
 import { pool, type PoolParams } from "./pool.js";
 import { reduce, type ReduceParams } from "./reduce.js";
@@ -42,11 +43,12 @@ export interface Families {
   attention: AttentionParams;
   sgd: SgdParams;
   adam: AdamParams;
+  many: ManyParams;
 }
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, search, compact, upsample, segment, crossEntropy, attention, sgd, adam,
+  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, search, compact, upsample, segment, crossEntropy, attention, sgd, adam, many,
 };
 
 const built = new Map<string, Kernel>();
