@@ -164,6 +164,6 @@ test("every operation of the table compiles in every class it has", async () => 
 });
 
 test("what has no kernel is refused by name", () => {
-  expect(() => fused({ ndim: 0, inputs: [{ dtype: "float32", layout: "c" }], nodes: single("lgamma", ["float32"], "float32"), outputs: [{ node: 1, dtype: "float32", layout: "c" }] })).toThrow(/\[lgamma\]/);
+  expect(() => fused({ ndim: 0, inputs: [{ dtype: "float32", layout: "c" }], nodes: single("bitwise_not", ["float32"], "float32"), outputs: [{ node: 1, dtype: "float32", layout: "c" }] })).toThrow(/\[bitwise_not\].*float32/);
   expect(() => fused({ ndim: 0, inputs: [{ dtype: "int64", layout: "c" }, { dtype: "int64", layout: "c" }], nodes: single("hypot", ["int64", "int64"], "int64"), outputs: [{ node: 2, dtype: "int64", layout: "c" }] })).toThrow(/\[hypot\].*int64/);
 });
