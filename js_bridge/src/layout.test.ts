@@ -53,3 +53,19 @@ it.each(LAYOUTS)("%s %j", (family, params, buffers, words) => {
   expect(plan.buffers.map((b) => b.name + (b.writes ? "*" : "")).join(" ")).toBe(buffers);
   expect(plan.words.map((w) => w.name).join(" ")).toBe(words);
 });
+
+it("steps name only the plan's buffers and scratch that has a size", () => {
+  for (const [family, params] of [...LAYOUTS, ["scan", { op: "cumsum", dtype: f, out: f }], ["matmul", { a: "int32", b: "int32", out: "int64" }], ["matmul", { a: f, b: f, out: f }]] as const) {
+    const plan = planOf(`${family}:${JSON.stringify(params)}`);
+    for (const size of [1, 9000]) {
+      const values = Object.fromEntries(plan.words.map((w) => [w.name, ["n", "K", "batch", "r0"].includes(w.name) ? size : 1]));
+      const { steps, scratch = {} } = plan.steps(values, { software: false });
+      expect(steps.length).toBeGreaterThan(0);
+      for (const { kernel, buffers, values: given } of steps) {
+        expect(buffers.length).toBe(kernel.bindings.length);
+        for (const b of buffers) if (!plan.buffers.some((own) => own.name === b)) expect([family, b, scratch[b]! > 0]).toEqual([family, b, true]);
+        for (const w of kernel.uniforms) expect([family, w.name, (given[w.name] ?? w.init) !== undefined]).toEqual([family, w.name, true]);
+      }
+    }
+  }
+});

@@ -44,6 +44,10 @@ describe.skipIf(!gpu)("plans", () => {
     const [a, b, o] = [put(iota(12)), put(iota(12)), room(12)];
     run(ADD, [a, b, o], { n: 6, i0o: 1, i1o: 4, q0o: 3 });
     expect(await floats(r, o, 12)).toEqual([-7, -7, -7, 5, 7, 9, 11, 13, 15, -7, -7, -7]);
+    const made = r.plans.made;
+    run(ADD, [a, b, o], { n: 6, i0o: 2, i1o: 5, q0o: 3 });
+    expect(r.plans.made).toBe(made); // another offset is no other plan
+    expect((await floats(r, o, 12)).slice(2, 6)).toEqual([-7, 7, 9, 11]);
     const half = key("fused", { ndim: 0, inputs: [{ dtype: F32, layout: "c" }], nodes: [{ in: 0 }], outputs: [{ node: 0, dtype: "uint8", layout: "c" }] });
     const bytes = room(3);
     run(half, [a, bytes], { n: 4, i0o: 2, q0o: 1 });

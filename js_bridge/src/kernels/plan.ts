@@ -52,7 +52,8 @@ function fusedPlan(params: FusedParams): Plan {
     const loose = fused({ ...params, ndim, inputs: params.inputs.map((x, i) => strided(x, `i${i}`)), outputs: params.outputs.map((x, k) => strided(x, `q${k}`)) });
     return { steps: [{ kernel: loose, values: { ...values, ...extra }, buffers: loose.bindings.map((b) => b.name) }] };
   };
-  return one("fused", kernel, fours, others);
+  // the strided kernel depends on the sizes alone
+  return { ...one("fused", kernel, fours, others), free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))) };
 }
 
 function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "software">): Plan {
