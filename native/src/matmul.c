@@ -355,6 +355,9 @@ KERNEL(k_linear) {
   return (PyObject *)multiply(x, w, true, bias, NULL);
 }
 
+KERNEL(k_elsewhere) { return TL_FALLBACK(); }      /* a kernel on other devices only */
+
 const TlKernel tl_kernels_matmul[] = {
+    {"_attention", k_elsewhere},
     {"mm", k_mm},           {"bmm", k_bmm},         {"mv", k_mv},           {"dot", k_dot},   {"vdot", k_dot, 1}, {"matmul", k_matmul},
     {"addmm", k_addmm},     {"addmv", k_addmv},     {"baddbmm", k_baddbmm}, {"linear", k_linear}, {0}};

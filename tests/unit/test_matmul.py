@@ -1,5 +1,6 @@
 """Products of matrices against PyTorch: dtypes, strides, broadcasting, empty dims, gradients, messages."""
 import itertools
+import math
 
 import pytest
 from against_torch import check, fails_alike, torch
@@ -91,6 +92,17 @@ def test_attention(causal, masked, gqa):
     q, k, v = make(2, 4, 5, 8), make(2, 2 if gqa else 4, 5, 8), make(2, 2 if gqa else 4, 5, 6)
     mask = None if not masked else torch.rand(5, 5) > 0.4 if masked == "bool" else make(5, 5)
     check(lambda t, q, k, v, m: t.nn.functional.scaled_dot_product_attention(q, k, v, m, is_causal=causal, enable_gqa=gqa, scale=0.3), q, k, v, mask)
+
+
+def test_attention_rows_that_see_nothing():
+    mask = torch.zeros(5, 5)
+    mask[1], mask[2, 3:] = -math.inf, -math.inf
+    for m in (mask, mask == 0):
+        q, k, v = (make(2, 4, 5, 8).requires_grad_() for _ in range(3))
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v, m)
+        grads = torch.autograd.grad((y * y).sum(), (q, k, v))
+        assert not y[:, :, 1].any() and not grads[0][:, :, 1].any()
+        assert all(bool(torch.isfinite(g).all()) for g in grads)
 
 
 MISTAKES = [

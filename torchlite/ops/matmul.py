@@ -389,6 +389,65 @@ def _check_attention(query, key, value, attn_mask, is_causal):
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
 
 
+def _scores(query, key, attn_mask, is_causal, scale):
+    """What attention takes the softmax of."""
+    scores = (query * scale).matmul(key.transpose(-2, -1))
+    allowed = None
+    if is_causal:
+        allowed = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
+    elif attn_mask is not None and attn_mask.dtype == torch.bool:
+        allowed = attn_mask
+    if allowed is not None:
+        return scores.masked_fill(allowed.logical_not(), -math.inf)
+    return scores if attn_mask is None else scores + attn_mask.to(scores.dtype)
+
+
+def _attention_weights(query, key, attn_mask, is_causal, scale):
+    scores = _scores(query, key, attn_mask, is_causal, scale)
+    if attn_mask is None:
+        return torch.softmax(scores, -1)
+    # a row that may see nothing gives zeros, and zeros as gradients
+    blind = (scores == -math.inf).all(-1, keepdim=True)
+    return torch.softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
+
+
+def _attention_grad(c, g):
+    """The weights are made anew from the logs of the sums; where the gradient is differentiated, from the scores alone."""
+    q, k, v, mask, y = c.query, c.key, c.value, c.attn_mask, c.result0
+    q, k, v, g, y = (t.float() for t in (q, k, v, g, y))
+    if torch.is_grad_enabled():
+        weights = _attention_weights(q, k, mask, c.is_causal, c.scale)
+        y = weights.matmul(v)
+    else:
+        lse = c.result1.unsqueeze(-1)
+        weights = (_scores(q, k, mask, c.is_causal, c.scale) - lse.masked_fill(lse == -math.inf, 0.0)).exp()
+    d = weights * (g.matmul(v.transpose(-2, -1)) - (g * y).sum(-1, keepdim=True))
+    return {"query": d.matmul(k) * c.scale if c.needs_query else None, "key": d.transpose(-2, -1).matmul(q) * c.scale if c.needs_key else None,
+            "value": weights.transpose(-2, -1).matmul(g) if c.needs_value else None, "attn_mask": d if c.needs_attn_mask else None}
+
+
+@op("_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float scale) -> (Tensor, Tensor)", module="aten",
+    variants="function", kernel="_attention", nondiff=(1,), node="ScaledDotProductEfficientAttentionBackward0", grad=lambda c, g: _attention_grad(c, g[0]))
+def _attention(query, key, value, attn_mask, is_causal, scale):
+    """Attention on devices with one kernel for it; also the logs of the sums of exponentials of every row's scores."""
+    q, k, v = (query.float(), key.float(), value.float()) if query.dtype in (torch.float16, torch.bfloat16) else (query, key, value)
+    y = _attention_weights(q, k, attn_mask, is_causal, scale).matmul(v)
+    return y.to(query.dtype), torch.logsumexp(_scores(q, k, attn_mask, is_causal, scale), -1).float()
+
+
+def _one_kernel(query, key, value, attn_mask):
+    """Whether a device's attention kernel takes these arguments."""
+    if query.dtype not in (torch.float32, torch.float16, torch.bfloat16) or not 1 <= query.shape[-1] <= 128 or not 1 <= value.shape[-1] <= 128:
+        return False
+    if query.shape[:-2] != key.shape[:-2] or key.shape[:-1] != value.shape[:-1] or query.shape[-1] != key.shape[-1]:
+        return False
+    if 0 in query.shape or 0 in key.shape or query.dim() > 4 or key.device != query.device or value.device != query.device:
+        return False
+    full = tuple(query.shape[:-1]) + (key.shape[-2],)
+    return attn_mask is None or attn_mask.device == query.device and attn_mask.dim() <= len(full) and all(
+        m == n or m == 1 for m, n in zip(reversed(attn_mask.shape), reversed(full)))
+
+
 @op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
     "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", module="nn",
     alias=("_nn.scaled_dot_product_attention",),
@@ -406,25 +465,13 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         key = key.repeat_interleave(heads // key.shape[-3], -3)
         value = value.repeat_interleave(heads // value.shape[-3], -3)
     dtype = query.dtype
-    if dtype in (torch.float16, torch.bfloat16):     # sums and exponentials in float32
-        query, key, value = query.float(), key.float(), value.float()
-    length, keys = query.shape[-2], key.shape[-2]
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
-    scores = (query * scale).matmul(key.transpose(-2, -1))
-    allowed = None
-    if is_causal:
-        allowed = torch.ones(length, keys, dtype=torch.bool, device=query.device).tril()
-    elif attn_mask is not None and attn_mask.dtype == torch.bool:
-        allowed = attn_mask
-    if allowed is not None:
-        scores = scores.masked_fill(allowed.logical_not(), -math.inf)
-    elif attn_mask is not None:
-        scores = scores + attn_mask.to(scores.dtype)
-    weights = torch.softmax(scores, -1)
-    if attn_mask is not None:
-        # a row that may see nothing gives zeros
-        weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
+    if not query.is_cpu and not dropout_p and _one_kernel(query, key, value, attn_mask):
+        return torch.ops.aten._attention(query, key, value, attn_mask, is_causal, scale)[0]
+    if dtype in (torch.float16, torch.bfloat16):     # sums and exponentials in float32
+        query, key, value = query.float(), key.float(), value.float()
+    weights = _attention_weights(query, key, attn_mask, is_causal, scale)
     if dropout_p > 0:
         weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(value).to(dtype)

@@ -8,3 +8,4 @@ from . import _index_ops, _advanced, _mask, _shape, _fill  # noqa: F401
 from . import _loss  # noqa: F401
 from . import _sort  # noqa: F401
 from . import _pool  # noqa: F401
+from . import _attention  # noqa: F401
