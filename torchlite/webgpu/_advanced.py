@@ -2,8 +2,8 @@
 
 import torchlite as torch
 
-from ._index import INTEGERS, MOST_INDICES, Pick, cpu_error, geometry, put_at, sayer, set_at, strides_over, take_at, writable
-from ._index_ops import here, reduces, rows_of, source_of
+from ._index import INTEGERS, MOST_INDICES, Pick, cpu_error, geometry, put_at, sayer, strides_over, take_at, writable
+from ._index_ops import here, rows_of, source_of
 from ._mask import fill_where, positions
 from ._run import _filled as filled, check_devices, planner, upload
 
@@ -146,7 +146,7 @@ def _index_put(ov, a):
         return put_at(target, grid, along, picks, True, say, mode, scalar=values.item())
     values = values.reshape(shape)
     source = (geometry(values)[0], strides_over(values, grid), values.storage_offset())
-    return put_at(target, grid, along, picks, True, say, "add", source) if accumulate else set_at(target, grid, along, picks, True, say, source)
+    return put_at(target, grid, along, picks, True, say, mode, source)
 
 
 # ---- embedding -----------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def _embedding(ov, a):
 @planner("embedding_dense_backward")
 def _embedding_backward(ov, a):
     grad, index, rows, padding, by_frequency = a
-    if index.dtype.name not in INTEGERS or not here(grad, index) or not grad.dim() or not reduces(grad.dtype, "add") or \
+    if index.dtype.name not in INTEGERS or not here(grad, index) or not grad.dim() or grad.dtype.is_complex or \
             tuple(grad.shape[:-1]) != tuple(index.shape):
         return cpu_error(ov, a)
     width, own, ist = grad.shape[-1], tuple(index.shape), index.stride()

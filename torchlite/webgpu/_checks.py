@@ -13,7 +13,7 @@ from ._stream import COPY, FILL, Buffer, checks, flush, tick, void
 
 MASK = (1 << 28) - 1            # numbers on the GPU, with three bits for which of several indices it was
 TOGETHER = 1 << 16              # reads up to this size bring the status along
-MOST = 1 << 14                  # launches remembered before somebody must look
+MOST = 1 << 17                  # launches remembered before somebody must look
 KNOWN = 1 << 20                 # elements up to which the range of a new index tensor is looked up
 
 _status = [None]
@@ -48,7 +48,7 @@ def note_bounds(buffer, t):
     """Remembers the range of an integer tensor of the CPU that became the contents of a buffer."""
     n = t.numel()
     if 0 < n <= KNOWN:
-        buffer.bounds = bounds_of(t)
+        buffer.bounds = (*bounds_of(t), t.itemsize)
 
 
 def bounds_of(t):
@@ -58,6 +58,12 @@ def bounds_of(t):
         return v, v
     low, high = t.detach().aminmax()
     return int(low.item()), int(high.item())
+
+
+def known(buffer, itemsize):
+    """(least, greatest) of a buffer's elements of a size, None where that is not known: they could be pieces of others."""
+    b = buffer.bounds
+    return b[:2] if b is not None and (b[2] if len(b) > 2 else 8) == itemsize else None
 
 
 # ---- looking -------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import json
 
 import torchlite as torch
 
+from ._checks import known
 from ._fusion import Coord, Leaf, Number, dense_strides, expression, operand, result, store
 from ._index import MOVE, Pick, cpu_error, geometry, put_at, sayer
 from ._run import PLANNERS, _filled as filled, contiguous, empty, planner
@@ -111,7 +112,7 @@ def _repeat_interleave(ov, a):
     repeats, size = a[0], a[1]
     if repeats.dim() != 1 or repeats.dtype not in (torch.int64, torch.int32):
         return cpu_error(ov, a)
-    n, bounds = repeats.numel(), geometry(repeats)[0].bounds
+    n, bounds = repeats.numel(), known(geometry(repeats)[0], repeats.itemsize)
     if not n:
         return empty((0,), repeats.dtype) if size in (None, 0) else cpu_error(ov, a)
     ends = repeats.cumsum(0)
@@ -129,7 +130,7 @@ def _repeat_interleave(ov, a):
     at.bounds = (0, total)
     put_at(marks, (n,), [None], [at], False, sayer("rows"), "add", scalar=1)
     r = marks[:total].cumsum(0, dtype=repeats.dtype)
-    geometry(r)[0].bounds = (0, n - 1)
+    geometry(r)[0].bounds = 0, n - 1, r.itemsize
     return r
 
 
@@ -170,7 +171,7 @@ def _arange(ov, a):
         node = expression("add", [node, Number(start, kind)], kind, kind, shape)
     r = result(expression("cast", [node], dtype.name, None, shape), dtype)
     if dtype is torch.int64 or dtype is torch.int32 and narrow:
-        geometry(r)[0].bounds = (min(start, last), max(start, last))
+        geometry(r)[0].bounds = min(start, last), max(start, last), r.itemsize
     return r
 
 

@@ -1,9 +1,10 @@
 """Reading and writing by index tensors: gather and scatter, x[i, j], the index_* family, embedding, take and put.
 
 All of them are one of two kernels over a grid of positions: an element's place in the source (or destination) is a sum of
-coordinates times strides and of indices times strides. Sums over repeated indices are made with atomic operations, in no
-fixed order: float results may differ in their last bits from run to run. Where plain writes meet at one place, one of them
-stays, and it is not defined which, as in PyTorch; of int64 and complex elements the last one stays.
+coordinates times strides and of indices times strides. Float sums and products over repeated indices are made in the order
+of the positions, after a sort, so they are the same every time; integers are added with atomic operations. Where plain
+writes meet at one place one of them stays, and it is not defined which, as in PyTorch; of int64 and complex elements, which
+two words make up, the last one stays.
 """
 
 import functools
@@ -13,9 +14,9 @@ import torchlite as torch
 
 from .. import _C
 from . import _stream
-from ._checks import guard, status
+from ._checks import guard, known, status
 from ._fusion import before_write, collapse
-from ._run import _filled as filled, check_devices, empty, host_copy
+from ._run import check_devices, empty, host_copy
 from ._stream import launch, plan, ready
 
 Tensor = _C.TensorBase
@@ -75,7 +76,7 @@ class Pick:
         self.tensor, self.strides, self.dim = t, strides, dim
         self.buffer, _, _, self.offset, dtype, _, _ = geometry(t)
         self.dtype = dtype.name
-        self.bounds = self.buffer.bounds
+        self.bounds = known(self.buffer, dtype.itemsize) if self.buffer.bounds is not None else None
 
 
 def check_word(picks, shape, wrap, say):
@@ -110,7 +111,7 @@ def _number(family, ndim, dtype, picks, wrap, **more):
 
 
 def _grid(shape, operands):
-    """(words of the grid, a function that appends a place) with dims merged where all operands allow it."""
+    """(words of the grid, how many dims, a function that appends a place, the dims left) with dims merged where all operands allow it."""
     sizes, keep = collapse(shape, operands)
     n = 1
     for m in sizes:
@@ -118,8 +119,8 @@ def _grid(shape, operands):
 
     def place(values, offset, strides):
         values.append(offset)
-        values.extend([strides[d] for d in keep] if keep else [0] * len(sizes))
-    return [n, *sizes], len(sizes), place
+        values.extend([strides[d] for d in keep] if keep else [0])
+    return [n, *sizes], len(sizes), place, keep
 
 
 def _index_words(values, picks, place, shape, strides):
@@ -135,7 +136,7 @@ def take_at(source, shape, strides, offset, dtype, grid, along, picks, wrap, say
         return empty(grid, dtype)
     check = check_word(picks, shape or (1,), wrap, say)
     own = [0 if d is None else strides[d] for d in along]
-    values, ndim, place = _grid(grid, [own, *[p.strides for p in picks]])
+    values, ndim, place, _ = _grid(grid, [own, *[p.strides for p in picks]])
     place(values, offset, own)
     _index_words(values, picks, place, shape or (1,), strides)
     values.extend((0, check))
@@ -148,8 +149,9 @@ def take_at(source, shape, strides, offset, dtype, grid, along, picks, wrap, say
     return r
 
 
-def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None, skip=None):
-    """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset) or a number."""
+def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None, skip=None, fresh=False):
+    """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset) or a number.
+    `fresh`: what was there before does not count."""
     if 0 in grid:
         return target
     buffer, shape, strides, offset, dtype, _, _ = geometry(target)
@@ -159,17 +161,32 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
     operands = [own, *[p.strides for p in picks]]
     if source is not None:
         operands.append(source[1])
-    values, ndim, place = _grid(grid, operands)
+    meet = 1                            # how many positions can have one place
+    for d, m in zip(along, grid):
+        if d is None:
+            meet *= m
+    ordered = source is not None and (fresh or name == "int64" and mode not in ("set", "add") or
+                                      meet > 1 and (mode in ("add", "prod") and dtype.is_floating_point or
+                                                    mode == "set" and dtype.itemsize == 8 and any(source[1])))
+    values, ndim, place, keep = _grid(grid, operands)
+    row = None
+    if ordered and len(keep) > 1 and own[keep[-1]] and not any(p.strides[keep[-1]] for p in picks):
+        row = keep.pop()                # no index along the last dim: whole rows are added
+        columns, ndim = values.pop(), ndim - 1
+        values[0] //= columns
     place(values, offset, own)
     if source is not None:
         place(values, source[2], source[1])
     _index_words(values, picks, place, shape or (1,), strides)
     if skip is not None:
         values.append(skip)
+    if row is not None:
+        values.extend((columns, own[row], source[1][row]))
     if scalar is not None:
         values.extend(bits(scalar, dtype) if mode == "set" else _stream.scalar_words(scalar, name))
     values.append(check)
-    number = _number("scatter", ndim, MOVE.get(name, name) if mode == "set" else name, picks, wrap, mode=mode, scalar=scalar is not None, skip=skip is not None)
+    number = _number("scatter", ndim, MOVE.get(name, name) if mode == "set" else name, picks, wrap, mode=mode, scalar=scalar is not None,
+                     skip=skip is not None, ordered=ordered, wide=row is not None, fresh=fresh)
     handles = [] if source is None else [ready(source[0])]
     handles.extend([ready(p.buffer) for p in picks])
     before_write(buffer)
@@ -194,52 +211,6 @@ def writable(ov, self):
     if r.numel():
         _C.copy(r, self, False)
     return r
-
-
-def put_ordered(target, grid, along, picks, wrap, say, source):
-    """put_at(mode "set") where the last of several writes to one place stays: of elements of two words, one write's halves
-    could else meet another's. First each place learns the last position that writes to it."""
-    from ._fusion import Coord, Number, expression, operand, result
-    from ._pointwise import assign
-    n = 1
-    for m in grid:
-        n *= m
-    shape = tuple(target.shape)
-    positions = result(expression("cast", [Coord(-1)], "int32", None, (n,)), torch.int32)
-    winner = filled(shape, torch.int32, -1)
-    dense, step = [], 1
-    for m in reversed(grid):
-        dense.append(step)
-        step *= m
-    put_at(winner, grid, along, picks, wrap, say, "amax", (geometry(positions)[0], dense[::-1], 0))
-    flat = contiguous_source(source, grid, target.dtype)
-    at = result(expression("maximum", [operand(winner, shape), Number(0, "int32")], "int32", "int32", shape), torch.int32)
-    at = at.reshape(-1)
-    pick = Pick(at, (1,), 0)
-    pick.bounds = (0, n - 1)
-    taken = take_at(geometry(flat)[0], (n,), (1,), 0, target.dtype, (at.numel(),), (None,), [pick], False, say).reshape(shape)
-    a, b = (torch.view_as_real(taken), torch.view_as_real(target)) if target.dtype.is_complex else (taken, target)
-    shape = tuple(b.shape)
-    mask = winner.unsqueeze(-1) if target.dtype.is_complex else winner
-    hit = expression("ge", [operand(mask, shape), Number(0, "int32")], "bool", "int32", shape)
-    assign(b, expression("where", [hit, operand(a, shape), operand(b, shape)], b.dtype.name, b.dtype.name, shape))
-    return target
-
-
-def contiguous_source(source, grid, dtype):
-    """(buffer, strides, offset) over the grid as a dense vector."""
-    buffer, strides, offset = source
-    whole = _C.device_tensor(1, buffer, buffer.nbytes, dtype, grid, tuple(strides), offset)
-    r = empty(grid, dtype)
-    _C.copy(r, whole, False)
-    return r.reshape(-1)
-
-
-def set_at(target, grid, along, picks, wrap, say, source):
-    """Plain writes of a tensor's elements."""
-    if target.dtype.itemsize == 8 and not all(s == 0 for s in source[1]):
-        return put_ordered(target, grid, along, picks, wrap, say, source)
-    return put_at(target, grid, along, picks, wrap, say, "set", source)
 
 
 def strides_over(t, grid, at=None):

@@ -4,7 +4,7 @@ import torchlite as torch
 
 from .. import _C
 from ._fusion import Number, expression, operand
-from ._index import INTEGERS, Pick, cpu_error, geometry, put_at, sayer, set_at, take_at, writable
+from ._index import INTEGERS, Pick, cpu_error, geometry, put_at, sayer, take_at, writable
 from ._pointwise import assign
 from ._run import _filled as filled, contiguous, empty, planner
 from ._stream import Buffer
@@ -81,7 +81,7 @@ def _scatter(ov, a):
     parts = _scatter_parts(ov, a, self, index, src if is_tensor else None)
     if parts is None or not known:
         return cpu_error(ov, a)
-    if reduce is not None and not reduces(self.dtype, _MODES[reduce]):
+    if reduce is not None and self.dtype.is_complex:
         return NotImplemented
     dim, grid, along, picks = parts
     say = sayer("gather", dim)
@@ -93,34 +93,14 @@ def _scatter(ov, a):
         return put_at(writable(ov, self), grid, along, picks, False, say, mode, scalar=src)
     source = source_of(src, grid)
     if reduce is None:
-        return set_at(writable(ov, self), grid, along, picks, False, say, source)
+        return put_at(writable(ov, self), grid, along, picks, False, say, "set", source)
     return reduce_at(writable(ov, self), grid, along, picks, say, reduce, include, source)
-
-
-def reduces(dtype, mode):
-    """Whether the kernel can combine elements of a type."""
-    return not dtype.is_complex and (dtype is not torch.int64 or mode == "add")
-
-
-def _identity(dtype, mode):
-    if mode == "add":
-        return 0
-    if mode == "prod":
-        return 1
-    if dtype.is_floating_point:
-        return float("-inf") if mode == "amax" else float("inf")
-    if dtype is torch.bool:
-        return mode == "amin"
-    limits = torch.iinfo(dtype)
-    return limits.min if mode == "amax" else limits.max
 
 
 def reduce_at(target, grid, along, picks, say, reduce, include, source):
     """target's elements at the grid's places combined with source's."""
     mode = _MODES[reduce]
-    if not include:
-        put_at(target, grid, along, picks, False, say, "set", scalar=_identity(target.dtype, mode))
-    put_at(target, grid, along, picks, False, say, mode, source)
+    put_at(target, grid, along, picks, False, say, mode, source, fresh=not include)
     if reduce == "mean":
         shape, dtype = tuple(target.shape), target.dtype
         counts = filled(shape, torch.int32, int(include))
@@ -188,12 +168,12 @@ def _index_into(ov, a):
     dim = _add_checks(ov, a, ("int64",) if kind == "index_copy" else INTEGERS)
     if dim is None or kind == "index_reduce" and reduce not in ("prod", "mean", "amax", "amin"):
         return cpu_error(ov, a)
-    if kind != "index_copy" and not reduces(self.dtype, _MODES[reduce]):
+    if kind != "index_copy" and self.dtype.is_complex:
         return NotImplemented
     grid, along, picks = rows_of(self, dim, _vector(index), source.shape)
     place = source_of(source, grid)
     if kind == "index_copy":
-        return set_at(writable(ov, self), grid, along, picks, False, sayer("copy", dim), place)
+        return put_at(writable(ov, self), grid, along, picks, False, sayer("copy", dim), "set", place)
     say = sayer("gather", dim) if kind == "index_add" else sayer("rows")
     return reduce_at(writable(ov, self), grid, along, picks, say, reduce, include, place)
 
@@ -250,7 +230,7 @@ def _put(ov, a):
     if accumulate:
         put_at(*parts, "add", source_of(source, (0,)))
     else:
-        set_at(*parts, source_of(source, (0,)))
+        put_at(*parts, "set", source_of(source, (0,)))
     if flat is not target:
         _C.copy(target, flat, False)
     return target

@@ -5,6 +5,7 @@ import json
 import torchlite as torch
 
 from .. import _C
+from ._checks import known as known_bounds
 from ._fusion import Coord, Number, before_write, expression, operand, result
 from ._index import MOVE, cpu_error, geometry, sayer
 from ._pointwise import assign
@@ -184,7 +185,7 @@ def _one_hot(ov, a):
         classes = int(high.item()) + 1
         known = (0, classes - 1)
     else:
-        known = geometry(self)[0].bounds
+        known = known_bounds(geometry(self)[0], 8)
     shape = (*self.shape, classes)
     if known is not None and 0 <= known[0] and known[1] < classes:
         index = self.unsqueeze(-1)

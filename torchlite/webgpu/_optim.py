@@ -1,13 +1,15 @@
-"""Steps of optimizers on webgpu: one kernel a parameter, in place, and little Python for each.
+"""Steps of optimizers and clipping on webgpu: in place, several tensors in a dispatch, little Python for each.
 
-The functions return the positions of parameters that they leave to the Python loop: those that are not dense float32.
+sgd and adam return the positions of parameters that they leave to the Python loop: those that are not dense float32.
 """
 
+import torchlite as torch
+
 from .. import _C
-from . import _stream
-from ._graph import compact, fresh, number
-from ._fusion import reads
-from ._stream import FLUSH_WORDS, PLAN, float_word, flush, ready
+from . import _bridge, _stream
+from ._fusion import operand, reads, result
+from ._graph import compact, fresh, number, reduce, tree
+from ._stream import FLUSH_WORDS, PLAN, float_word, flush, launch, ready
 
 _owners = _C.kernels["_optim_owners"]
 _changed = _C.kernels["_optim_changed"]
@@ -22,11 +24,39 @@ def _settle(read, written):
             other = ref()
             if other is not None and other.pending is not None and reads(other.pending, keys):
                 ready(other)
-    return [b and ready(b) for b in read], [b and ready(b) for b in written]
+    handles = [b and ready(b) for b in read], [b and ready(b) for b in written]
+    for b in written:
+        if b is not None:
+            b.serial = _stream.tick[0]
+    return handles
 
 
-def _run(plan, handles, words):
-    _stream.words.extend((PLAN | (3 + len(handles) + len(words)) << 8, plan, len(handles) | len(words) << 8, *handles, *words))
+def _room():
+    """How many buffers a kernel can bind."""
+    if _limit[0] != _stream._epoch[0]:
+        _limit[:] = _stream._epoch[0], _bridge.current.info()["limits"]["maxStorageBuffersPerShaderStage"]
+    return _limit[1]
+
+
+_limit = [None, 0]
+MOST = 8                # parameters in one dispatch: longer kernels take longer to compile
+
+
+def _run_all(family, options, jobs, per, words, beside=0, alone=True, before=()):
+    """Runs a family on jobs (length, handles), as many in a dispatch as there is room for."""
+    most = min(MOST, max(1, (_room() - beside) // per))
+    if len({h for _, handles in jobs for h in handles}) < sum([len(handles) for _, handles in jobs]):
+        most = 1                # a tensor given twice: one after the other
+    for k in range(0, len(jobs), most):
+        part = jobs[k:k + most]
+        count = len(part)
+        plan = number((family, alone and count == 1 or count, *options.values()),
+                      lambda: compact(family, **options) if alone and count == 1 else compact(family, count=count, **options))
+        handles = [*before, *[h for _, handles in part for h in handles]]
+        _stream.words.extend((PLAN | (3 + len(handles) + count + len(words)) << 8, plan, len(handles) | (count + len(words)) << 8, *handles,
+                              *[n for n, _ in part], *words))
+    if len(_stream.words) > FLUSH_WORDS:
+        flush()
 
 
 def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, nesterov, maximize):
@@ -45,25 +75,22 @@ def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, neste
     read, written = _settle([b if u else None for b, u in zip(slopes, usable)],
                             [b if u else None for b, u in zip(weights + speeds, usable + usable)])
     numbers = [float_word(x) for x in (lr, weight_decay, momentum, 1 - dampening)]
-    options = {"momentum": bool(bufs), "nesterov": bool(nesterov), "maximize": bool(maximize)}
-    plans = [number(("sgd", first, *options.values()), lambda first=first: compact("sgd", first=first, **options)) if bufs or not first else 0
-             for first in (False, True)]
-    left, done = [], []
+    left, done, jobs = [], [], ([], [])
     for i in range(n):
         if not usable[i]:
             left.append(i)
             continue
         numel = params[i].numel()
         if numel:
-            handles = (read[i], written[i], written[n + i]) if bufs else (read[i], written[i])
-            _run(plans[i in made], handles, (numel, *numbers))
+            jobs[i in made].append((numel, (read[i], written[i], written[n + i]) if bufs else (read[i], written[i])))
         done.append(params[i])
         if i in made:
             state[params[i]]["momentum_buffer"] = made[i]
         elif bufs:
             done.append(bufs[i])
-    if len(_stream.words) > FLUSH_WORDS:
-        flush()
+    for first in (False, True):
+        options = {"momentum": bool(bufs), "nesterov": bool(nesterov), "maximize": bool(maximize), "first": first}
+        _run_all("sgd", options, jobs[first], 3 if bufs else 2, numbers)
     _changed(done)
     return left
 
@@ -80,23 +107,53 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
         return list(range(n))
     counts = _steps([s if u else None for s, u in zip(steps, usable)])
     read, written = _settle([b if u else None for b, u in zip(slopes, usable)], [b if u else None for o in owners for b, u in zip(o, usable)])
-    plan = number(("adam", bool(amsgrad), bool(decoupled), bool(maximize)),
-                  lambda: compact("adam", amsgrad=bool(amsgrad), decoupled=bool(decoupled), maximize=bool(maximize)))
     fixed = [float_word(x) for x in (1 - lr * weight_decay if decoupled else 1.0, 0.0 if decoupled else weight_decay, 1 - beta1, beta2, 1 - beta2)]
-    eps = float_word(eps)
-    left, done, numbers = [], [], {}
+    left, done, jobs = [], [], {}
     for i in range(n):
         if not usable[i] or counts[i] is None:
             left.append(i)
             continue
-        t = counts[i]
-        if t not in numbers:
-            numbers[t] = (*fixed, float_word(lr / (1 - beta1 ** t)), float_word((1 - beta2 ** t) ** 0.5), eps)
         numel = params[i].numel()
         if numel:
-            _run(plan, (read[i], *written[i::n]), (numel, *numbers[t]))
+            jobs.setdefault(counts[i], []).append((numel, (read[i], *written[i::n])))
         done.extend([x[i] for x in lists])
-    if len(_stream.words) > FLUSH_WORDS:
-        flush()
+    options = {"amsgrad": bool(amsgrad), "decoupled": bool(decoupled), "maximize": bool(maximize)}
+    for t, own in jobs.items():
+        _run_all("adam", options, own, 1 + len(lists), (*fixed, float_word(lr / (1 - beta1 ** t)), float_word((1 - beta2 ** t) ** 0.5), float_word(eps)))
     _changed(done)
     return left
+
+
+# ---- clipping ----------------------------------------------------------------------------------------------------------------
+def total_norm(tensors):
+    """The 2-norm of all tensors together; None unless all are dense float32 on webgpu."""
+    owners = _owners(tensors)
+    if None in owners:
+        return None
+    handles, _ = _settle(owners, [])
+    jobs = [(t.numel(), h) for t, h in zip(tensors, handles) if t.numel()]
+    if not jobs:
+        return None
+    most = min(MOST, _room() - 1)
+    parts = [jobs[k:k + most] for k in range(0, len(jobs), most)]
+    groups = [min(256, -(-sum([n for n, _ in part]) // 4096)) for part in parts]
+    sums, out = fresh((sum(groups),), torch.float32, sum(groups))
+    at = 0
+    for part, m in zip(parts, groups):
+        plan = number(("squares", len(part)), lambda: compact("many", op="squares", count=len(part)))
+        launch(plan, [*[h for _, h in part], out], [*[n for n, _ in part], m, at])
+        at += m
+    total, = reduce("sum", [{"in": 0}], [(sums, (), (1,))], (("sum", 0, torch.float32),), (), (at,))
+    return result(tree("sqrt", operand(total, ()), shape=()), torch.float32)
+
+
+def scale(tensors, factor):
+    """Multiplies tensors by a number on webgpu, in place; returns those that it leaves as they are."""
+    owners, by = _owners(tensors), _owners([factor])
+    if by[0] is None or factor.numel() != 1:
+        return tensors
+    read, written = _settle(by, owners)
+    jobs = [(t.numel(), (h,)) for t, h in zip(tensors, written) if h is not None and t.numel()]
+    _run_all("many", {"op": "scale"}, jobs, 1, (0,), 1, False, read)
+    _changed([t for t, h in zip(tensors, written) if h is not None])
+    return [t for t, h in zip(tensors, written) if h is None]

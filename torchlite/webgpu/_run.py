@@ -64,9 +64,10 @@ def upload(t):
     r = empty(t.shape, t.dtype)
     if t.numel():
         t = t.detach().contiguous()
+        buffer = _C.geometry(r)[0]
+        _stream.write(buffer, 0, memoryview(t._storage)[t.storage_offset() * t.itemsize:][:t.nbytes])
         if t.dtype is torch.int64 or t.dtype is torch.int32:
-            note_bounds(_C.geometry(r)[0], t)
-        _stream.write(_C.geometry(r)[0], 0, memoryview(t._storage)[t.storage_offset() * t.itemsize:][:t.nbytes])
+            note_bounds(buffer, t)
     return r
 
 
@@ -147,6 +148,9 @@ def device_fill(t, value):
             before_write(buffer)
         pattern = int.from_bytes((raw * 4)[:4], "little")
         _stream.words.extend((_stream.FILL | 5 << 8, ready(buffer), offset * t.itemsize, -(-nbytes // 4) * 4, pattern))
+        if t.itemsize >= 4 and nbytes == buffer.nbytes and not dtype.is_floating_point:
+            v = int(probe.item())
+            buffer.bounds = v, v, t.itemsize
         return
     name = dtype.name
     number = "float32" if dtype.is_floating_point else "int64" if name == "int64" else "int32"
@@ -156,9 +160,6 @@ def device_fill(t, value):
 def buffer_overwritten(buffer):
     """As before_write where all of the buffer is about to change: what was to come is dropped."""
     if buffer.pending is not None and buffer.handle == 0:
-        from ._fusion import live
-        node = buffer.pending
-        live.pop(id(node), None)
         buffer.pending = None
     buffer.serial = 0
     before_write(buffer)
@@ -236,11 +237,11 @@ def _copy_in(dst, src):
         src = src.detach().contiguous()
         if dst.nbytes == buffer.nbytes:
             buffer_overwritten(buffer)
-            if src.dtype is torch.int64 or src.dtype is torch.int32:
-                note_bounds(buffer, src)
         else:
             before_write(buffer)
         _stream.write(buffer, offset * size, memoryview(src._storage)[src.storage_offset() * size:][:src.nbytes])
+        if dst.nbytes == buffer.nbytes and (src.dtype is torch.int64 or src.dtype is torch.int32):
+            note_bounds(buffer, src)
         return
     device_copy(dst, upload(src))
 

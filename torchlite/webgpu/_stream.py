@@ -1,7 +1,8 @@
 """Commands for the bridge, and the buffers they name.
 
 A buffer is the owner of a storage: it goes when Python's reference count says so, and its number is used again. Commands
-are words of 32 bits gathered in a list and run in batches; they take effect in order, so a number can be reused at once.
+are words of 32 bits gathered in memory and run in batches; they take effect in order, so a number can be reused at once.
+Both are kept by the core (native/src/gpu.c), as is all that a cached element-wise op needs.
 """
 
 import struct
@@ -11,124 +12,78 @@ from .. import _C
 from . import _bridge
 
 ALLOC, FREE, WRITE, COPY, FILL, PLAN = 1, 2, 3, 5, 6, 11
-INDEX_BITS = 20
-INDEX_MASK = (1 << INDEX_BITS) - 1
-GENERATIONS = (1 << (32 - INDEX_BITS)) - 1
 FLUSH_WORDS = 8192                # about two hundred kernels: the GPU is fed while Python goes on
-LARGE = 1 << 20                   # allocations from here on are made at once, so that lack of memory is told where it belongs
 SMALL_WRITE = 1024
 
-words = []
-_free = []                        # handles of freed slots
-_next = [1]
-live = {}                         # id(expression) -> weakref of the buffer that waits for it
-_epoch = [None]                   # the device that handles belong to: after a reset old buffers are void
+core = _C.webgpu()
+Buffer, words = core.Buffer, core.words
+ready, allocate, launch, flush, fresh, waiting = core.ready, core.allocate, core.launch, core.flush, core.fresh, core.waiting
 checks = {}                       # number of a launch whose indices the GPU checks -> what to say; see _checks.py
 tick = [0]                        # the last of these numbers
 void = []                         # (first, last, error type, text): what was written between these numbers is wrong
 
 
-class Buffer:
-    """GPU memory of a storage. `pending` is the expression that will fill it, while that has not run. `serial` is the
-    number of the last checked launch before it was written; `bounds` the least and greatest of its integers, where known."""
-
-    __slots__ = ("nbytes", "handle", "epoch", "pending", "serial", "bounds", "__weakref__")
-
-    def __init__(self, nbytes):
-        self.nbytes = nbytes
-        self.handle = 0
-        self.epoch = None
-        self.pending = None
-        self.bounds = None
-
-    def __del__(self):
-        if self.pending is not None:
-            live.pop(id(self.pending), None)
-        if self.handle and self.epoch == _epoch[0]:
-            words.extend((FREE | 2 << 8, self.handle))
-            _free.append(self.handle)
-
-    @property
-    def address(self):
-        """A number that differs between buffers and leaves room for offsets."""
-        return (ready(self) & INDEX_MASK) << 34
-
-
 def device_epoch():
-    """The current device's number, after noticing that it changed."""
+    """The current device's number, after noticing that it changed: buffers of the old one are void."""
     epoch = _bridge.current.epoch()
-    if epoch != _epoch[0]:
-        words.clear()
-        _free.clear()
-        _next[0] = 1
-        _epoch[0] = epoch
+    if core.set_epoch(epoch):
         checks.clear()
         void.clear()
     return epoch
 
 
-def _take():
-    if _free:
-        old = _free.pop()
-        generation = (old >> INDEX_BITS) + 1
-        return (old & INDEX_MASK) | (generation if generation <= GENERATIONS else 1) << INDEX_BITS
-    index = _next[0]
-    if index > INDEX_MASK:
-        raise RuntimeError("more than %d tensors on webgpu at a time" % INDEX_MASK)
-    _next[0] = index + 1
-    return index | 1 << INDEX_BITS
+def _send(address, count):
+    _bridge.current.run_at(address, count)
 
 
-def allocate(buffer):
-    """Gives the buffer its memory."""
-    if _epoch[0] is None:
-        device_epoch()
-    handle = _take()
-    size = buffer.nbytes + 15 & ~15 or 16
-    if size >= LARGE:
-        flush()
-        try:
-            _bridge.current.alloc(handle, size)
-        except BaseException:
-            _free.append(handle)
-            raise
-    else:
-        words.extend((ALLOC | 3 << 8, handle, size))
-    buffer.handle, buffer.epoch, buffer.serial = handle, _epoch[0], tick[0]
-    return handle
+def _claim(handle, nbytes):
+    _bridge.current.alloc(handle, nbytes)
 
 
-def ready(buffer):
-    """The buffer's handle, with its contents on their way."""
-    if buffer.pending is not None:
-        from ._fusion import materialize
-        materialize(buffer)
-    if not buffer.handle:
-        return allocate(buffer)
-    if buffer.epoch != _epoch[0]:
-        raise _bridge.DeviceLostError("this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU")
-    if void:
-        from ._checks import usable
-        usable(buffer)
-    return buffer.handle
+def _lost(buffer):
+    raise _bridge.DeviceLostError("this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU")
 
 
-def launch(plan, handles, values):
-    """Runs a plan on buffers (handles) with its words."""
-    n, m = len(handles), len(values)
-    words.extend((PLAN | (3 + n + m) << 8, plan, n | m << 8))
-    words.extend(handles)
-    words.extend(values)
-    if len(words) > FLUSH_WORDS:
-        flush()
+def _usable(buffer):
+    from ._checks import usable
+    usable(buffer)
 
 
-def flush():
-    """Hands the commands over."""
-    if words:
-        batch = [w & 0xffffffff for w in words]
-        words.clear()
-        _bridge.current.run(batch)
+for _name, _what in {"send": _send, "claim": _claim, "open": device_epoch, "lost": _lost, "usable": _usable, "tick": tick, "bad": void}.items():
+    core.hook(_name, _what)
+
+
+class _Epoch:
+    """[0]: the device that handles belong to."""
+
+    def __getitem__(self, at):
+        return core.epoch()
+
+
+class _Live:
+    """The buffers that wait for an expression, as a dict by the expression's id of functions that give the buffer."""
+
+    def __bool__(self):
+        return bool(waiting())
+
+    def values(self):
+        return [lambda buffer=buffer: buffer for buffer in waiting()]
+
+    def get(self, key, default=None):
+        for buffer in waiting():
+            if id(buffer.pending) == key:
+                return lambda: buffer
+        return default
+
+    def pop(self, key, default=None):
+        found = self.get(key)
+        if found is None:
+            return default
+        found().pending = None
+        return found
+
+
+_epoch, live = _Epoch(), _Live()
 
 
 _plans = {}
@@ -147,6 +102,7 @@ def write(buffer, offset, memory):
     handle = ready(buffer)
     memory = memoryview(memory).cast("B")
     n = memory.nbytes
+    buffer.bounds = None
     if offset == 0 and n >= buffer.nbytes:
         buffer.serial = 0               # nothing that was wrong before comes into it
     if n & 3:                           # only at a buffer's end, where there is room
