@@ -2,12 +2,17 @@
  * CPU; allocation, copies and fills are functions that the device's Python side registers. */
 #include "core.h"
 
+PyObject *tl_gpu_owner(int64_t nbytes);      /* gpu.c */
+
 bool tl_any_device;      /* whether there ever was a storage elsewhere: programs on the CPU do not look for one */
 
 /* A storage of another device: `owner` is what the device's allocator returns, and goes when the storage goes. */
 TlStorage *tl_device_storage(int device, int64_t nbytes) {
   if (!tl_reg.device_alloc) { PyErr_SetString(PyExc_RuntimeError, "this device has no allocator"); return NULL; }
-  PyObject *owner = PyObject_CallFunction(tl_reg.device_alloc, "iL", device, (long long)nbytes);
+  PyObject *owner = device == TL_WEBGPU ? tl_gpu_owner(nbytes) : NULL;
+  if (owner) return tl_storage_of(device, owner, nbytes);
+  if (PyErr_Occurred()) return NULL;
+  owner = PyObject_CallFunction(tl_reg.device_alloc, "iL", device, (long long)nbytes);
   if (!owner) return NULL;
   return tl_storage_of(device, owner, nbytes);
 }
@@ -82,45 +87,48 @@ static PyObject *geometry(PyObject *mod, PyObject *o) {
                        tl_dtype_object(t->dtype), tl_is_contiguous(t) ? Py_True : Py_False, (long long)t->numel);
 }
 
-/* signature(args): (key, shape, ordinary) of an op's arguments, or None. The key says all that the op's types depend on: dtype
- * and whether there are dims of each tensor, kinds of numbers; shape is the one that all tensors have, None where they
- * differ; ordinary is whether all are contiguous. None where values matter: large or negative integers, strings. */
-static PyObject *signature(PyObject *mod, PyObject *args) {
-  (void)mod;
-  Py_ssize_t n = PyTuple_Size(args);
-  if (n > 7) Py_RETURN_NONE;
+/* A key of all that an op's types depend on: dtype and whether there are dims of each tensor, kinds of numbers. False where
+ * values matter: large or negative integers, strings. */
+bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *out) {
   uint64_t key = (uint64_t)tl_default_dtype << 56;
-  const TlTensor *first = NULL;
-  bool same = true, dense = true;
+  if (n > 7) return false;
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *o = PyTuple_GetItem(args, i);
+    PyObject *o = a[i];
     uint64_t code;
     if (TL_CHECK(o)) {
       const TlTensor *t = (const TlTensor *)o;
       code = 0x80u | t->dtype | (t->ndim ? 0x10u : 0) | (t->device ? 0 : 0x20u);
-      if (!first) first = t;
-      same = same && t->ndim == first->ndim;
-      for (int d = 0; same && d < t->ndim; d++) same = t->shape[d] == first->shape[d];
-      dense = dense && tl_is_contiguous(t);
     } else if (o == Py_None) code = 1;
     else if (PyBool_Check(o)) code = o == Py_True ? 2 : 3;
     else if (PyFloat_Check(o)) code = 4;
     else if (PyLong_Check(o)) {
       int over;
       long v = PyLong_AsLongAndOverflow(o, &over);
-      if (over || v < 0 || v >= 100) Py_RETURN_NONE;
+      if (over || v < 0 || v >= 100) return false;
       code = v == 1 ? 6 : 5;
-    } else Py_RETURN_NONE;
+    } else return false;
     key |= code << (8 * i);
   }
-  if (!first) Py_RETURN_NONE;
-  PyObject *shape = same ? tl_ints_tuple(first->ndim, first->shape) : Py_NewRef(Py_None);
-  return shape ? Py_BuildValue("(KNO)", (unsigned long long)key, shape, same && dense ? Py_True : Py_False) : NULL;
+  *out = key;
+  return true;
 }
 
+/* signature(args): that key of an op's arguments, or None */
+static PyObject *signature(PyObject *mod, PyObject *args) {
+  (void)mod;
+  PyObject *a[7];
+  uint64_t key;
+  Py_ssize_t n = PyTuple_Size(args);
+  for (Py_ssize_t i = 0; i < n && i < 7; i++) a[i] = PyTuple_GetItem(args, i);
+  if (!tl_signature(a, n, &key)) Py_RETURN_NONE;
+  return PyLong_FromUnsignedLongLong(key);
+}
+
+PyObject *tl_gpu_module(PyObject *m, PyObject *unused);
 PyMethodDef tl_device_functions[] = {
     {"device_tensor", device_tensor, METH_VARARGS, "device_tensor(device code, owner, nbytes, dtype, shape, strides=None, offset=0)"},
     {"empty_on", empty_on, METH_VARARGS, "empty_on(device code, shape, strides or None, dtype)"},
-    {"signature", signature, METH_O, "(key of the argument types, common shape or None, all contiguous), or None where values matter"},
+    {"signature", signature, METH_O, "Key of the types of an op's arguments, or None where values matter."},
+    {"webgpu", tl_gpu_module, METH_NOARGS, "The native half of the webgpu device, made when it is first asked for."},
     {"geometry", geometry, METH_O, "(owner, shape, strides, offset, dtype, contiguous, numel)"},
     {0}};

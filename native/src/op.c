@@ -21,6 +21,7 @@ typedef struct {
   Param *params;
   int nparams, npos, flags, ready, vararg_method, vararg_function, requires_grad_at, device_at;
   int64_t calls;
+  void *entries;                      /* what the webgpu device knows of its calls (gpu_op.c) */
 } Overload;
 
 typedef struct {
@@ -33,6 +34,9 @@ typedef struct {
 static PyTypeObject *overload_type, *op_type, *op_method_type, *kernel_type;
 static PyObject *s_out;
 static PyTypeObject *plain_type;       /* last tensor subclass seen that does not override __torch_function__ */
+
+int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result);
+void tl_gpu_forget(void *entries);
 
 /* ---- schema ---------------------------------------------------------------------------------------------------------- */
 static int compile(Overload *ov) {
@@ -334,7 +338,10 @@ static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyOb
 static PyObject *run(Overload *ov, PyObject *const *a, bool other) {
   ov->calls++;
   if (ov->kernel && other && !(ov->kernel->flags & TL_K_GEOMETRY)) {
-    PyObject *r = vcall_with(tl_reg.device_run, ov, a, NULL);
+    PyObject *r = NULL;
+    int done = ov->entries ? tl_gpu_op(ov->entries, a, ov->nparams, ov->flags & F_INPLACE, &r) : 0;
+    if (done) return r;
+    r = vcall_with(tl_reg.device_run, ov, a, NULL);
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   } else if (ov->kernel) {
@@ -580,6 +587,7 @@ static void overload_dealloc(Overload *ov) {
   Py_XDECREF(ov->params_object);
   Py_XDECREF(ov->named);
   PyMem_Free(ov->params);
+  tl_gpu_forget(ov->entries);
   PyObject_GC_Del(ov);
   Py_DECREF(tp);
 }
@@ -695,6 +703,8 @@ int tl_add_kernels(const TlKernel *table) {
   }
   return 0;
 }
+
+void **tl_overload_entries(PyObject *o) { return Py_IS_TYPE(o, overload_type) ? &((Overload *)o)->entries : NULL; }
 
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
 /* call_below(overload, args): kernel or body without recording; call_inplace_below: the same for in-place */

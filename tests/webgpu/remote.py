@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import atexit
+import ctypes
 import json
 import os
 import pathlib
@@ -85,10 +86,14 @@ class RemoteBridge:
         self._send(PLAN, key.encode())
         return int(self._answer())
 
-    def run(self, words: Sequence[int]) -> None:
-        self._send(RUN, array.array("I", words).tobytes())
+    def run_at(self, address: int, count: int) -> None:
+        self._send(RUN, ctypes.string_at(address, 4 * count))
         if self._sync:
             self._call("synchronize")
+
+    def run(self, words: Sequence[int]) -> None:
+        stream = array.array("I", words)
+        self.run_at(*stream.buffer_info())
 
     def alloc(self, handle: int, nbytes: int) -> None:
         self._call("alloc", handle, nbytes)

@@ -164,15 +164,17 @@ class PageBridge:
         except JsException as e:
             raise _error(e) from None
 
-    def run(self, words):
-        stream = array("I", words)
-        address, count = stream.buffer_info()
+    def run_at(self, address, count):
         try:
             self._run(address, count)
             if self._pressing() and can_run_sync():
                 run_sync(self._synchronize())
         except JsException as e:
             raise _error(e) from None
+
+    def run(self, words):
+        stream = array("I", words)
+        self.run_at(*stream.buffer_info())
 
     def alloc(self, handle, nbytes):
         try:

@@ -11,8 +11,8 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._bridge import Unsupported
-from ._fusion import Node, Number, before_write, expression, operand, result, run
-from ._stream import ready
+from ._fusion import Node, Number, assign, expression, operand, result
+from ._stream import core
 
 Tensor = _C.TensorBase
 _call_below = _C.call_below
@@ -164,40 +164,49 @@ def _shape(ov, args, tensors):
     return tuple(out)
 
 
-_entries = {}           # (overload, signature) -> (op, operands' positions, result type, its name, compute type, number type)
 _signature = _C.signature
+# rows whose operands are not their arguments in order: nothing is remembered of calls in which the same object is there twice
+_MIXED = frozenset(("rsub",))
+# rows that compute an operand
+_COMPUTED = frozenset(("elu", "elu_backward", "nan_to_num"))
+
+
+def _places(args, operands, mixed):
+    """Where the operands are among the arguments; None where that cannot be told."""
+    places = []
+    for x in operands:
+        found = [i for i, a in enumerate(args) if a is x]
+        if len(found) > 1 and not mixed:
+            found = [i for i in found if i not in places][:1]
+        if len(found) != 1:
+            return None
+        places.append(found[0])
+    return tuple(places)
 
 
 def build(ov, row, args):
-    """(node, result type, order of dims in memory or None) of an op; None where the kernels do not have it."""
-    seen = _signature(args)
-    entry = None
-    if seen is not None:
-        key, shape, dense = seen
-        entry = _entries.get((ov, key))
+    """(node, result type, order of dims in memory or None) of an op; None where the kernels do not have it. What it finds out
+    is left to the core, which then runs calls with arguments of the same types by itself."""
+    named = row(args)
+    if named is None:
+        return None
+    op, operands = named
+    entry = _entry(ov, args, op, operands)
     if entry is None:
-        named = row(args)
-        if named is None:
-            return None
-        op, operands = named
-        entry = _entry(ov, args, op, operands)
-        if entry is None:
-            return None
-        if seen is not None:
-            at = [[i for i, a in enumerate(args) if a is x] for x in operands]
-            if all(len(found) == 1 for found in at):
-                _entries[ov, key] = (op, [found[0] for found in at], *entry)
-        dtype, name, compute, number = entry
-    else:
-        op, at, dtype, name, compute, number = entry
-        operands = [args[i] for i in at]
-    order = None
-    if seen is None or shape is None or not dense:
-        tensors = [a for a in operands if isinstance(a, Tensor)]
-        shape = _shape(ov, args, tensors)
-        order = _order(tensors, shape)
-        if order is not None:
-            shape = tuple([shape[d] for d in order])
+        return None
+    dtype, name, compute, number = entry
+    tensors = [a for a in operands if isinstance(a, Tensor)]
+    shape = _shape(ov, args, tensors)
+    order = _order(tensors, shape)
+    if order is not None:
+        shape = tuple([shape[d] for d in order])
+    elif ov.kernel not in _COMPUTED and not any([t.is_cpu for t in tensors]):
+        key = _signature(args)
+        if key is not None and (ov, key) not in _remembered:
+            places = _places(args, operands, ov.kernel in _MIXED)
+            if places is not None:
+                _remembered.add((ov, key))
+                core.remember(ov, key, op, places, name, compute, number)
     nodes = []
     for a in operands:
         if isinstance(a, Tensor):
@@ -210,6 +219,9 @@ def build(ov, row, args):
         else:
             nodes.append(Number(a, number))
     return expression(op, nodes, name, compute, shape), dtype, order
+
+
+_remembered = set()
 
 
 def _entry(ov, args, op, operands):
@@ -272,19 +284,6 @@ def pointwise(ov, row, args):
         raise RuntimeError("result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type))
     assign(self if order is None else self.detach().permute(order), node)
     return self
-
-
-def assign(t, node):
-    """t[...] = node below autograd."""
-    if not t.numel():
-        return
-    name = t.dtype.name
-    if node.dtype != name:
-        node = expression("cast", [node], name, None, node.shape)
-    buffer, shape, strides, offset, _, contiguous, _ = _C.geometry(t)
-    before_write(buffer)
-    ready(buffer)
-    run(node, [(node, buffer, None if contiguous else strides, offset)])
 
 
 def leaf_node(x, dtype, shape):

@@ -10,7 +10,7 @@ import weakref
 
 from .. import _C
 from . import _stream
-from ._fusion import MAX_BUFFERS, Coord, Leaf, Node, Number, collapse, dense_strides, expression, live
+from ._fusion import MAX_BUFFERS, Coord, Leaf, Node, Number, collapse, dense_strides, expression
 from ._stream import Buffer, allocate, float_word, launch, ready
 
 geometry = _C.geometry
@@ -122,11 +122,8 @@ def _graph(x, shape, spec, buffer=None):
         kind = type(n)
         if kind is Node:
             name = (n.op, n.dtype, n.compute, *[visit(a) for a in n.args])
-            ref = live.get(id(n))
-            if ref is not None and n is not root:
-                holder = ref()
-                if holder is not None and holder.pending is n:
-                    held.append(holder)
+            if n is not root and n.holder is not None:
+                held.append(n.holder)
         elif kind is Leaf:
             key = id(n.buffer), n.dtype, n.strides, n.offset
             name = input_of.get(key)

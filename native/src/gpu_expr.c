@@ -1,0 +1,330 @@
+/* gpu_expr.c: element-wise expressions, put off until a result is needed and then run as one kernel (gpu_run.c).
+ *
+ * A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about. A
+ * consumer of the same kind takes the node in; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
+ * buffer first runs what was put off and reads it (gpu_before_write). */
+#include "gpu.h"
+
+PyTypeObject *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
+static PyObject *op_ids, *op_names, *dtype_names[TL_NUM_DTYPES];
+
+/* ---- names --------------------------------------------------------------------------------------------------------- */
+int gpu_op_id(PyObject *name) {
+  PyObject *known = PyDict_GetItemWithError(op_ids, name);
+  if (known) return (int)PyLong_AsLong(known);
+  if (PyErr_Occurred()) return -1;
+  Py_ssize_t n = PyList_Size(op_names);
+  if (!PyUnicode_Check(name) || n >= 0xffff) { PyErr_Format(PyExc_TypeError, "not a name of an operation: %R", name); return -1; }
+  PyObject *id = PyLong_FromSsize_t(n);
+  int r = id ? PyDict_SetItem(op_ids, name, id) : -1;
+  Py_XDECREF(id);
+  return r < 0 || PyList_Append(op_names, name) < 0 ? -1 : (int)n;
+}
+PyObject *gpu_op_name(int id) { return PyList_GetItem(op_names, id); }
+PyObject *gpu_dtype_name(int d) { return dtype_names[d]; }
+int gpu_dtype(PyObject *name) {
+  for (int i = 0; i < TL_NUM_DTYPES; i++)
+    if (dtype_names[i] == name) return i;
+  for (int i = 0; i < TL_NUM_DTYPES && PyUnicode_Check(name); i++)
+    if (PyUnicode_CompareWithASCIIString(name, tl_dtype_name[i]) == 0) return i;
+  PyErr_Format(PyExc_TypeError, "expected the name of a dtype, not %R", name);
+  return -1;
+}
+
+/* ---- making them --------------------------------------------------------------------------------------------------- */
+TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64_t offset) {
+  TlLeaf *l = (TlLeaf *)PyType_GenericAlloc(tl_Leaf, ndim > 0 ? ndim : 0);
+  if (!l) return NULL;
+  l->dtype = (uint8_t)dtype;
+  l->ndim = ndim;
+  l->offset = offset;
+  l->buffer = (TlBuffer *)Py_NewRef(b);
+  b->readers++;
+  if (ndim > 0) memcpy(l->strides, strides, sizeof(int64_t) * (size_t)ndim);
+  return l;
+}
+TlNumber *gpu_number(PyObject *value, int dtype) {
+  TlNumber *n = (TlNumber *)PyType_GenericAlloc(tl_Number, 0);
+  if (!n) return NULL;
+  n->dtype = (uint8_t)dtype;
+  n->value = Py_NewRef(value);
+  return n;
+}
+
+bool gpu_same_view(const TlLeaf *a, const TlLeaf *b) {
+  return a->buffer == b->buffer && a->offset == b->offset && a->ndim == b->ndim &&
+         (a->ndim <= 0 || !memcmp(a->strides, b->strides, sizeof(int64_t) * (size_t)a->ndim));
+}
+/* what arguments read, each view of a buffer once, as it is an input of the kernel; -1 where they are more than `most` */
+static int leaves_of(PyObject *const *args, int nargs, TlLeaf **out, int most) {
+  int n = 0;
+  for (int i = 0; i < nargs; i++) {
+    bool node = Py_TYPE(args[i]) == tl_Node;
+    if (!node && Py_TYPE(args[i]) != tl_Leaf) continue;
+    TlLeaf *one = (TlLeaf *)args[i], **from = node ? NODE_LEAVES((TlNode *)args[i]) : &one;
+    for (int j = 0, k = node ? ((TlNode *)args[i])->nleaves : 1; j < k; j++) {
+      int at = 0;
+      while (at < n && !gpu_same_view(out[at], from[j])) at++;
+      if (at < n) continue;
+      if (n == most) return -1;
+      out[n++] = from[j];
+    }
+  }
+  return n;
+}
+static int count_of(PyObject *const *args, int nargs) {
+  int n = 1;
+  for (int i = 0; i < nargs; i++)
+    if (Py_TYPE(args[i]) == tl_Node) n += ((TlNode *)args[i])->count;
+  return n;
+}
+
+TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
+  TlLeaf *leaves[64];
+  int nleaves = leaves_of(args, nargs, leaves, 64);
+  if (nleaves < 0) { PyErr_SetString(PyExc_RuntimeError, "an expression over too many tensors"); return NULL; }
+  size_t extra = ((size_t)(nargs + nleaves) * sizeof(void *) + 7) / 8;
+  TlNode *n = (TlNode *)PyType_GenericAlloc(tl_Node, ndim + (Py_ssize_t)extra);
+  if (!n) return NULL;
+  n->op = (uint16_t)op;
+  n->dtype = (uint8_t)dtype;
+  n->compute = (uint8_t)compute;
+  n->ndim = (uint8_t)ndim;
+  n->nargs = (uint8_t)nargs;
+  n->nleaves = (uint8_t)nleaves;
+  n->count = count_of(args, nargs);
+  memcpy(n->shape, shape, sizeof(int64_t) * (size_t)ndim);
+  for (int i = 0; i < nargs; i++) NODE_ARGS(n)[i] = Py_NewRef(args[i]);
+  for (int i = 0; i < nleaves; i++) NODE_LEAVES(n)[i] = leaves[i];      /* the arguments own them */
+  return n;
+}
+
+static int64_t numel_of(const TlNode *n) {
+  int64_t numel = 1;
+  for (int i = 0; i < n->ndim; i++) numel = tl_wrap_mul(numel, n->shape[i]);
+  return numel;
+}
+
+/* a leaf with the node's values, which are computed now */
+static PyObject *run_now(TlNode *n) {
+  TlBuffer *b = n->holder ? (TlBuffer *)Py_NewRef(n->holder) : gpu_buffer(numel_of(n) * tl_itemsize[n->dtype]);
+  if (!b) return NULL;
+  if (!n->holder) gpu_wait(b, (TlNode *)Py_NewRef(n));
+  PyObject *leaf = gpu_ready(b) ? (PyObject *)gpu_leaf(b, n->dtype, -1, NULL, 0) : NULL;
+  Py_DECREF(b);
+  return leaf;
+}
+
+/* a node over operands; those that would make it too large are run first */
+TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
+  TlLeaf *leaves[MAX_LEAVES];
+  if (count_of(args, nargs) <= MAX_NODES && leaves_of(args, nargs, leaves, MAX_LEAVES) >= 0)
+    return gpu_node(op, args, nargs, dtype, compute, ndim, shape);
+  PyObject *own[MAX_ARGS];
+  int n = 0;
+  for (; n < nargs; n++)
+    if (!(own[n] = Py_TYPE(args[n]) == tl_Node ? run_now((TlNode *)args[n]) : Py_NewRef(args[n]))) break;
+  TlNode *r = n == nargs ? gpu_node(op, own, nargs, dtype, compute, ndim, shape) : NULL;
+  while (n) Py_DECREF(own[--n]);
+  return r;
+}
+
+/* a tensor as an argument of an expression over `shape`: its node where it was put off, else a leaf */
+PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape) {
+  TlBuffer *b = (TlBuffer *)t->storage->owner;
+  if (t->device != TL_WEBGPU || !b || Py_TYPE(b) != tl_Buffer) {
+    GPU_HOOK(gpu.on_cpu, NULL);
+    return PyObject_CallFunctionObjArgs(gpu.on_cpu, (PyObject *)t, NULL);
+  }
+  bool same = tl_is_contiguous(t) && t->ndim == ndim && !memcmp(t->shape, shape, sizeof(int64_t) * (size_t)ndim);
+  TlNode *n = b->pending;
+  if (n && same && t->offset == 0 && n->dtype == t->dtype && n->ndim == ndim && !memcmp(n->shape, shape, sizeof(int64_t) * (size_t)ndim))
+    return Py_NewRef(n);
+  if (n && !gpu_ready(b)) return NULL;
+  if (same) return (PyObject *)gpu_leaf(b, t->dtype, -1, NULL, t->offset);
+  int64_t strides[TL_MAX_DIMS];
+  int lead = ndim - t->ndim;
+  if (lead < 0) { PyErr_SetString(PyExc_RuntimeError, "operand: a tensor of more dims than the expression"); return NULL; }
+  for (int d = 0; d < ndim; d++) strides[d] = d < lead || (t->shape[d - lead] == 1 && shape[d] != 1) ? 0 : t->strides[d - lead];
+  return (PyObject *)gpu_leaf(b, t->dtype, ndim, strides, t->offset);
+}
+
+/* a tensor whose elements the node gives, later */
+PyObject *gpu_result(TlNode *n, tl_dtype dtype) {
+  int64_t strides[TL_MAX_DIMS], numel = tl_dense_strides(n->ndim, n->shape, strides), nbytes;
+  if (numel < 0) return NULL;
+  if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX / 2;
+  TlBuffer *b = gpu_buffer(nbytes);
+  if (!b) return NULL;
+  if (numel) gpu_wait(b, (TlNode *)Py_NewRef(n));
+  TlStorage *s = tl_storage_of(TL_WEBGPU, (PyObject *)b, nbytes);
+  return s ? (PyObject *)tl_over(s, dtype, n->ndim, n->shape, strides, 0) : NULL;
+}
+
+/* ---- Python's view ------------------------------------------------------------------------------------------------- */
+static bool is_part(PyObject *o) {
+  PyTypeObject *tp = Py_TYPE(o);
+  return tp == tl_Node || tp == tl_Leaf || tp == tl_Number || tp == tl_Coord;
+}
+/* (op, args, dtype, compute, shape) of a node */
+typedef struct { PyObject *args[MAX_ARGS]; int op, nargs, dtype, compute, ndim; int64_t shape[TL_MAX_DIMS]; } Parsed;
+static int parse(Parsed *p, PyObject *const *a) {
+  if ((p->op = gpu_op_id(a[0])) < 0 || (p->dtype = gpu_dtype(a[2])) < 0 || tl_ints(a[4], p->shape, &p->ndim) < 0) return -1;
+  p->compute = a[3] == Py_None ? NO_COMPUTE : gpu_dtype(a[3]);
+  if (p->compute < 0) return -1;
+  bool tuple = PyTuple_Check(a[1]);
+  Py_ssize_t n = tuple || PyList_Check(a[1]) ? PyObject_Size(a[1]) : MAX_ARGS + 1;
+  if (n > MAX_ARGS || p->ndim < 0) { PyErr_SetString(PyExc_TypeError, "an expression needs a list of at most 16 operands, and a shape"); return -1; }
+  p->nargs = (int)n;
+  for (int i = 0; i < p->nargs; i++) {
+    p->args[i] = tuple ? PyTuple_GetItem(a[1], i) : PyList_GetItem(a[1], i);
+    if (!is_part(p->args[i])) { PyErr_Format(PyExc_TypeError, "not an operand of an expression: %R", p->args[i]); return -1; }
+  }
+  return 0;
+}
+static PyObject *f_expression(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  Parsed p;
+  if (n != 5) { PyErr_SetString(PyExc_TypeError, "expression(op, args, dtype, compute, shape)"); return NULL; }
+  if (parse(&p, a) < 0) return NULL;
+  return (PyObject *)gpu_expression(p.op, p.args, p.nargs, p.dtype, p.compute, p.ndim, p.shape);
+}
+static PyObject *node_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)tp; (void)kw;
+  PyObject *a[5];
+  Parsed p;
+  if (PyTuple_Size(args) < 5) { PyErr_SetString(PyExc_TypeError, "Node(op, args, dtype, compute, shape)"); return NULL; }
+  for (int i = 0; i < 5; i++) a[i] = PyTuple_GetItem(args, i);
+  return parse(&p, a) < 0 ? NULL : (PyObject *)gpu_node(p.op, p.args, p.nargs, p.dtype, p.compute, p.ndim, p.shape);
+}
+static PyObject *leaf_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)tp; (void)kw;
+  PyObject *b, *dtype, *strides;
+  long long offset;
+  int64_t st[TL_MAX_DIMS];
+  int n = -1, d;
+  if (!PyArg_ParseTuple(args, "OOOL", &b, &dtype, &strides, &offset) || (d = gpu_dtype(dtype)) < 0) return NULL;
+  if (Py_TYPE(b) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "Leaf(buffer, dtype, strides or None, offset)"); return NULL; }
+  if (strides != Py_None && tl_ints(strides, st, &n) < 0) return NULL;
+  return (PyObject *)gpu_leaf((TlBuffer *)b, d, n, st, offset);
+}
+static PyObject *number_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)tp; (void)kw;
+  PyObject *value, *dtype;
+  int d;
+  if (!PyArg_ParseTuple(args, "OO", &value, &dtype) || (d = gpu_dtype(dtype)) < 0) return NULL;
+  return (PyObject *)gpu_number(value, d);
+}
+static PyObject *coord_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)kw;
+  int dim;
+  if (!PyArg_ParseTuple(args, "i", &dim)) return NULL;
+  TlCoord *c = (TlCoord *)PyType_GenericAlloc(tp, 0);
+  if (c) { c->dim = dim; c->dtype = TL_I32; }
+  return (PyObject *)c;
+}
+static void node_dealloc(TlNode *n) {
+  PyTypeObject *tp = Py_TYPE(n);
+  for (int i = 0; i < n->nargs; i++) Py_DECREF(NODE_ARGS(n)[i]);
+  PyObject_Free(n);
+  Py_DECREF(tp);
+}
+static void leaf_dealloc(TlLeaf *l) {
+  PyTypeObject *tp = Py_TYPE(l);
+  l->buffer->readers--;
+  Py_DECREF(l->buffer);
+  PyObject_Free(l);
+  Py_DECREF(tp);
+}
+static void number_dealloc(TlNumber *n) { PyTypeObject *tp = Py_TYPE(n); Py_DECREF(n->value); PyObject_Free(n); Py_DECREF(tp); }
+static void coord_dealloc(PyObject *o) { PyTypeObject *tp = Py_TYPE(o); PyObject_Free(o); Py_DECREF(tp); }
+
+static PyObject *part_dtype(Expr *e, void *_) { (void)_; return Py_NewRef(dtype_names[e->dtype]); }
+static PyObject *node_op(TlNode *n, void *_) { (void)_; return Py_XNewRef(gpu_op_name(n->op)); }
+static PyObject *node_compute(TlNode *n, void *_) { (void)_; return Py_NewRef(n->compute == NO_COMPUTE ? Py_None : dtype_names[n->compute]); }
+static PyObject *node_shape(TlNode *n, void *_) { (void)_; return tl_ints_tuple(n->ndim, n->shape); }
+static PyObject *node_count(TlNode *n, void *_) { (void)_; return PyLong_FromLong(n->count); }
+static PyObject *node_holder(TlNode *n, void *_) { (void)_; return Py_NewRef(n->holder ? (PyObject *)n->holder : Py_None); }
+static PyObject *node_args(TlNode *n, void *_) {
+  (void)_;
+  PyObject *t = PyTuple_New(n->nargs);
+  for (int i = 0; t && i < n->nargs; i++) PyTuple_SetItem(t, i, Py_NewRef(NODE_ARGS(n)[i]));
+  return t;
+}
+static PyObject *node_leaves(TlNode *n, void *_) {
+  (void)_;
+  PyObject *d = PyDict_New();
+  for (int i = 0; d && i < n->nleaves; i++) {
+    TlLeaf *l = NODE_LEAVES(n)[i];
+    PyObject *key = PyLong_FromVoidPtr(l->buffer);
+    if (key && (l->ndim >= 0 || l->offset))
+      key = Py_BuildValue("(NNL)", key, l->ndim < 0 ? Py_NewRef(Py_None) : tl_ints_tuple(l->ndim, l->strides), (long long)l->offset);
+    if (!key || PyDict_SetItem(d, key, (PyObject *)l->buffer) < 0) Py_CLEAR(d);
+    Py_XDECREF(key);
+  }
+  return d;
+}
+static PyObject *leaf_buffer(TlLeaf *l, void *_) { (void)_; return Py_NewRef(l->buffer); }
+static PyObject *leaf_offset(TlLeaf *l, void *_) { (void)_; return PyLong_FromLongLong(l->offset); }
+static PyObject *leaf_strides(TlLeaf *l, void *_) { (void)_; return l->ndim < 0 ? Py_NewRef(Py_None) : tl_ints_tuple(l->ndim, l->strides); }
+static PyObject *number_value(TlNumber *n, void *_) { (void)_; return Py_NewRef(n->value); }
+static int set_value(TlNumber *n, PyObject *v, void *_) { (void)_; if (v) Py_XSETREF_(n->value, Py_NewRef(v)); return 0; }
+static int set_dtype(Expr *e, PyObject *v, void *_) {
+  (void)_;
+  int d = v ? gpu_dtype(v) : e->dtype;
+  if (d < 0) return -1;
+  e->dtype = (uint8_t)d;
+  return 0;
+}
+static PyObject *coord_dim(TlCoord *c, void *_) { (void)_; return PyLong_FromLong(c->dim); }
+#define DTYPE(set) {"dtype", (getter)part_dtype, set, "Name of its elements' type.", NULL}
+static PyGetSetDef node_fields[] = {DTYPE(NULL), {"op", (getter)node_op, NULL, "Name of the operation.", NULL}, {"args", (getter)node_args, NULL, "Operands.", NULL},
+                                    {"compute", (getter)node_compute, NULL, "Type it is computed in, None for its own.", NULL},
+                                    {"shape", (getter)node_shape, NULL, "Shape.", NULL}, {"count", (getter)node_count, NULL, "Nodes in it.", NULL},
+                                    {"leaves", (getter)node_leaves, NULL, "The buffers it reads, by id, or by id, strides and offset of a view.", NULL},
+                                    {"holder", (getter)node_holder, NULL, "The buffer that waits for it, or None.", NULL}, {0}};
+static PyGetSetDef leaf_fields[] = {DTYPE(NULL), {"buffer", (getter)leaf_buffer, NULL, "Where it is.", NULL}, {"offset", (getter)leaf_offset, NULL, "Elements before it.", NULL},
+                                    {"strides", (getter)leaf_strides, NULL, "Strides over the expression's dims; None: in order.", NULL}, {0}};
+static PyGetSetDef number_fields[] = {DTYPE((setter)set_dtype), {"value", (getter)number_value, (setter)set_value, "The number.", NULL}, {0}};
+static PyGetSetDef coord_fields[] = {DTYPE(NULL), {"dim", (getter)coord_dim, NULL, "The dim; -1: all, in order.", NULL}, {0}};
+#define SPEC(kind, Kind, size, item, doc)                                                                                                     \
+  static PyType_Slot kind##_slots[] = {{Py_tp_new, kind##_new}, {Py_tp_dealloc, kind##_dealloc}, {Py_tp_getset, kind##_fields}, {Py_tp_doc, doc}, {0, NULL}}; \
+  static PyType_Spec kind##_spec = {"torchlite._C." #Kind, size, item, Py_TPFLAGS_DEFAULT, kind##_slots};
+SPEC(node, Node, (int)offsetof(TlNode, shape), 8, "Node(op, args, dtype, compute, shape): an operation over nodes, leaves and numbers.")
+SPEC(leaf, Leaf, (int)offsetof(TlLeaf, strides), 8, "Leaf(buffer, dtype, strides or None, offset): a tensor.")
+SPEC(number, Number, sizeof(TlNumber), 0, "Number(value, dtype)")
+SPEC(coord, Coord, sizeof(TlCoord), 0, "Coord(dim): coordinate along a dim of the result; -1: the index in row-major order.")
+
+static PyObject *f_operand(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  int64_t shape[TL_MAX_DIMS];
+  int ndim;
+  if (n != 2 || !TL_CHECK(a[0])) { PyErr_SetString(PyExc_TypeError, "operand(tensor, shape)"); return NULL; }
+  return tl_ints(a[1], shape, &ndim) < 0 ? NULL : gpu_operand((TlTensor *)a[0], ndim, shape);
+}
+static PyObject *f_result(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  tl_dtype d;
+  if (n != 2 || Py_TYPE(a[0]) != tl_Node) { PyErr_SetString(PyExc_TypeError, "result(node, dtype)"); return NULL; }
+  return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d);
+}
+static PyMethodDef functions[] = {
+    {"expression", (PyCFunction)(void *)f_expression, METH_FASTCALL, "expression(op, args, dtype, compute, shape): a node; operands that would make it too large are run."},
+    {"operand", (PyCFunction)(void *)f_operand, METH_FASTCALL, "operand(tensor, shape): a tensor as an argument of an expression over a shape."},
+    {"result", (PyCFunction)(void *)f_result, METH_FASTCALL, "result(node, dtype): a tensor whose elements the node gives, later."},
+    {0}};
+
+int gpu_expr_init(PyObject *mod) {
+  op_ids = PyDict_New();
+  op_names = PyList_New(0);
+  for (int i = 0; i < TL_NUM_DTYPES; i++)
+    if (!(dtype_names[i] = PyUnicode_InternFromString(tl_dtype_name[i]))) return -1;
+  tl_Node = (PyTypeObject *)PyType_FromSpec(&node_spec);
+  tl_Leaf = (PyTypeObject *)PyType_FromSpec(&leaf_spec);
+  tl_Number = (PyTypeObject *)PyType_FromSpec(&number_spec);
+  tl_Coord = (PyTypeObject *)PyType_FromSpec(&coord_spec);
+  if (!op_ids || !op_names || !tl_Node || !tl_Leaf || !tl_Number || !tl_Coord) return -1;
+  return PyModule_AddObjectRef(mod, "Node", (PyObject *)tl_Node) < 0 || PyModule_AddObjectRef(mod, "Leaf", (PyObject *)tl_Leaf) < 0 ||
+         PyModule_AddObjectRef(mod, "Number", (PyObject *)tl_Number) < 0 || PyModule_AddObjectRef(mod, "Coord", (PyObject *)tl_Coord) < 0
+             ? -1 : PyModule_AddFunctions(mod, functions);
+}

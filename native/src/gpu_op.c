@@ -1,0 +1,139 @@
+/* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types goes through Python
+ * (torchlite/webgpu/_pointwise.py), which decides the operation, its operands and types, and leaves them here; calls with
+ * arguments of the same types are put off, or written in place, by this file alone. What is unusual stays with Python. */
+#include "gpu.h"
+
+typedef struct Entry {
+  struct Entry *next;
+  uint64_t key;
+  uint16_t op;
+  uint8_t n, at[7], dtype, compute, number;
+} Entry;
+
+void tl_gpu_forget(void *entries) {
+  for (Entry *e = entries, *next; e; e = next) { next = e->next; PyMem_Free(e); }
+}
+
+/* remember(overload, key, op, positions, dtype, compute type, numbers' type): what _C.signature(args) == key stands for */
+static PyObject *f_remember(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *ov, *op, *at, *dtype, *compute, *number;
+  unsigned long long key;
+  if (!PyArg_ParseTuple(args, "OKOO!OOO", &ov, &key, &op, &PyTuple_Type, &at, &dtype, &compute, &number)) return NULL;
+  void **slot = tl_overload_entries(ov);
+  Entry e = {slot ? *slot : NULL, key, 0, 0, {0}, 0, NO_COMPUTE, 0};
+  int id = gpu_op_id(op), d = gpu_dtype(dtype), c = gpu_dtype(compute), k = gpu_dtype(number);
+  Py_ssize_t n = PyTuple_Size(at);
+  if (id < 0 || d < 0 || c < 0 || k < 0) return NULL;
+  if (!slot || n < 1 || n > 7) { PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands"); return NULL; }
+  e.op = (uint16_t)id; e.dtype = (uint8_t)d; e.compute = (uint8_t)c; e.number = (uint8_t)k; e.n = (uint8_t)n;
+  for (int i = 0; i < n; i++) {
+    long v = PyLong_AsLong(PyTuple_GetItem(at, i));
+    if (v < 0 || v > 6) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "remember: positions are 0 to 6"); return NULL; }
+    e.at[i] = (uint8_t)v;
+  }
+  Entry *kept = PyMem_Malloc(sizeof e);
+  if (!kept) return PyErr_NoMemory();
+  *kept = e;
+  *slot = kept;
+  Py_RETURN_NONE;
+}
+
+/* t[...] = node, below autograd */
+static int assign(TlTensor *t, TlNode *node) {
+  TlBuffer *b = (TlBuffer *)t->storage->owner;
+  TlNode *cast = NULL;
+  if (node->dtype != t->dtype) {
+    static int id = -1;
+    if (id < 0) {
+      PyObject *name = PyUnicode_FromString("cast");
+      id = name ? gpu_op_id(name) : -1;
+      Py_XDECREF(name);
+      if (id < 0) return -1;
+    }
+    PyObject *arg = (PyObject *)node;
+    if (!(node = cast = gpu_expression(id, &arg, 1, t->dtype, NO_COMPUTE, node->ndim, node->shape))) return -1;
+  }
+  if (b->pending && !b->handle && tl_is_contiguous(t) && t->offset == 0 && t->numel * tl_itemsize[t->dtype] == b->nbytes) {
+    /* nothing has been computed yet, and nothing else reads the buffer: it waits for the new values instead */
+    TlNode *old = gpu_unwait(b);
+    gpu_wait(b, (TlNode *)Py_NewRef(node));
+    Py_DECREF(old);
+    Py_CLEAR(b->bounds);
+    Py_XDECREF(cast);
+    return 0;
+  }
+  GpuOut out = {node, b, tl_is_contiguous(t) ? NULL : t->strides, t->offset};
+  Py_INCREF(b);
+  int r = gpu_before_write(b) < 0 || !gpu_ready(b) ? -1 : gpu_run(node, &out, 1);
+  Py_DECREF(b);
+  Py_XDECREF(cast);
+  return r;
+}
+
+/* Runs an op from what is remembered: 1 with *result (NULL: an exception); 0 where Python has to. */
+int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result) {
+  uint64_t key;
+  if (!tl_signature(a, n, &key)) return 0;
+  const Entry *e = entries;
+  while (e && e->key != key) e = e->next;
+  if (!e) return 0;
+  /* the shape of all; the result is in order where the first operand of that shape is */
+  int ndim = 0;
+  int64_t shape[TL_MAX_DIMS];
+  for (int i = 0; i < e->n; i++) {
+    const TlTensor *t = (const TlTensor *)a[e->at[i]];
+    if (!TL_CHECK(t)) continue;
+    if (t->device != TL_WEBGPU) return 0;
+    if (t->ndim > ndim) {
+      for (int d = ndim - 1; d >= 0; d--) shape[d + t->ndim - ndim] = shape[d];
+      for (int d = 0; d < t->ndim - ndim; d++) shape[d] = 1;
+      ndim = t->ndim;
+    }
+    for (int d = 0, lead = ndim - t->ndim; d < t->ndim; d++) {
+      if (shape[d + lead] == 1) shape[d + lead] = t->shape[d];
+      else if (t->shape[d] != 1 && t->shape[d] != shape[d + lead]) return 0;
+    }
+  }
+  for (int i = 0; i < e->n; i++) {
+    const TlTensor *t = (const TlTensor *)a[e->at[i]];
+    if (!TL_CHECK(t) || t->ndim != ndim || memcmp(t->shape, shape, sizeof(int64_t) * (size_t)ndim)) continue;
+    if (!tl_is_contiguous(t)) return 0;
+    break;
+  }
+  TlTensor *self = (TlTensor *)a[0];
+  if (inplace && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel || !tl_can_cast(e->dtype, self->dtype) ||
+                  Py_TYPE(self->storage->owner) != tl_Buffer))
+    return 0;
+  PyObject *args[7];
+  int k = 0;
+  *result = NULL;
+  for (; k < e->n; k++) {
+    PyObject *o = a[e->at[k]];
+    args[k] = TL_CHECK(o) ? gpu_operand((TlTensor *)o, ndim, shape) : (PyObject *)gpu_number(o, e->number);
+    if (!args[k]) break;
+  }
+  TlNode *node = k == e->n ? gpu_expression(e->op, args, k, e->dtype, e->compute, ndim, shape) : NULL;
+  while (k) Py_DECREF(args[--k]);
+  if (!node) return 1;
+  if (!inplace) *result = gpu_result(node, (tl_dtype)e->dtype);
+  else if (assign(self, node) == 0) *result = Py_NewRef(self);
+  Py_DECREF(node);
+  return 1;
+}
+
+PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n);
+static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  TlTensor *t = n == 2 && TL_CHECK(a[0]) ? (TlTensor *)a[0] : NULL;
+  if (!t || Py_TYPE(a[1]) != tl_Node || t->device != TL_WEBGPU || Py_TYPE(t->storage->owner) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "assign(tensor, node)"); return NULL; }
+  if (t->ndim != ((TlNode *)a[1])->ndim) { PyErr_SetString(PyExc_RuntimeError, "assign: an expression of another number of dims"); return NULL; }
+  if (t->numel && assign(t, (TlNode *)a[1]) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+static PyMethodDef functions[] = {
+    {"remember", f_remember, METH_VARARGS, "remember(overload, key, op, positions, dtype, compute type, numbers' type): what calls with that signature stand for"},
+    {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node below autograd."},
+    {"run", (PyCFunction)(void *)gpu_f_run, METH_FASTCALL, "run(root, outputs): one kernel; outputs are (node, buffer, strides or None, offset), the first for root itself."},
+    {0}};
+int gpu_op_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }
