@@ -61,7 +61,7 @@ def test_steps(bridge, cls, options):
 
 
 @pytest.mark.parametrize("cls", [O.SGD, O.Adam])
-def test_one_kernel_a_parameter(bridge, cls):
+def test_a_step_is_one_or_two_kernels(bridge, cls):
     ps = params("webgpu")
     opt = cls(ps, **({"momentum": 0.9, "lr": 0.1} if cls is O.SGD else {}))
     for k in range(3):
@@ -71,7 +71,7 @@ def test_one_kernel_a_parameter(bridge, cls):
         before = bridge.stats()["dispatches"]
         opt.step()
         torch.webgpu.synchronize()
-        assert bridge.stats()["dispatches"] - before == len(ps)
+        assert bridge.stats()["dispatches"] - before <= 2
 
 
 @pytest.mark.parametrize("cls", [O.SGD, O.Adam])
@@ -147,6 +147,34 @@ def test_scheduler_and_clipping(bridge):
         result.append((ps, norms))
     same(*[r[0] for r in result])
     same(*[r[1] for r in result])
+
+
+def test_clipping_of_many_tensors(bridge):
+    """Of all kinds, some twice as large as others, some empty, one given twice."""
+    g = torch.Generator().manual_seed(3)
+    sizes = [(3, 5), (0,), (1,), (70, 70), *[(k,) for k in range(1, 20)]]
+    result = []
+    for device in ("cpu", "webgpu"):
+        g.manual_seed(3)
+        ps = [torch.nn.Parameter(torch.zeros(s, device=device)) for s in sizes]
+        for p in ps:
+            p.grad = torch.randn(tuple(p.shape), generator=g).to(device)
+        torch.webgpu.synchronize()
+        before = bridge.stats()["dispatches"], bridge.stats()["reads"]
+        norm = torch.nn.utils.clip_grad_norm_(ps, 0.5)
+        torch.webgpu.synchronize()
+        if device == "webgpu":
+            assert bridge.stats()["dispatches"] - before[0] <= 10 and bridge.stats()["reads"] == before[1]
+        view = torch.nn.Parameter(torch.zeros(4, device=device))
+        view.grad = torch.arange(8.0, device=device)[::2]          # not dense: the general way
+        both = torch.nn.utils.clip_grad_norm_([ps[0], view, ps[0]], 0.1)
+        result.append([*[p.grad for p in ps], view.grad, norm, both, torch.nn.utils.get_total_norm([p.grad for p in ps if p.numel()], float("inf"))])
+    same(*result)
+    p = torch.nn.Parameter(torch.zeros(3, device="webgpu"))
+    p.grad = torch.tensor([1.0, float("nan"), 2.0]).to("webgpu")
+    with pytest.raises(RuntimeError, match="non-finite"):
+        torch.nn.utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
+    assert torch.nn.utils.clip_grad_norm_(p, 1.0).isnan() and p.grad.isnan().all()
 
 
 def test_grad_scaler(bridge):

@@ -72,9 +72,9 @@ def along(t, ndim, dim):
     return leaf(t if t.dim() == 1 else t.reshape(-1), tuple(strides))
 
 
-def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, correction=None):
+def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, correction=None, shape=None):
     """One reduction: inputs are (tensor, strides over kept dims, strides over reduced dims); outputs (op, node, torch dtype).
-    `name` stands for the nodes. The results are contiguous, of shape `kept`."""
+    `name` stands for the nodes. The results are contiguous, of shape `kept` if no other is given."""
     rows = n = 1
     for m in kept:
         rows *= m
@@ -91,7 +91,7 @@ def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, 
     words.extend(scalars)
     results = []
     for _, _, dtype in outputs:
-        t, h = fresh(tuple(kept), dtype, rows)
+        t, h = fresh(tuple(kept) if shape is None else shape, dtype, rows)
         results.append(t)
         handles.append(h)
         words.append(0)

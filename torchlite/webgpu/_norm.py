@@ -191,14 +191,14 @@ def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
     if mask[1] and weight is not None:
         inputs = [(g, *down), (x, *down), (rstd, *across)]
         if mean is None:
-            dw, = reduce("rms_weight", _XHAT_RMS, inputs, (("sum", 4, weight.dtype),), (n,), (rows,), inner=False)
+            dw, = reduce("rms_weight", _XHAT_RMS, inputs, (("sum", 4, weight.dtype),), (n,), (rows,), inner=False, shape=shape)
         else:
             outputs = (("sum", 6, weight.dtype),) + ((("sum", 0, bias_dtype),) if mask[2] else ())
-            dw, *rest = reduce("norm_weight", _XHAT, [*inputs, (mean, *across)], outputs, (n,), (rows,), inner=False)
+            dw, *rest = reduce("norm_weight", _XHAT, [*inputs, (mean, *across)], outputs, (n,), (rows,), inner=False, shape=shape)
             db = rest[0] if rest else None
     elif mask[2]:
-        db, = reduce("norm_bias", _XHAT[:1], [(g, *down)], (("sum", 0, bias_dtype),), (n,), (rows,), inner=False)
-    return dx, *[d if d is None else d.view(shape) for d in (dw, db)]
+        db, = reduce("norm_bias", _XHAT[:1], [(g, *down)], (("sum", 0, bias_dtype),), (n,), (rows,), inner=False, shape=shape)
+    return dx, dw, db
 
 
 @planner("native_layer_norm_backward")

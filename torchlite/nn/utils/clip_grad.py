@@ -17,9 +17,14 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if len(tensors) == 0:
         return torch.tensor(0.0)
     with torch.no_grad():
-        device = tensors[0].device
-        norms = [torch.linalg.vector_norm(t, norm_type) for t in tensors]
-        total = torch.linalg.vector_norm(torch.stack([n.to(device) for n in norms]), norm_type)
+        total = None
+        if norm_type == 2 and not tensors[0].is_cpu:
+            from torchlite.webgpu._optim import total_norm
+            total = total_norm(tensors)
+        if total is None:
+            device = tensors[0].device
+            norms = [torch.linalg.vector_norm(t, norm_type) for t in tensors]
+            total = torch.linalg.vector_norm(torch.stack([n.to(device) for n in norms]), norm_type)
         if error_if_nonfinite and torch.logical_or(total.isnan(), total.isinf()):
             raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
                                "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
@@ -34,6 +39,9 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
         return
     with torch.no_grad():
         scale = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+        if not scale.is_cpu:
+            from torchlite.webgpu import _optim
+            grads = _optim.scale(grads, scale)
         for g in grads:
             g.mul_(scale.to(g.device))
 
