@@ -177,19 +177,20 @@ def _plan(graph, shape, dims, spec, correction):
     if any([o[0] in ("var", "std") for o in spec[:-1]]):
         rest.append(float_word(correction))
     outputs = tuple([(o[0], k, o[2].name) for o, k in zip(spec, at)])
-    key = (len(k_sizes), len(r_sizes), tuple([n.dtype for n in inputs]), tuple(names), outputs, _inner(strides, k_dims, r_dims))
+    key = (len(k_sizes), len(r_sizes), tuple([n.dtype for n in inputs]), tuple(names), outputs, _inner(strides, k_sizes, k_dims, r_dims))
     number = _plans.get(key)
     if number is None:
         number = _plans[key] = _stream.plan("reduce:" + _describe(key))
     return number, words, rest
 
 
-def _inner(strides, kept, reduced):
-    """Whether the elements that are reduced together are the neighbours in memory."""
+def _inner(strides, sizes, kept, reduced):
+    """Whether neighbours in memory are reduced together rather than side by side, as far as that is worth another kernel."""
     if not (strides and kept and reduced):
         return bool(reduced)
     near = [abs(s) or 1 << 62 for s in strides[0]]
-    return min([near[d] for d in reduced]) <= min([near[d] for d in kept])
+    side = min(range(len(kept)), key=lambda i: near[kept[i]])
+    return sizes[side] < 16 or min([near[d] for d in reduced]) <= near[kept[side]]
 
 
 def _describe(key):

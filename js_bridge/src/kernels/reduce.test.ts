@@ -57,6 +57,15 @@ test.each(OPS)("%s", async (op) => {
   }
 });
 
+test("columns side by side", async () => {
+  for (const shape of [[2, 100, 50], [1, 3000, 40], [3, 9, 17]] as [number, number, number][]) {
+    const data = random(shape[0] * shape[1] * shape[2], -2, 3);
+    for (const op of ["sum", "argmax"] as const) close(await run(op, "float32", outOf(op), data, shape), reference(op, data, shape), 2e-6, 1e-4);
+  }
+  const shape: [number, number, number] = [1, 3000, 40], data = random(120000, -2, 3);
+  close(await run("var", "float32", "float32", data, shape, { correction: 1 }), reference("var", data, shape), 2e-6, 1e-5);
+});
+
 test("rstd", async () => {
   const shape: [number, number, number] = [3, 5000, 1], x = random(15000, 9, 11);
   const want = reference("var", x, shape).map((v) => 1 / Math.sqrt((v * 4999) / 5000 + 1e-3));

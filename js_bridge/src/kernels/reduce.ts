@@ -15,6 +15,8 @@ import { type Binding, type Compute, computeOf, type DType, type Kernel, kernelK
 export interface ReduceParams {
   readonly stage: "full" | "partial" | "combine";
   readonly lanes: number;
+  /** Neighbours in a workgroup are rows, not elements of one row: for rows that are side by side in memory. */
+  readonly across?: boolean;
   /** Number of dims that stay and that are reduced. */
   readonly kept: number;
   readonly reduced: number;
@@ -31,7 +33,7 @@ const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "
  * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]; [eps]. Results lie at q<k>o + row, row-major over the kept dims.
  */
 export function reduce(params: ReduceParams): Kernel {
-  const { stage, lanes, kept, reduced, inputs, outputs } = params;
+  const { stage, lanes, across, kept, reduced, inputs, outputs } = params;
   const graph: Graph = params;
   const reds = outputs.map((o) => reduction(o.op, computeOf(nodeDtype(graph, o.node)), nodeDtype(graph, o.node)));
   const states = reds.flatMap((r, k) => r.vars.map((v, j) => ({ ...v, name: `s${k}_${j}` })));
@@ -82,12 +84,16 @@ ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
 
   const bases = combine ? "row * i32(p.chunks)" : inputs.map((_, i) => [`p.i${i}o`, ...range(kept).map((d) => `k${d} * p.i${i}k${d}`)].join(" + ")).join(", ");
   // Idle lanes keep going, with an empty range, because all of a workgroup must meet at the barriers.
-  const main = `  let item = gid / ${lanes}u;
-  let part = lane % ${lanes}u;
-  let items = p.rows${stage === "partial" ? " * p.chunks" : ""};
+  const partial = stage === "partial";
+  // states of a row's chunks lie together, whichever way items are numbered
+  const [row, which] = across ? ["% p.rows", "/ p.rows"] : ["/ p.chunks", "% p.chunks"];
+  const main = `${across ? `  let item = group * ${WORKGROUP / lanes}u + lane % ${WORKGROUP / lanes}u;
+  let part = lane / ${WORKGROUP / lanes}u;` : `  let item = gid / ${lanes}u;
+  let part = lane % ${lanes}u;`}
+  let items = p.rows${partial ? " * p.chunks" : ""};
   let live = item < items;
-  let row = i32(min(item, items - 1u)${stage === "partial" ? " / p.chunks" : ""});
-${stage === "partial" ? "  let first = (item % p.chunks) * p.chunk;\n  let end = select(0u, min(first + p.chunk, p.n), live);" : `  let first = 0u;\n  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`}
+  let row = i32(min(item, items - 1u)${partial ? ` ${row}` : ""});
+${partial ? `  let which = item ${which};\n  let first = which * p.chunk;\n  let end = select(0u, min(first + p.chunk, p.n), live);` : `  let first = 0u;\n  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`}
 ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
   var r = first + part;
   while (r < end) {
@@ -98,12 +104,12 @@ ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
 ${lanes > 1 ? `  shared_state[lane] = total;
   for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
     workgroupBarrier();
-    if (part < s) { shared_state[lane] = merge(shared_state[lane], shared_state[lane + s]); }
+    if (part < s) { shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]); }
   }
   total = shared_state[lane];` : ""}
   if (live && part == 0u) {
-${stage === "partial"
-    ? states.map((s) => `    st_out_${s.name}(i32(item), total.${s.name});`).join("\n")
+${partial
+    ? `    let slot = row * i32(p.chunks) + i32(which);\n${states.map((s) => `    st_out_${s.name}(slot, total.${s.name});`).join("\n")}`
     : outputs.map((o, k) => {
       const r = reds[k]!;
       const v = r.finish(field("total")(k), "p.n");
@@ -116,6 +122,9 @@ ${stage === "partial"
     workgroups: (u) => (value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes)),
   };
 }
+
+/** Invocations that keep a device busy, and lanes of a column. */
+const BUSY = 65536, ACROSS = 8;
 
 /** Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the device. */
 export function lanesFor(rows: number, n: number, inner: boolean): number {
@@ -137,11 +146,15 @@ export function planReduce(plan: ReducePlan): Step[] {
   const { inner, values, ...params } = plan;
   const rows = value(values, "rows"), n = value(values, "n");
   const ins = plan.inputs.map((_, i) => `in${i}`), outs = plan.outputs.map((_, k) => `out${k}`);
-  const chunks = Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
-  if (chunks <= 1) return [{ kernel: reduce({ ...params, stage: "full", lanes: lanesFor(rows, n, inner) }), values, buffers: [...ins, ...outs] }];
+  // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
+  const across = !inner && rows >= 16 && n > 8;
+  const lanes = !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
+  const chunks = across ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
+  const way = across && { across };
+  if (chunks <= 1) return [{ kernel: reduce({ ...params, ...way, stage: "full", lanes }), values, buffers: [...ins, ...outs] }];
   const chunk = Math.ceil(n / chunks);
   const v = { ...values, chunks: Math.ceil(n / chunk), chunk };
-  const partial = reduce({ ...params, stage: "partial", lanes: WORKGROUP });
+  const partial = reduce({ ...params, ...way, stage: "partial", lanes: across ? lanes : WORKGROUP });
   const parts = partial.bindings.slice(ins.length).map((_, j) => `part${j}`);
   const combine = reduce({ ...params, stage: "combine", lanes: lanesFor(rows, v.chunks, true) });
   return [{ kernel: partial, values: v, buffers: [...ins, ...parts] }, { kernel: combine, values: v, buffers: [...parts, ...outs] }];
