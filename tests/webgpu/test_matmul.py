@@ -114,6 +114,8 @@ def test_long_sums_and_large_matrices():
     both(torch.mm, made(130, 70), made(70, 150))
     both(torch.mv, made(500, 300), made(300))
     both(F.linear, made(1, 300), made(200, 300), made(200))
+    both(F.linear, made(1, 400), made(300, 400), made(300))
+    both(lambda s, a, b: torch.addmv(s, a, b, beta=2, alpha=3), made(300), made(300, 400), made(400))
 
 
 def test_integers_are_exact():

@@ -46,7 +46,8 @@ test.each(Object.keys(TILES) as TileName[])("tile %s, transpositions, ragged siz
 const CASES: Case[] = [
   { M: 1, N: 1, K: 1 }, { M: 64, N: 64, K: 64 }, { M: 100, N: 36, K: 52, tb: true }, { M: 36, N: 100, K: 52, ta: true }, { M: 3, N: 5, K: 7, batches: 11 },
   { M: 1, N: 300, K: 200 }, { M: 300, N: 1, K: 200 }, { M: 1, N: 70, K: 90, tb: true }, { M: 16, N: 24, K: 5000 }, { M: 16, N: 24, K: 5000, bias: "n", act: "relu", alpha: 0.5, beta: 2 },
-  { M: 40, N: 48, K: 20, bias: "mn", alpha: -1, beta: 0.25 }, { M: 33, N: 65, K: 17, bias: "n", act: "relu" }, { M: 5, N: 6, K: 0 }, { M: 0, N: 6, K: 3 },
+  { M: 40, N: 48, K: 20, bias: "mn", alpha: -1, beta: 0.25 }, { M: 33, N: 65, K: 17, bias: "n", act: "relu" }, { M: 1, N: 300, K: 400, tb: true, bias: "n", act: "relu" }, { M: 200, N: 1, K: 400, bias: "mn", alpha: 3, beta: 0.5 }, { M: 1, N: 300, K: 400, dtype: "bfloat16", bias: "n" },
+  { M: 1, N: 40, K: 400, batches: 9, alpha: 2 }, { M: 5, N: 6, K: 0 }, { M: 0, N: 6, K: 3 },
   { M: 30, N: 20, K: 40, dtype: "float16" }, { M: 30, N: 21, K: 40, dtype: "bfloat16", tb: true }, { M: 30, N: 20, K: 40, dtype: "float16", out: "float32", batches: 3 },
   { M: 9, N: 10, K: 600, dtype: "int32" }, { M: 9, N: 10, K: 6, dtype: "int64" }, { M: 300, N: 520, K: 16 },
 ];

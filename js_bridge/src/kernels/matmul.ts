@@ -79,6 +79,9 @@ export interface MatmulPlan {
   readonly software?: boolean;
 }
 
+/** Products from which on a second dispatch pays. */
+const LONG = 1 << 16;
+
 const fours = (v: Values, ...names: string[]): boolean => names.every((n) => value(v, n) % 4 === 0);
 
 /** The kernels of one product. Buffers a, b, [e], c; scratch part: float32 of splits * batches * M * N. */
@@ -93,6 +96,8 @@ export function planMatmul(plan: MatmulPlan): Step[] {
     if (!plain || !ordered) throw new UnsupportedKernelError(plain ? "matmul" : "addmm", plan.a, plain ? "needs a contiguous result" : "has no WebGPU kernel for integers");
     return planProductSum(plan, nb1);
   }
+  // vectors of some size to which something is added: in a tile nearly all rows would be computed in vain
+  if (!plain && ordered && (M === 1 || N === 1) && K > 0 && K * M * N * batches >= LONG) return [...planProductSum({ ...plan, out: "float32" }, nb1, "sum"), finish(plan, nb1)];
   const choice = chooseTile(M, N, K, batches, plan.software);
   const { tile } = choice, splits = ordered ? choice.splits : 1;
   const aFast = value(v, "am") === 1 && value(v, "ak") !== 1 ? "m" : "k";
@@ -110,13 +115,18 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   const toOut = plain ? out : "float32";
   steps.push(joinParts(rows, parts["splits"]!, toOut, value(v, "co"), plain ? "c" : "sum"));
   if (plain) return steps;
+  return [...steps, finish(plan, nb1)];
+}
+
+/** c = act(alpha * sum + beta * e) for a dense float32 "sum". */
+function finish({ values: v, bias, act, out }: MatmulPlan, nb1: number): Step {
+  const [M, N, batches] = ["M", "N", "batches"].map((n) => value(v, n)) as [number, number, number];
   const nodes: Node[] = [{ in: 0 }, { scalar: 0, dtype: "float32" }, { op: "mul", args: [0, 1], dtype: "float32" }];
   if (bias) nodes.push({ in: 1 }, { scalar: 1, dtype: "float32" }, { op: "add_scaled", args: [2, 3, 4], dtype: "float32" });
   if (act) nodes.push({ op: act, args: [nodes.length - 1], dtype: out });
-  const finish = fused({ ndim: 4, inputs: [{ dtype: "float32", layout: "c" }, ...(bias ? [{ dtype: bias, layout: "s" as const }] : [])], nodes, outputs: [{ node: nodes.length - 1, dtype: out, layout: "c" }] });
-  steps.push({ kernel: finish, buffers: ["sum", ...(bias ? ["e"] : []), "c"],
-    values: { n: rows, size0: batches / nb1, size1: nb1, size2: M, size3: N, i0o: 0, i1o: v["eo"] ?? 0, i1s0: v["eb0"] ?? 0, i1s1: v["eb1"] ?? 0, i1s2: v["em"] ?? 0, i1s3: v["en"] ?? 0, q0o: value(v, "co"), c0: v["alpha"] ?? 1, c1: v["beta"] ?? 1 } });
-  return steps;
+  const kernel = fused({ ndim: 4, inputs: [{ dtype: "float32", layout: "c" }, ...(bias ? [{ dtype: bias, layout: "s" as const }] : [])], nodes, outputs: [{ node: nodes.length - 1, dtype: out, layout: "c" }] });
+  return { kernel, buffers: ["sum", ...(bias ? ["e"] : []), "c"],
+    values: { n: batches * M * N, size0: batches / nb1, size1: nb1, size2: M, size3: N, i0o: 0, i1o: v["eo"] ?? 0, i1s0: v["eb0"] ?? 0, i1s1: v["eb1"] ?? 0, i1s2: v["em"] ?? 0, i1s3: v["en"] ?? 0, q0o: value(v, "co"), c0: v["alpha"] ?? 1, c1: v["beta"] ?? 1 } };
 }
 
 /** Sum of partial results [splits, rows] in "part" into a contiguous buffer. */
@@ -126,7 +136,7 @@ export function joinParts(rows: number, splits: number, out: DType, offset: numb
 }
 
 /** sum over k of a * b as a reduction: vectors (bound by memory) and integers. */
-function planProductSum(plan: MatmulPlan, nb1: number): Step[] {
+function planProductSum(plan: MatmulPlan, nb1: number, to: "c" | "sum" = "c"): Step[] {
   const v = plan.values;
   const g = (n: string): number => value(v, n);
   const dtype: DType = computeOf(plan.out) === "f32" ? "float32" : plan.out;
@@ -135,9 +145,9 @@ function planProductSum(plan: MatmulPlan, nb1: number): Step[] {
     nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype }], outputs: [{ op: "sum", node: 2, dtype: plan.out }],
     inner: g("M") > 1 ? g("ak") === 1 : g("bk") === 1,
     values: { rows: g("batches") * g("M") * g("N"), n: g("K"), k0: g("batches") / nb1, k1: nb1, k2: g("M"), k3: g("N"), r0: g("K"),
-      i0o: g("ao"), i0k0: g("ab0"), i0k1: g("ab1"), i0k2: g("am"), i0k3: 0, i0r0: g("ak"), i1o: g("bo"), i1k0: g("bb0"), i1k1: g("bb1"), i1k2: 0, i1k3: g("bn"), i1r0: g("bk"), q0o: g("co") },
+      i0o: g("ao"), i0k0: g("ab0"), i0k1: g("ab1"), i0k2: g("am"), i0k3: 0, i0r0: g("ak"), i1o: g("bo"), i1k0: g("bb0"), i1k1: g("bb1"), i1k2: 0, i1k3: g("bn"), i1r0: g("bk"), q0o: to === "c" ? g("co") : 0 },
   });
-  const names: Readonly<Record<string, string>> = { in0: "a", in1: "b", out0: "c", part0: "part" };
+  const names: Readonly<Record<string, string>> = { in0: "a", in1: "b", out0: to, part0: "part" };
   return steps.map((s) => ({ ...s, buffers: s.buffers.map((b) => names[b]!) }));
 }
 
