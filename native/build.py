@@ -43,7 +43,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-ini
             "-Wno-tautological-compare"]  # x != x finds NaN, also where the type turns out to be an integer
 
 # Files of little inner loop: compiled for size, they are read over the network more often than they are waited for.
-SMALL = {"create", "data", "gpu", "gpu_expr", "gpu_op", "gpu_run", "index_plan", "linalg", "number", "pad", "reduce_plan", "resample", "rng", "sampling", "scatter", "shape", "sort"}
+SMALL = {"create", "data", "index_plan", "linalg", "number", "pad", "reduce_plan", "resample", "rng", "sampling", "scatter", "shape", "sort"}
 
 
 RECIPE = "2"  # part of every object's key: raise it when the way of compiling changes
@@ -195,7 +195,9 @@ def call(cmd: list[str], what: str) -> str:
 
 
 def compile_one(target: Target, src: pathlib.Path, headers: str, last_good: bool, extra: list[str]) -> pathlib.Path:
-    if src.stem in SMALL:
+    if src.stem.startswith("gpu"):     # programs on the CPU never enter them
+        extra = [*extra, "-Oz" if isinstance(target, Wasm) else "-Os"]
+    elif src.stem in SMALL:
         extra = [*extra, "-Os"]
     key = digest(src.name, src.read_bytes(), headers, RECIPE, *target.compiler, *target.cflags, *extra)
     folder = ROOT / ".build" / target.name

@@ -47,7 +47,7 @@ int gpu_flush(void) {
   Words batch = words;
   words = spare;
   spare = (Words){NULL, 0, 0};
-  PyObject *r = PyObject_CallFunction(gpu.send, "nn", (Py_ssize_t)(intptr_t)batch.data, (Py_ssize_t)batch.n);
+  PyObject *r = PyObject_CallFunction(gpu.send, "Kn", (unsigned long long)(uintptr_t)batch.data, (Py_ssize_t)batch.n);
   batch.n = 0;
   if (spare.data) PyMem_Free(batch.data);
   else spare = batch;
@@ -280,13 +280,12 @@ static int set_pending(TlBuffer *b, PyObject *v, void *_) {
   Py_XDECREF(old);
   return 0;
 }
+/* address: a number that differs between buffers and leaves room for offsets; serial: the last checked launch before it was
+ * written; bounds: least and greatest of its integers, where known */
 static PyGetSetDef buffer_fields[] = {
-    {"nbytes", (getter)buffer_nbytes, NULL, "Size.", NULL}, {"handle", (getter)buffer_handle, NULL, "Its number for the bridge, 0 without memory.", NULL},
-    {"epoch", (getter)buffer_epoch, NULL, "The device that has its memory.", NULL},
-    {"serial", (getter)buffer_serial, (setter)set_serial, "Number of the last checked launch before it was written.", NULL},
-    {"bounds", (getter)buffer_bounds, (setter)set_bounds, "Least and greatest of its integers, where known.", NULL},
-    {"pending", (getter)buffer_pending, (setter)set_pending, "The expression that will fill it.", NULL},
-    {"address", (getter)buffer_address, NULL, "A number that differs between buffers and leaves room for offsets.", NULL}, {0}};
+    {"nbytes", (getter)buffer_nbytes, NULL, NULL, NULL}, {"handle", (getter)buffer_handle, NULL, NULL, NULL}, {"epoch", (getter)buffer_epoch, NULL, NULL, NULL},
+    {"serial", (getter)buffer_serial, (setter)set_serial, NULL, NULL}, {"bounds", (getter)buffer_bounds, (setter)set_bounds, NULL, NULL},
+    {"pending", (getter)buffer_pending, (setter)set_pending, NULL, NULL}, {"address", (getter)buffer_address, NULL, NULL, NULL}, {0}};
 static PyMemberDef buffer_members[] = {{"__weaklistoffset__", Py_T_PYSSIZET, offsetof(TlBuffer, weakrefs), Py_READONLY, NULL}, {0}};
 static PyType_Slot buffer_slots[] = {{Py_tp_new, buffer_new}, {Py_tp_dealloc, buffer_dealloc}, {Py_tp_getset, buffer_fields}, {Py_tp_members, buffer_members},
                                      {Py_tp_doc, "Buffer(nbytes): GPU memory of a storage."}, {0, NULL}};

@@ -277,16 +277,14 @@ static int set_dtype(Expr *e, PyObject *v, void *_) {
   return 0;
 }
 static PyObject *coord_dim(TlCoord *c, void *_) { (void)_; return PyLong_FromLong(c->dim); }
-#define DTYPE(set) {"dtype", (getter)part_dtype, set, "Name of its elements' type.", NULL}
-static PyGetSetDef node_fields[] = {DTYPE(NULL), {"op", (getter)node_op, NULL, "Name of the operation.", NULL}, {"args", (getter)node_args, NULL, "Operands.", NULL},
-                                    {"compute", (getter)node_compute, NULL, "Type it is computed in, None for its own.", NULL},
-                                    {"shape", (getter)node_shape, NULL, "Shape.", NULL}, {"count", (getter)node_count, NULL, "Nodes in it.", NULL},
-                                    {"leaves", (getter)node_leaves, NULL, "The buffers it reads, by id, or by id, strides and offset of a view.", NULL},
-                                    {"holder", (getter)node_holder, NULL, "The buffer that waits for it, or None.", NULL}, {0}};
-static PyGetSetDef leaf_fields[] = {DTYPE(NULL), {"buffer", (getter)leaf_buffer, NULL, "Where it is.", NULL}, {"offset", (getter)leaf_offset, NULL, "Elements before it.", NULL},
-                                    {"strides", (getter)leaf_strides, NULL, "Strides over the expression's dims; None: in order.", NULL}, {0}};
-static PyGetSetDef number_fields[] = {DTYPE((setter)set_dtype), {"value", (getter)number_value, (setter)set_value, "The number.", NULL}, {0}};
-static PyGetSetDef coord_fields[] = {DTYPE(NULL), {"dim", (getter)coord_dim, NULL, "The dim; -1: all, in order.", NULL}, {0}};
+#define FIELD(kind, name) {#name, (getter)kind##_##name, NULL, NULL, NULL}
+#define DTYPE(set) {"dtype", (getter)part_dtype, set, NULL, NULL}
+/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that waits for it */
+static PyGetSetDef node_fields[] = {DTYPE(NULL), FIELD(node, op), FIELD(node, args), FIELD(node, compute), FIELD(node, shape), FIELD(node, count),
+                                    FIELD(node, leaves), FIELD(node, holder), {0}};
+static PyGetSetDef leaf_fields[] = {DTYPE(NULL), FIELD(leaf, buffer), FIELD(leaf, offset), FIELD(leaf, strides), {0}};
+static PyGetSetDef number_fields[] = {DTYPE((setter)set_dtype), {"value", (getter)number_value, (setter)set_value, NULL, NULL}, {0}};
+static PyGetSetDef coord_fields[] = {DTYPE(NULL), FIELD(coord, dim), {0}};
 #define SPEC(kind, Kind, size, item, doc)                                                                                                     \
   static PyType_Slot kind##_slots[] = {{Py_tp_new, kind##_new}, {Py_tp_dealloc, kind##_dealloc}, {Py_tp_getset, kind##_fields}, {Py_tp_doc, doc}, {0, NULL}}; \
   static PyType_Spec kind##_spec = {"torchlite._C." #Kind, size, item, Py_TPFLAGS_DEFAULT, kind##_slots};

@@ -91,10 +91,11 @@ def test_reference_counts(stream):
     assert len(stream.waiting()) == before - 1 and sys.getrefcount(buffer) == refs
 
 
-@pytest.mark.parametrize("make", [lambda c: c.Node("add", [1], "float32", None, (2,)), lambda c: c.Node("add", [], "float31", None, (2,)), lambda c: c.Node(1),
-                                  lambda c: c.Leaf(3, "float32", None, 0), lambda c: c.Number(1, None), lambda c: c.expression("add", None, "int32", None, (1,)),
-                                  lambda c: c.launch(1, [1.5], []), lambda c: c.launch(1, [1], ["x"]), lambda c: c.run(None, []), lambda c: c.ready(None),
-                                  lambda c: c.words.extend([None]), lambda c: c.result(3, torch.float32), lambda c: c.operand(3, (2,)), lambda c: c.assign(3, 3)])
+@pytest.mark.parametrize("make", [
+    lambda c: c.Node("add", [1], "float32", None, (2,)), lambda c: c.Node("add", [], "float31", None, (2,)), lambda c: c.Node(1),
+    lambda c: c.Leaf(3, "float32", None, 0), lambda c: c.Number(1, None), lambda c: c.expression("add", None, "int32", None, (1,)),
+    lambda c: c.launch(1, [1.5], []), lambda c: c.launch(1, [1], ["x"]), lambda c: c.run(None, []), lambda c: c.ready(None),
+    lambda c: c.words.extend([None]), lambda c: c.result(3, torch.float32), lambda c: c.operand(3, (2,)), lambda c: c.assign(3, 3)])
 def test_wrong_arguments(stream, make):
     n = len(stream.words)
     with pytest.raises(TypeError):

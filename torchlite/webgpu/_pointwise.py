@@ -32,6 +32,10 @@ special_spherical_bessel_j0 special_airy_ai""".split()
 _BOOL = frozenset("logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge logical_and logical_or logical_xor".split())
 
 
+def _plain(name):
+    return lambda a: (name, a)
+
+
 def _alpha(name):
     def args(a):
         x, y, alpha = a
@@ -80,7 +84,7 @@ def _elu_backward(a):
 
 
 # what a row makes of its arguments may depend on nothing that their signature (native/src/device.c) leaves out
-ROWS = {name: (lambda a, name=name: (name, a)) for name in _PLAIN}
+ROWS = {name: _plain(name) for name in _PLAIN}
 ROWS.update(
     add=_alpha("add"), sub=_alpha("sub"), rsub=_rsub, clamp=_clamp, nan_to_num=_nan_to_num, gelu=_gelu, gelu_backward=_gelu, logit=_logit,
     elu=_elu, elu_backward=_elu_backward,
