@@ -51,6 +51,8 @@ def test_masks(dtype):
             both(lambda x, m: torch.where(x), x, m)
 
     both(lambda x, m: x[m.any() & False], numbers((3,), dtype), m)
+    x, m = numbers((7, 20), dtype).reshape(-1)[3:], (numbers((7, 20), torch.float32) > 0).reshape(-1)[3:]
+    both(lambda x, m: (x[m], x[5:25][m[7:27]], m[7:27].nonzero(), x.clone()[2:].masked_scatter(m[2:], x)), x, m)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

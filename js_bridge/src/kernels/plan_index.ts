@@ -1,7 +1,7 @@
 /** Plans of compaction and of scatters. */
 import { compact, type CompactParams, PIECE, planCount } from "./compact.js";
 import { scatter } from "./index_ops.js";
-import { listed, named, one, type Plan } from "./plan_parts.js";
+import { listed, named, NONE, one, type Plan } from "./plan_parts.js";
 import { planSegment, segment, type SegmentParams, segmentScratch } from "./segment.js";
 import { DTYPES, value } from "./spec.js";
 
@@ -9,7 +9,7 @@ export function compactPlan(params: CompactParams): Plan {
   const kernel = compact(params);
   if (params.op !== "count") return one("compact", kernel);
   return {
-    family: "compact", buffers: listed(kernel.bindings), words: kernel.uniforms, free: new Set(["xo"]),
+    family: "compact", buffers: listed(kernel.bindings), words: kernel.uniforms, free: NONE, // the scan has an xo of its own
     steps: (values) => {
       const bytes = Math.ceil(value(values, "n") / PIECE) * 4;
       return { steps: value(values, "n") === 0 ? [] : planCount(params, values), scratch: { counts: bytes, part: bytes, sums: bytes } };
