@@ -7,6 +7,7 @@
  * Depthwise convolutions (one input channel a group) have direct kernels in depthwise.ts.
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
+import { convDirect } from "./conv_direct.js";
 import { type Activation, activate } from "./epilogue.js";
 import { chooseTile, gemm, splitK, type TileName } from "./gemm.js";
 import { joinParts } from "./matmul.js";
@@ -41,6 +42,8 @@ export function conv(params: ConvParams): Kernel {
   bindings.push(output(out, outType));
   const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])), ...imageWords(nd), ...uniform("u32", "cx", "cy"),
     ...offsets(first, second, ...(split ? [] : [...(bias ? ["bias"] : []), out]))];
+
+  if (params.tile === "direct") return convDirect(params, bindings, uniforms, outType);
 
   const P = (t: "x" | "y"): string => pixels(nd, t);
   const at = (name: string, t: "x" | "y", img: string, ch: string, coords: string[]): string =>
@@ -119,17 +122,25 @@ export interface ConvPlan extends Window {
   readonly software?: boolean;
 }
 
+const imageParts = (batch: number, splits: number): Values => {
+  const kchunk = Math.ceil(batch / splits);
+  return { kchunk, splits: Math.ceil(batch / kchunk) };
+};
+
 /** The kernels of one convolution pass. Buffer names as in conv(); scratch part: float32 of splits * elements of gw. */
 export function planConv(c: ConvPlan): Step[] {
   const cx = c.wide / c.groups, cy = c.narrow / c.groups, taps = product(c.kernel);
   const px = product(c.wideSize), py = product(c.narrowSize);
   const [M, N, K] = c.pass === "forward" ? [cy, c.batch * py, cx * taps] : c.pass === "input" ? [cx, c.batch * px, cy * taps] : [cy, cx * taps, c.batch * py];
-  const { tile, splits } = chooseTile(M, N, K, c.groups, c.software);
+  const { tile, splits: cut } = chooseTile(M, N, K, c.groups, c.software);
+  // without workgroup memory parts are whole images, and there are as many as keep a few hundred invocations busy
+  const direct = tile === "direct";
+  const splits = direct ? Math.min(c.batch, Math.ceil(1024 / (Math.ceil(M / 4) * Math.ceil(N / 4) * c.groups))) : cut;
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const split = c.pass === "weight" && splits > 1;
   const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }) }) });
   const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
-  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...(split && splitK(K, splits)) };
+  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
   if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];
   const names = c.pass === "forward" ? ["x", "w", "y"] : c.pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
   if (c.bias) names.splice(2, 0, "bias");
