@@ -2,7 +2,7 @@
  * The bundle that travels in the wheel. A script that leaves its class on globalThis rather than a module, because a page may
  * load it in any way that its security policy allows (torchlite/webgpu/_page.py).
  */
-import { Bridge, Op, STATS } from "./index";
+import { Bridge, INDEX_BITS, Op, STATS } from "./index";
 import type { RuntimeOptions } from "./runtime";
 
 /** Pyodide's Emscripten module; HEAPU8 is another array after the heap has grown. */
@@ -38,6 +38,17 @@ export class PageBridge extends Bridge {
       this.execute(Uint32Array.of(Op.UPLOAD | (5 << 8), handle, offset, byteLength, byteOffset), false, buffer);
     } finally {
       view.release();
+    }
+  }
+
+  /** Returns when the GPU has done all that was submitted, without a promise: a canvas read waits for what was before it. */
+  barrier(): void {
+    const handle = 2 ** INDEX_BITS - 1; // the last one; the caller counts from 1
+    this.alloc(handle, 16);
+    try {
+      this.readSync(handle, 0, 4);
+    } finally {
+      this.free(handle);
     }
   }
 

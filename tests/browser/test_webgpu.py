@@ -77,7 +77,7 @@ text
     assert "not there yet" in error and "await torch.webgpu.ready()" in error
     assert python(page, "import torch; await torch.ready()") is True
     assert run_sync_entry(page, READ) == ANSWER
-    assert run_sync_entry(page, "torch.webgpu.memory_stats()['webgpu.sync_reads'] > 0") is True
+    assert run_sync_entry(page, "torch.webgpu.synchronize(); torch.webgpu.memory_stats()['webgpu.sync_reads'] == 3") is True
 
 
 def test_canvas_reads_are_exact(page):

@@ -212,13 +212,16 @@ class PageBridge:
             raise _error(e) from None
 
     def synchronize(self):
-        if not can_run_sync():
-            raise RuntimeError("Python was entered synchronously and cannot wait for the GPU: use `await torch.webgpu.synchronize_async()`, "
-                               "or " + ENTER)
         try:
-            run_sync(self._synchronize())
+            if self.way in (None, "jspi") and can_run_sync():
+                run_sync(self._synchronize())
+                return
+            if self.way in (None, "canvas") and not self._js.rungProblem(2):
+                self._js.barrier()
+                return
         except JsException as e:
             raise _error(e) from None
+        raise RuntimeError("Python was entered synchronously and cannot wait for the GPU: use `await torch.webgpu.synchronize_async()`, or " + ENTER)
 
     async def synchronize_async(self):
         try:
