@@ -2,6 +2,8 @@
  * Batches of commands under way. The GPU reports mistakes late; what a failed batch should have written, and what later
  * batches made of it, is marked as void, so that nobody reads a plausible wrong number.
  */
+import { MARKS } from "./builtin";
+import { Usage } from "./constants";
 import type { DeviceHolder } from "./device";
 import { OutOfMemoryError, WebgpuError } from "./errors";
 import type { Pipelines } from "./pipelines";
@@ -11,6 +13,13 @@ interface Batch {
   readonly number: number;
   readonly kernels: Set<number>;
   readonly written: Set<Block>;
+}
+
+/** Words that accepted batches cleared: `count` of them, for batches in order, from `since` on and around the buffer's end. */
+export interface Marks {
+  readonly buffer: GPUBuffer;
+  readonly since: number;
+  readonly count: number;
 }
 
 export class Batches {
@@ -24,6 +33,12 @@ export class Batches {
   #submitted = 0;
   #completed = 0;
   #checked: Promise<void> = Promise.resolve();
+  #marks: GPUBuffer | null = null;
+  /** Batches up to this one are known to be accepted, or have nothing left that could be read. */
+  #seen = 0;
+  /** Batches up to this one hold one that failed; which and why is known when the event loop has turned. */
+  #bad = 0;
+  #look: () => void = () => undefined;
 
   constructor(holder: DeviceHolder, pipelines: Pipelines, maxInFlight: number) {
     this.#holder = holder;
@@ -62,6 +77,46 @@ export class Batches {
     const first = this.#failures[0];
     this.#failures = [];
     return first;
+  }
+
+  /**
+   * What a synchronous read looks at, as the browser says only when its event loop turns whether it accepted a batch: the
+   * marks of all batches of which that is not known. Null where there are none.
+   */
+  marks(): Marks | null {
+    const last = this.#batch.number - 1;
+    const cycle = last - (last % MARKS);
+    const first = Math.max(this.#unchecked[0]?.number ?? last + 1, this.#seen + 1, cycle);
+    return this.#marks && first <= last ? { buffer: this.#marks, since: first % MARKS, count: last - first + 1 } : null;
+  }
+
+  /** Takes what a read found out: how many of marks() failed. */
+  judge(failed: number): void {
+    if (failed > 0) this.#bad = this.#batch.number - 1;
+    else this.#seen = this.#batch.number - 1;
+  }
+
+  /** Whether a batch failed, and what it should have written is not marked as void yet. */
+  get failing(): boolean {
+    const first = this.#unchecked[0];
+    return first !== undefined && first.number <= this.#bad;
+  }
+
+  /** Who looks at the marks before they are used again. */
+  onFull(look: () => void): void {
+    this.#look = look;
+  }
+
+  /** Lets the batch leave its mark, if it is accepted. */
+  sign(encoder: GPUCommandEncoder): void {
+    const at = this.#batch.number % MARKS;
+    if (!this.#marks || at === 0) {
+      if (this.#marks) this.#look();
+      const { device } = this.#holder;
+      this.#marks ??= device.createBuffer({ label: "marks", size: MARKS * 4, usage: Usage.STORAGE | Usage.COPY_DST });
+      device.queue.writeBuffer(this.#marks, 0, new Uint32Array(MARKS).fill(1));
+    }
+    encoder.clearBuffer(this.#marks, at * 4, 4);
   }
 
   begin(): void {
@@ -109,6 +164,8 @@ export class Batches {
     this.#failures = [];
     this.#submitted = this.#completed = this.#batch.number - 1;
     this.#checked = Promise.resolve();
+    this.#marks = null;
+    this.#seen = this.#bad = this.#submitted;
   }
 
   get recording(): boolean {

@@ -7,7 +7,8 @@
  * can cost the device.
  */
 import { TEXTURE_COPY_DST, Usage } from "./constants";
-import { HEADER_WORDS, PACK } from "./builtin";
+import type { Marks } from "./batches";
+import { HEADER_WORDS, MARKS, PACK } from "./builtin";
 import { ReadError } from "./errors";
 
 const WIDTH = 256; // pixels; one row is 1024 bytes, and rows in copies to textures are multiples of 256
@@ -39,12 +40,17 @@ export class CanvasReader {
     return typeof OffscreenCanvas !== "undefined";
   }
 
-  /** Reads words from a buffer; `offset` is in bytes, a multiple of 4. All work submitted before is done first. */
-  read(buffer: GPUBuffer, offset: number, out: Uint32Array): void {
+  /**
+   * Reads words from a buffer; `offset` is in bytes, a multiple of 4. All work submitted before is done first. Returns how
+   * many of the batches that `marks` names failed.
+   */
+  read(buffer: GPUBuffer, offset: number, out: Uint32Array, marks: Marks = { buffer, since: 0, count: 0 }): number {
     const most = this.#rows * WIDTH * 0.75 - HEADER_WORDS;
+    let failed = 0;
     for (let done = 0; done < out.length; done += most) {
-      this.#readPart(buffer, offset + done * 4, out.subarray(done, Math.min(out.length, done + most)));
+      failed = Math.max(failed, this.#readPart(buffer, offset + done * 4, out.subarray(done, Math.min(out.length, done + most)), marks));
     }
+    return failed;
   }
 
   /** Frees what it holds on the GPU. */
@@ -54,7 +60,7 @@ export class CanvasReader {
     this.#surfaces.clear();
   }
 
-  #readPart(buffer: GPUBuffer, offset: number, out: Uint32Array): void {
+  #readPart(buffer: GPUBuffer, offset: number, out: Uint32Array, marks: Marks): number {
     const groups = Math.ceil((out.length + HEADER_WORDS) / 3);
     const rows = 2 ** Math.ceil(Math.log2(Math.max(1, (groups * 4) / WIDTH)));
     const device = this.#device;
@@ -63,7 +69,7 @@ export class CanvasReader {
     const pipeline = this.#getPipeline();
     const pixels = this.#getPixels(rows * WIDTH * 4);
     this.#uniforms ??= device.createBuffer({ size: 32, usage: Usage.UNIFORM | Usage.COPY_DST });
-    device.queue.writeBuffer(this.#uniforms, 0, Uint32Array.of((offset - base) / 4, out.length, groups, 0, ...head, 0));
+    device.queue.writeBuffer(this.#uniforms, 0, Uint32Array.of((offset - base) / 4, out.length, groups, marks.since, ...head, marks.count));
 
     const size = Math.ceil((offset - base + out.length * 4) / 4) * 4;
     const group = device.createBindGroup({
@@ -71,6 +77,7 @@ export class CanvasReader {
       entries: [
         { binding: 0, resource: { buffer, offset: base, size } },
         { binding: 1, resource: { buffer: pixels } },
+        { binding: 2, resource: { buffer: marks.buffer } },
       ],
     });
     const params = device.createBindGroup({
@@ -91,7 +98,7 @@ export class CanvasReader {
     const used = Math.ceil((groups * 4) / WIDTH);
     surface.picture.drawImage(surface.canvas, 0, 0);
     const image = surface.picture.getImageData(0, 0, WIDTH, used);
-    unpack(new Uint32Array(image.data.buffer), head, out);
+    return unpack(new Uint32Array(image.data.buffer), head, out);
   }
 
   #getPipeline(): GPUComputePipeline {
@@ -126,11 +133,12 @@ export class CanvasReader {
   }
 }
 
-/** Takes the words out of pixels as PACK makes them, after a look at the header. */
-export function unpack(pixels: Uint32Array, head: readonly [number, number, number], out: Uint32Array): void {
+/** Takes the words out of pixels as PACK makes them, after a look at the header; returns the number of failed batches. */
+export function unpack(pixels: Uint32Array, head: readonly [number, number, number], out: Uint32Array): number {
   const found: [number, number, number] = [0, 0, 0];
   unpackGroup(pixels, 0, found, 0);
-  if (found[0] !== head[0] || found[1] !== head[1] || found[2] !== head[2]) {
+  const failed = (found[2] - head[2]) >>> 0;
+  if (found[0] !== head[0] || found[1] !== head[1] || failed > MARKS) {
     throw new ReadError(
       "[read] the canvas did not give back what the GPU wrote (the device may be lost) - use an asynchronous read",
     );
@@ -142,6 +150,7 @@ export function unpack(pixels: Uint32Array, head: readonly [number, number, numb
     unpackGroup(pixels, (whole + 1) * 4, rest, 0);
     for (let i = whole * 3; i < out.length; i++) out[i] = rest[i - whole * 3] ?? 0;
   }
+  return failed;
 }
 
 function unpackGroup(pixels: Uint32Array, from: number, out: { [index: number]: number }, to: number): void {

@@ -96,7 +96,7 @@ describe.skipIf(!gpu)("reader", () => {
       .alloc(a, n * 4)
       .alloc(p, groups * 16)
       .write(a, 0, words)
-      .dispatch(id, [Math.ceil(groups / 256), 1, 1], [a, p], [0, n, groups, 0, ...head, 0])
+      .dispatch(id, [Math.ceil(groups / 256), 1, 1], [a, p, a], [0, n, groups, 0, ...head, 0])
       .run(r);
     const pixels = new Uint32Array((await r.reader.read(p, 0, groups * 16)).slice().buffer);
     expect(pixels.every((x) => x >>> 24 === 255)).toBe(true);

@@ -55,6 +55,9 @@ export class Reader {
     this.#chunk = Math.max(MIN_STAGING, options.chunk ?? 16 << 20);
     this.#snapshot = Math.max(this.#chunk, options.snapshot ?? 256 << 20);
     this.pump = new Pump(holder, options.pump);
+    recorder.batches.onFull(() => {
+      if (this.rungs().canvas === "") this.#look();
+    });
   }
 
   /** What the canvas probe found: empty when canvas reads work, else why not. */
@@ -111,10 +114,15 @@ export class Reader {
     const begin = slot.offset + offset;
     const first = begin & ~3;
     const words = new Uint32Array(Math.ceil((begin + bytes - first) / 4));
-    const { device, limits } = this.#holder;
     this.#recorder.flush();
-    this.#canvas ??= new CanvasReader(device, limits);
-    this.#canvas.read(slot.block.buffer.gpu, first, words);
+    this.#look(slot.block.buffer.gpu, first, words);
+    if (this.#recorder.batches.failing) {
+      throw new ReadError(
+        "[read] commands before this read failed on the GPU; what and why is known when the page's event loop has turned, and an asynchronous read tells it",
+      );
+    }
+    const failure = slot.block.poison ?? slot.block.buffer.failure;
+    if (failure) throw failure;
     this.#profile.counters.syncReads++;
     this.#profile.counters.bytesRead += bytes;
     return new Uint8Array(words.buffer, begin - first, bytes);
@@ -132,6 +140,18 @@ export class Reader {
     this.#staging.clear();
     this.#kept = 0;
     this.#canvas = null;
+  }
+
+  /** Reads by the canvas, and finds out whether the batches before were accepted. */
+  #look(buffer?: GPUBuffer, offset = 0, out = new Uint32Array(1)): void {
+    const { device, limits } = this.#holder;
+    const { batches } = this.#recorder;
+    const marks = batches.marks();
+    const source = buffer ?? marks?.buffer;
+    if (!source) return;
+    this.#canvas ??= new CanvasReader(device, limits);
+    const failed = this.#canvas.read(source, offset, out, marks ?? undefined);
+    if (marks) batches.judge(failed);
   }
 
   #allow(rung: Rung): void {

@@ -158,6 +158,7 @@ export class Recorder {
     this.#endPass();
     const readTimes = this.#profile.resolve(encoder);
     this.#uniforms.upload();
+    this.batches.sign(encoder);
     this.#encoder = null;
     this.#dispatches = 0;
     this.#holder.device.queue.submit([encoder.finish()]);
