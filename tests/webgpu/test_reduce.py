@@ -13,6 +13,7 @@ pytestmark = pytest.mark.usefixtures("bridge")
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 INTS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
 OTHERS = {"flip", "scatter", "scatter_add", "masked_fill"}      # what gradients need besides
+MAIN = (torch.float32, torch.int64, torch.bool)          # with these everything is tried; every combination is a kernel to compile
 EPS = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
 
@@ -70,12 +71,13 @@ def both(fn, *tensors, scale=1.0):
 @pytest.mark.parametrize("dtype", FLOATS + INTS, ids=str)
 def test_sums(dtype):
     x = made((3, 4, 5), dtype)
-    for fn in (torch.sum, torch.prod, torch.mean, torch.nansum):
+    few = dtype not in MAIN
+    for fn in (torch.sum, torch.prod) if few else (torch.sum, torch.prod, torch.mean, torch.nansum):
         both(lambda t: fn(t), x)
         both(lambda t: fn(t, dtype=torch.float32), x)
         both(lambda t: fn(t, dtype=torch.int32), x)
         both(lambda t: fn(t, 1), x)
-    for dims in (0, -1, (0, 2), (2, 1), (0, 1, 2), (), None):
+    for dims in ((0, 2), None) if few else (0, -1, (0, 2), (2, 1), (0, 1, 2), (), None):
         both(lambda t: t.sum(dims), x)
         both(lambda t: t.sum(dims, keepdim=True), x)
     both(lambda t: t.sum(dtype=torch.bool), x)
@@ -86,10 +88,11 @@ def test_sums(dtype):
 @pytest.mark.parametrize("dtype", FLOATS + INTS, ids=str)
 def test_extremes_and_tests(dtype):
     x = made((4, 6, 3), dtype, 1)
+    few = dtype not in MAIN
     for fn in (torch.max, torch.min, torch.amax, torch.amin, torch.argmax, torch.argmin, torch.any, torch.all, torch.count_nonzero, torch.aminmax):
         both(lambda t: fn(t), x)
-    for fn in (torch.max, torch.min, torch.argmax, torch.argmin, torch.any, torch.all):
-        for dim in (0, 1, -1):
+    for fn in (torch.max, torch.argmin, torch.any) if few else (torch.max, torch.min, torch.argmax, torch.argmin, torch.any, torch.all):
+        for dim in (1,) if few else (0, 1, -1):
             both(lambda t: tuple(flat(fn(t, dim))), x)
             both(lambda t: tuple(flat(fn(t, dim, keepdim=True))), x)
     both(lambda t: t.amax((0, 2)), x)
@@ -103,14 +106,15 @@ def test_extremes_and_tests(dtype):
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_statistics(dtype):
     x = made((5, 6, 4), dtype, 2)
-    for fn in (torch.var, torch.std, torch.var_mean, torch.std_mean):
+    few = dtype is not torch.float32
+    for fn in (torch.var_mean, torch.std) if few else (torch.var, torch.std, torch.var_mean, torch.std_mean):
         both(lambda t: fn(t), x)
         both(lambda t: fn(t, False), x)
         both(lambda t: fn(t, 1), x)
         both(lambda t: fn(t, (0, 2), correction=0, keepdim=True), x)
         both(lambda t: fn(t, 0, correction=7), x)
         both(lambda t: fn(t[:1], 0), x)
-    for p in (2, 1, 0, math.inf, -math.inf, 3, 0.5, -1.5):
+    for p in (2, 1, 3) if few else (2, 1, 0, math.inf, -math.inf, 3, 0.5, -1.5):
         both(lambda t: torch.linalg.vector_norm(t, p), x, scale=4)
         both(lambda t: torch.linalg.vector_norm(t, p, (0, 2), True), x, scale=4)
     both(lambda t: torch.linalg.vector_norm(t, 2, 1, dtype=torch.float32), x)
@@ -176,11 +180,11 @@ def test_views_are_read_in_place():
         for dims in {0, n - 1, tuple(range(n))} if n else {None}:
             both(lambda t: view(t).sum(dims), x)
             both(lambda t: view(t).amax(dims if dims is not None else ()), x)
-            both(lambda t: view(t).var(dims), x)
             if not isinstance(dims, tuple):
                 both(lambda t: view(t).argmax(dims), x)
         both(lambda t: view(t).argmax(), x)
-        both(lambda t: view(t).half().sum(), x)
+    both(lambda t: t[1:5, ::2, 3:].var((0, 2)), x)
+    both(lambda t: t[1:5, ::2, 3:].half().sum(), x)
 
 
 def test_empty():

@@ -149,6 +149,15 @@ def test_histograms():
     both(lambda t: t.nanquantile(0.5), x)
 
 
+def test_tensors_of_two_devices():
+    x = torch.arange(4.0)
+    w = x.to("webgpu")
+    for fn in (lambda: torch.searchsorted(w, x), lambda: torch.searchsorted(x, w), lambda: torch.bucketize(w, x), lambda: torch.searchsorted(w, w, sorter=x.long()),
+               lambda: torch.bincount(w.long(), x)):
+        with pytest.raises(RuntimeError, match="same device"):
+            fn()
+
+
 def test_gradients():
     def grads(device):
         x = made((4, 6), torch.float32, 11).to(device).requires_grad_()

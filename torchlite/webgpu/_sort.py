@@ -8,7 +8,7 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._reduce import FLOATS, HERE, ask_core, dims_of, own
-from ._run import contiguous, empty, planner
+from ._run import check_devices, contiguous, empty, planner
 from ._stream import launch, ready
 
 geometry = _C.geometry
@@ -242,6 +242,12 @@ def _searchsorted(ov, args):
             return NotImplemented
         dtype = rows.dtype if floats else torch.get_default_dtype() if isinstance(v, float) else int64
         v = _C.fill(_C.empty((), dtype), v).to(rows.device)
+    if v.is_cpu or rows.is_cpu:
+        raise RuntimeError("torch.searchsorted(): boundaries and input value tensors should have same device type, but got boundaries tensor device "
+                           "type %s and input value tensor device type %s" % (rows.device.type, v.device.type))
+    if sorter is not None and sorter.is_cpu:
+        raise RuntimeError("torch.searchsorted(): sorter and boundary tensors should have same device type, but got sorter tensor device type cpu "
+                           "and input value tensor device type webgpu")
     common = torch.promote_types(rows.dtype, v.dtype)
     nd, m = rows.dim(), rows.shape[-1] if rows.dim() else 0
     fits = nd == 1 or ov.kernel != "bucketize" and nd > 1 and v.dim() == nd and rows.shape[:-1] == v.shape[:-1]
@@ -274,6 +280,7 @@ def _counted(places, bins):
 @planner("bincount")
 def _bincount(ov, args):
     t, weights, least = args
+    check_devices(args)
     if t.dtype.is_floating_point or t.dtype not in HERE or t.dtype is boolean or t.dim() != 1 or not t.numel() or least < 0 or \
             weights is not None and (weights.dim() != 1 or weights.numel() != t.numel()):
         return ask_core(ov, args)
