@@ -44,11 +44,12 @@ def test_masks(dtype):
         both(lambda x, m: x.masked_select(m), x, m)
         both(lambda x, m: x.masked_select(m[0]), x, m)
         both(lambda x, m: x.masked_scatter(m, x.flip(0).contiguous()), x, m)
-        if not dtype.is_complex:
-            both(lambda x, m: x.masked_fill(m, 1), x, m)
-            both(lambda x, m: x.masked_fill(m[1], x[0, 0, 0]), x, m)
-            both(lambda x, m: x.nonzero(), x, m)
-            both(lambda x, m: torch.where(x), x, m)
+        both(lambda x, m: x.masked_fill(m, 1), x, m)
+        both(lambda x, m: x.masked_fill(m[1], x[0, 0, 0]), x, m)
+        both(lambda x, m: x.clone().transpose(0, 1).masked_fill_(m.transpose(0, 1), 3), x, m)
+        both(lambda x, m: x.index_put((None, m[0]), x[0, 0, 0]), x, m)
+        both(lambda x, m: x.nonzero(), x, m)
+        both(lambda x, m: torch.where(x), x, m)
 
     both(lambda x, m: x[m.any() & False], numbers((3,), dtype), m)
     x, m = numbers((7, 20), dtype).reshape(-1)[3:], (numbers((7, 20), torch.float32) > 0).reshape(-1)[3:]
@@ -98,6 +99,19 @@ def test_sums_and_reductions_with_repeated_indices(dtype):
             both(lambda x, i, s: x.scatter_reduce(0, i, s, kind, include_self=include), x, i, src)
             if kind != "sum" and dtype is not torch.bool:
                 both(lambda x, i, s: x.index_reduce(0, i[:, 0], s, kind, include_self=include), x, i, src)
+
+
+def test_complex_sums():
+    i = L([[2, 0, 2, 2], [2, 0, 2, 1]])
+    x, src = numbers((3, 4), torch.complex64), numbers((2, 4), torch.complex64)
+    both(lambda x, i, s: x.scatter_add(0, i, s), x, i, src)
+    both(lambda x, i, s: x.scatter(0, i, 2 - 1j, reduce="add"), x, i, src)
+    both(lambda x, i, s: x.index_add(0, i[:, 0], s), x, i, src)
+    both(lambda x, i, s: x.index_add(0, i[:, 0], s, alpha=2), x, i, src, fallback=True)
+    both(lambda x, i, s: x.index_put((i[0], i[1]), s[0], True), x, i, src)
+    both(lambda x, i, s: x.put(i, s, True), x, i, src)
+    both(lambda x, i, s: x.scatter_reduce(0, i, s, "sum", include_self=False), x, i, src)
+    both(lambda x, i, s: x.masked_fill(x.real > 3, 1 - 2j), x, i, src)
 
 
 def test_int64_sums_carry():

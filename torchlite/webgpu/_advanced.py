@@ -123,7 +123,7 @@ def _index_put(ov, a):
         check_devices((self, values))
     if values.dtype is not self.dtype:
         return cpu_error(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
-    if not accumulate and not values.dim() and not self.dtype.is_complex:
+    if not accumulate and not values.dim():
         only = _only_mask(self, indices)
         if only is not None:
             return _fill_masked(writable(ov, self), *only, values)
@@ -138,7 +138,7 @@ def _index_put(ov, a):
             parts = None
     if parts is None:
         return cpu_error(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
-    if len(picks) > MOST_INDICES - (not values.is_cpu) or accumulate and self.dtype.is_complex:
+    if len(picks) > MOST_INDICES - (not values.is_cpu):
         return NotImplemented
     target, say = writable(ov, self), sayer("index")
     mode = "add" if accumulate else "set"
@@ -163,7 +163,7 @@ def _embedding(ov, a):
 @planner("embedding_dense_backward")
 def _embedding_backward(ov, a):
     grad, index, rows, padding, by_frequency = a
-    if index.dtype.name not in INTEGERS or not here(grad, index) or not grad.dim() or grad.dtype.is_complex or \
+    if index.dtype.name not in INTEGERS or not here(grad, index) or not grad.dim() or \
             tuple(grad.shape[:-1]) != tuple(index.shape):
         return cpu_error(ov, a)
     width, own, ist = grad.shape[-1], tuple(index.shape), index.stride()

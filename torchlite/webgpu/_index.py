@@ -16,7 +16,7 @@ from .. import _C
 from . import _stream
 from ._checks import guard, known, status
 from ._fusion import before_write, collapse
-from ._run import check_devices, empty, host_copy
+from ._run import check_devices, empty, host_copy, on_cpu, upload
 from ._stream import launch, plan, ready
 
 Tensor = _C.TensorBase
@@ -46,7 +46,7 @@ def cpu_error(ov, args, mixed=False):
 
     moved = tuple([stand_in(a, inplace and i == 0) for i, a in enumerate(args)])
     (_C.call_inplace_below if inplace else _C.call_below)(ov, moved)
-    return NotImplemented
+    return NotImplemented if ov.body is None else on_cpu(ov, args)         # its body may be the op itself again
 
 
 @functools.lru_cache(None)
@@ -154,6 +154,9 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
     `fresh`: what was there before does not count."""
     if 0 in grid:
         return target
+    if mode != "set" and target.dtype.is_complex:
+        _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, skip, fresh)
+        return target
     buffer, shape, strides, offset, dtype, _, _ = geometry(target)
     name = dtype.name
     check = check_word(picks, shape or (1,), wrap, say)
@@ -193,6 +196,17 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
     handles.extend((ready(buffer), status()))
     launch(number, handles, values)
     return target
+
+
+def _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, skip, fresh):
+    """Sums of complex numbers, as pairs of real ones."""
+    if source is None:
+        number = upload(_C.fill(_C.empty((1,), target.dtype), scalar))
+        source = geometry(number)[0], [0] * len(grid), 0
+    pair = torch.view_as_real(target)
+    for p in picks:
+        p.strides = (*p.strides, 0)
+    put_at(pair, (*grid, 2), [*along, target.dim()], picks, wrap, say, mode, (source[0], [*[2 * s for s in source[1]], 1], 2 * source[2]), skip=skip, fresh=fresh)
 
 
 def bits(value, dtype):

@@ -10,7 +10,7 @@ from ._run import _filled as filled, contiguous, empty, planner
 from ._stream import Buffer
 
 _MODES = {"sum": "add", "mean": "add", "prod": "prod", "amax": "amax", "amin": "amin", "add": "add", "multiply": "prod"}
-_NAMES = {"scatter": (None, "add", "multiply"), "scatter_add": ("add",), "scatter_reduce": ("sum", "prod", "mean", "amax", "amin")}
+_NAMES = {"scatter": (None, "add", "multiply"), "scatter_add": ("sum",), "scatter_reduce": ("sum", "prod", "mean", "amax", "amin")}
 
 
 def _dim(dim, nd):
@@ -70,7 +70,7 @@ def source_of(t, grid):
 def _scatter(ov, a):
     self, index, src = a[0], a[2], a[3]
     is_tensor = isinstance(src, torch.Tensor)
-    reduce, include = "add" if ov.kernel == "scatter_add" else None, True
+    reduce, include = "sum" if ov.kernel == "scatter_add" else None, True
     if ov.kernel == "scatter_reduce":
         reduce, include = a[4], a[5]
     elif ov.kernel == "scatter" and len(a) > 4:
@@ -81,14 +81,14 @@ def _scatter(ov, a):
     parts = _scatter_parts(ov, a, self, index, src if is_tensor else None)
     if parts is None or not known:
         return cpu_error(ov, a)
-    if reduce is not None and self.dtype.is_complex:
+    if reduce not in (None, "add", "sum") and self.dtype.is_complex:
         return NotImplemented
     dim, grid, along, picks = parts
     say = sayer("gather", dim)
     if not is_tensor:
         mode = "set" if reduce is None else _MODES[reduce]
         _C.fill(_C.empty((1,), self.dtype), src)            # the core's errors of conversion
-        if mode != "set" and self.dtype.is_floating_point is False and self.dtype is not torch.bool:
+        if mode != "set" and not (self.dtype.is_floating_point or self.dtype.is_complex or self.dtype is torch.bool):
             src = int(src)
         return put_at(writable(ov, self), grid, along, picks, False, say, mode, scalar=src)
     source = source_of(src, grid)
@@ -168,7 +168,7 @@ def _index_into(ov, a):
     dim = _add_checks(ov, a, ("int64",) if kind == "index_copy" else INTEGERS)
     if dim is None or kind == "index_reduce" and reduce not in ("prod", "mean", "amax", "amin"):
         return cpu_error(ov, a)
-    if kind != "index_copy" and self.dtype.is_complex:
+    if kind == "index_reduce" and self.dtype.is_complex:
         return NotImplemented
     grid, along, picks = rows_of(self, dim, _vector(index), source.shape)
     place = source_of(source, grid)
@@ -220,8 +220,6 @@ def _put(ov, a):
     self, index, source, accumulate = a
     if index.dtype is not torch.int64 or source.dtype is not self.dtype or index.numel() != source.numel() or not here(self, index, source):
         return cpu_error(ov, a)
-    if accumulate and self.dtype.is_complex:
-        return NotImplemented
     target = writable(ov, self)
     flat = target if target.is_contiguous() else contiguous(target)
     vector = flat.reshape(-1)

@@ -10,7 +10,7 @@ from ._fusion import Coord, Number, before_write, expression, operand, result
 from ._index import MOVE, cpu_error, geometry, sayer
 from ._pointwise import assign
 from ._run import _filled as filled, contiguous, empty, planner
-from ._stream import Buffer, launch, plan, ready
+from ._stream import launch, plan, ready
 
 _plans = {}
 
@@ -41,6 +41,8 @@ def positions(x):
     nd = x.dim()
     if not x.numel():
         return empty((0, nd), torch.int64)
+    if x.dtype.is_complex:
+        x = (torch.view_as_real(x) != 0).any(-1)
     if not nd:
         return empty((int(bool(x.item())), 0), torch.int64)
     x = contiguous(x)
@@ -58,14 +60,12 @@ def positions(x):
 @planner("nonzero")
 def _nonzero(ov, a):
     x = a[0]
-    return positions(x) if type(geometry(x)[0]) is Buffer and not x.dtype.is_complex else NotImplemented
+    return positions(x)
 
 
 @planner("nonzero_numpy")
 def _nonzero_numpy(ov, a):
     x = a[0]
-    if x.dtype.is_complex:
-        return NotImplemented
     rows = positions(x.reshape(1) if not x.dim() else x)
     return tuple([rows[:, d].contiguous() for d in range(rows.shape[1])])
 
@@ -87,8 +87,22 @@ def where_node(self, mask, value, shape):
     return expression("where", [operand(mask, shape), _value_node(value, self.dtype, shape), operand(self, shape)], name, name, shape)
 
 
+def _complex_node(pair, mask, value, shape):
+    """Of a complex tensor's real and imaginary parts, with the value's where the mask is true."""
+    if isinstance(value, torch.Tensor):
+        value = value.item()
+    parts = [Number(float(x), "float32") for x in (complex(value).real, complex(value).imag)]
+    first = expression("eq", [Coord(len(shape) - 1), Number(0, "int32")], "bool", "int32", shape)
+    number = expression("where", [first, *parts], "float32", "float32", shape)
+    return expression("where", [operand(mask.unsqueeze(-1), shape), number, operand(pair, shape)], "float32", "float32", shape)
+
+
 def fill_where(target, mask, value):
     """target = value where mask (broadcast to it), in place."""
+    if target.dtype.is_complex:
+        pair = torch.view_as_real(target)
+        assign(pair, _complex_node(pair, mask, value, tuple(pair.shape)))
+        return
     assign(target, where_node(target, mask, value, tuple(target.shape)))
 
 
@@ -96,11 +110,10 @@ def fill_where(target, mask, value):
 def _masked_fill(ov, a):
     self, mask, value = a
     tensor = isinstance(value, torch.Tensor)
-    if mask.dtype is not torch.bool or tensor and value.dim() or isinstance(value, complex) or tensor and value.dtype.is_complex or \
+    other = isinstance(value, complex) or tensor and value.dtype.is_complex
+    if mask.dtype is not torch.bool or tensor and value.dim() or other and not self.dtype.is_complex or \
             self.is_cpu or mask.is_cpu and mask.dim():
         return cpu_error(ov, a)
-    if self.dtype.is_complex:
-        return NotImplemented
     if tuple(mask.shape) == tuple(self.shape):
         shape = tuple(self.shape)
     else:
@@ -108,6 +121,10 @@ def _masked_fill(ov, a):
             shape = tuple(torch.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
         except RuntimeError:
             return cpu_error(ov, a)
+    if not ov.flags & 4 and self.dtype.is_complex:
+        pair = (*shape, 2)
+        node = _complex_node(torch.view_as_real(self.expand(shape)), mask, value, pair)
+        return torch.view_as_complex(result(node, torch.float32))
     if not ov.flags & 4:
         return result(where_node(self, mask, value, shape), self.dtype)
     if shape != tuple(self.shape):
