@@ -198,7 +198,7 @@ export class Reader {
   /** mapAsync says little when it fails; most often the device went away, which is told a moment later. */
   async #explain(e: unknown, epoch: number): Promise<WebgpuError> {
     if (e instanceof WebgpuError) return e;
-    for (let i = 0; i < 5 && this.#holder.epoch === epoch && this.#holder.state === "ready"; i++) {
+    for (let i = 0; i < 24 && this.#holder.epoch === epoch && this.#holder.state === "ready"; i++) {
       await new Promise((resolve) => setTimeout(resolve, 4 * i));
     }
     if (this.#holder.epoch !== epoch || this.#holder.state !== "ready") {

@@ -40,6 +40,8 @@ def error(name, message):
     if name == "OutOfMemoryError":
         from torchlite import OutOfMemoryError
         return OutOfMemoryError(message)
+    if name == "DeviceLostError":
+        message = message.partition(" - reset()")[0] + "; `await torch.webgpu.reset()` starts a new device"
     return {"DeviceLostError": DeviceLostError, "UnsupportedKernelError": Unsupported}.get(name, RuntimeError)(message)
 
 
