@@ -29,6 +29,12 @@ class Unsupported(RuntimeError):
     """There is no kernel for these parameters."""
 
 
+class CannotWait(RuntimeError):
+    """Python was entered synchronously, so it cannot wait for a read; nothing has failed."""
+
+    __module__ = "torch.webgpu"
+
+
 class DeviceLostError(RuntimeError):
     """The GPU device is gone, with all tensors on it; torch.webgpu.reset() starts a new one."""
 

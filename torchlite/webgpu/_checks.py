@@ -35,8 +35,11 @@ def _clear(buffer):
 
 def guard(say):
     """A number for a launch that checks indices. say(value, extent, which) gives the error; results must be allocated after."""
-    if len(checks) >= MOST:
-        verify()
+    if len(checks) >= MOST and not len(checks) % MOST:
+        try:
+            verify()
+        except _bridge.CannotWait:
+            pass                        # then they are told where a value is read
     tick[0] = number = tick[0] + 1
     if not number & MASK:
         tick[0] = number = number + 1
@@ -97,11 +100,13 @@ def usable(buffer):
 
 
 def _header(data):
-    return memoryview(data)[:16].cast("I").tolist()
+    return memoryview(data).cast("B")[:16].cast("I").tolist()
 
 
-def _renew():
+def _renew(error):
     """After a status that could not be read, as a command before it failed: what depends on its checks is void."""
+    if isinstance(error, _bridge.CannotWait):
+        return
     _status[0] = None
     if checks:
         void.append((min(checks), tick[0], RuntimeError, "indices could not be checked, as commands on webgpu failed before"))
@@ -116,8 +121,8 @@ def verify():
         flush()
         try:
             data = _bridge.current.read(handle, 0, 16)
-        except RuntimeError:
-            _renew()
+        except RuntimeError as e:
+            _renew(e)
             raise
         _settle(_header(data), upto)
 
@@ -128,8 +133,8 @@ async def verify_async():
         flush()
         try:
             data = await _bridge.current.read_async(handle, 0, 16)
-        except RuntimeError:
-            _renew()
+        except RuntimeError as e:
+            _renew(e)
             raise
         _settle(_header(data), upto)
 
@@ -154,6 +159,8 @@ def read(buffer, offset, nbytes):
     both, lead, size = _both(buffer, offset, nbytes)
     try:
         data = _bridge.current.read(both.handle, 0, size)
+    except _bridge.CannotWait:
+        raise
     except RuntimeError:
         verify()                    # which of the two it was
         raise

@@ -82,7 +82,8 @@ async def _load():
         return page
     text = _text()
     ways = [_in_node] if _here("process") and hasattr(js.process, "getBuiltinModule") else []
-    ways += [_in_window] if _here("document") else [_in_classic_worker] if _here("importScripts") else []
+    # not by `document`: PyScript's workers have that of the page, whose scripts run there
+    ways += [_in_classic_worker] if _here("importScripts") else [_in_window] if _here("document") else []
     problems = []
     for way in (*ways, _evaluate):
         try:
@@ -202,7 +203,7 @@ class PageBridge:
             raise _error(e) from None
         if self.state() != _bridge.READY:
             raise _bridge.DeviceLostError("the webgpu device is gone (%s); torch.webgpu.reset() starts a new one" % self.reason())
-        raise RuntimeError("a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, and reading "
+        raise _bridge.CannotWait("a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, and reading "
                            "through a canvas does not work (%s). Use `await t.item_async()` or its relatives, or %s" % (problem, ENTER))
 
     async def read_async(self, handle, offset, nbytes):
