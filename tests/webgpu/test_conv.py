@@ -129,9 +129,14 @@ def test_second_gradient():
         torch.testing.assert_close(b, a, rtol=1e-4, atol=1e-4 * a.abs().max().item())
 
 
+def test_same_padding():
+    both(lambda x, w: F.conv2d(x, w, None, padding="same"), images(2, 4), weights(6, 4))
+
+
 def test_integers():
     x, w, b = (torch.randint(-9, 9, s) for s in ((2, 4, 7, 6), (6, 4, 3, 2), (6,)))
-    assert torch.equal(F.conv2d(*(t.to("webgpu") for t in (x, w, b)), stride=2).cpu(), F.conv2d(x, w, b, stride=2))
+    for fn in (lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1), lambda x, w, b: F.conv_transpose2d(x[:, :, :3], w.transpose(0, 1), b, stride=2)):
+        assert torch.equal(fn(*(t.to("webgpu") for t in (x, w, b))).cpu(), fn(x, w, b))
 
 
 R = torch.ones

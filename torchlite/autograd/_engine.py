@@ -141,7 +141,8 @@ def _fill(g, outs, node):
     import torchlite as torch
     if getattr(getattr(node, "rec", None), "spec", None) is not None and not node.rec.spec.view and node.rec.nresults != -1:
         return g                     # declared ops with several outputs take None for an unused one
-    return [torch.zeros(m[0], dtype=m[1]) if x is None and m is not None else x for x, m in zip(g, outs)]
+    device = next((x.device for x in g if x is not None), None)
+    return [torch.zeros(m[0], dtype=m[1], device=device) if x is None and m is not None else x for x, m in zip(g, outs)]
 
 
 def _pre_hooks(node, g):

@@ -79,7 +79,7 @@ def _compare(o, i, x, n, columns, atol, rtol):
     for k in range(o.numel()):
         units = [1.0, 1.0j] if o.is_complex() else [1.0]
         for unit in units:
-            go = torch.zeros(o.numel(), dtype=o.dtype)
+            go = torch.zeros(o.numel(), dtype=o.dtype, device=o.device)
             go[k] = unit
             go = go.reshape(o.shape)
             g = torch.autograd.grad(o, x, go, retain_graph=True, allow_unused=True)[0]

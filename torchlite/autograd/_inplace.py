@@ -77,7 +77,7 @@ class Zeros(Node):
 
     def apply(self, grads):
         import torchlite as torch
-        return [torch.zeros(self.shape, dtype=self.dtype)]
+        return [torch.zeros(self.shape, dtype=self.dtype, device=grads[0].device)]
 
 
 class CopyBackwards(Node):
@@ -183,14 +183,14 @@ def scatter_strided(g, base, view):
     first = min(start, offset)
     start, offset = start - first, offset - first
     n = max(_span(shape, strides, start), _span(size, steps, offset))
-    index = torch.arange(n).as_strided(size, steps, offset).reshape(-1)
-    flat = torch.zeros(n, dtype=g.dtype).index_add(0, index, g.reshape(-1))
+    index = torch.arange(n, device=g.device).as_strided(size, steps, offset).reshape(-1)
+    flat = torch.zeros(n, dtype=g.dtype, device=g.device).index_add(0, index, g.reshape(-1))
     total = 1
     for s in shape:
         total *= s
     if total > _span(shape, strides, 0) or any(s == 0 and k > 1 for k, s in zip(shape, strides)):
-        places = torch.arange(n).as_strided(shape, strides, start).reshape(-1)
-        flat = flat / torch.zeros(n, dtype=g.dtype).index_add(0, places, torch.ones(total, dtype=g.dtype)).clamp_(min=1)
+        places = torch.arange(n, device=g.device).as_strided(shape, strides, start).reshape(-1)
+        flat = flat / torch.zeros_like(flat).index_add(0, places, torch.ones(total, dtype=g.dtype, device=g.device)).clamp_(min=1)
     if n == total and start == 0 and all(s == k or m == 1 for s, k, m in zip(strides, _dense(shape), shape)):
         return flat.reshape(shape)
     return flat.as_strided(shape, strides, start)

@@ -73,11 +73,11 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         for o in outs:
             parts = [[] for _ in ins]
             for k in range(o.numel()):
-                unit = torch.zeros(o.numel(), dtype=o.dtype)
+                unit = torch.zeros(o.numel(), dtype=o.dtype, device=o.device)
                 unit[k] = 1
                 for j, g in enumerate(_grad((o,), ins, (unit.reshape(o.shape),), create_graph)):
                     parts[j].append(g)
-            blocks = tuple(torch.stack(p).reshape(o.shape + i.shape) if p else torch.zeros(o.shape + i.shape, dtype=o.dtype) for p, i in zip(parts, ins))
+            blocks = tuple(torch.stack(p).reshape(o.shape + i.shape) if p else torch.zeros(o.shape + i.shape, dtype=o.dtype, device=o.device) for p, i in zip(parts, ins))
             rows.append(_finish(blocks, single_in, create_graph))
     return rows[0] if single_out else tuple(rows)
 
@@ -90,7 +90,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         out = func(*xs)
         if not isinstance(out, torch.Tensor) or out.numel() != 1:
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
-        return _grad((out.reshape(()),), xs, (torch.ones((), dtype=out.dtype),), True)
+        return _grad((out.reshape(()),), xs, (torch.ones((), dtype=out.dtype, device=out.device),), True)
 
     h = jacobian(first, tuple(ins), create_graph=create_graph)
     return h[0][0] if single_in else h

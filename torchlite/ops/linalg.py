@@ -108,7 +108,7 @@ def _lu_any(A, pivot):
 def _permutation(pivots, m):
     """Row order that the exchanges in `pivots` lead to, as indices (*, m)."""
     if not pivots.numel():
-        return torch.arange(m).expand(tuple(pivots.shape[:-1]) + (m,))
+        return torch.arange(m, device=pivots.device).expand(tuple(pivots.shape[:-1]) + (m,))
     rows = pivots.reshape(-1, pivots.shape[-1]).tolist()
     out = []
     for p in rows:
@@ -116,7 +116,7 @@ def _permutation(pivots, m):
         for i, j in enumerate(p):
             order[i], order[j - 1] = order[j - 1], order[i]
         out.append(order)
-    return torch.tensor(out, dtype=torch.int64).reshape(tuple(pivots.shape[:-1]) + (m,))
+    return torch.tensor(out, dtype=torch.int64, device=pivots.device).reshape(tuple(pivots.shape[:-1]) + (m,))
 
 
 def _take_rows(x, order):
@@ -187,12 +187,12 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     P = L = U = LU_data.new_empty((0,))
     if unpack_pivots:
         order = _permutation(LU_pivots, m)
-        P = torch.zeros(tuple(order.shape) + (m,), dtype=LU_data.dtype)
+        P = torch.zeros(tuple(order.shape) + (m,), dtype=LU_data.dtype, device=LU_data.device)
         if order.numel():
             P = P.scatter(-1, order.unsqueeze(-1), 1).mT
     if unpack_data:
         L = LU_data[..., :, :k].tril(-1)
-        L = L + torch.eye(m, k, dtype=L.dtype)
+        L = L + torch.eye(m, k, dtype=L.dtype, device=L.device)
         U = LU_data[..., :k, :].triu()
     return P, L, U
 
@@ -648,7 +648,7 @@ def householder_product(input, tau):
     if not (torch.is_grad_enabled() and (input.requires_grad or tau.requires_grad)):
         return _householder(input, tau)
     m, n = input.shape[-2:]
-    q = torch.eye(m, n, dtype=input.dtype).expand(input.shape)
+    q = torch.eye(m, n, dtype=input.dtype, device=input.device).expand(input.shape)
     for i in reversed(range(tau.shape[-1])):
         q = _reflect(input, tau, i, q)
     return q
@@ -663,7 +663,7 @@ def orgqr(self, input2):
 def _reflect(a, tau, i, x, adjoint=False):
     """(I - tau v v^H) x with the i-th vector below the diagonal of a."""
     lead = tuple(a.shape[:-2])
-    v = torch.cat([torch.zeros(lead + (i,), dtype=a.dtype), torch.ones(lead + (1,), dtype=a.dtype), a[..., i + 1:, i]], -1).unsqueeze(-1)
+    v = torch.cat([a.new_zeros(lead + (i,)), a.new_ones(lead + (1,)), a[..., i + 1:, i]], -1).unsqueeze(-1)
     t = tau[..., i].unsqueeze(-1).unsqueeze(-1)
     return x - (t.conj() if adjoint else t) * v.matmul(v.mH.matmul(x))
 

@@ -13,7 +13,7 @@ from .matmul import _type_name
 # ---- determinants ----------------------------------------------------------------------------------------------------
 def _parity(pivots):
     """-1 or 1 for an odd or even number of row exchanges."""
-    at = torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype)
+    at = torch.arange(1, pivots.shape[-1] + 1, dtype=pivots.dtype, device=pivots.device)
     return 1 - 2 * ((pivots != at).sum(-1) % 2)
 
 
@@ -25,7 +25,7 @@ def _det_grad(c, g):
         # adjugate from singular values: product of all but one
         U, S, Vh = _svd(A, False)
         n = S.shape[-1]
-        others = S.unsqueeze(-2).expand(tuple(S.shape) + (n,)).masked_fill(torch.eye(n, dtype=torch.bool), 1).prod(-1)
+        others = S.unsqueeze(-2).expand(tuple(S.shape) + (n,)).masked_fill(torch.eye(n, dtype=torch.bool, device=S.device), 1).prod(-1)
         phase = (_det(U) * _det(Vh)).conj()
         return {"A": (g * phase).unsqueeze(-1).unsqueeze(-1) * (U * others.unsqueeze(-2)).matmul(Vh)}
     d = (g * det.conj()).unsqueeze(-1).unsqueeze(-1) * _eye_like(A)
@@ -199,7 +199,7 @@ def _cond(x, p):
     if x.shape[-1] != x.shape[-2]:
         raise RuntimeError(f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
     if x.numel() == 0:
-        return torch.zeros(x.shape[:-2], dtype=x.dtype.to_real())
+        return torch.zeros(x.shape[:-2], dtype=x.dtype.to_real(), device=x.device)
     y, info = inv_ex(x)
     y = torch.where((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf, y)
     r = _matrix_norm(x, p, (-2, -1), False, None) * _matrix_norm(y, p, (-2, -1), False, None)
@@ -239,7 +239,7 @@ def _rank(x, atol, rtol, hermitian):
     if x.dim() < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     if x.numel() == 0:
-        return torch.zeros(x.shape[:-2], dtype=torch.int64)
+        return torch.zeros(x.shape[:-2], dtype=torch.int64, device=x.device)
     s = eigh(x)[0].abs() if hermitian else _svd_checked(x, False)[1]
     return (s > _threshold(x, s.amax(-1), atol, rtol).unsqueeze(-1)).sum(-1)
 
@@ -329,7 +329,7 @@ def matrix_power(self, n):
     """The n-th power of a square matrix; of its inverse for negative n."""
     _square("linalg.matrix_power", self)
     if n == 0:
-        return torch.where(torch.ones(self.shape, dtype=torch.bool), _eye_like(self), self)   # part of the graph, with gradient 0
+        return torch.where(torch.ones(self.shape, dtype=torch.bool, device=self.device), _eye_like(self), self)   # part of the graph, with gradient 0
     x = inv(self) if n < 0 else self
     n = abs(n)
     if n == 1:
@@ -532,8 +532,8 @@ def lstsq(self, b, rcond=None, driver=None):
         rcond = torch.finfo(real).eps * max(m, n)
     if min(m, n) == 0:
         x = a.mH.matmul(B)       # zeros
-        full = torch.zeros(batch, dtype=torch.int64)
-        S = torch.zeros(batch + (0,), dtype=real)
+        full = torch.zeros(batch, dtype=torch.int64, device=A.device)
+        S = torch.zeros(batch + (0,), dtype=real, device=A.device)
     else:
         x = _pinv_of(a, 0.0, rcond, False).matmul(B)
         with torch.no_grad():
@@ -543,8 +543,8 @@ def lstsq(self, b, rcond=None, driver=None):
     if m > n and driver != "gelsy" and (driver == "gels" or (full.numel() and bool((full == n).all()))):
         d = a.matmul(x) - B
         residuals = torch.real(d * d.conj()).sum(-2) if d.is_complex() else (d * d).sum(-2)
-    rank = torch.empty(0, dtype=torch.int64) if driver == "gels" else full
-    values = S if driver in ("gelsd", "gelss") else torch.empty(0, dtype=real)
+    rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else full
+    values = S if driver in ("gelsd", "gelss") else torch.empty(0, dtype=real, device=A.device)
     return (x.squeeze(-1) if vector else x), residuals, rank, values
 
 

@@ -204,7 +204,7 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
     dtype = torch.promote_types(torch.promote_types(self.dtype, vec1.dtype), vec2.dtype)
     integral = not dtype.is_floating_point and not dtype.is_complex
     if dtype == torch.bool:
-        product = outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype)
+        product = outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype, device=vec1.device)
         result = product | self.expand_as(product) if beta else product
         return result.to(dtype)
     if integral and (isinstance(beta, float) or isinstance(alpha, float)):

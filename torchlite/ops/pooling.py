@@ -236,9 +236,9 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 def _starts(sample, inputs, outputs, kernel):
     """First input of every window for the random numbers `sample` (N, C): (N, C, outputs)."""
     if outputs == 1:
-        return torch.full(tuple(sample.shape) + (1,), inputs - kernel, dtype=torch.int64)
+        return torch.full(tuple(sample.shape) + (1,), inputs - kernel, dtype=torch.int64, device=sample.device)
     alpha = (inputs - kernel) / (outputs - 1)
-    i = torch.arange(outputs, dtype=sample.dtype)
+    i = torch.arange(outputs, dtype=sample.dtype, device=sample.device)
     u = sample.unsqueeze(-1)
     out = ((i + u) * alpha).to(torch.int64) - (u * alpha).to(torch.int64)
     out[..., -1] = inputs - kernel
@@ -265,10 +265,10 @@ def _declare_fractional(n):
                                    f"Expect _random_samples.size({i}) " + (f"equals to {n}; got {have}." if i == 2 else
                                    f"{'no less then' if i == 0 else 'equals to'} input {what} size."))
         random_samples = random_samples[:x.shape[0]]     # in two dims the last dim comes first
-        index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64)
+        index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64, device=x.device)
         for i in range(n):
             start = _starts(random_samples[..., n - 1 - i] if n == 2 else random_samples[..., i], size[i], out[i], k[i])
-            at = start.unsqueeze(-1) + torch.arange(k[i])
+            at = start.unsqueeze(-1) + torch.arange(k[i], device=x.device)
             shape = list(x.shape[:2]) + [1] * (2 * n)
             shape[2 + i], shape[2 + n + i] = out[i], k[i]
             index = index * size[i] + at.reshape(shape)

@@ -330,7 +330,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if interpolation_mode == 1:
         out = _at(flat, [x.round() for x in coords], sizes)
         if grid.requires_grad:      # a gradient of zeros, not none
-            out = out + torch.where(torch.zeros((), dtype=torch.bool), grid.sum(-1), 0.0).unsqueeze(1)
+            out = out + torch.where(torch.zeros((), dtype=torch.bool, device=grid.device), grid.sum(-1), 0.0).unsqueeze(1)
         return out
     low = [x.detach().floor() for x in coords]
     frac = [x - f for x, f in zip(coords, low)]
