@@ -137,6 +137,14 @@ def test_errors_are_pytorchs():
         F.nll_loss(x, torch.zeros(4, device="webgpu"))
 
 
+def test_tensors_on_the_cpu_are_refused():
+    x, t = torch.ones(4, 5), torch.zeros(4, dtype=torch.long)
+    for fn in (F.cross_entropy, F.nll_loss):
+        for a, b in ((x.to("webgpu"), t), (x, t.to("webgpu"))):
+            with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+                fn(a, b)
+
+
 def test_dropout_draws_what_the_cpu_draws():
     for fn in (F.dropout, F.alpha_dropout, F.feature_alpha_dropout, F.dropout1d):
         outs = []

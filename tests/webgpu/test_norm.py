@@ -202,3 +202,24 @@ def test_instance_norm():
     a, b = torch.nn.InstanceNorm1d(3, track_running_stats=True), torch.nn.InstanceNorm1d(3, track_running_stats=True).to("webgpu")
     a(rand(2, 3, 5)), b(rand(2, 3, 5).to("webgpu"))
     close(b.running_var, a.running_var)
+
+
+def test_tensors_on_the_cpu_are_refused():
+    w, c = torch.ones(3, 4, device="webgpu"), torch.ones(3, 4)
+    for fn in (lambda: F.layer_norm(w, (4,), c[0]), lambda: F.layer_norm(c, (4,), w[0]), lambda: F.rms_norm(w, (4,), c[0]), lambda: F.group_norm(w, 2, c[0]),
+               lambda: F.batch_norm(w, c[0], c[0], training=True), lambda: F.batch_norm(c, None, None, w[0], training=True),
+               lambda: torch._softmax_backward_data(w, c, 1, torch.float32)):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            fn()
+
+
+def test_twice_differentiable():
+    def twice(fn):
+        def run(x, *params):
+            y = fn(x, *params)
+            g = torch.autograd.grad((y * y.detach().cos()).sum(), (x, *params), create_graph=True)
+            return sum((q * q).sum() for q in g)
+        return run
+    for fn, shape, n in ((lambda x, w: F.layer_norm(x, (5,), w), (4, 5), 5), (lambda x, w: F.rms_norm(x, (5,), w), (4, 5), 5),
+                         (lambda x, w: F.batch_norm(x, None, None, w, training=True), (4, 5, 3), 5), (lambda x, w: F.group_norm(x, 2, w), (4, 6, 3), 6)):
+        both(twice(fn), rand(*shape), rand(n, shift=2), rtol=1e-3, atol=1e-3)

@@ -7,20 +7,12 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._fusion import Leaf, Node, collapse, leaf_key
-from ._stream import Buffer, allocate, float_word, launch, ready
+from ._stream import float_word, fresh, launch, ready  # noqa: F401
 
 Tensor = _C.TensorBase
 geometry = _C.geometry
 _device_tensor = _C.device_tensor
 _plans = {}
-
-
-def fresh(shape, dtype, numel):
-    """An uninitialised contiguous tensor and its handle."""
-    nbytes = numel * dtype.itemsize
-    buffer = Buffer(nbytes)
-    handle = allocate(buffer)
-    return _device_tensor(1, buffer, nbytes, dtype, shape), handle
 
 
 def later(node, dtype, shape):
@@ -120,8 +112,16 @@ def stand_in(a):
     return _C.empty((1,), a.dtype).expand(a.shape) if isinstance(a, Tensor) else a
 
 
+def together(*tensors):
+    """PyTorch's error for tensors that are not all on webgpu; None is none."""
+    for t in tensors:
+        if t is not None and t.is_cpu:
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!")
+
+
 def complain(ov, args):
     """The CPU kernel's error for these arguments; NotImplemented where it has none."""
+    together(*[a for a in args if isinstance(a, Tensor)])
     was = _C.set_grad_enabled(False)
     try:
         _C.call_below(ov, tuple([stand_in(a) for a in args]))

@@ -5,7 +5,7 @@ import torchlite as torch
 from .. import _C
 from ._checks import guard, status
 from ._fusion import Number, operand, result
-from ._graph import FLOATS, compact, complain, fresh, geometry, number, reduce, tree
+from ._graph import FLOATS, compact, complain, fresh, geometry, number, reduce, together, tree
 from ._norm import _axis, _cast
 from ._reduction import reduce as reduce_tensor
 from ._run import contiguous, host_copy, planner
@@ -74,6 +74,7 @@ def _check(labels, n, ignore):
 @planner("_cross_entropy")
 def _cross_entropy(ov, args):
     x, labels, weight, reduction, ignore, smoothing = args
+    together(x, labels, weight)
     dtype = x.dtype
     if dtype not in FLOATS:
         return NotImplemented
@@ -125,6 +126,7 @@ def _launch(which, dtype, weight, smoothing, handles, words, nll=False):
 @planner("_cross_entropy_backward")
 def _cross_entropy_backward(ov, args):
     g, x, labels, weight, lse, total, reduction, ignore, smoothing = args
+    together(*args[:6])
     dtype = x.dtype
     if dtype not in FLOATS:
         return NotImplemented
@@ -160,6 +162,7 @@ def _nll_args(x, labels, weight):
 @planner("nll_loss_forward", "nll_loss")
 def _nll_loss(ov, args):
     x, labels, weight, reduction, ignore = args
+    together(x, labels, weight)
     if not _nll_args(x, labels, weight) or not -1 << 31 <= ignore < 1 << 31:
         return complain(ov, args) if x.numel() else NotImplemented
     dtype = x.dtype
@@ -186,6 +189,7 @@ def _nll_loss(ov, args):
 @planner("nll_loss_backward")
 def _nll_loss_backward(ov, args):
     g, x, labels, weight, reduction, ignore, total = args
+    together(g, x, labels, weight, total)
     if not _nll_args(x, labels, weight) or not -1 << 31 <= ignore < 1 << 31 or g.numel() != (1 if reduction else labels.numel()) or total.numel() != 1:
         return NotImplemented
     g = _cast(g, f32)

@@ -4,7 +4,7 @@ import torchlite as torch
 
 from .. import _C
 from ._fusion import Number, before_write, expression, operand, result
-from ._graph import FLOATS, along, compact, complain, fresh, geometry, later, leaf, number, others, reduce, tree, without_elements
+from ._graph import FLOATS, along, compact, complain, fresh, geometry, later, leaf, number, others, reduce, together, tree, without_elements
 from ._pointwise import assign
 from ._run import contiguous, empty, planner
 from ._stream import float_word, launch, ready
@@ -78,6 +78,7 @@ def _softmax_aten(ov, args):
 @planner("_softmax_backward_data", "_log_softmax_backward_data")
 def _softmax_backward(ov, args):
     g, y, dim, out = args
+    together(g, y)
     shape = tuple(y.shape)
     axis = _axis(shape, dim)
     if axis is None or y.dtype not in FLOATS or out not in FLOATS or tuple(g.shape) != shape:
@@ -145,6 +146,7 @@ def _rows_forward(x, weight, bias, rows, n, lead, eps, rms):
 @planner("native_layer_norm", "layer_norm")
 def _layer_norm(ov, args):
     x, shape, weight, bias, eps = args[:5]
+    together(x, weight, bias)
     shape = tuple(shape)
     size = _tail(x, shape, (weight, bias))
     if size is None or x.dtype not in FLOATS:
@@ -204,6 +206,7 @@ def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
 @planner("native_layer_norm_backward")
 def _layer_norm_backward(ov, args):
     g, x, shape, mean, rstd, weight, bias, mask = args
+    together(g, x, mean, rstd, weight)
     shape = tuple(shape)
     size = _tail(x, shape, (weight, bias))
     if size is None or x.dtype not in FLOATS or g.shape != x.shape or mean.numel() != size[0] or rstd.numel() != size[0]:
@@ -216,6 +219,7 @@ def _layer_norm_backward(ov, args):
 @planner("_fused_rms_norm", "rms_norm")
 def _rms_norm(ov, args):
     x, shape, weight, eps = args
+    together(x, weight)
     shape = tuple(shape)
     size = _tail(x, shape, (weight,))
     if size is None or x.dtype not in FLOATS:
@@ -231,6 +235,7 @@ def _rms_norm(ov, args):
 @planner("_fused_rms_norm_backward")
 def _rms_norm_backward(ov, args):
     g, x, shape, rstd, weight, mask = args
+    together(g, x, rstd, weight)
     shape = tuple(shape)
     size = _tail(x, shape, (weight,))
     if size is None or x.dtype not in FLOATS or g.shape != x.shape or rstd.numel() != size[0]:
@@ -341,6 +346,7 @@ def _settled(t):
 @planner("native_batch_norm", "batch_norm")
 def _batch_norm(ov, args):
     x, weight, bias, running_mean, running_var, training, momentum, eps = args[:8]
+    together(*args[:5])
     if not _fits(x, weight, bias, running_mean, running_var) or not training and (running_mean is None or running_var is None):
         return complain(ov, args)
     both = ov.kernel == "native_batch_norm"
@@ -370,6 +376,7 @@ _XHAT_VAR = [{"in": 0}, {"in": 1}, {"in": 2}, {"in": 3}, {"scalar": 0, "dtype": 
 @planner("native_batch_norm_backward")
 def _batch_norm_backward(ov, args):
     g, x, weight, running_mean, running_var, mean, invstd, train, eps, mask = args
+    together(*args[:7])
     mean, spread = (mean, invstd) if train else (running_mean, running_var)
     if mean is None or spread is None or not _fits(x, weight, mean, spread) or g.shape != x.shape or g.dtype not in FLOATS:
         return complain(ov, args)
@@ -423,6 +430,7 @@ def _per_channel(p, D):
 @planner("native_group_norm")
 def _group_norm(ov, args):
     x, weight, bias, N, C, HxW, group, eps = args
+    together(x, weight, bias)
     shape = _groups(x, (weight, bias), N, C, HxW, group)
     if shape is None:
         return complain(ov, args)
@@ -450,6 +458,7 @@ def _group_norm(ov, args):
 @planner("native_group_norm_backward")
 def _group_norm_backward(ov, args):
     g, x, mean, rstd, weight, N, C, HxW, group, mask = args
+    together(*args[:5])
     shape = _groups(x, (weight,), N, C, HxW, group)
     if shape is None or g.numel() != x.numel() or g.dtype not in FLOATS or mean.numel() != N * group or rstd.numel() != N * group:
         return complain(ov, args)
