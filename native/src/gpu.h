@@ -68,8 +68,11 @@ bool gpu_same_view(const TlLeaf *a, const TlLeaf *b);
 TlNumber *gpu_number(PyObject *value, int dtype);
 TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape);
 TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape);
-PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape);
-PyObject *gpu_result(TlNode *n, tl_dtype dtype);
+/* order: NULL, or the expression's dims as dims of the tensor's (broadcast) shape */
+PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order);
+PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order);
+/* a tensor's geometry over `ndim` dims in another order; whether its elements are in order then */
+bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape, int64_t *strides);
 
 void **tl_overload_entries(PyObject *overload);         /* op.c */
 bool tl_can_cast(tl_dtype from, tl_dtype to);

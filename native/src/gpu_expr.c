@@ -129,36 +129,57 @@ TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int 
   return r;
 }
 
+bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape, int64_t *strides) {
+  int lead = ndim - t->ndim;
+  bool dense = true, empty = false;
+  int64_t step = 1;
+  for (int i = ndim - 1; i >= 0; i--) {
+    int d = (order ? order[i] : i) - lead;
+    shape[i] = d < 0 ? 1 : t->shape[d];
+    strides[i] = d < 0 ? 0 : t->strides[d];
+    empty = empty || !shape[i];
+    if (shape[i] == 1) continue;
+    dense = dense && strides[i] == step;
+    step = tl_wrap_mul(step, shape[i]);
+  }
+  return dense || empty;
+}
+
 /* a tensor as an argument of an expression over `shape`: its node where it was put off, else a leaf */
-PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape) {
+PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order) {
   TlBuffer *b = (TlBuffer *)t->storage->owner;
   if (t->device != TL_WEBGPU || !b || Py_TYPE(b) != tl_Buffer) {
     GPU_HOOK(gpu.on_cpu, NULL);
     return PyObject_CallFunctionObjArgs(gpu.on_cpu, (PyObject *)t, NULL);
   }
-  bool same = tl_is_contiguous(t) && t->ndim == ndim && !memcmp(t->shape, shape, sizeof(int64_t) * (size_t)ndim);
+  if (t->ndim > ndim) { PyErr_SetString(PyExc_RuntimeError, "operand: a tensor of more dims than the expression"); return NULL; }
+  int64_t own[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  bool same = gpu_geometry(t, ndim, order, own, strides) && !memcmp(own, shape, sizeof *own * (size_t)ndim);
   TlNode *n = b->pending;
-  if (n && same && t->offset == 0 && n->dtype == t->dtype && n->ndim == ndim && !memcmp(n->shape, shape, sizeof(int64_t) * (size_t)ndim))
+  if (n && same && t->offset == 0 && n->dtype == t->dtype && n->ndim == ndim && !memcmp(n->shape, shape, sizeof *own * (size_t)ndim))
     return Py_NewRef(n);
   if (n && !gpu_ready(b)) return NULL;
   if (same) return (PyObject *)gpu_leaf(b, t->dtype, -1, NULL, t->offset);
-  int64_t strides[TL_MAX_DIMS];
-  int lead = ndim - t->ndim;
-  if (lead < 0) { PyErr_SetString(PyExc_RuntimeError, "operand: a tensor of more dims than the expression"); return NULL; }
-  for (int d = 0; d < ndim; d++) strides[d] = d < lead || (t->shape[d - lead] == 1 && shape[d] != 1) ? 0 : t->strides[d - lead];
+  for (int d = 0; d < ndim; d++)
+    if (own[d] == 1 && shape[d] != 1) strides[d] = 0;
   return (PyObject *)gpu_leaf(b, t->dtype, ndim, strides, t->offset);
 }
 
 /* a tensor whose elements the node gives, later */
-PyObject *gpu_result(TlNode *n, tl_dtype dtype) {
-  int64_t strides[TL_MAX_DIMS], numel = tl_dense_strides(n->ndim, n->shape, strides), nbytes;
+PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order) {
+  int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], numel = tl_dense_strides(n->ndim, n->shape, dense), nbytes;
   if (numel < 0) return NULL;
   if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX / 2;
+  for (int i = 0; i < n->ndim; i++) {
+    int d = order ? order[i] : i;
+    shape[d] = n->shape[i];
+    strides[d] = dense[i];
+  }
   TlBuffer *b = gpu_buffer(nbytes);
   if (!b) return NULL;
   if (numel) gpu_wait(b, (TlNode *)Py_NewRef(n));
   TlStorage *s = tl_storage_of(TL_WEBGPU, (PyObject *)b, nbytes);
-  return s ? (PyObject *)tl_over(s, dtype, n->ndim, n->shape, strides, 0) : NULL;
+  return s ? (PyObject *)tl_over(s, dtype, n->ndim, shape, strides, 0) : NULL;
 }
 
 /* ---- Python's view ------------------------------------------------------------------------------------------------- */
@@ -298,13 +319,13 @@ static PyObject *f_operand(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   int64_t shape[TL_MAX_DIMS];
   int ndim;
   if (n != 2 || !TL_CHECK(a[0])) { PyErr_SetString(PyExc_TypeError, "operand(tensor, shape)"); return NULL; }
-  return tl_ints(a[1], shape, &ndim) < 0 ? NULL : gpu_operand((TlTensor *)a[0], ndim, shape);
+  return tl_ints(a[1], shape, &ndim) < 0 ? NULL : gpu_operand((TlTensor *)a[0], ndim, shape, NULL);
 }
 static PyObject *f_result(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   tl_dtype d;
   if (n != 2 || Py_TYPE(a[0]) != tl_Node) { PyErr_SetString(PyExc_TypeError, "result(node, dtype)"); return NULL; }
-  return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d);
+  return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d, NULL);
 }
 static PyMethodDef functions[] = {
     {"expression", (PyCFunction)(void *)f_expression, METH_FASTCALL, "expression(op, args, dtype, compute, shape): a node; operands that would make it too large are run."},

@@ -40,7 +40,9 @@ static PyObject *f_remember(PyObject *m, PyObject *args) {
 }
 
 /* t[...] = node, below autograd */
-static int assign(TlTensor *t, TlNode *node) {
+static int assign(TlTensor *t, TlNode *node, const int *order) {
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  bool dense = gpu_geometry(t, node->ndim, order, shape, strides);
   TlBuffer *b = (TlBuffer *)t->storage->owner;
   TlNode *cast = NULL;
   if (node->dtype != t->dtype) {
@@ -54,7 +56,7 @@ static int assign(TlTensor *t, TlNode *node) {
     PyObject *arg = (PyObject *)node;
     if (!(node = cast = gpu_expression(id, &arg, 1, t->dtype, NO_COMPUTE, node->ndim, node->shape))) return -1;
   }
-  if (b->pending && !b->handle && tl_is_contiguous(t) && t->offset == 0 && t->numel * tl_itemsize[t->dtype] == b->nbytes) {
+  if (b->pending && !b->handle && dense && t->offset == 0 && t->numel * tl_itemsize[t->dtype] == b->nbytes) {
     /* nothing has been computed yet, and nothing else reads the buffer: it waits for the new values instead */
     TlNode *old = gpu_unwait(b);
     gpu_wait(b, (TlNode *)Py_NewRef(node));
@@ -63,12 +65,31 @@ static int assign(TlTensor *t, TlNode *node) {
     Py_XDECREF(cast);
     return 0;
   }
-  GpuOut out = {node, b, tl_is_contiguous(t) ? NULL : t->strides, t->offset};
+  GpuOut out = {node, b, dense ? NULL : strides, t->offset};
   Py_INCREF(b);
   int r = gpu_before_write(b) < 0 || !gpu_ready(b) ? -1 : gpu_run(node, &out, 1);
   Py_DECREF(b);
   Py_XDECREF(cast);
   return r;
+}
+
+/* The dims from the outermost in memory to the innermost, where a tensor is dense in another order than that of its dims. */
+static bool layout(const TlTensor *t, int *order) {
+  for (int i = 0; i < t->ndim; i++) {
+    int64_t key = t->shape[i] != 1 ? -t->strides[i] : 0;
+    int at = i;
+    for (; at > 0 && (t->shape[order[at - 1]] != 1 ? -t->strides[order[at - 1]] : 0) > key; at--) order[at] = order[at - 1];
+    order[at] = i;
+  }
+  int64_t step = 1;
+  bool other = false;
+  for (int i = t->ndim - 1; i >= 0; i--) {
+    int d = order[i];
+    if (t->shape[d] != 1 && t->strides[d] < step) return false;        /* an expanded tensor */
+    step = tl_wrap_mul(step, t->shape[d]);
+    other = other || d != i;
+  }
+  return other;
 }
 
 /* Runs an op from what is remembered: 1 with *result (NULL: an exception); 0 where Python has to. */
@@ -78,7 +99,7 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   const Entry *e = entries;
   while (e && e->key != key) e = e->next;
   if (!e) return 0;
-  /* the shape of all; the result is in order where the first operand of that shape is */
+  /* the shape of all */
   int ndim = 0;
   int64_t shape[TL_MAX_DIMS];
   for (int i = 0; i < e->n; i++) {
@@ -95,10 +116,13 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
       else if (t->shape[d] != 1 && t->shape[d] != shape[d + lead]) return 0;
     }
   }
+  /* the result has the layout of the first operand of that shape */
+  int places[TL_MAX_DIMS];
+  const int *order = NULL;
   for (int i = 0; i < e->n; i++) {
     const TlTensor *t = (const TlTensor *)a[e->at[i]];
     if (!TL_CHECK(t) || t->ndim != ndim || memcmp(t->shape, shape, sizeof(int64_t) * (size_t)ndim)) continue;
-    if (!tl_is_contiguous(t)) return 0;
+    if (!tl_is_contiguous(t) && layout(t, places)) order = places;
     break;
   }
   TlTensor *self = (TlTensor *)a[0];
@@ -106,18 +130,20 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
                   Py_TYPE(self->storage->owner) != tl_Buffer))
     return 0;
   PyObject *args[7];
+  int64_t ordered[TL_MAX_DIMS];
   int k = 0;
   *result = NULL;
+  for (int i = 0; i < ndim; i++) ordered[i] = shape[order ? order[i] : i];
   for (; k < e->n; k++) {
     PyObject *o = a[e->at[k]];
-    args[k] = TL_CHECK(o) ? gpu_operand((TlTensor *)o, ndim, shape) : (PyObject *)gpu_number(o, e->number);
+    args[k] = TL_CHECK(o) ? gpu_operand((TlTensor *)o, ndim, ordered, order) : (PyObject *)gpu_number(o, e->number);
     if (!args[k]) break;
   }
-  TlNode *node = k == e->n ? gpu_expression(e->op, args, k, e->dtype, e->compute, ndim, shape) : NULL;
+  TlNode *node = k == e->n ? gpu_expression(e->op, args, k, e->dtype, e->compute, ndim, ordered) : NULL;
   while (k) Py_DECREF(args[--k]);
   if (!node) return 1;
-  if (!inplace) *result = gpu_result(node, (tl_dtype)e->dtype);
-  else if (assign(self, node) == 0) *result = Py_NewRef(self);
+  if (!inplace) *result = gpu_result(node, (tl_dtype)e->dtype, order);
+  else if (assign(self, node, order) == 0) *result = Py_NewRef(self);
   Py_DECREF(node);
   return 1;
 }
@@ -128,7 +154,7 @@ static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   TlTensor *t = n == 2 && TL_CHECK(a[0]) ? (TlTensor *)a[0] : NULL;
   if (!t || Py_TYPE(a[1]) != tl_Node || t->device != TL_WEBGPU || Py_TYPE(t->storage->owner) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "assign(tensor, node)"); return NULL; }
   if (t->ndim != ((TlNode *)a[1])->ndim) { PyErr_SetString(PyExc_RuntimeError, "assign: an expression of another number of dims"); return NULL; }
-  if (t->numel && assign(t, (TlNode *)a[1]) < 0) return NULL;
+  if (t->numel && assign(t, (TlNode *)a[1], NULL) < 0) return NULL;
   Py_RETURN_NONE;
 }
 static PyMethodDef functions[] = {

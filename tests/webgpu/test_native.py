@@ -1,6 +1,7 @@
 """The native half of the webgpu device: lifetime of buffers, the command stream under errors and nested use, new kernels."""
 
 import gc
+import random
 import sys
 import weakref
 
@@ -215,3 +216,37 @@ def test_in_place_on_what_is_put_off(stream):
     h = (x / 3).half()
     h += x / 7
     assert h.dtype is torch.float16 and torch.allclose(h.cpu().float(), (x.cpu() / 3).half().float() + x.cpu() / 7, rtol=2e-3)
+
+
+def test_layouts():
+    """A repeated op finds the CPU's values, shape and strides for any order of dims, broadcast or expanded operands, in place too."""
+    rng = random.Random(1)
+    torch.manual_seed(1)
+    for _ in range(40):
+        size = [rng.choice((1, 2, 3, 5)) for _ in range(rng.randrange(1, 5))]
+        n = len(size)
+        whole = torch.randn([k + 1 for k in size])
+        there = whole.to("webgpu")
+        order, cut = rng.sample(range(n), n), rng.random() < 0.3
+        wide = rng.randrange(n) if rng.random() < 0.3 else None
+        drop = rng.randrange(n)
+
+        def operands(t):
+            x = t[tuple(slice(k) for k in size)] if cut else t * 1
+            x = x.permute(order)
+            y = x.clone() if wide is None else x.select(wide, 0).unsqueeze(wide).expand(x.shape)
+            return x, y, (x * 2 + 1).abs()[(0,) * drop]
+
+        for _ in range(2):
+            results = []
+            for t in (whole, there):
+                x, y, z = operands(t)
+                w = x + y
+                w *= z
+                v = x.clone()
+                v.sub_(y).mul_(0.5)
+                (v.t() if v.dim() == 2 else v).add_(1.0)
+                results.append((w, y * x, torch.where(z > 1, y, x), v, -x, x - 1.5))
+            for a, b in zip(*results):
+                assert b.stride() == a.stride() or wide is not None or 1 in a.shape          # strides of size-1 dims are free
+                torch.testing.assert_close(b.cpu(), a, rtol=1e-5, atol=1e-5)

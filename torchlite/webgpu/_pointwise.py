@@ -204,7 +204,7 @@ def build(ov, row, args):
     order = _order(tensors, shape)
     if order is not None:
         shape = tuple([shape[d] for d in order])
-    elif ov.kernel not in _COMPUTED and not any([t.is_cpu for t in tensors]):
+    if ov.kernel not in _COMPUTED and not any([t.is_cpu for t in tensors]):
         key = _signature(args)
         if key is not None and (ov, key) not in _remembered:
             places = _places(args, operands, ov.kernel in _MIXED)
