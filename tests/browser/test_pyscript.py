@@ -1,4 +1,4 @@
-"""PyScript pages, on the main thread and in a worker: the wheel by URL, then a gradient."""
+"""PyScript pages, on the main thread and in a worker: the wheel by URL, then a gradient, and a sum on webgpu."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ CODE = """
 import torch
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 (x * x).sum().backward()
-result = str(x.grad.tolist())
+y = torch.arange(4.0).to("webgpu")
+result = str(x.grad.tolist()) + f", on {y.device}: {(y * y).sum().item()}"
 from pyscript import document
 document.title = "done " + result
 """
@@ -50,4 +51,4 @@ def test_gradient_in_pyscript(driver, isolated_site, where):
     else:
         body = run_async(driver, "return document.body.innerText")
         raise AssertionError(f"the page did not finish: {title!r} {body[:2000]!r}")
-    assert title == "done [2.0, 4.0, 6.0]"
+    assert title == "done [2.0, 4.0, 6.0], on webgpu:0: 14.0"
