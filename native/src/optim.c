@@ -173,19 +173,28 @@ done:
   return result;
 }
 
-/* For steps on another device, whose kernels know owners of memory: (tensors) -> for each its storage's owner if it is dense
- * float32 from the storage's beginning on, else None */
+/* For steps on another device, whose kernels know owners of memory: (tensors, like) -> for each its storage's owner if it is
+ * dense float32 from the storage's beginning on and as long as the tensor at its place in `like`, else None; id 1: the lengths */
 static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  (void)k; (void)out;
-  if (nargs != 1 || !PyList_Check(args[0])) { PyErr_SetString(PyExc_TypeError, "_optim_owners takes a list"); return NULL; }
+  (void)out;
+  if (nargs != 2 - k->id || !PyList_Check(args[0]) || !PyList_Check(args[nargs - 1]) || PyList_Size(args[0]) != PyList_Size(args[nargs - 1])) {
+    PyErr_Format(PyExc_TypeError, "%s takes lists of one length", k->name);
+    return NULL;
+  }
   Py_ssize_t n = PyList_Size(args[0]);
   PyObject *r = PyList_New(n);
   for (Py_ssize_t i = 0; r && i < n; i++) {
-    PyObject *o = PyList_GetItem(args[0], i), *owner = Py_None;
+    PyObject *o = PyList_GetItem(args[0], i), *like = PyList_GetItem(args[nargs - 1], i), *v = Py_None;
     TlTensor *t = (TlTensor *)o;
-    if (TL_CHECK(o) && t->device != TL_CPU && t->dtype == TL_F32 && !t->offset && !(t->flags & (TL_NEG | TL_CONJ)) && tl_is_contiguous(t) && t->storage->owner)
-      owner = t->storage->owner;
-    PyList_SetItem(r, i, Py_NewRef(owner));
+    if (TL_CHECK(o) && k->id) {
+      if (!(v = PyLong_FromLongLong((long long)t->numel))) { Py_DECREF(r); return NULL; }
+      PyList_SetItem(r, i, v);
+      continue;
+    }
+    if (TL_CHECK(o) && TL_CHECK(like) && t->device != TL_CPU && t->dtype == TL_F32 && !t->offset && !(t->flags & (TL_NEG | TL_CONJ))
+        && tl_is_contiguous(t) && t->numel == ((TlTensor *)like)->numel && t->storage->owner)
+      v = t->storage->owner;
+    PyList_SetItem(r, i, Py_NewRef(v));
   }
   return r;
 }
@@ -225,6 +234,7 @@ const TlKernel tl_kernels_optim[] = {
     {"_fused_sgd_", fused_sgd, 0, 0, NULL},
     {"_fused_adam_", fused_adam, 0, 0, NULL},
     {"_optim_owners", optim_owners, 0, 0, NULL},
+    {"_optim_sizes", optim_owners, 1, 0, NULL},
     {"_optim_changed", optim_changed, 0, 0, NULL},
     {"_optim_steps", optim_steps, 0, 0, NULL},
     {0},

@@ -12,6 +12,7 @@ from ._graph import compact, fresh, number, reduce, tree
 from ._stream import FLUSH_WORDS, PLAN, float_word, flush, launch, ready
 
 _owners = _C.kernels["_optim_owners"]
+_sizes = _C.kernels["_optim_sizes"]
 _changed = _C.kernels["_optim_changed"]
 _steps = _C.kernels["_optim_steps"]
 
@@ -62,14 +63,14 @@ def _run_all(family, options, jobs, per, words, beside=0, alone=True, before=())
 def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, nesterov, maximize):
     """bufs: momentum buffers, None for those that begin with this step; [] without momentum."""
     n = len(params)
-    weights, slopes = _owners(params), _owners(grads)
-    speeds = _owners([params[i] if b is None else b for i, b in enumerate(bufs)]) if bufs else [None] * n
-    usable = [weights[i] is not None and slopes[i] is not None and (not bufs or speeds[i] is not None) and params[i].shape == grads[i].shape
-              and (not bufs or bufs[i] is None or bufs[i].shape == params[i].shape) for i in range(n)]
+    weights, slopes = _owners(params, params), _owners(grads, params)
+    speeds = _owners([params[i] if b is None else b for i, b in enumerate(bufs)], params) if bufs else [None] * n
+    usable = [weights[i] is not None and slopes[i] is not None and (not bufs or speeds[i] is not None) for i in range(n)]
+    sizes = _sizes(params)
     made = {}
     for i in range(n):
         if usable[i] and bufs and bufs[i] is None:
-            t, _ = fresh(tuple(params[i].shape), params[i].dtype, params[i].numel())
+            t, _ = fresh(tuple(params[i].shape), params[i].dtype, sizes[i])
             made[i] = t
             speeds[i] = _C.geometry(t)[0]
     read, written = _settle([b if u else None for b, u in zip(slopes, usable)],
@@ -80,7 +81,7 @@ def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, neste
         if not usable[i]:
             left.append(i)
             continue
-        numel = params[i].numel()
+        numel = sizes[i]
         if numel:
             jobs[i in made].append((numel, (read[i], written[i], written[n + i]) if bufs else (read[i], written[i])))
         done.append(params[i])
@@ -99,10 +100,10 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
     """steps: counts on the CPU, which this adds to."""
     n = len(params)
     lists = [params, avgs, squares] + ([tops] if amsgrad else [])
-    owners = [_owners(x) for x in lists]
-    slopes = _owners(grads)
-    usable = [slopes[i] is not None and all(o[i] is not None for o in owners) and grads[i].shape == params[i].shape
-              and all(x[i].numel() == params[i].numel() for x in lists) for i in range(n)]
+    owners = [_owners(x, params) for x in lists]
+    slopes = _owners(grads, params)
+    usable = [None not in each for each in zip(slopes, *owners)]
+    sizes = _sizes(params)
     if not any(usable):
         return list(range(n))
     counts = _steps([s if u else None for s, u in zip(steps, usable)])
@@ -113,7 +114,7 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
         if not usable[i] or counts[i] is None:
             left.append(i)
             continue
-        numel = params[i].numel()
+        numel = sizes[i]
         if numel:
             jobs.setdefault(counts[i], []).append((numel, (read[i], *written[i::n])))
         done.extend([x[i] for x in lists])
@@ -127,11 +128,11 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
 # ---- clipping ----------------------------------------------------------------------------------------------------------------
 def total_norm(tensors):
     """The 2-norm of all tensors together; None unless all are dense float32 on webgpu."""
-    owners = _owners(tensors)
+    owners = _owners(tensors, tensors)
     if None in owners:
         return None
     handles, _ = _settle(owners, [])
-    jobs = [(t.numel(), h) for t, h in zip(tensors, handles) if t.numel()]
+    jobs = [(n, h) for n, h in zip(_sizes(tensors), handles) if n]
     if not jobs:
         return None
     most = min(MOST, _room() - 1)
@@ -149,11 +150,11 @@ def total_norm(tensors):
 
 def scale(tensors, factor):
     """Multiplies tensors by a number on webgpu, in place; returns those that it leaves as they are."""
-    owners, by = _owners(tensors), _owners([factor])
+    owners, by = _owners(tensors, tensors), _owners([factor], [factor])
     if by[0] is None or factor.numel() != 1:
         return tensors
     read, written = _settle(by, owners)
-    jobs = [(t.numel(), (h,)) for t, h in zip(tensors, written) if h is not None and t.numel()]
+    jobs = [(n, (h,)) for n, h in zip(_sizes(tensors), written) if h is not None and n]
     _run_all("many", {"op": "scale"}, jobs, 1, (0,), 1, False, read)
     _changed([t for t, h in zip(tensors, written) if h is not None])
     return [t for t, h in zip(tensors, written) if h is None]
