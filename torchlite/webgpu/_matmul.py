@@ -9,9 +9,8 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._run import Tensor, check_devices, contiguous, empty, planner
-from ._stream import Buffer, float_word, geometry, launch, ready
+from ._stream import float_word, fresh, geometry, launch, ready
 
-_device_tensor = _C.device_tensor
 _ONE = float_word(1.0)
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
@@ -36,9 +35,7 @@ def refuse(ov, args):
 
 def made(shape, numel, dtype):
     """(tensor, handle): a dense result whose memory is about to be written."""
-    nbytes = numel * dtype.itemsize
-    buffer = Buffer(nbytes)
-    return _device_tensor(1, buffer, nbytes, dtype, shape), _stream.allocate(buffer)
+    return fresh(shape, dtype)
 
 
 def _plan(dtype, added):

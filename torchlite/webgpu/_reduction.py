@@ -10,11 +10,10 @@ import weakref
 
 from .. import _C
 from . import _stream
-from ._fusion import MAX_BUFFERS, Coord, Leaf, Node, Number, collapse, dense_strides, expression
-from ._stream import Buffer, allocate, float_word, launch, ready
+from ._fusion import MAX_BUFFERS, Leaf, Node, Number, collapse, dense_strides, expression
+from ._stream import float_word, fresh, launch, ready
 
 geometry = _C.geometry
-_device_tensor = _C.device_tensor
 scalar_words = _stream.scalar_words
 STATES = {"argmax": 2, "argmin": 2, "var": 3, "std": 3, "logsumexp": 2}    # buffers that parts of long rows need; others 1
 _KEPT = 4096
@@ -73,18 +72,13 @@ def _of_node(node, buffer, shape, dims, numel, spec, correction):
 
 
 def _launch(number, words, handles, spec, shape):
-    n = 1
-    for m in shape:
-        n *= m
     results = []
     for out in spec[:-1]:
-        dtype = out[2]
-        nbytes = n * dtype.itemsize
-        buffer = Buffer(nbytes)
-        handles.append(allocate(buffer))
+        t, handle = fresh(shape, out[2])
         if out[0] in ("argmax", "argmin"):
-            buffer.bounds = 0, words[1] - 1
-        results.append(_device_tensor(1, buffer, nbytes, dtype, shape))
+            geometry(t)[0].bounds = 0, words[1] - 1
+        handles.append(handle)
+        results.append(t)
     launch(number, handles, words)
     return results
 
@@ -141,6 +135,7 @@ def _graph(x, shape, spec, buffer=None):
 
     roots = [x if out[1] is None or out[1] == x.dtype else expression("cast", [x], out[1], None, shape) for out in spec[:-1]]
     at = [visit(n) for n in roots]
+    visit = None                     # a function that calls itself is a cycle, which would keep the buffers
     if buffer is not None:
         if buffer in _reduced or any([b in _reduced for b in held]):
             return None
