@@ -123,6 +123,17 @@ def test_gradients():
         check(lambda x: F.pad(x[None], (2, 1, 1, 2), mode))
 
 
+def test_gradients_of_padding_are_the_cpus_bit_for_bit():
+    torch.manual_seed(5)
+    for dtype in (torch.float32, torch.float16):
+        for mode, pad in (("reflect", (4, 3, 2, 1)), ("replicate", (9, 3, 2, 7)), ("replicate", (-1, 5, 3, -2)),
+                          ("reflect", (-2, 3, 4, -1)), ("circular", (5, 4, 6, 2)), ("replicate", (1, 2, 3, 0, 2, 4)), ("reflect", (1, 2, 3, 0, 1, 2)), ("circular", (1, 2, 3, 0, 3, 3))):
+            x = torch.randn(2, 3, 3 if len(pad) == 6 else 1, 6, 5)
+            x = (x if len(pad) == 6 else x[:, :, 0]).to(dtype).requires_grad_()
+            g = torch.randn_like(F.pad(x, pad, mode))
+            both(lambda x, g: torch.autograd.grad(F.pad(x, pad, mode), x, g)[0], x, g.detach())
+
+
 @pytest.mark.parametrize("dtype", [None, *[d for d in DTYPES if d is not torch.bool and not d.is_complex]], ids=str)
 def test_sequences_are_the_cpus_bit_for_bit(dtype):
     for args in ((7,), (0,), (2.5,), (3, 9), (-4, 4), (5, -5, -3), (1.5, 4.0, 0.25), (0, 1, 0.1),

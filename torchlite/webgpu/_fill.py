@@ -99,8 +99,10 @@ def _pad_backward(ov, a):
     if found is None or found[2] != tuple(grad.shape):
         return cpu_error(ov, a)
     number, values, shape = found
-    r = filled(size, grad.dtype, 0)
-    if 0 not in shape:
+    if 0 in shape:
+        return filled(size, grad.dtype, 0)
+    r = empty(size, grad.dtype)
+    if r.numel():
         g = contiguous(grad)
         launch(number, [ready(geometry(g)[0]), ready(geometry(r)[0])], [*values, g.storage_offset(), 0])
     return r

@@ -6,7 +6,7 @@
  * the status buffer (four words, zero before) gets [check + number of the index, index low word, index high word, extent]
  * for the runtime to raise; many dispatches can share it, the first to fail keeps it.
  */
-import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
+import { accessors, castTo, input, narrow, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { type Binding, computeOf, DTYPES, type DType, type Kernel, kernelKey, linearGrid, perWord, type UniformWord, offsets, uniform, UnsupportedKernelError, value, WGSL_TYPE } from "./spec.js";
 
@@ -176,23 +176,60 @@ export interface PadParams { readonly ndim: number; readonly dtype: DType; reado
 /**
  * Padding that repeats the image (constant padding is a fill and a copy). Uniforms: n (elements of the padded tensor),
  * size0.. (its sizes), in0.. (sizes of the image), pad0.. (elements before), xo, yo (dsto). Buffers:
- * x, y; backward: gy, gx (words, zero before).
+ * x, y; backward: gy, gx (written: each element sums what was copied from it, in row-major order).
  */
 export function pad(params: PadParams): Kernel {
   const { ndim, dtype, mode, backward } = params;
-  const bindings: Binding[] = backward ? [input("x", dtype), { name: "dst", type: "array<atomic<u32>>", access: "read_write" }] : [input("x", dtype), output("y", dtype)];
-  const uniforms = uniform("u32", "n", ...range(ndim).map((d) => `size${d}`), ...range(ndim).map((d) => `in${d}`)).concat(uniform("i32", ...range(ndim).map((d) => `pad${d}`)), offsets("x", backward ? "dst" : "y"));
+  if (backward) return padBackward(params);
+  const bindings: Binding[] = [input("x", dtype), output("y", dtype)];
+  const uniforms = uniform("u32", "n", ...range(ndim).map((d) => `size${d}`), ...range(ndim).map((d) => `in${d}`)).concat(uniform("i32", ...range(ndim).map((d) => `pad${d}`)), offsets("x", "y"));
   const fold = { reflect: "let t = abs(i); return select(t, 2 * (n - 1) - t, t >= n);", replicate: "return clamp(i, 0, n - 1);", circular: "return (i + n) % n;" }[mode];
   const globals = `fn source(i: i32, n: i32) -> i32 { ${fold} }
 ${accessors("x", dtype, "elem", false)}
-${backward ? putter(dtype, "add") : accessors("y", dtype, outForm(dtype), true)}`;
+${accessors("y", dtype, outForm(dtype), true)}`;
   const main = `  if (gid >= p.n) { return; }
   var rest = gid;
 ${unravelText(ndim)}
   var at = 0;
 ${range(ndim).map((d) => `  at = at * i32(p.in${d}) + source(k${d} - p.pad${d}, i32(p.in${d}));`).join("\n")}
-  ${backward ? "put(p.dsto + at, ld_x(p.xo + i32(gid)));" : `st_y(p.yo + i32(gid), ${castTo("ld_x(p.xo + at)", dtype, dtype)});`}`;
-  if (backward && DTYPES[dtype].compute !== "f32") throw new UnsupportedKernelError("pad_backward", dtype);
+  st_y(p.yo + i32(gid), ${castTo("ld_x(p.xo + at)", dtype, dtype)});`;
   return { key: kernelKey("pad", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(value(u, "n")) };
 }
 
+/** Where of a padded dim of `size` the element i of n went: `t` counts up to three runs of positions, first and last. */
+const SPANS: { readonly [M in PadMode]: string } = {
+  reflect: `var j = i + pad;
+  if (t == 0) { j = select(pad - i, -1, i == 0); }
+  if (t == 2) { j = select(pad + 2 * (n - 1) - i, -1, i == n - 1); }
+  return select(vec2<i32>(0, -1), vec2<i32>(j, j), j >= 0 && j < size);`,
+  replicate: `if (t != 1) { return vec2<i32>(0, -1); }
+  return vec2<i32>(max(select(i + pad, 0, i == 0), 0), min(select(i + pad, size - 1, i == n - 1), size - 1));`,
+  circular: `let j = i + pad + (t - 1) * n;
+  return select(vec2<i32>(0, -1), vec2<i32>(j, j), j >= 0 && j < size);`,
+};
+
+function padBackward(params: PadParams): Kernel {
+  const { ndim, dtype, mode } = params;
+  if (DTYPES[dtype].compute !== "f32") throw new UnsupportedKernelError("pad_backward", dtype);
+  const bindings = [input("x", dtype), output("dst", dtype)];
+  const uniforms = uniform("u32", "n", ...range(ndim).map((d) => `size${d}`), ...range(ndim).map((d) => `in${d}`)).concat(uniform("i32", ...range(ndim).map((d) => `pad${d}`)), offsets("x", "dst"));
+  const globals = `fn span(i: i32, n: i32, size: i32, pad: i32, t: i32) -> vec2<i32> {
+  ${SPANS[mode]}
+}
+${accessors("x", dtype, "elem", false)}
+${accessors("dst", dtype, outForm(dtype), true)}`;
+  const open = range(ndim).map((d) => `  for (var t${d} = 0; t${d} < 3; t${d}++) {
+  let s${d} = span(k${d}, i32(p.in${d}), i32(p.size${d}), p.pad${d}, t${d});
+  for (var j${d} = s${d}.x; j${d} <= s${d}.y; j${d}++) {`);
+  const at = range(ndim).reduce((sum, d) => (d === 0 ? "j0" : `(${sum}) * i32(p.size${d}) + j${d}`), "");
+  const main = `  if (gid >= ${range(ndim).map((d) => `p.in${d}`).join(" * ")}) { return; }
+  var rest = gid;
+${range(ndim).reverse().map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.in${d}); rest = rest / p.in${d};`)).join("\n")}
+  var sum = 0.0;
+${open.join("\n")}
+  sum = ${narrow(`sum + ld_x(p.xo + ${at})`, dtype)};
+  ${"} } ".repeat(ndim)}
+  st_dst(p.dsto + i32(gid), sum);`;
+  const image = (u: Parameters<Kernel["workgroups"]>[0]): number => range(ndim).reduce((n, d) => n * value(u, `in${d}`), 1);
+  return { key: kernelKey("pad", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(image(u)) };
+}
