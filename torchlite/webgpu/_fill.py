@@ -4,6 +4,7 @@ import json
 
 import torchlite as torch
 
+from .. import _C
 from ._checks import known
 from ._fusion import Coord, Leaf, Number, dense_strides, expression, operand, result, store
 from ._index import MOVE, Pick, cpu_error, geometry, put_at, sayer
@@ -75,10 +76,23 @@ def _pad_plan(mode, size, pad, dtype, backward):
     return number, [total, outer, *padded, outer, *image, 0, *low], (*size[:len(size) - n], *padded)
 
 
+def _cropped(t, pad):
+    """The part of t that circular padding goes around when it is negative, and the padding left; None where nothing remains."""
+    for j in range(len(pad) // 2):
+        d, low, high = t.dim() - 1 - j, min(pad[2 * j], 0), min(pad[2 * j + 1], 0)
+        if t.shape[d] + low + high < 1:
+            return None
+        t = t.narrow(d, -low, t.shape[d] + low + high)
+    return t, [max(p, 0) for p in pad]
+
+
 @planner("pad_reflect", "pad_replicate", "pad_circular")
 def _pad(ov, a):
     self, pad = a
     name = self.dtype.name
+    if ov.kernel == "pad_circular" and len(pad) % 2 == 0 and len(pad) <= 2 * self.dim() and min(pad, default=0) < 0:
+        rest = _cropped(self, pad)
+        return cpu_error(ov, a) if rest is None else _pad(ov, rest)
     found = _pad_plan(ov.kernel[4:], tuple(self.shape), tuple(pad), MOVE.get(name, name), False)
     if found is None:
         return cpu_error(ov, a)
@@ -93,6 +107,19 @@ def _pad(ov, a):
 @planner("pad_reflect_backward", "pad_replicate_backward", "pad_circular_backward")
 def _pad_backward(ov, a):
     grad, pad, size = a
+    if ov.kernel == "pad_circular_backward" and len(pad) % 2 == 0 and len(pad) <= 2 * len(size) and min(pad, default=0) < 0:
+        r = filled(size, grad.dtype, 0)
+        rest = _cropped(r, pad)
+        if rest is None:
+            return cpu_error(ov, a)
+        _C.copy(rest[0], _pad_backward(ov, (grad, rest[1], tuple(rest[0].shape))), False)
+        return r
+    if grad.dtype.is_complex:
+        r = empty(size, grad.dtype)
+        for k in (0, 1):
+            part = torch.view_as_real(grad).select(-1, k)
+            _C.copy(torch.view_as_real(r).select(-1, k), _pad_backward(ov, (part, pad, size)), False)
+        return r
     if not grad.dtype.is_floating_point:
         return NotImplemented
     found = _pad_plan(ov.kernel[4:-9], tuple(size), tuple(pad), grad.dtype.name, True)
