@@ -19,6 +19,17 @@ describe("size classes", () => {
 describe.skipIf(!gpu)("pool", () => {
   afterAll(closeAll);
 
+  it("deals a step that repeats the same buffers, in whatever order they come back", async () => {
+    const r = await open();
+    const step = (order: readonly number[]): number[] => {
+      const taken = [300, 300, 5000, 300, 300].map((n) => r.pool.take(n));
+      for (const k of order) r.pool.give(taken[k]!, k === 2 ? 5000 : 300);
+      return taken.map((b) => b.id);
+    };
+    const first = step([0, 1, 2, 3, 4]);
+    for (const order of [[3, 0, 4, 2, 1], [4, 3, 2, 1, 0], [1, 4, 0, 3, 2]]) expect(step(order)).toEqual(first);
+  });
+
   it("is bounded by its budget over 10000 allocations with work in between", async () => {
     const r = await open({ budget: 64 * MiB });
     const inc = r.pipelines.define("inc", INC);

@@ -39,6 +39,20 @@ const MIN_CLASS = 256;
 const CACHE_LIMIT = 512 * 1024 * 1024;
 const COARSE = 1 << 20;
 
+/**
+ * Into a list with the highest id first. A step that repeats then gets the same buffers each time, so its bind groups are
+ * found again; last in, first out would deal them anew at every step.
+ */
+function insert(list: PoolBuffer[], buffer: PoolBuffer): void {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (list[middle]!.id > buffer.id) low = middle + 1;
+    else high = middle;
+  }
+  list.splice(low, 0, buffer);
+}
+
 /** Rounds up to a size class: four steps per power of two up to 4 MiB (at most 25% more), then whole MiB. */
 export function sizeClass(bytes: number): number {
   if (bytes <= MIN_CLASS) return MIN_CLASS;
@@ -49,6 +63,7 @@ export function sizeClass(bytes: number): number {
 
 export class Pool {
   readonly #holder: DeviceHolder;
+  /** By size; the oldest buffer of a list is its last and goes out first, whatever the order they came back in. */
   readonly #free = new Map<number, PoolBuffer[]>();
   #nextId = 1;
   #budget = Infinity;
@@ -135,7 +150,7 @@ export class Pool {
     }
     this.#cached += buffer.size;
     const list = this.#free.get(buffer.size);
-    if (list) list.push(buffer);
+    if (list) insert(list, buffer);
     else this.#free.set(buffer.size, [buffer]);
     this.#trim(this.#room());
   }
@@ -210,7 +225,7 @@ export class Pool {
     for (const size of [...this.#free.keys()].sort((a, b) => b - a)) {
       const list = this.#free.get(size) ?? [];
       while (list.length > 0 && this.#cached > keep) {
-        const buffer = list.pop();
+        const buffer = list.shift();
         if (!buffer) break;
         buffer.gpu.destroy();
         this.#cached -= size;
