@@ -16,9 +16,21 @@ interface PyBuffer {
 }
 
 export class PageBridge extends Bridge {
+  readonly #heap: Heap;
+
   constructor(heap: Heap, options = "{}") {
     super(JSON.parse(options) as RuntimeOptions);
+    this.#heap = heap;
     this.attach(() => heap.HEAPU8.buffer);
+  }
+
+  /** As Bridge.run(); the first word is 0 from then on, which says that the commands were taken. */
+  override run(pointer: number, count: number): void {
+    try {
+      super.run(pointer, count);
+    } finally {
+      new Uint32Array(this.#heap.HEAPU8.buffer, pointer, 1)[0] = 0;
+    }
   }
 
   /** As alloc(), but a failure leaves no void slot behind: the caller may use the number again. */

@@ -48,6 +48,16 @@ int gpu_flush(void) {
   words = spare;
   spare = (Words){NULL, 0, 0};
   PyObject *r = PyObject_CallFunction(gpu.send, "Kn", (unsigned long long)(uintptr_t)batch.data, (Py_ssize_t)batch.n);
+  if (!r && batch.data[0] && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+    /* Interrupted on the way to the bridge, which sets the first word to 0: the commands go before those that came meanwhile. */
+    size_t later = words.n;
+    uint32_t *p = grow(&words, batch.n);
+    if (p) {
+      memmove(words.data + batch.n, words.data, later * sizeof *p);
+      memcpy(words.data, batch.data, batch.n * sizeof *p);
+      words.n += batch.n;
+    }
+  }
   batch.n = 0;
   if (spare.data) PyMem_Free(batch.data);
   else spare = batch;

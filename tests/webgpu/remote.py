@@ -87,7 +87,9 @@ class RemoteBridge:
         return int(self._answer())
 
     def run_at(self, address: int, count: int) -> None:
-        self._send(RUN, ctypes.string_at(address, 4 * count))
+        words = ctypes.string_at(address, 4 * count)
+        ctypes.c_uint32.from_address(address).value = 0  # taken
+        self._send(RUN, words)
         if self._sync:
             self._call("synchronize")
 

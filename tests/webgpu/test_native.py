@@ -250,3 +250,30 @@ def test_layouts():
             for a, b in zip(*results):
                 assert b.stride() == a.stride() or wide is not None or 1 in a.shape          # strides of size-1 dims are free
                 torch.testing.assert_close(b.cpu(), a, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_interrupted_on_the_way(stream, instead, taken):
+    """Commands that were on their way to the bridge when the user interrupted are neither lost nor run twice."""
+    x = torch.zeros(5, device="webgpu")
+    calls = []
+
+    def interrupted(run, address, count):
+        calls.append(count)
+        if len(calls) % 2 == 0:
+            return run(address, count)
+        if taken:
+            run(address, count)
+        stream.flush()
+        torch.ones(3, device="webgpu").add_(1)              # finalizers may add commands meanwhile
+        raise KeyboardInterrupt
+
+    instead(interrupted)
+    for _ in range(3):
+        x += 1
+        y = x.cumsum(0)
+        with pytest.raises(KeyboardInterrupt):
+            stream.flush()
+        assert y.tolist() == [x[0].item() * k for k in range(1, 6)]
+        calls[:] = []
+    assert x.tolist() == [3] * 5

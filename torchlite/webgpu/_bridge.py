@@ -3,7 +3,8 @@
 Two classes have its interface: PageBridge (_page.py) in Pyodide, and one over a node process for tests on the desktop.
 
     plan(key) -> int                        number of a plan; Unsupported where it has no kernel
-    run_at(address, count)                  a command stream in memory, words of 32 bits; it is read before other Python code runs
+    run_at(address, count)                  a command stream in memory, words of 32 bits; it is read before other Python code runs,
+                                            and then its first word is 0: without that an interrupted call is repeated
     run(words)                              the same from a list of integers below 2**32
     alloc(handle, nbytes)                   at once; a failure leaves the handle free
     upload(handle, offset, memory)          bytes, before all streams that are run later
