@@ -84,8 +84,8 @@ def install(R: Any, seconds: float = 0, default: bool = True) -> None:
 
             def cmp(self, s: Any, *args: Any) -> Any:
                 c = super().cmp(s, *args)
-                # a call that names neither a tensor nor a device gives a CPU tensor
-                c.on_device = default or any(mark in json.dumps([s.get("a"), s.get("k")]) for mark in ('{"t":', '"cpu"'))
+                # a call that names neither a tensor nor a device, such as torch.mul(2.0, 3.0), gives a CPU tensor
+                c.on_device = any(mark in json.dumps([s.get("a"), s.get("k")]) for mark in ('{"t":', '"cpu"'))
                 return c
 
             def run(self) -> Any:
