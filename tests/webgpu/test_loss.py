@@ -98,7 +98,8 @@ def test_cross_entropy_cases():
     both(lambda x, t: F.cross_entropy(x, t), rand(4, 5), rand(4, 5, lo=0.1), atol=2e-6)         # probabilities
     both(lambda x, t: F.cross_entropy(x * 100, t), torch.tensor([[0.0, float("-inf"), 9.0], [1e4, 0, 2]]), torch.tensor([0, 2]), atol=1e-3)
     both(lambda x, t: torch.autograd.grad(F.cross_entropy(x, t, label_smoothing=0.1), x, create_graph=True)[0], rand(4, 5), torch.tensor([0, 1, -100, 4]))
-    both(lambda x, t, w: torch.autograd.grad(F.cross_entropy(x, t, w, reduction="sum"), x, create_graph=True)[0], rand(4, 5), torch.tensor([0, 1, -100, 4]), rand(5, lo=0.3))
+    both(lambda x, t, w: torch.autograd.grad(F.cross_entropy(x, t, w, reduction="sum"), x, create_graph=True)[0],
+         rand(4, 5), torch.tensor([0, 1, -100, 4]), rand(5, lo=0.3))
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -106,7 +107,8 @@ def test_nll_loss(reduction):
     w = rand(5, lo=0.2)
     for weight in (None, w):
         both(lambda x, t, w: F.nll_loss(x, t, w, reduction=reduction), rand(6, 5), LABELS, weight)
-        both(lambda x, t, w: F.nll_loss(F.log_softmax(x, 1), t, w, reduction=reduction), rand(2, 5, 2, 2), LABELS[[0, 1, 2, 4]].view(1, 2, 2).repeat(2, 1, 1), weight)
+        both(lambda x, t, w: F.nll_loss(F.log_softmax(x, 1), t, w, reduction=reduction), rand(2, 5, 2, 2),
+             LABELS[[0, 1, 2, 4]].view(1, 2, 2).repeat(2, 1, 1), weight)
     both(lambda x, t: F.nll_loss(x, t, reduction=reduction), rand(5), torch.tensor(3))
 
 

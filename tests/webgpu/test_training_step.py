@@ -23,8 +23,9 @@ class Attend(nn.Module):
 MODELS = {       # model, input, optimizer, most kernels a step
     "mlp": (lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 5)),
             lambda: torch.randn(6, 8), lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), 26),
-    "cnn": (lambda: nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(),
-                                  nn.Flatten(), nn.Linear(16, 5)), lambda: torch.randn(6, 1, 8, 8), lambda p: torch.optim.Adam(p, lr=1e-2), 48),
+    "cnn": (lambda: nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 4, 3),
+                                  nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(16, 5)),
+            lambda: torch.randn(6, 1, 8, 8), lambda p: torch.optim.Adam(p, lr=1e-2), 48),
     "transformer": (lambda: nn.Sequential(nn.Embedding(5, 16), Attend(), nn.LayerNorm(16), nn.Linear(16, 5)), lambda: torch.randint(0, 5, (3, 4)),
                     lambda p: torch.optim.AdamW(p, lr=1e-2), 60),
 }

@@ -1,7 +1,7 @@
 """The planners by family; importing them registers them."""
 from . import _reduce  # noqa: F401
 from . import _matmul  # noqa: F401
-from . import _norm  # noqa: F401
+from . import _norm, _batch_norm  # noqa: F401
 from . import _scan  # noqa: F401
 from . import _conv  # noqa: F401
 from . import _index_ops, _advanced, _mask, _shape, _fill  # noqa: F401

@@ -2,7 +2,6 @@
 
 import torchlite as torch
 
-from .. import _C
 from ._checks import guard, status
 from ._fusion import Number, operand, result
 from ._graph import FLOATS, compact, complain, fresh, geometry, number, reduce, together, tree
