@@ -56,7 +56,6 @@ def test_record_agrees_with_the_files(built, target):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_contents(built, target):
-    t = recipe.TARGETS[target]
     with zipfile.ZipFile(built[target]) as z:
         names = set(z.namelist())
         # Pyodide loads every .so when it installs a wheel; only the build that runs everywhere may be one

@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 import pytest
+
 import torchlite as torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ops"))
@@ -70,7 +71,8 @@ def test_as_on_the_cpu(spec):
                     continue
                 assert a.dtype is b.dtype and a.shape == b.shape, name
                 slack = 8 if name == "gradient" else 4              # both devices round; PyTorch's tolerances are against exact answers
-                torch.testing.assert_close(a.detach().cpu(), b.detach(), rtol=rtol * slack, atol=atol * slack, equal_nan=True, msg=lambda m: f"{spec.name} {name} {args}: {m}")
+                torch.testing.assert_close(a.detach().cpu(), b.detach(), rtol=rtol * slack, atol=atol * slack, equal_nan=True,
+                                           msg=lambda m: f"{spec.name} {name} {args}: {m}")
         compared += 1
     if not compared:
         pytest.skip("only float64 samples or errors")

@@ -6,6 +6,7 @@ import math
 import warnings
 
 import pytest
+
 import torchlite as torch
 
 pytestmark = pytest.mark.usefixtures("bridge")
@@ -151,7 +152,8 @@ def test_int64_is_exact():
     both(lambda t: t.sum(), torch.full((300000,), 255, dtype=torch.uint8))
 
 
-@pytest.mark.parametrize("shape, dims", [((100003,), None), ((3, 30011), 1), ((30011, 3), 0), ((2, 5000, 7), 1), ((5000, 2, 3), (0, 2)), ((2100, 40), 0), ((90, 3, 20), 0)])
+@pytest.mark.parametrize("shape, dims", [((100003,), None), ((3, 30011), 1), ((30011, 3), 0),
+                                         ((2, 5000, 7), 1), ((5000, 2, 3), (0, 2)), ((2100, 40), 0), ((90, 3, 20), 0)])
 def test_long_rows(shape, dims):
     x = made(shape, torch.float32, 3)
     for fn in (torch.sum, torch.mean, torch.amax, torch.logsumexp):
@@ -191,7 +193,8 @@ def test_empty():
     for shape in ((0,), (3, 0), (0, 4), (2, 0, 3)):
         for dtype in (torch.float32, torch.int64, torch.bool, torch.bfloat16):
             x = torch.empty(shape, dtype=dtype)
-            for fn in (torch.sum, torch.mean, torch.prod, torch.any, torch.all, torch.count_nonzero, torch.max, torch.amin, torch.argmax, torch.aminmax, torch.std,
+            for fn in (torch.sum, torch.mean, torch.prod, torch.any, torch.all, torch.count_nonzero, torch.max, torch.amin, torch.argmax, torch.aminmax,
+                       torch.std,
                        torch.linalg.vector_norm):
                 both(lambda t: fn(t), x)
             for fn in (torch.sum, torch.mean, torch.prod, torch.any, torch.all, torch.amax, torch.max, torch.argmin, torch.logsumexp, torch.var):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-import torchlite as torch
 from test_reduce import FLOATS, INTS, both, flat, made, same
+
+import torchlite as torch
 
 pytestmark = pytest.mark.usefixtures("bridge")
 
@@ -152,7 +153,8 @@ def test_histograms():
 def test_tensors_of_two_devices():
     x = torch.arange(4.0)
     w = x.to("webgpu")
-    for fn in (lambda: torch.searchsorted(w, x), lambda: torch.searchsorted(x, w), lambda: torch.bucketize(w, x), lambda: torch.searchsorted(w, w, sorter=x.long()),
+    for fn in (lambda: torch.searchsorted(w, x), lambda: torch.searchsorted(x, w), lambda: torch.bucketize(w, x),
+               lambda: torch.searchsorted(w, w, sorter=x.long()),
                lambda: torch.bincount(w.long(), x)):
         with pytest.raises(RuntimeError, match="same device"):
             fn()
@@ -172,7 +174,8 @@ def test_gradients():
 
 def test_results_are_tensors_of_their_own():
     x = made((4, 6), torch.float32, 12).to("webgpu")
-    for r in (x.kthvalue(1), x.median(0), x.sort(0), x.topk(2, 0), x.mode(1), x.unique(return_inverse=True), x.unique(dim=0), [x.median(), x.histc(3), x.half().histc(3)]):
+    for r in (x.kthvalue(1), x.median(0), x.sort(0), x.topk(2, 0), x.mode(1), x.unique(return_inverse=True), x.unique(dim=0),
+              [x.median(), x.histc(3), x.half().histc(3)]):
         for t in flat(r):
             assert t._base is None
             t += 1
