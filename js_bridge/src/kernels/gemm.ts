@@ -18,7 +18,7 @@ export const TILES = {
   large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
   // No workgroup memory: operands come from the cache. For software adapters, which have no faster memory to share, and
   // which compile workgroup arrays element by element (seconds for the large tiles).
-  direct: { bm: 32, bn: 32, bk: 0, tm: 4, tn: 4 },
+  direct: { bm: 64, bn: 64, bk: 0, tm: 8, tn: 8 },
 } as const satisfies Record<string, Tile>;
 export type TileName = keyof typeof TILES;
 
@@ -32,6 +32,8 @@ export interface GemmSpec {
   /**
    * Defines fn setup(z: u32), called once with the batch; load_a(m, k), load_b(k, n) -> f32, 0 outside; store(m, n, v);
    * with vecA / vecB also load_a4(m, k) (along m) / load_b4(k, n) (along n) -> vec4<f32>. k_end: i32 is the bound of k.
+   * For the tile "direct" instead row_m(m) and row_n(n), where a row and a column begin, along_a(k) and along_b(k), what is added to
+   * that for k, and get_a(i), get_b(i) (with vecA / vecB get_a4, get_b4): all within the matrices.
    */
   readonly globals: string;
   /** The direction in which neighbours lie in memory. */
@@ -85,11 +87,17 @@ ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += 
     }
     workgroupBarrier();
   }`;
-  const vector = (vec: boolean | undefined, four4: (j: number) => string, whole: string): string => (vec ? whole : `vec4<f32>(${four.map(four4).join(", ")})`);
-  const straight = (): string => `  for (var k = k_first; k < k_stop; k++) {
-${im.map((i) => `    let m${i} = m0 + i32(${i * ty}u + ty) * 4; let a${i} = ${vector(s.vecA, (q) => `load_a(m${i} + ${q}, k)`, `load_a4(m${i}, k)`)};`).join("\n")}
-${jn.map((j) => `    let n${j} = n0 + i32(${j * tx}u + tx) * 4; let b${j} = ${vector(s.vecB, (q) => `load_b(k, n${j} + ${q})`, `load_b4(k, n${j})`)};`).join("\n")}
-${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `    ${acc(i, r, j)} += a${i}[${r}] * b${j};`))).join("\n")}
+  // Rows and columns beyond the edge repeat the last ones, and are not stored: nothing is tested inside the loop.
+  const edge = (size: string, vec: boolean | undefined, at: string): string => `min(${at}, i32(p.${size}) - ${vec ? 4 : 1})`;
+  const place = (x: "m" | "n", step: number, vec: boolean | undefined) => (i: number): string =>
+    (vec ? `  let at_${x}${i} = row_${x}(${edge(x.toUpperCase(), true, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * 4`)});`
+      : `${four.map((q) => `  let at_${x}${i}_${q} = row_${x}(${edge(x.toUpperCase(), false, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * 4 + ${q}`)});`).join(" ")}`);
+  const straight = (): string => `${[...im.map(place("m", ty, s.vecA)), ...jn.map(place("n", tx, s.vecB))].join("\n")}
+  for (var k = k_first; k < k_stop; k++) {
+    let ka = along_a(k); let kb = along_b(k);
+${jn.map((j) => `    let b${j} = ${s.vecB ? `get_b4(at_n${j} + kb)` : `vec4<f32>(${four.map((q) => `get_b(at_n${j}_${q} + kb)`).join(", ")})`};`).join("\n")}
+${im.flatMap((i) => [...(s.vecA ? [`    let a${i} = get_a4(at_m${i} + ka);`] : []),
+    ...four.flatMap((r) => [`    let a${i}_${r} = ${s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`}; ${jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ")}`])]).join("\n")}
   }`;
   const main = `  let tiles_n = (p.N + ${bn - 1}u) / ${bn}u;
   let tiles = tiles_n * ((p.M + ${bm - 1}u) / ${bm}u);

@@ -58,10 +58,16 @@ fn setup(z: u32${split ? ", part: u32" : ""}) {
   base_a = ${base("a")}; base_b = ${base("b")};
   ${split ? "base_c = i32((part * p.batches + z) * p.M * p.N);" : `base_c = ${base("c")};${bias ? ` base_e = ${base("e")};` : ""}`}
 }
-${vecA ? `fn load_a4(m: i32, k: i32) -> vec4<f32> { if (${inA}) { return a[(base_a + m + k * p.ak) >> 2u]; } return vec4<f32>(0.0); }`
-    : `fn load_a(m: i32, k: i32) -> f32 { if (${inA}) { return ld_a(base_a + m * p.am + k * p.ak); } return 0.0; }`}
+${params.tile === "direct" ? `fn row_m(m: i32) -> i32 { return base_a + m * p.am; }
+fn row_n(n: i32) -> i32 { return base_b + n * p.bn; }
+fn along_a(k: i32) -> i32 { return k * p.ak; }
+fn along_b(k: i32) -> i32 { return k * p.bk; }
+${vecA ? "fn get_a4(i: i32) -> vec4<f32> { return a[i >> 2u]; }" : "fn get_a(i: i32) -> f32 { return ld_a(i); }"}
+${vecB ? "fn get_b4(i: i32) -> vec4<f32> { return b[i >> 2u]; }" : "fn get_b(i: i32) -> f32 { return ld_b(i); }"}`
+    : `${vecA ? `fn load_a4(m: i32, k: i32) -> vec4<f32> { if (${inA}) { return a[(base_a + m + k * p.ak) >> 2u]; } return vec4<f32>(0.0); }`
+      : `fn load_a(m: i32, k: i32) -> f32 { if (${inA}) { return ld_a(base_a + m * p.am + k * p.ak); } return 0.0; }`}
 ${vecB ? `fn load_b4(k: i32, n: i32) -> vec4<f32> { if (${inB}) { return b[(base_b + n + k * p.bk) >> 2u]; } return vec4<f32>(0.0); }`
-    : `fn load_b(k: i32, n: i32) -> f32 { if (${inB}) { return ld_b(base_b + k * p.bk + n * p.bn); } return 0.0; }`}
+      : `fn load_b(k: i32, n: i32) -> f32 { if (${inB}) { return ld_b(base_b + k * p.bk + n * p.bn); } return 0.0; }`}`}
 fn store(m: i32, n: i32, v: f32) { st_c(${split ? "base_c + m * i32(p.N) + n" : "base_c + m * p.cm + n * p.cn"}, ${value}); }`;
   return gemm({ family: "matmul", params, bindings, uniforms, globals, tile: params.tile, aFast: params.aFast, bFast: params.bFast,
     ...(vecA && { vecA }), ...(vecB && { vecB }), ...(split && { split }) });
@@ -141,7 +147,7 @@ function planProductSum(plan: MatmulPlan, nb1: number, to: "c" | "sum" = "c"): S
   const g = (n: string): number => value(v, n);
   const dtype: DType = computeOf(plan.out) === "f32" ? "float32" : plan.out;
   const steps = planReduce({
-    kept: 4, reduced: 1, inputs: [{ dtype: plan.a }, { dtype: plan.b }],
+    ...(plan.software && { software: true }), kept: 4, reduced: 1, inputs: [{ dtype: plan.a }, { dtype: plan.b }],
     nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype }], outputs: [{ op: "sum", node: 2, dtype: plan.out }],
     inner: g("M") > 1 ? g("ak") === 1 : g("bk") === 1,
     values: { rows: g("batches") * g("M") * g("N"), n: g("K"), k0: g("batches") / nb1, k1: nb1, k2: g("M"), k3: g("N"), r0: g("K"),

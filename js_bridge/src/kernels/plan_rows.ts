@@ -14,8 +14,8 @@ export function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof p
   return {
     family: "reduce", buffers: listed(full.bindings), words: full.uniforms, most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,
     free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction|eps)$/.test(n))),
-    steps: (values) => {
-      const steps = planReduce({ ...params, inner, values });
+    steps: (values, { software }) => {
+      const steps = planReduce({ ...params, inner, values, software });
       return { steps, scratch: partScratch(steps) };
     },
   };
@@ -32,8 +32,8 @@ export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], "lanes">
   const first = softmax({ ...params, lanes: 1 });
   return {
     family: "softmax", buffers: listed(first.bindings), words: first.uniforms, free: new Set(["xo", "yo", "go"]),
-    steps: (values) => {
-      const kernel = softmax({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1) });
+    steps: (values, { software }) => {
+      const kernel = softmax({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
@@ -44,8 +44,8 @@ export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], "lan
   return {
     family: "layerNorm", buffers: listed(first.bindings), words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => n !== "rows" && n !== "n")),
-    steps: (values) => {
-      const kernel = layerNorm({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), true) });
+    steps: (values, { software }) => {
+      const kernel = layerNorm({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), true, software) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
@@ -56,9 +56,9 @@ export function crossEntropyPlan(params: Omit<CrossEntropyParams, "lanes">): Pla
   return {
     family: "crossEntropy", buffers: listed(first.bindings), words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => !["rows", "n", "inner"].includes(n))),
-    steps: (values) => {
+    steps: (values, { software }) => {
       // nll_loss reads one element of a row
-      const kernel = crossEntropy({ ...params, lanes: params.nll && !params.backward ? 1 : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1) });
+      const kernel = crossEntropy({ ...params, lanes: params.nll && !params.backward ? 1 : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };

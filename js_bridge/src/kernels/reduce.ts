@@ -123,11 +123,20 @@ ${partial
   };
 }
 
-/** Invocations that keep a device busy, and lanes of a column. */
-const BUSY = 65536, ACROSS = 8;
+/** Invocations that keep a device busy, a CPU among them, and lanes of a column. */
+const BUSY = 65536, BUSY_SOFTWARE = 512, ACROSS = 8;
 
-/** Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the device. */
-export function lanesFor(rows: number, n: number, inner: boolean): number {
+/**
+ * Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the device.
+ * A CPU (software) runs few at once and pays much for every barrier: there a row has one lane wherever there is other work, and
+ * no lane has more elements than are added well one after the other.
+ */
+export function lanesFor(rows: number, n: number, inner: boolean, software = false): number {
+  if (software) {
+    let lanes = 1;
+    while (lanes < WORKGROUP && (lanes * 16384 < n || (rows * lanes < BUSY_SOFTWARE && lanes * 1024 < n))) lanes *= 2;
+    return lanes;
+  }
   if (n <= 8 || (!inner && rows >= 2048)) return 1;
   let lanes = 2;
   while (lanes < WORKGROUP && lanes * 8 < n) lanes *= 2;
@@ -137,25 +146,28 @@ export function lanesFor(rows: number, n: number, inner: boolean): number {
 export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
   /** Whether the reduced elements are the neighbours in memory. */
   readonly inner: boolean;
+  /** The adapter is a CPU (isFallbackAdapter). */
+  readonly software?: boolean;
   /** rows, n and all sizes, strides and offsets. */
   readonly values: Values;
 }
 
 /** The kernels of one reduction. Buffers: in<i>, out<k>; scratch part<j> of rows * chunks words (two for int64). */
 export function planReduce(plan: ReducePlan): Step[] {
-  const { inner, values, ...params } = plan;
+  const { inner, software = false, values, ...params } = plan;
   const rows = value(values, "rows"), n = value(values, "n");
   const ins = plan.inputs.map((_, i) => `in${i}`), outs = plan.outputs.map((_, k) => `out${k}`);
   // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
   const across = !inner && rows >= 16 && n > 8;
-  const lanes = !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
-  const chunks = across ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
+  const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
+  const chunks = software ? Math.max(Math.min(Math.ceil(n / 256), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
+    : across ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
   const way = across && { across };
   if (chunks <= 1) return [{ kernel: reduce({ ...params, ...way, stage: "full", lanes }), values, buffers: [...ins, ...outs] }];
   const chunk = Math.ceil(n / chunks);
   const v = { ...values, chunks: Math.ceil(n / chunk), chunk };
-  const partial = reduce({ ...params, ...way, stage: "partial", lanes: across ? lanes : WORKGROUP });
+  const partial = reduce({ ...params, ...way, stage: "partial", lanes: across || software ? lanes : WORKGROUP });
   const parts = partial.bindings.slice(ins.length).map((_, j) => `part${j}`);
-  const combine = reduce({ ...params, stage: "combine", lanes: lanesFor(rows, v.chunks, true) });
+  const combine = reduce({ ...params, stage: "combine", lanes: lanesFor(rows, v.chunks, true, software) });
   return [{ kernel: partial, values: v, buffers: [...ins, ...parts] }, { kernel: combine, values: v, buffers: [...parts, ...outs] }];
 }

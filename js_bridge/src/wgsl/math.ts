@@ -3,7 +3,8 @@
  * adapter ignore NaN and inf: log(0) is -88 and tanh(100) is NaN on one of them, and `x != x` is false everywhere.
  * NaN and inf are therefore told apart by bits, and each function is range-reduced with constants whose products are
  * exact. Largest errors seen against float64 stand in math.test.ts. Approximations after Cephes' single precision set;
- * erf and erfc from own minimax fits; Payne-Hanek reduction beyond |x| = 4096.
+ * erf and erfc from own minimax fits; Payne-Hanek reduction beyond |x| = 4096. The commonest functions choose by select and
+ * join tests by | and &: branches cost more than what they skip, on a software adapter several times as much.
  */
 export const MATH: Readonly<Record<string, string>> = {
   // Read through a private variable: as constant expressions NaN and inf do not compile.
@@ -15,24 +16,23 @@ export const MATH: Readonly<Record<string, string>> = {
   tl_signbit: `fn tl_signbit(x: f32) -> bool { return (bitcast<u32>(x) >> 31u) == 1u; }`,
   tl_copysign: `fn tl_copysign(x: f32, y: f32) -> f32 { return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(y) & 0x80000000u)); }`,
   // Comparisons that are IEEE's with NaN operands wherever the adapter's are not.
-  tl_eq: `fn tl_eq(x: f32, y: f32) -> bool { return x == y && !tl_isnan(x) && !tl_isnan(y); }`,
-  tl_lt: `fn tl_lt(x: f32, y: f32) -> bool { return x < y && !tl_isnan(x) && !tl_isnan(y); }`,
-  tl_le: `fn tl_le(x: f32, y: f32) -> bool { return x <= y && !tl_isnan(x) && !tl_isnan(y); }`,
-  tl_max: `fn tl_max(x: f32, y: f32) -> f32 { if (tl_isnan(x)) { return x; } if (tl_isnan(y)) { return y; } return select(y, x, x > y || (x == y && tl_signbit(y))); }`,
-  tl_min: `fn tl_min(x: f32, y: f32) -> f32 { if (tl_isnan(x)) { return x; } if (tl_isnan(y)) { return y; } return select(y, x, x < y || (x == y && tl_signbit(x))); }`,
-  tl_fmax: `fn tl_fmax(x: f32, y: f32) -> f32 { if (tl_isnan(x)) { return y; } if (tl_isnan(y)) { return x; } return select(y, x, x > y); }`,
-  tl_fmin: `fn tl_fmin(x: f32, y: f32) -> f32 { if (tl_isnan(x)) { return y; } if (tl_isnan(y)) { return x; } return select(y, x, x < y); }`,
+  tl_eq: `fn tl_eq(x: f32, y: f32) -> bool { return (x == y) & !tl_isnan(x) & !tl_isnan(y); }`,
+  tl_lt: `fn tl_lt(x: f32, y: f32) -> bool { return (x < y) & !tl_isnan(x) & !tl_isnan(y); }`,
+  tl_le: `fn tl_le(x: f32, y: f32) -> bool { return (x <= y) & !tl_isnan(x) & !tl_isnan(y); }`,
+  tl_max: `fn tl_max(x: f32, y: f32) -> f32 { return select(y, x, (tl_isnan(x) | (x > y) | ((x == y) & tl_signbit(y))) & (tl_isnan(x) | !tl_isnan(y))); }`,
+  tl_min: `fn tl_min(x: f32, y: f32) -> f32 { return select(y, x, (tl_isnan(x) | (x < y) | ((x == y) & tl_signbit(x))) & (tl_isnan(x) | !tl_isnan(y))); }`,
+  tl_fmax: `fn tl_fmax(x: f32, y: f32) -> f32 { return select(y, x, !tl_isnan(x) & (tl_isnan(y) | (x > y))); }`,
+  tl_fmin: `fn tl_fmin(x: f32, y: f32) -> f32 { return select(y, x, !tl_isnan(x) & (tl_isnan(y) | (x < y))); }`,
   // 2^k * x for results in range; k in two steps, so that the factor is always normal
   tl_scale2: `fn tl_scale2(x: f32, k: i32) -> f32 { let h = k >> 1u; return x * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(k - h + 127) << 23u); }`,
   tl_exp: /* wgsl */ `
-fn tl_exp(x: f32) -> f32 {
-  if (tl_isnan(x)) { return x; }
-  if (x > 88.72283) { return tl_inf(); }
-  if (x < -103.97) { return 0.0; }
+fn tl_exp(v: f32) -> f32 {
+  let x = clamp(v, -104.0, 89.0);
   let k = round(x * 1.44269504088896341);
   let r = (x - k * 0.693359375) - k * -2.12194440e-4;
   let q = ((((1.9875691500e-4 * r + 1.3981999507e-3) * r + 8.3334519073e-3) * r + 4.1665795894e-2) * r + 1.6666665459e-1) * r + 5.0000001201e-1;
-  return tl_scale2(q * r * r + r + 1.0, i32(k));
+  let e = select(select(tl_scale2(q * r * r + r + 1.0, i32(k)), 0.0, v < -103.97), tl_inf(), v > 88.72283);
+  return select(e, v, tl_isnan(v));
 }`,
   tl_exp2: /* wgsl */ `
 fn tl_exp2(x: f32) -> f32 {
@@ -230,10 +230,10 @@ fn tl_cosh(x: f32) -> f32 {
   tl_tanh: /* wgsl */ `
 fn tl_tanh(x: f32) -> f32 {
   let a = abs(x);
-  if (tl_isnan(x)) { return x; }
-  if (a < 0.625) { let z = x * x; return ((((-5.70498872745e-3 * z + 2.06390887954e-2) * z - 5.37397155531e-2) * z + 1.33314422036e-1) * z - 3.33332819422e-1) * z * x + x; }
-  if (a > 9.1) { return tl_copysign(1.0, x); }
-  return tl_copysign(1.0 - 2.0 / (tl_exp(2.0 * a) + 1.0), x);
+  let z = x * x;
+  let near = ((((-5.70498872745e-3 * z + 2.06390887954e-2) * z - 5.37397155531e-2) * z + 1.33314422036e-1) * z - 3.33332819422e-1) * z * x + x;
+  let far = select(1.0 - 2.0 / (tl_exp(2.0 * a) + 1.0), 1.0, a > 9.1);
+  return select(select(tl_copysign(far, x), near, a < 0.625), x, tl_isnan(x));
 }`,
   tl_asinh: /* wgsl */ `
 fn tl_asinh(x: f32) -> f32 {

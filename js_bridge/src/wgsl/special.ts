@@ -22,17 +22,16 @@ fn tl_exp_neg_sq(x: f32) -> f32 {
   tl_erf: /* wgsl */ `
 fn tl_erf(x: f32) -> f32 {
   let a = abs(x);
-  if (tl_isnan(x)) { return x; }
-  if (a < 1.0) { return tl_erf_small(x); }
-  if (a > 4.0) { return tl_copysign(1.0, x); }
-  return tl_copysign(1.0 - tl_exp_neg_sq(a) * tl_erfcx_core(a), x);
+  let far = select(1.0 - tl_exp_neg_sq(a) * tl_erfcx_core(a), 1.0, a > 4.0);
+  return select(select(tl_copysign(far, x), tl_erf_small(x), a < 1.0), x, tl_isnan(x));
 }`,
   tl_erfc: /* wgsl */ `
 fn tl_erfc(x: f32) -> f32 {
-  if (tl_isnan(x)) { return x; }
-  if (x < 0.5) { if (x < -4.0) { return 2.0; } if (x > -1.0) { return 1.0 - tl_erf_small(x); } return 2.0 - tl_exp_neg_sq(x) * tl_erfcx_core(-x); }
-  if (x > 10.1) { return 0.0; }
-  return tl_exp_neg_sq(x) * tl_erfcx_core(x);
+  let tail = tl_exp_neg_sq(x) * tl_erfcx_core(abs(x));
+  var r = select(tail, 2.0 - tail, x < 0.0);
+  r = select(r, 1.0 - tl_erf_small(x), (x > -1.0) & (x < 0.5));
+  r = select(select(r, 2.0, x < -4.0), 0.0, x > 10.1);
+  return select(r, x, tl_isnan(x));
 }`,
   /* Giles, "Approximating the erfinv function", single precision */
   tl_erfinv: /* wgsl */ `
