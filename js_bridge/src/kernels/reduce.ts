@@ -160,7 +160,7 @@ export function planReduce(plan: ReducePlan): Step[] {
   // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
   const across = !inner && rows >= 16 && n > 8;
   const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
-  const chunks = software ? Math.max(Math.min(Math.ceil(n / 256), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
+  const chunks = software ? Math.max(Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
     : across ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
   const way = across && { across };
   if (chunks <= 1) return [{ kernel: reduce({ ...params, ...way, stage: "full", lanes }), values, buffers: [...ins, ...outs] }];
