@@ -313,7 +313,8 @@ def on_cpu(ov, args):
 def through_cpu(name, fn, *tensors):
     """fn(*tensors) on the CPU, recorded: for bodies that compute in float64."""
     note(name)
-    return fn(*[t.cpu() for t in tensors]).to(tensors[0].device)
+    with torch.device("cpu"):               # for what fn makes itself
+        return fn(*[t.cpu() for t in tensors]).to(tensors[0].device)
 
 
 def note(name):

@@ -37,10 +37,9 @@ fn tl_f32_to_bf16(x: f32) -> u32 {
   tl_round_float16: `fn tl_round_float16(x: f32) -> f32 { return tl_half_to_f32(tl_f32_to_half(x)); }`,
   tl_round_bfloat16: `fn tl_round_bfloat16(x: f32) -> f32 { return tl_bf16_to_f32(tl_f32_to_bf16(x)); }`,
   tl_truth_f32: `fn tl_truth_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) != 0u; }`,
-  // Truncation; beyond int32 the low word of the 64-bit value, as a C cast through int64 gives.
+  // Truncation; beyond int32, and for NaN, the smallest integer, as on the CPU.
   tl_f32_to_i32: /* wgsl */ `
 fn tl_f32_to_i32(x: f32) -> i32 {
-  if (abs(x) < 2147483648.0) { return i32(x); }
-  return bitcast<i32>(tl_f32_to_i64(x).x);
+  return select(bitcast<i32>(0x80000000u), i32(x), abs(x) < 2147483648.0);
 }`,
 };
