@@ -1,10 +1,11 @@
 """Writes support.md: which of PyTorch's names and ops are there, how each declared op runs, and for which dtypes its recorded
 answers agree.
 
-    python demos/docs/support.py [--measure]
+    python demos/docs/support.py [--measure] [--webgpu FILE]
 
 What the declarations say is read from them. What was measured stands in measured.json; --measure makes that file anew, with
-the yardsticks in the folder conformance of TORCHLITE_SHARED (default: ../shared), which take about ten seconds.
+the yardsticks in the folder conformance of TORCHLITE_SHARED (default: ../shared), which take about ten seconds. --webgpu takes in
+what `python tests/webgpu/conformance.py --where chromium --dtypes float32 --out FILE` wrote.
 """
 
 from __future__ import annotations
@@ -71,6 +72,33 @@ def spellings(name: str, group: list) -> list[str]:
     return [name, "torch." + short, "Tensor." + short, "torch.nn.functional." + short, *(a for s in group for a in op_list.aliases(s))]
 
 
+def webgpu_figures(result: dict[str, Any]) -> dict[str, Any]:
+    """What the page says of a run on webgpu."""
+    ops = result["per_op"].values()
+    run = [r for r in ops if r["counts"].get("fwd", [0, 0])[1]]
+    return {
+        "device": result["device"],
+        "samples": {k: [v["pass"], v["total"]] for k, v in result["samples"].items() if k in ("fwd", "bwd", "inplace", "out", "view", "errors")},
+        "ops": [sum(r["status"] == "pass" for r in run), len(run)],
+        "without_cpu": sum(r["status"] == "pass" and not r["fallbacks"] for r in run),
+        "on_cpu": sorted({name for r in ops for name in r["fallbacks"]}),
+        "wrong": sorted(f"{r['op']}: {text}" for r in run if r["status"] != "pass" for text in list(r["why"])[:1]),
+    }
+
+
+def on_webgpu(w: dict[str, Any]) -> list[str]:
+    """The section on WebGPU."""
+    (good, total), names = w["ops"], ", ".join(f"`{n}`" for n in w["on_cpu"])
+    words = {"fwd": "results", "bwd": "gradients", "inplace": "in-place variants", "out": "`out=`", "view": "views share memory", "errors": "exception types"}
+    return ["## WebGPU", "",
+            f"The float32 samples of the recorded answers with every tensor on webgpu, in Chromium ({w['device']}):"
+            f" {good} of {total} ops that have such samples give every result; {w['without_cpu']} of them without the CPU. `python"
+            " tests/webgpu/conformance.py --where chromium --dtypes float32` measures it.", "",
+            *table(["check", "pass", "of", ""], [[words[k], a, b, share(a, b)] for k, (a, b) in w["samples"].items()]),
+            f"Run by the CPU in the device's place, with a warning, for some or all of their types: {names}.", "",
+            *(["Not right:", "", *(f"- {line}" for line in w["wrong"]), ""] if w["wrong"] else [])]
+
+
 # ---- the page ----------------------------------------------------------------------------------------------------------
 def share(good: int, total: int) -> str:
     return f"{100 * good / total:.1f} %" if total else ""
@@ -102,7 +130,7 @@ def page(m: dict[str, Any]) -> str:
     lines = ["# What is supported", "",
              "Made by `make docs`; do not edit. The first three sections are measurements on the CPU of a desktop"
              f" (`python demos/docs/support.py --measure`), against PyTorch {m['pytorch']}; the rest is read from the declarations."
-             " WebGPU is not available yet: everything here is about `device=\"cpu\"`.", "",
+             " The section on WebGPU is measured in a browser.", "",
              "## Names", "",
              "Public names of PyTorch that exist here (hardware-specific and internal names left out). That a name exists does not say that"
              " every argument of it is supported.", ""]
@@ -117,6 +145,8 @@ def page(m: dict[str, Any]) -> str:
                    [[k, p, n, share(p, n), share(f, ft), share(b, bt)] for k, (p, n, f, ft, b, bt) in m["groups"].items()])
     lines += ["## By dtype", ""]
     lines += table(["dtype of the inputs", "right", "of", ""], [[k, a, b, share(a, b)] for k, (a, b) in m["dtypes"].items()])
+    if "webgpu" in m:
+        lines += on_webgpu(m["webgpu"])
     kernels = sum(s.kernel is not None for s in specs)
     primitives = sum(s.body is None for s in specs)
     grads = {k: sum(op_list.gradient(s) == k for s in specs) for k in ("declared", "body", "none")}
@@ -147,14 +177,20 @@ def page(m: dict[str, Any]) -> str:
 def main() -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--measure", action="store_true")
-    if p.parse_args().measure:
+    p.add_argument("--webgpu", type=pathlib.Path)
+    a = p.parse_args()
+    known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    if a.measure:
         found = measure()
         if found is None:
             print("support: the yardsticks are not there (set TORCHLITE_SHARED)", file=sys.stderr)
             return 1
-        ops = found.pop("ops")
-        rest = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items())
-        rows = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in ops.items())
+        known |= found
+    if a.webgpu:
+        known["webgpu"] = webgpu_figures(json.loads(a.webgpu.read_text()))
+    if a.measure or a.webgpu:
+        rest = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in known.items() if k != "ops")
+        rows = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in known["ops"].items())
         MEASURED.write_text(f"{{\n{rest},\n \"ops\": {{\n{rows}\n }}\n}}\n")
     TABLE.write_text(page(json.loads(MEASURED.read_text())))
     print(f"{TABLE.relative_to(op_list.ROOT)}: {len(op_list.specs)} declarations")
