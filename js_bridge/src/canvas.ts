@@ -163,6 +163,9 @@ function unpackGroup(pixels: Uint32Array, from: number, out: { [index: number]: 
   out[to + 2] = (((c >>> 16) & 0xff) | (d << 8)) >>> 0;
 }
 
+/** What probeCanvas says where it did nothing on a GPU. */
+export const UNTRIED: ReadonlySet<string> = new Set(["it was not tried", "there is no OffscreenCanvas", "there is no adapter"]);
+
 /**
  * Whether canvas reads work here: a known pattern, read back on a device made for it. Empty when they do, else the
  * reason. Must run before the real device is made, as it may take the GPU process down.

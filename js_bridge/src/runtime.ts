@@ -1,5 +1,5 @@
 /** The parts put together: one WebGPU device and all that lives on it. */
-import { probeCanvas } from "./canvas";
+import { probeCanvas, UNTRIED } from "./canvas";
 import { DeviceHolder, type DeviceOptions } from "./device";
 import { WebgpuError } from "./errors";
 import { Pipelines } from "./pipelines";
@@ -98,7 +98,12 @@ export class Runtime {
     const gpu = this.#options.gpu ?? (globalThis.navigator as Navigator | undefined)?.gpu;
     // the probe may take the GPU process down: before the device that is to live
     const problem = gpu && this.#options.probe !== false ? await probeCanvas(gpu) : "it was not tried";
-    const opened = await this.holder.open(this.#options);
+    let opened = await this.holder.open(this.#options);
+    // a GPU process that the probe took down is back in a moment; until then there is no adapter
+    for (let ms = 100; !opened && problem && !UNTRIED.has(problem) && ms < 2000; ms *= 2) {
+      await new Promise((done) => setTimeout(done, ms));
+      opened = await this.holder.open(this.#options);
+    }
     this.reader.canvasProblem = opened ? problem : this.holder.reason;
     return opened;
   }

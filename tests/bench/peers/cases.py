@@ -23,7 +23,8 @@ async def use(name):
     global device
     device = name
     if name == "webgpu":
-        await torch.webgpu.ready()
+        if not await torch.webgpu.ready():
+            raise RuntimeError(torch.webgpu.why_not())
 
 
 class Case:
