@@ -4,7 +4,7 @@ PY := .venv/bin/python
 LAYERS ?=
 ARGS ?=
 
-.PHONY: help setup build test check bench wheel demo docs format clean
+.PHONY: help setup build test check bench bench-gpu wheel demo docs format clean
 
 help:
 	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"
@@ -43,6 +43,9 @@ demo: wheel
 
 bench: build wheel
 	$(PY) tests/bench/run.py $(ARGS)
+
+bench-gpu: wheel
+	$(PY) tests/bench/gpu.py $(ARGS)
 
 docs: build
 	$(PY) demos/docs/support.py
