@@ -22,7 +22,7 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   ]),
   softmax: [{ log: true, dtype: f, out: f, lanes: 1 }, { log: false, backward: true, dtype: "float16", out: f, lanes: 64 }],
   layerNorm: [{ dtype: f, weight: true, bias: true, lanes: 64 }, { dtype: f, weight: true, backward: true, lanes: 1 }, { dtype: "bfloat16", rms: true, lanes: 32 }],
-  matmul: (["small", "wide", "medium", "large", "direct"] as const).map((tile) => ({ a: f, b: f, out: f, tile, aFast: "m" as const, bFast: "n" as const, vecA: true, vecB: true, bias: f, act: "gelu" as const })),
+  matmul: (["small", "wide", "medium", "large", "direct", "thin"] as const).map((tile) => ({ a: f, b: f, out: f, tile, aFast: "m" as const, bFast: "n" as const, ...(tile !== "thin" && { vecA: true }), vecB: true, bias: f, act: "gelu" as const })),
   conv: (["forward", "input", "weight"] as const).map((pass) => ({ pass, dtype: f, ...window, tile: "small" as const, split: pass === "weight" })),
   depthwise: (["forward", "input", "weight"] as const).map((pass) => ({ pass, dtype: f, ...window })),
   pool: (["max", "avg", "adaptive", "adaptive_max"] as const).flatMap((op) => [false, true].map((backward) => ({ op, dtype: f, ...window, backward }))),

@@ -57,6 +57,8 @@ const CASES: Case[] = [
   { batch: 1, groups: 1, wide: 2, narrow: 3, size: [4, 5, 6], kernel: [2, 3, 2], stride: [1, 2, 1], padding: [1, 1, 0], dilation: [1, 1, 2] },
   { batch: 4, groups: 1, wide: 3, narrow: 8, size: [24, 24], kernel: [5, 5], stride: [1, 1], padding: [2, 2], dilation: [1, 1] },
   { batch: 2, groups: 1, wide: 3, narrow: 4, size: [8, 8], kernel: [3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1], dtype: "float16" },
+  { batch: 2, groups: 6, wide: 6, narrow: 12, size: [7, 5], kernel: [3, 3], stride: [2, 1], padding: [1, 1], dilation: [1, 1] },
+  { batch: 3, groups: 1, wide: 9, narrow: 11, size: [3, 3], kernel: [2, 2], stride: [1, 1], padding: [0, 1], dilation: [1, 1] },
 ];
 test.each(CASES)("implicit product $size $kernel $dtype", async (c) => { await check(c, false); });
 

@@ -21,6 +21,8 @@ export interface ConvParams extends Window {
   readonly bias?: boolean;
   readonly act?: Activation;
   readonly split?: boolean;
+  /** Channels an invocation computes, of the tile "direct". */
+  readonly rows?: number;
 }
 
 /**
@@ -132,13 +134,14 @@ export function planConv(c: ConvPlan): Step[] {
   const cx = c.wide / c.groups, cy = c.narrow / c.groups, taps = product(c.kernel);
   const px = product(c.wideSize), py = product(c.narrowSize);
   const [M, N, K] = c.pass === "forward" ? [cy, c.batch * py, cx * taps] : c.pass === "input" ? [cx, c.batch * px, cy * taps] : [cy, cx * taps, c.batch * py];
-  const { tile, splits: cut } = chooseTile(M, N, K, c.groups, c.software);
+  const direct = c.software ?? false;
+  const { tile, splits: cut } = direct ? { tile: "direct" as const, splits: 1 } : chooseTile(M, N, K, c.groups);
   // without workgroup memory parts are whole images, and there are as many as keep a few hundred invocations busy
-  const direct = tile === "direct";
-  const splits = direct ? Math.min(c.batch, Math.ceil(1024 / (Math.ceil(M / 4) * Math.ceil(N / 4) * c.groups))) : cut;
+  const rows = M >= 8 ? 8 : M > 1 ? 4 : 1;
+  const splits = direct ? Math.min(c.batch, Math.ceil(1024 / (Math.ceil(M / rows) * Math.ceil(N / 4) * c.groups))) : cut;
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const split = c.pass === "weight" && splits > 1;
-  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }) }) });
+  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }) }) });
   const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
   const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
   if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];

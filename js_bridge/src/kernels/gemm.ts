@@ -19,6 +19,8 @@ export const TILES = {
   // No workgroup memory: operands come from the cache. For software adapters, which have no faster memory to share, and
   // which compile workgroup arrays element by element (seconds for the large tiles).
   direct: { bm: 64, bn: 64, bk: 0, tm: 8, tn: 8 },
+  // the same for a product with one row or few
+  thin: { bm: 1, bn: 512, bk: 0, tm: 1, tn: 8 },
 } as const satisfies Record<string, Tile>;
 export type TileName = keyof typeof TILES;
 
@@ -32,7 +34,7 @@ export interface GemmSpec {
   /**
    * Defines fn setup(z: u32), called once with the batch; load_a(m, k), load_b(k, n) -> f32, 0 outside; store(m, n, v);
    * with vecA / vecB also load_a4(m, k) (along m) / load_b4(k, n) (along n) -> vec4<f32>. k_end: i32 is the bound of k.
-   * For the tile "direct" instead row_m(m) and row_n(n), where a row and a column begin, along_a(k) and along_b(k), what is added to
+   * Without workgroup memory instead row_m(m) and row_n(n), where a row and a column begin, along_a(k) and along_b(k), what is added to
    * that for k, and get_a(i), get_b(i) (with vecA / vecB get_a4, get_b4): all within the matrices.
    */
   readonly globals: string;
@@ -65,7 +67,8 @@ export function gemm(s: GemmSpec): Kernel {
   const { bm, bn, bk, tm, tn } = TILES[s.tile];
   const tx = bn / tn, ty = bm / tm;
   const threads = tx * ty;
-  const im = range(tm / 4), jn = range(tn / 4), four = range(4);
+  const im = range(Math.ceil(tm / 4)), jn = range(tn / 4), four = range(4), rows = range(Math.min(tm, 4));
+  const high = rows.length;
   const acc = (i: number, r: number, j: number): string => `c${i}_${r}_${j}`;
   const shared = bk > 0;
   const globals = `${shared ? `var<workgroup> tile_m: array<vec4<f32>, ${(bk * bm) / 4}>;
@@ -89,15 +92,14 @@ ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += 
   }`;
   // Rows and columns beyond the edge repeat the last ones, and are not stored: nothing is tested inside the loop.
   const edge = (size: string, vec: boolean | undefined, at: string): string => `min(${at}, i32(p.${size}) - ${vec ? 4 : 1})`;
-  const place = (x: "m" | "n", step: number, vec: boolean | undefined) => (i: number): string =>
-    (vec ? `  let at_${x}${i} = row_${x}(${edge(x.toUpperCase(), true, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * 4`)});`
-      : `${four.map((q) => `  let at_${x}${i}_${q} = row_${x}(${edge(x.toUpperCase(), false, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * 4 + ${q}`)});`).join(" ")}`);
-  const straight = (): string => `${[...im.map(place("m", ty, s.vecA)), ...jn.map(place("n", tx, s.vecB))].join("\n")}
+  const place = (x: "m" | "n", step: number, each: readonly number[], vec: boolean | undefined) => (i: number): string =>
+    (vec ? [""] : each).map((q) => `  let at_${x}${i}${vec ? "" : `_${q}`} = row_${x}(${edge(x.toUpperCase(), vec, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * ${each.length}${vec ? "" : ` + ${q}`}`)});`).join("\n");
+  const straight = (): string => `${[...im.map(place("m", ty, rows, s.vecA)), ...jn.map(place("n", tx, four, s.vecB))].join("\n")}
   for (var k = k_first; k < k_stop; k++) {
     let ka = along_a(k); let kb = along_b(k);
 ${jn.map((j) => `    let b${j} = ${s.vecB ? `get_b4(at_n${j} + kb)` : `vec4<f32>(${four.map((q) => `get_b(at_n${j}_${q} + kb)`).join(", ")})`};`).join("\n")}
 ${im.flatMap((i) => [...(s.vecA ? [`    let a${i} = get_a4(at_m${i} + ka);`] : []),
-    ...four.flatMap((r) => [`    let a${i}_${r} = ${s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`}; ${jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ")}`])]).join("\n")}
+    ...rows.flatMap((r) => [`    let a${i}_${r} = ${s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`}; ${jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ")}`])]).join("\n")}
   }`;
   const main = `  let tiles_n = (p.N + ${bn - 1}u) / ${bn}u;
   let tiles = tiles_n * ((p.M + ${bm - 1}u) / ${bm}u);
@@ -110,9 +112,9 @@ ${s.split ? "  let part = zz % p.splits;\n  setup(zz / p.splits, part);\n  let k
   k_end = k_stop;
   let tx = lane % ${tx}u;
   let ty = lane / ${tx}u;
-${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `  var ${acc(i, r, j)} = vec4<f32>(0.0);`))).join("\n")}
+${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  var ${acc(i, r, j)} = vec4<f32>(0.0);`))).join("\n")}
 ${shared ? sliced() : straight()}
-${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * ty}u + ty) * 4 + ${r}, n0 + i32(${j * tx}u + tx) * 4, ${acc(i, r, j)});`))).join("\n")}`;
+${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * ty}u + ty) * ${high} + ${r}, n0 + i32(${j * tx}u + tx) * 4, ${acc(i, r, j)});`))).join("\n")}`;
   return {
     key: kernelKey(s.family, s.params), bindings: s.bindings, uniforms: s.uniforms,
     wgsl: buildModule({ bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads }),
@@ -126,8 +128,10 @@ ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * t
 /** The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. software: the adapter is a CPU. */
 export function chooseTile(m: number, n: number, k: number, batches: number, software = false, enough = 64): { tile: TileName; splits: number } {
   if (software) {
-    const cut = k >= 4096 && m * n * batches < 4096;
-    return { tile: "direct", splits: cut ? Math.min(Math.ceil(k / 1024), 16) : 1 };
+    const tile = m < 4 ? "thin" : "direct";
+    const { tm, tn } = TILES[tile];
+    const items = Math.ceil(m / tm) * Math.ceil(n / tn) * batches;
+    return { tile, splits: Math.max(1, Math.min(Math.floor(k / 256), Math.ceil(256 / items))) };
   }
   const groups = (t: Tile): number => Math.ceil(m / t.bm) * Math.ceil(n / t.bn) * batches;
   const waste = (t: Tile): number => (Math.ceil(m / t.bm) * t.bm * Math.ceil(n / t.bn) * t.bn) / (m * n);

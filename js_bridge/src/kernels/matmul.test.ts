@@ -17,14 +17,14 @@ export function layout(c: Case): Values {
 }
 const round = (d: DType, x: number[]): number[] => (d === "float16" ? x.map((v) => fromHalf(toHalf(v))) : d === "bfloat16" ? x.map((v) => fromBf16(toBf16(v))) : x);
 
-async function check(c: Case, tile?: TileName): Promise<void> {
+async function check(c: Case, tile?: TileName, software = c.N !== 520): Promise<void> {
   const { M, N, K } = c, B = c.batches ?? 1, d = c.dtype ?? "float32", out = c.out ?? d;
   const ints = d.startsWith("int");
   const gen = (n: number, seed: number): number[] => (ints ? randomInts(n, -50, 50, seed) : round(d, random(n, -1, 1, seed)));
   const a = gen(B * M * K, 1), b = gen(B * K * N, 2), e = gen(M * N, 3);
   const v = layout(c);
   const steps = tile ? [{ kernel: matmul({ a: d, b: d, out, tile, aFast: c.ta ? "m" : "k", bFast: c.tb ? "k" : "n" }), values: v, buffers: ["a", "b", "c"] }]
-    : planMatmul({ a: d, b: d, out, values: v, software: c.N !== 520, ...(c.bias && { bias: d }), ...(c.act && { act: c.act }) });
+    : planMatmul({ a: d, b: d, out, values: v, software, ...(c.bias && { bias: d }), ...(c.act && { act: c.act }) });
   const r = await runTensors(steps, { a: t(d, a), b: t(d, b), e: t(d, e), c: { dtype: out, zeros: B * M * N }, part: { dtype: ints ? "int64" : "float32", zeros: 64 * B * M * N }, sum: { dtype: "float32", zeros: B * M * N } });
   const want: number[] = [];
   for (let z = 0; z < B; z++) for (let m = 0; m < M; m++) for (let n = 0; n < N; n++) {
@@ -52,6 +52,7 @@ const CASES: Case[] = [
   { M: 9, N: 10, K: 600, dtype: "int32" }, { M: 9, N: 10, K: 6, dtype: "int64" }, { M: 300, N: 520, K: 16 },
 ];
 test.each(CASES)("$M x $N x $K $dtype", async (c) => { await check(c); });
+test.each(CASES.filter((c) => c.M === 1 || c.N === 1))("a vector on a GPU, $M x $N x $K", async (c) => { await check(c, undefined, false); });
 
 test("NaN and inf outside the matrix never enter", async () => {
   const r = await runTensors(planMatmul({ a: "float32", b: "float32", out: "float32", software: true, values: layout({ M: 2, N: 3, K: 2 }) }), {

@@ -7,7 +7,7 @@ import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { type Activation, activate } from "./epilogue.js";
 import type { Node } from "./expression.js";
 import { fused } from "./fused.js";
-import { chooseTile, gemm, splitK, type TileName } from "./gemm.js";
+import { chooseTile, gemm, splitK, type TileName, TILES } from "./gemm.js";
 import { planReduce, reduce } from "./reduce.js";
 import { type Binding, computeOf, type DType, isFloat, type Kernel, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
 
@@ -58,7 +58,7 @@ fn setup(z: u32${split ? ", part: u32" : ""}) {
   base_a = ${base("a")}; base_b = ${base("b")};
   ${split ? "base_c = i32((part * p.batches + z) * p.M * p.N);" : `base_c = ${base("c")};${bias ? ` base_e = ${base("e")};` : ""}`}
 }
-${params.tile === "direct" ? `fn row_m(m: i32) -> i32 { return base_a + m * p.am; }
+${TILES[params.tile].bk === 0 ? `fn row_m(m: i32) -> i32 { return base_a + m * p.am; }
 fn row_n(n: i32) -> i32 { return base_b + n * p.bn; }
 fn along_a(k: i32) -> i32 { return k * p.ak; }
 fn along_b(k: i32) -> i32 { return k * p.bk; }
@@ -90,20 +90,30 @@ const LONG = 1 << 16;
 
 const fours = (v: Values, ...names: string[]): boolean => names.every((n) => value(v, n) % 4 === 0);
 
+/** The words of the product of the transposed operands in reverse order, whose result is the transpose. */
+function transposed(v: Values): Values {
+  const other: Readonly<Record<string, string>> = { M: "N", N: "M", am: "bn", ak: "bk", bk: "ak", bn: "am", cm: "cn", cn: "cm", em: "en", en: "em", ao: "bo", bo: "ao", ab0: "bb0", bb0: "ab0", ab1: "bb1", bb1: "ab1" };
+  return Object.fromEntries(Object.entries(v).map(([name, x]) => [other[name] ?? name, x]));
+}
+
 /** The kernels of one product. Buffers a, b, [e], c; scratch part: float32 of splits * batches * M * N. */
 export function planMatmul(plan: MatmulPlan): Step[] {
   const { values: v, bias, act, out } = plan;
   const [M, N, K, batches, nb1] = ["M", "N", "K", "batches", "nb1"].map((n) => value(v, n)) as [number, number, number, number, number];
+  // a CPU adds up columns side by side better than one by one: a matrix times a vector is taken as its transpose
+  if (plan.software && isFloat(plan.a) && N === 1 && M > 1) {
+    return planMatmul({ ...plan, a: plan.b, b: plan.a, values: transposed(v) }).map((s) => ({ ...s, buffers: s.buffers.map((x) => (x === "a" ? "b" : x === "b" ? "a" : x)) }));
+  }
   const plain = !bias && !act && (v["alpha"] ?? 1) === 1;
   const c = (n: string): number => v[n] ?? 0;
   // sums of parts and of products are written in order
   const ordered = (N <= 1 || c("cn") === 1) && (M <= 1 || c("cm") === N) && (nb1 <= 1 || c("cb1") === M * N) && (batches <= nb1 || c("cb0") === nb1 * M * N);
-  if (!isFloat(plan.a) || (plain && ordered && (M === 1 || N === 1) && K > 0)) {
+  if (!isFloat(plan.a) || (!plan.software && plain && ordered && (M === 1 || N === 1) && K > 0)) {
     if (!plain || !ordered) throw new UnsupportedKernelError(plain ? "matmul" : "addmm", plan.a, plain ? "needs a contiguous result" : "has no WebGPU kernel for integers");
     return planProductSum(plan, nb1);
   }
   // vectors of some size to which something is added: in a tile nearly all rows would be computed in vain
-  if (!plain && ordered && (M === 1 || N === 1) && K > 0 && K * M * N * batches >= LONG) return [...planProductSum({ ...plan, out: "float32" }, nb1, "sum"), finish(plan, nb1)];
+  if (!plan.software && !plain && ordered && (M === 1 || N === 1) && K > 0 && K * M * N * batches >= LONG) return [...planProductSum({ ...plan, out: "float32" }, nb1, "sum"), finish(plan, nb1)];
   const choice = chooseTile(M, N, K, batches, plan.software);
   const { tile } = choice, splits = ordered ? choice.splits : 1;
   const aFast = value(v, "am") === 1 && value(v, "ak") !== 1 ? "m" : "k";

@@ -73,7 +73,7 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "s
   };
 }
 
-function convPlan(params: Omit<ConvParams, "tile" | "split">): Plan {
+function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
   const { pass, bias, act } = params;
   const nd = params.kernel.length;
   for (const k of ["stride", "padding", "dilation"] as const) if (params[k].length !== nd) throw new Error(`${k} has ${params[k].length} numbers for ${nd} dims`);
@@ -87,7 +87,8 @@ function convPlan(params: Omit<ConvParams, "tile" | "split">): Plan {
       const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [number, number, number, number];
       if (wide % groups || narrow % groups) throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
       const sizes = (t: "x" | "y"): number[] => range(nd).map((d) => value(values, `${t}${d}`));
-      if (groups > 1 && groups === wide && (pass === "forward" || !(bias || act))) {
+      // one channel is a row of its own there: a CPU takes the product's way, several places at a time
+      if (!software && groups > 1 && groups === wide && (pass === "forward" || !(bias || act))) {
         const own = depthwise(params);
         return { steps: [{ kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }] };
       }

@@ -70,7 +70,8 @@ ${adaptive ? `  ${bounds}
 ` : ""}${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${wide.lets}
     if (${wide.inside}) `}{
       let v = ld_x(p.xo + ${at});
-      if (tl_isnan(v) || (!tl_isnan(best) && (found < 0 || v > best))) { best = v; found = ${ravel(I, sizesOf(nd, "x"))}; }
+      let wins = tl_isnan(v) | (!tl_isnan(best) & ((found < 0) | (v > best)));
+      best = select(best, v, wins); found = select(found, ${ravel(I, sizesOf(nd, "x"))}, wins);
     }`)}  st_y(p.yo + i32(gid), ${castTo("best", "float32", dtype)});${idx ? `
   st_idx(p.idxo + i32(gid), tl_i64(found));` : ""}`;
   } else if (max) {

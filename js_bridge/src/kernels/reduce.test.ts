@@ -5,12 +5,12 @@ import type { DType, Values } from "./spec.js";
 import { close, random, randomInts, runTensors, t, test } from "./testing.js";
 
 /** Reduces data seen as [outer, n, inner] over n. */
-async function run(op: ReduceOp, dtype: DType, out: DType, data: readonly number[], [outer, n, inner]: [number, number, number], extra: Values = {}): Promise<number[]> {
+async function run(op: ReduceOp, dtype: DType, out: DType, data: readonly number[], [outer, n, inner]: [number, number, number], extra: Values = {}, software = false): Promise<number[]> {
   const rows = outer * inner;
   const cast = dtype !== out && (op === "sum" || op === "prod" || op === "mean");
   const steps = planReduce({
     kept: 2, reduced: 1, inputs: [{ dtype }], nodes: [{ in: 0 }, ...(cast ? [{ op: "cast" as const, args: [0], dtype: out }] : [])],
-    outputs: [{ op, node: cast ? 1 : 0, dtype: out }], inner: inner === 1,
+    outputs: [{ op, node: cast ? 1 : 0, dtype: out }], inner: inner === 1, software,
     values: { rows, n, k0: outer, k1: inner, r0: n, i0o: 0, i0k0: n * inner, i0k1: 1, i0r0: inner, q0o: 0, ...extra },
   });
   const scratch = Object.fromEntries([0, 1, 2].map((j) => [`part${j}`, { dtype: "int64" as DType, zeros: 4096 }]));
@@ -105,4 +105,13 @@ test("no rows, no elements", async () => {
   expect(await run("sum", "float32", "float32", [], [3, 0, 1])).toEqual([0, 0, 0]);
   expect(await run("prod", "float32", "float32", [], [2, 0, 1])).toEqual([1, 1]);
   expect(await run("sum", "float32", "float32", [], [0, 3, 1])).toEqual([]);
+});
+
+test.each([[1, 20000, 1], [3, 5000, 1], [2, 3000, 20], [600, 40, 1], [1, 40000, 3]])("on a software adapter: %i x %i x %i", async (outer, n, inner) => {
+  const shape: [number, number, number] = [outer, n, inner];
+  const x = random(outer * n * inner, -1, 1, 7);
+  for (const op of ["sum", "amax", "argmin", "var"] as const) {
+    const whole = op === "argmin";
+    close(await run(op, "float32", whole ? "int64" : "float32", x, shape, op === "var" ? { correction: 1 } : {}, true), reference(op, x.map(Math.fround), shape), whole ? 0 : 1e-5, whole ? 0 : 1e-4);
+  }
 });

@@ -17,6 +17,8 @@ export interface ReduceParams {
   readonly lanes: number;
   /** Neighbours in a workgroup are rows, not elements of one row: for rows that are side by side in memory. */
   readonly across?: boolean;
+  /** Neighbours in a workgroup are parts of one row, which take its elements in turn: for adapters that pay for barriers. */
+  readonly woven?: boolean;
   /** Number of dims that stay and that are reduced. */
   readonly kept: number;
   readonly reduced: number;
@@ -33,7 +35,7 @@ const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "
  * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]; [eps]. Results lie at q<k>o + row, row-major over the kept dims.
  */
 export function reduce(params: ReduceParams): Kernel {
-  const { stage, lanes, across, kept, reduced, inputs, outputs } = params;
+  const { stage, lanes, across, woven, kept, reduced, inputs, outputs } = params;
   const graph: Graph = params;
   const reds = outputs.map((o) => reduction(o.op, computeOf(nodeDtype(graph, o.node)), nodeDtype(graph, o.node)));
   const states = reds.flatMap((r, k) => r.vars.map((v, j) => ({ ...v, name: `s${k}_${j}` })));
@@ -93,12 +95,12 @@ ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
   let items = p.rows${partial ? " * p.chunks" : ""};
   let live = item < items;
   let row = i32(min(item, items - 1u)${partial ? ` ${row}` : ""});
-${partial ? `  let which = item ${which};\n  let first = which * p.chunk;\n  let end = select(0u, min(first + p.chunk, p.n), live);` : `  let first = 0u;\n  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`}
+${partial ? `  let which = item ${which};\n  let first = which${woven ? "" : " * p.chunk"};\n  let end = select(0u, ${woven ? "p.n" : "min(first + p.chunk, p.n)"}, live);` : `  let first = 0u;\n  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`}
 ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
   var r = first + part;
   while (r < end) {
     var block = start();
-    for (var j = 0u; j < 32u && r < end; j++) { block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${lanes}u; }
+    for (var j = 0u; j < 32u && r < end; j++) { block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${woven ? "p.chunks" : `${lanes}u`}; }
     total = merge(total, block);
   }
 ${lanes > 1 ? `  shared_state[lane] = total;
@@ -162,7 +164,7 @@ export function planReduce(plan: ReducePlan): Step[] {
   const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
   const chunks = software ? Math.max(Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
     : across ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
-  const way = across && { across };
+  const way = across ? { across } : software && chunks > 1 ? { woven: true } : {};
   if (chunks <= 1) return [{ kernel: reduce({ ...params, ...way, stage: "full", lanes }), values, buffers: [...ins, ...outs] }];
   const chunk = Math.ceil(n / chunks);
   const v = { ...values, chunks: Math.ceil(n / chunk), chunk };

@@ -33,7 +33,7 @@ export function wideCoords(w: Window): { lets: string; inside: string } {
   const nd = w.kernel.length;
   return {
     lets: range(nd).map((d) => `let i${d} = o${d} * ${w.stride[d]} + w${d} * ${w.dilation[d]} - ${w.padding[d]};`).join(" "),
-    inside: range(nd).map((d) => `i${d} >= 0 && i${d} < i32(p.x${d})`).join(" && "),
+    inside: range(nd).map((d) => `(i${d} >= 0) & (i${d} < i32(p.x${d}))`).join(" & "),
   };
 }
 
@@ -42,6 +42,6 @@ export function narrowCoords(w: Window): { lets: string; inside: string } {
   const nd = w.kernel.length;
   return {
     lets: range(nd).map((d) => `let q${d} = i${d} + ${w.padding[d]} - w${d} * ${w.dilation[d]}; let o${d} = q${d} / ${w.stride[d]};`).join(" "),
-    inside: range(nd).map((d) => `q${d} >= 0 && ${w.stride[d] === 1 ? "" : `q${d} % ${w.stride[d]} == 0 && `}o${d} < i32(p.y${d})`).join(" && "),
+    inside: range(nd).map((d) => `(q${d} >= 0) & ${w.stride[d] === 1 ? "" : `(q${d} % ${w.stride[d]} == 0) & `}(o${d} < i32(p.y${d}))`).join(" & "),
   };
 }
