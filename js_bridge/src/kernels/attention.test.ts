@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { attention, type AttentionParams } from "./attention.js";
+import { DIRECT_HEADS } from "./attention_direct.js";
 import { close, random, randomInts, runOne, t, test } from "./testing.js";
 
 interface Case { B: number; H: number; L: number; S: number; dim: number; valueDim?: number; causal?: boolean; mask?: "bool" | "float32"; group?: number }
@@ -34,11 +35,13 @@ test.each(CASES)("%j", async (c) => {
     ...{ B, H, L, S, group, scale, qo: 0, qb: H * L * dim, qh: L * dim, ql: dim, ko: 0, kb: Hk * S * dim, kh: S * dim, ks: dim, vo: 0, vb: Hk * S * dv, vh: S * dv, vs: dv },
     ...{ mo: 0, mb: L * S, mh: 0, ml: S, ms: 1, yo: 0, yb: H * L * dv, yh: L * dv, yl: dv, lseo: 0 },
   };
-  const r = await runOne(attention(params), values, {
-    q: t("float32", q), k: t("float32", k), v: t("float32", v), ...(mask && { m: t(mask, m) }), y: { dtype: "float32", zeros: y.length }, lse: { dtype: "float32", zeros: lse.length },
-  });
-  close(r["y"]!, y, 1e-5, 3e-6);
-  close(r["lse"]!, lse, 1e-5, 3e-6);
+  for (const direct of dim <= DIRECT_HEADS ? [false, true] : [false]) {
+    const r = await runOne(attention({ ...params, ...(direct && { direct }) }), values, {
+      q: t("float32", q), k: t("float32", k), v: t("float32", v), ...(mask && { m: t(mask, m) }), y: { dtype: "float32", zeros: y.length }, lse: { dtype: "float32", zeros: lse.length },
+    });
+    close(r["y"]!, y, 1e-5, 3e-6);
+    close(r["lse"]!, lse, 1e-5, 3e-6);
+  }
 });
 
 test("heads that are too wide are refused", () => {

@@ -4,6 +4,7 @@
  * of some keys, then all weigh the values, four columns a lane. The log of the sum is kept for the gradient, which the
  * caller composes from products. Rows without any key allowed give 0.
  */
+import { attentionDirect } from "./attention_direct.js";
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { computeOf, type DType, type Kernel, kernelKey, linearGrid, uniform, type UniformWord, UnsupportedKernelError, value } from "./spec.js";
@@ -15,6 +16,8 @@ export interface AttentionParams {
   readonly valueDim: number;
   /** Query i sees the keys 0..i. */
   readonly causal?: boolean;
+  /** Without workgroup memory, see attention_direct.ts; heads of at most DIRECT_HEADS. */
+  readonly direct?: boolean;
   /** dtype of a mask: bool (true takes part) or a float that is added to the scores. */
   readonly mask?: DType;
 }
@@ -37,6 +40,7 @@ export function attention(params: AttentionParams): Kernel {
   const strides = (t: string, row: string): string[] => [`${t}o`, `${t}b`, `${t}h`, `${t}${row}`];
   const uniforms: UniformWord[] = [...uniform("u32", "B", "H", "L", "S", "group"), ...uniform("f32", "scale"),
     ...uniform("i32", ...strides("q", "l"), ...strides("k", "s"), ...strides("v", "s"), ...(mask ? [...strides("m", "l"), "ms"] : []), ...strides("y", "l"), "lseo")];
+  if (params.direct) return attentionDirect(params, bindings, uniforms);
   const four = (name: string, base: string, at: string, size: number): string =>
     `vec4<f32>(${range(4).map((j) => (size % 4 === 0 ? `ld_${name}(${base} + ${at} + ${j})` : `select(0.0, ld_${name}(${base} + min(${at} + ${j}, ${size - 1})), ${at} + ${j} < ${size})`)).join(", ")})`;
   const fill = (name: string, size: number, quads: number): string => `    for (var id = lane; id < ${keys * quads}u; id += ${QUERIES * LANES}u) {

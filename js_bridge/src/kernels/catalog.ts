@@ -37,7 +37,7 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   compact: [{ op: "count", dtype: f }, { op: "index", dtype: "bool", ndim: 2 }, { op: "select", dtype: "bool", data: "int8" }, { op: "scatter", dtype: "bool", data: f }],
   upsample: (["nearest", "nearest-exact", "linear", "cubic"] as const).flatMap((mode) => [false, true].map((backward) => ({ mode, ndim: 2, dtype: f, backward }))),
   crossEntropy: [{ dtype: f, lanes: 64, weight: true, smooth: true }, { dtype: f, lanes: 64, weight: true, smooth: true, backward: true }, { dtype: f, lanes: 1, nll: true, weight: true }, { dtype: f, lanes: 64, nll: true, backward: true }],
-  attention: [{ dtype: f, dim: 64, valueDim: 10, causal: true, mask: "bool" }, { dtype: "float16", dim: 128, valueDim: 128 }],
+  attention: [{ dtype: f, dim: 64, valueDim: 10, causal: true, mask: "bool" }, { dtype: "float16", dim: 128, valueDim: 128 }, { dtype: f, dim: 64, valueDim: 10, causal: true, mask: "bool", direct: true }, { dtype: "float16", dim: 7, valueDim: 6, mask: f, direct: true }],
   sgd: [{ momentum: true, nesterov: true }, {}],
   adam: [{ amsgrad: true }, { decoupled: true }, { count: 2 }],
   many: [{ op: "scale", count: 3 }, { op: "squares", count: 3 }],

@@ -2,7 +2,8 @@
  * What each family needs to be planned from words alone: its buffers and words in order, and the kernels for given words.
  * README.md holds the table that callers write their words by; keep the two alike.
  */
-import { attention } from "./attention.js";
+import { attention, type AttentionParams } from "./attention.js";
+import { DIRECT_HEADS } from "./attention_direct.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
 import { depthwise } from "./depthwise.js";
 import { fused, type FusedParams } from "./fused.js";
@@ -104,6 +105,16 @@ function poolPlan(params: Parameters<typeof pool>[0]): Plan {
   return one("pool", pool({ ...params, stride: params.stride ?? ones, padding: params.padding ?? ones.map(() => 0), dilation: params.dilation ?? ones }));
 }
 
+function attentionPlan(params: Omit<AttentionParams, "direct">): Plan {
+  const kernel = attention(params);
+  const buffers = listed(kernel.bindings), names = kernel.bindings.map((b) => b.name);
+  const small = params.dim <= DIRECT_HEADS && params.valueDim <= DIRECT_HEADS;
+  return {
+    family: "attention", buffers, words: kernel.uniforms, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !["B", "H", "L"].includes(w))),
+    steps: (values, { software }) => ({ steps: [{ kernel: software && small ? attention({ ...params, direct: true }) : kernel, values, buffers: names }] }),
+  };
+}
+
 interface FamilyPlan { readonly build: Builder; readonly params: readonly string[] }
 const family = (build: Builder, ...params: string[]): FamilyPlan => ({ build, params });
 const WINDOW = ["kernel", "stride", "padding", "dilation"];
@@ -126,7 +137,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   compact: family(compactPlan, "op", "dtype", "data", "ndim"),
   upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
   crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "nll", "backward"),
-  attention: family((p: never) => one("attention", attention(p)), "dtype", "dim", "valueDim", "causal", "mask"),
+  attention: family(attentionPlan, "dtype", "dim", "valueDim", "causal", "mask"),
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first", "count"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize", "count"),
   many: family((p: never) => one("many", many(p)), "op", "count"),
