@@ -25,8 +25,13 @@ interface Entry {
   readonly all: readonly Word[];
   /** Words that choose the steps. */
   readonly keyed: readonly number[];
-  /** Of a plan of one kernel: its number, the words its grid depends on, and those that must be multiples of four. */
-  readonly kernel: number;
+  readonly singles: readonly Single[];
+}
+
+/** A kernel that does everything a plan asks for: its number, the words its grid depends on, and those that must be multiples of four. */
+interface Single {
+  readonly number: number;
+  readonly kernel: Kernel;
   readonly grid: readonly Word[];
   readonly fours: readonly number[];
 }
@@ -93,15 +98,14 @@ export class Plans {
       throw new UnsupportedKernelError(plan.family, `${most} buffers at once`, `binds more than the ${this.#holder.limits.maxStorageBuffersPerShaderStage} of this device`);
     }
     const all = plan.words.map((w, at) => ({ name: w.name, at, type: w.type }));
-    const { single } = plan;
-    const grid = single ? gridNames(single.kernel) : NOTHING;
     const id = this.#entries.length;
     this.#entries.push({
       id, plan, all, access: plan.buffers.map((b) => (b.writes ? "w" : "r")).join(""),
       keyed: all.filter((w) => !plan.free.has(w.name)).map((w) => w.at),
-      kernel: single ? this.#adopt(single.kernel) : -1,
-      grid: all.filter((w) => grid.has(w.name)),
-      fours: all.filter((w) => single?.fours.includes(w.name)).map((w) => w.at),
+      singles: (plan.singles ?? []).map(({ kernel, fours }) => {
+        const grid = gridNames(kernel);
+        return { number: this.#adopt(kernel), kernel, grid: all.filter((w) => grid.has(w.name)), fours: all.filter((w) => fours.includes(w.name)).map((w) => w.at) };
+      }),
     });
     this.#ids.set(key, id);
     return id;
@@ -130,9 +134,10 @@ export class Plans {
         `[${entry.plan.family}] takes ${entry.access.length} buffers and ${entry.all.length} words, not ${bindings.length} and ${count}`,
       );
     }
-    if (entry.kernel >= 0 && multiplesOfFour(entry.fours, words, from)) {
-      const groups = product(entry.plan.single!.kernel.workgroups(valuesOf(entry.grid, words, from)));
-      this.#recorder.dispatch(entry.kernel, bindings, words, from, count, groups, 0, 1);
+    for (const single of entry.singles) {
+      if (!multiplesOfFour(single.fours, words, from)) continue;
+      const groups = product(single.kernel.workgroups(valuesOf(single.grid, words, from)));
+      this.#recorder.dispatch(single.number, bindings, words, from, count, groups, 0, 1);
       return;
     }
     const prepared = this.#find(entry, words, from);
@@ -257,7 +262,6 @@ function among(list: readonly Prepared[] | undefined, entry: Entry, words: Uint3
 }
 
 const NO_SCRATCH: readonly Binding[] = [];
-const NOTHING: ReadonlySet<string> = new Set();
 const product = ([x, y, z]: readonly [number, number, number]): number => x * y * z;
 
 function multiplesOfFour(places: readonly number[], words: Uint32Array, from: number): boolean {

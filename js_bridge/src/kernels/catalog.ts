@@ -11,7 +11,7 @@ const square: Node[] = [{ in: 0 }, { op: "square", args: [0], dtype: f }];
 
 const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   fused: (Object.keys(DTYPES) as DType[]).flatMap((dtype) => [
-    { ndim: 0, inputs: [c], nodes: [{ in: 0 }, { op: "cast", args: [0], dtype }], outputs: [{ node: 1, dtype, layout: "c" as const }] },
+    ...[false, true].map((whole) => ({ ndim: 0, inputs: [c], nodes: [{ in: 0 }, { op: "cast" as const, args: [0], dtype }], outputs: [{ node: 1, dtype, layout: "c" as const }], whole })),
     { ndim: 2, inputs: [{ dtype, layout: "s" as const }], nodes: [{ in: 0 }, { coord: 1 }, { op: "cast", args: [0], dtype: f }], outputs: [{ node: 2, ...s }, { node: 1, dtype: "int32", layout: "s" as const }] },
     { ndim: 1, inputs: [{ dtype, layout: "s" as const, alias: 0 }], nodes: [{ in: 0 }], outputs: [{ node: 0, dtype, layout: "s" as const }] },
   ]),

@@ -21,6 +21,8 @@ export interface FusedParams {
   readonly inputs: readonly { readonly dtype: DType; readonly layout: Layout; readonly alias?: number }[];
   readonly nodes: readonly Node[];
   readonly outputs: readonly { readonly node: number; readonly dtype: DType; readonly layout: Layout }[];
+  /** n is a multiple of four, and everything contiguous: no invocation tests how many of its four elements there are. */
+  readonly whole?: boolean;
 }
 
 const dims = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
@@ -75,11 +77,11 @@ ${statements(graph, inputs.map((_, i) => `x${i}`), coords, "i")}
     const loads = inputs.map((x, i) => loadVec(nameOf(i), x.dtype, `p.i${i}o + i`, `v${i}`));
     const zeros = coords.map(() => "0");
     main = `  let i = i32(gid) * 4;
-  if (i < 0 || u32(i) >= p.n) { return; }
-  let left = i32(p.n) - i;
+  if (gid * 4u >= p.n) { return; }
+  ${params.whole ? "" : "let left = i32(p.n) - i;"}
   ${loads.map((l) => l.pre).join("\n  ")}
 ${dims(4).map((j) => `  let r${j} = body(${[`i + ${j}`, ...zeros, ...loads.map((l) => l.get(j))].join(", ")});`).join("\n")}
-${outputs.map((o, k) => `  ${storeVec(`out${k}`, o.dtype, `p.q${k}o + i`, dims(4).map((j) => part(j, k)), "left")}`).join("\n")}`;
+${outputs.map((o, k) => `  ${storeVec(`out${k}`, o.dtype, `p.q${k}o + i`, dims(4).map((j) => part(j, k)), params.whole ? undefined : "left")}`).join("\n")}`;
   } else {
     const at = (tag: string, layout: Layout, i: string): string => (layout === "c" ? `p.${tag}o + ${i}` : [`p.${tag}o`, ...dims(ndim).map((d) => `k${d} * p.${tag}s${d}`)].join(" + "));
     globals += inputs.map((x, i) => (x.alias === undefined ? `\n${accessors(`in${i}`, x.dtype, "elem", false)}` : "")).join("");

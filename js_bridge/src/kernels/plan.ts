@@ -17,7 +17,7 @@ import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sor
 import { pool } from "./pool.js";
 import { reduce } from "./reduce.js";
 import { search } from "./search.js";
-import { type DType, DTYPES, offsets, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
+import { type DType, DTYPES, offsets as offsetsOf, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
 import { upsample } from "./upsample.js";
 import { imageWords, range } from "./window.js";
 
@@ -30,9 +30,10 @@ type Builder = (params: never) => Plan;
 function fusedPlan(params: FusedParams): Plan {
   checkGraph(params, params.ndim);
   const kernel = fused(params);
+  const vec = kernel.uniforms.every((w) => w.name !== "size0");
   const packed = (dtype: DType): boolean => DTYPES[dtype].bytes < 4;
-  const plain = [...params.inputs, ...params.outputs].every((x) => x.layout === "c") && kernel.uniforms.every((w) => w.name !== "size0");
-  const fours = [
+  const plain = [...params.inputs, ...params.outputs].every((x) => x.layout === "c") && vec;
+  const offsets = [
     ...params.inputs.flatMap((x, i) => (plain && x.layout === "c" && DTYPES[x.dtype].bytes < 8 ? [`i${i}o`] : [])),
     ...params.outputs.flatMap((x, k) => (x.layout === "c" && (plain ? DTYPES[x.dtype].bytes < 8 : packed(x.dtype)) ? [`q${k}o`] : [])),
   ];
@@ -43,7 +44,7 @@ function fusedPlan(params: FusedParams): Plan {
     sizes.forEach((s, d) => (extra[`size${d}`] = s));
     const strided = <T extends { layout: "c" | "s" }>(x: T, tag: string): T => {
       if (x.layout === "s" && params.ndim === 0) extra[`${tag}s0`] = 0;
-      if (x.layout === "s" || !(plain || fours.includes(`${tag}o`))) return x;
+      if (x.layout === "s" || !(plain || offsets.includes(`${tag}o`))) return x;
       for (let d = ndim - 1, s = 1; d >= 0; d--) {
         extra[`${tag}s${d}`] = s;
         s *= sizes[d]!;
@@ -53,8 +54,9 @@ function fusedPlan(params: FusedParams): Plan {
     const loose = fused({ ...params, ndim, inputs: params.inputs.map((x, i) => strided(x, `i${i}`)), outputs: params.outputs.map((x, k) => strided(x, `q${k}`)) });
     return { steps: [{ kernel: loose, values: { ...values, ...extra }, buffers: loose.bindings.map((b) => b.name) }] };
   };
+  const singles = vec ? [{ kernel: fused({ ...params, whole: true }), fours: ["n", ...offsets] }, { kernel, fours: offsets }] : [{ kernel, fours: offsets }];
   // the strided kernel depends on the sizes alone
-  return { ...one("fused", kernel, fours, others), free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))) };
+  return { ...one("fused", kernel, offsets, others), singles, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))) };
 }
 
 function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "software">): Plan {
@@ -81,7 +83,7 @@ function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
   if (pass === "weight" && (bias || act)) throw new Error("the weight's gradient has neither bias nor activation");
   const kernel = conv({ ...params, tile: "small" });
   const names = kernel.bindings.map((b) => b.name);
-  const offsetWords = offsets(...names);
+  const offsetWords = offsetsOf(...names);
   return {
     family: "conv", buffers: listed(kernel.bindings), words: [...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords], free: NONE,
     steps: (values, { software }) => {

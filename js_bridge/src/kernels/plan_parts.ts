@@ -18,8 +18,8 @@ export interface Plan {
   readonly words: readonly UniformWord[];
   /** Most buffers that one of its kernels binds, where that is more than its own. */
   readonly most?: number;
-  /** The one kernel whose uniform words are the plan's words, wherever the words named in `fours` are multiples of four. */
-  readonly single?: { readonly kernel: Kernel; readonly fours: readonly string[] };
+  /** Kernels of which one does everything with the plan's words as its uniform words, wherever the words named in `fours` are multiples of four; the first that fits runs. */
+  readonly singles?: readonly { readonly kernel: Kernel; readonly fours: readonly string[] }[];
   /** Words that only travel to the kernels: they change neither the steps nor their sizes. */
   readonly free: ReadonlySet<string>;
   steps(values: Values, device: PlanDevice): PlannedSteps;
@@ -35,7 +35,7 @@ export function one(family: string, kernel: Kernel, fours: readonly string[] = [
   const buffers = listed(kernel.bindings);
   const all = buffers.map((b) => b.name);
   return {
-    family, buffers, words: kernel.uniforms, free: NONE, single: { kernel, fours },
+    family, buffers, words: kernel.uniforms, free: NONE, singles: [{ kernel, fours }],
     steps: others ?? ((values) => ({ steps: [{ kernel, values, buffers: all }] })),
   };
 }

@@ -31,7 +31,10 @@ fn tl_exp(v: f32) -> f32 {
   let k = round(x * 1.44269504088896341);
   let r = (x - k * 0.693359375) - k * -2.12194440e-4;
   let q = ((((1.9875691500e-4 * r + 1.3981999507e-3) * r + 8.3334519073e-3) * r + 4.1665795894e-2) * r + 1.6666665459e-1) * r + 5.0000001201e-1;
-  let e = select(select(tl_scale2(q * r * r + r + 1.0, i32(k)), 0.0, v < -103.97), tl_inf(), v > 88.72283);
+  // k as an integer from the bits of a sum: a conversion tests its range, which is as dear as the polynomial
+  let i = bitcast<i32>(k + 12582912.0) - 0x4b400000;
+  let h = i >> 1u;
+  let e = (q * r * r + r + 1.0) * bitcast<f32>((h + 127) << 23u) * bitcast<f32>((i - h + 127) << 23u);
   return select(e, v, tl_isnan(v));
 }`,
   tl_exp2: /* wgsl */ `
