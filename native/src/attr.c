@@ -193,6 +193,16 @@ static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyOb
 static PyObject *m_get_device(SELF, PyObject *_) { (void)_; return PyLong_FromLong(t->device == TL_CPU ? -1 : 0); }
 
 PyObject *tl_m_item(SELF, PyObject *_), *tl_m_tolist(SELF, PyObject *_);
+static PyObject *m_item(SELF, PyObject *_) {
+  if (!tl_profiling) return tl_m_item(t, _);
+  PyObject *name = PyUnicode_FromString("item"), *a[1] = {(PyObject *)t};
+  if (!name) return NULL;
+  int64_t mark = tl_profile_begin(name, 0, a, 1);
+  PyObject *r = tl_m_item(t, _);
+  if (mark >= 0) tl_profile_end(mark);
+  Py_DECREF(name);
+  return r;
+}
 PyMethodDef tl_tensor_methods[] = {
 #define M(name, fn, doc) {#name, (PyCFunction)(void *)fn, METH_NOARGS, doc}
 #define MF(name, fn, doc) {#name, (PyCFunction)(void *)fn, METH_FASTCALL | METH_KEYWORDS, doc}
@@ -202,7 +212,7 @@ PyMethodDef tl_tensor_methods[] = {
     M(data_ptr, m_data_ptr, "Address of the first element."), M(is_floating_point, m_is_floating, "True for real floating dtypes."),
     M(is_complex, m_is_complex, "True for complex dtypes."), M(is_signed, m_is_signed, "True when the dtype holds negative numbers."),
     M(get_device, m_get_device, "Device index; -1 on the CPU."),
-    M(_bump_version, m_bump, "Counts an in-place change."), M(item, tl_m_item, "The only element as a Python number."),
+    M(_bump_version, m_bump, "Counts an in-place change."), M(item, m_item, "The only element as a Python number."),
     M(tolist, tl_m_tolist, "Nested lists of Python numbers; a number for 0-dim tensors."),
     MF(size, m_size, "size(dim=None): torch.Size, or the size of one dimension."),
     MF(stride, m_stride, "stride(dim=None): strides in elements."),

@@ -47,6 +47,12 @@ PyObject *tl_ints_tuple(int n, const int64_t *v);
 bool tl_requires_grad(const TlTensor *t);   /* views of a base that an in-place op gave a history included */
 PyObject *tl_m_item(TlTensor *t, PyObject *unused), *tl_m_tolist(TlTensor *t, PyObject *unused);
 #define Py_XSETREF_(slot, value) do { PyObject *old_ = (PyObject *)(slot); (slot) = (value); Py_XDECREF(old_); } while (0)
+/* profile.c: one test of tl_profiling is all that a call costs while nothing is recorded */
+extern int tl_profiling;
+int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n);
+void tl_profile_end(int64_t at);
+int tl_profile_init(PyObject *mod);
+uint64_t tl_bytes_live(void);      /* in CPU storages */
 void tl_drop(PyObject *o);        /* lets a link of a graph go without recursion; steals the reference */
 int tl_graph_init(PyObject *mod), tl_size_init(PyObject *mod), tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
 #endif

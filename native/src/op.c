@@ -534,7 +534,9 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
       Py_XDECREF(t);
       Py_XDECREF(kw);
     } else {
+      int64_t mark = tl_profiling ? tl_profile_begin(ov->schema, ov->flags & F_INPLACE ? 1 : 0, bound, ov->nparams) : -1;
       result = out ? vcall_with(tl_reg.call_out, ov, bound, out) : dispatch(ov, bound);
+      if (mark >= 0) tl_profile_end(mark);
       if (result && ov->named && PyTuple_CheckExact(result)) {
         PyObject *named = PyObject_CallFunctionObjArgs(ov->named, result, NULL);
         Py_DECREF(result);

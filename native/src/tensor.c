@@ -32,6 +32,7 @@ typedef struct { void *raw; size_t cls; } Header;
 static void *small_list[SMALL_CLASSES + 1];
 static int small_count[SMALL_CLASSES + 1];
 static uint64_t bytes_live, bytes_peak;
+uint64_t tl_bytes_live(void) { return bytes_live; }
 
 static void *oom(uint64_t nbytes) {
   PyErr_Format(tl_OutOfMemoryError ? tl_OutOfMemoryError : PyExc_MemoryError,

@@ -7,6 +7,7 @@ from .. import _C
 from ._node import anomaly
 
 TensorBase = _C.TensorBase
+profiled = None              # while torch.profiler records: (fn(node, grads) in place of node.apply, begin() and end() around accumulate)
 
 
 def run(roots, grads, retain_graph, create_graph, inputs=None):
@@ -20,6 +21,9 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
     needed = None if inputs is None else _reachable(roots, inputs)
     for e, g in zip(roots, grads):
         _send(e, g, pending, heap, ready)
+    traced, begin, end = profiled or (None, None, None)
+    if traced is None and anomaly[0]:
+        traced = _apply_traced
     old = _C.set_grad_enabled(create_graph)
     try:
         while heap:
@@ -43,10 +47,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                     continue
             if many and any(x is None for x in g):
                 g = _fill(g, outs, node)
-            if anomaly[0]:
-                result = _apply_traced(node, g)
-            else:
-                result = node.apply(g)
+            result = node.apply(g) if traced is None else traced(node, g)
             if node.post_hooks:
                 for hook in list(node.post_hooks.values()):
                     new = hook(tuple(result), tuple(g))
@@ -70,7 +71,12 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
             value = _leaf_hooks(t, value)
             if inputs is None:
                 ready[id(t)] = None
-                accumulate(t, value, create_graph)
+                if begin is None:
+                    accumulate(t, value, create_graph)
+                else:
+                    begin()
+                    accumulate(t, value, create_graph)
+                    end()
                 _post_accumulate(t)
             else:
                 at = inputs.get((id(t), -1))
