@@ -28,7 +28,10 @@ hardswish hardsigmoid softplus mish log_sigmoid softshrink hardshrink threshold_
 hardtanh_backward hardswish_backward hardsigmoid_backward softplus_backward mish_backward shrink_backward special_i0e special_i1 special_i1e special_ndtri
 special_log_ndtr special_erfcx special_entr special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0
 special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
-special_spherical_bessel_j0 special_airy_ai""".split()
+special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+special_chebyshev_polynomial_w special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v
+special_shifted_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l
+special_legendre_polynomial_p""".split()
 _BOOL = frozenset("logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge logical_and logical_or logical_xor".split())
 
 
@@ -67,8 +70,22 @@ def _gelu(a):
     return ("gelu" if a[-1] == "none" else "gelu_tanh") + ("_backward" if len(a) == 3 else ""), a[:-1]
 
 
-def _logit(a):
-    return ("logit", a[:1]) if a[1] is None else None
+def _optional_eps(name):
+    return lambda a: (name, a[:-1]) if a[-1] is None else (name + "_eps", a)
+
+
+def _round(a):
+    if len(a) == 1 or a[1] == 0:
+        return "round", a[:1]
+    decimals = a[1]
+    return ("round_decimals" if decimals > 0 else "round_tens"), (a[0], 10.0 ** min(abs(decimals), 308))
+
+
+_ROUNDED = {None: "div", "trunc": "div_trunc", "floor": "floor_divide"}
+
+
+def _div(a):
+    return _ROUNDED.get(a[2] if len(a) > 2 else None, "div"), a[:2]
 
 
 def _elu(a):
@@ -86,12 +103,11 @@ def _elu_backward(a):
 # what a row makes of its arguments may depend on nothing that their signature (native/src/device.c) leaves out
 ROWS = {name: _plain(name) for name in _PLAIN}
 ROWS.update(
-    add=_alpha("add"), sub=_alpha("sub"), rsub=_rsub, clamp=_clamp, nan_to_num=_nan_to_num, gelu=_gelu, gelu_backward=_gelu, logit=_logit,
-    elu=_elu, elu_backward=_elu_backward,
+    add=_alpha("add"), sub=_alpha("sub"), rsub=_rsub, clamp=_clamp, nan_to_num=_nan_to_num, gelu=_gelu, gelu_backward=_gelu, elu=_elu,
+    elu_backward=_elu_backward, logit=_optional_eps("logit"), logit_backward=_optional_eps("logit_backward"), div=_div, round=_round,
+    polygamma=lambda a: ("polygamma", (a[1], a[0])),
     leaky_relu_backward=lambda a: ("leaky_relu_backward", a[:3]),
     log_sigmoid_backward=lambda a: ("log_sigmoid_backward", a[:2]),
-    logit_backward=lambda a: ("logit_backward", a[:2]) if a[2] is None else None,
-    round=lambda a: ("round", a) if len(a) == 1 else None,
 )
 
 _types = {}
@@ -171,8 +187,12 @@ def _shape(ov, args, tensors):
 _signature = _C.signature
 # rows whose operands are not their arguments in order: nothing is remembered of calls in which the same object is there twice
 _MIXED = frozenset(("rsub",))
-# rows that compute an operand
+# rows that compute an operand, or look at a number's value; of round that is the form with decimals
 _COMPUTED = frozenset(("elu", "elu_backward", "nan_to_num"))
+
+
+def _by_value(ov, args):
+    return ov.kernel in _COMPUTED or ov.kernel == "round" and len(args) > 1
 
 
 def _places(args, operands, mixed):
@@ -204,7 +224,7 @@ def build(ov, row, args):
     order = _order(tensors, shape)
     if order is not None:
         shape = tuple([shape[d] for d in order])
-    if ov.kernel not in _COMPUTED and not any([t.is_cpu for t in tensors]):
+    if not _by_value(ov, args) and not any([t.is_cpu for t in tensors]):
         key = _signature(args)
         if key is not None and (ov, key) not in _remembered:
             places = _places(args, operands, ov.kernel in _MIXED)

@@ -44,6 +44,6 @@ export const ACTIVATIONS: { readonly [K in ActivationName]: OpDef } = {
   mish_backward: A(2, "x * tl_mish_slope(y)"),
   log_sigmoid_backward: A(2, "x * tl_sigmoid(-y)"),
   shrink_backward: A(3, "select(x, 0.0, tl_le(-z, y) && tl_le(y, z))"),
-  logit_backward_eps: A(3, "select(tl_div(x, y * (1.0 - y)), 0.0, tl_lt(y, z) || tl_lt(1.0 - z, y))"),
+  logit_backward_eps: A(3, "select(tl_div(x, y * (1.0 - y)), select(0.0, tl_nan(), z < 0.0), tl_lt(y, max(z, 0.0)) || tl_lt(1.0 - max(z, 0.0), y))"),
   logit_backward: A(2, "select(tl_div(x, y * (1.0 - y)), tl_nan(), tl_lt(y, 0.0) || tl_lt(1.0, y))"),
 };

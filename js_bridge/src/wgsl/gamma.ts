@@ -57,6 +57,7 @@ fn tl_zeta(s: f32, q: f32) -> f32 {
 fn tl_polygamma(x: f32, order: f32) -> f32 {
   if (order == 0.0) { return tl_digamma(x); }
   if (tl_isnan(x)) { return x; }
+  if (order == 1.0 && x > 3e38) { return 0.0; }
   if (order == 1.0 && x < 0.5) {
     let f = x - round(x);
     if (f == 0.0) { return tl_inf(); }
@@ -183,13 +184,25 @@ fn tl_ndtri(p: f32) -> f32 {
   if (s < 5.0) { y = tl_ch_ndtri_a((s - 3.55) / 1.45); } else { y = tl_ch_ndtri_b((s - 9.8) / 4.8); }
   return select(y, -y, p < 0.5);
 }`,
+  /* x y - z with the product's lower half, as PyTorch's compiler fuses it: the recurrences below cancel */
+  tl_fms: /* wgsl */ `
+fn tl_fms(x: f32, y: f32, z: f32) -> f32 {
+  let p = x * y;
+  if (!(abs(p) < 1e30)) { return p - z; }
+  let a = tl_top12(x);
+  let b = tl_top12(y);
+  let e = ((a * b - p) + a * (y - b) + (x - a) * b) + (x - a) * (y - b);
+  let s = p - z;
+  let t = s - p;
+  return s + (e + ((p - (s - t)) - (z + t)));
+}`,
   /* kinds: 0 T, 1 U, 2 V, 3 W (Chebyshev), 4 H, 5 He (Hermite), 6 L (Laguerre), 7 P (Legendre) */
   tl_polynomial: /* wgsl */ `
 fn tl_polynomial(kind: i32, x: f32, degree: f32) -> f32 {
   let n = trunc(degree);
-  if (tl_isnan(x) || tl_isnan(degree)) { return tl_nan(); }
-  if (n < 0.0) { return 0.0; }
+  if (tl_isnan(degree) || n < 0.0 || n > 9e18) { return 0.0; }
   if (n == 0.0) { return 1.0; }
+  if (tl_isnan(x)) { return x; }
   let odd = select(1.0, -1.0, n - 2.0 * floor(n * 0.5) == 1.0);
   let all = 2.0 * n + 1.0;
   if (abs(x) == 1.0) {
@@ -213,11 +226,12 @@ fn tl_polynomial(kind: i32, x: f32, degree: f32) -> f32 {
   if (kind == 3) { q = 2.0 * x + 1.0; }
   if (kind == 6) { q = 1.0 - x; }
   for (var d = 1.0; d < n && !tl_isnan(q); d = d + 1.0) {
-    var r = 2.0 * x * q - p;
-    if (kind == 4) { r = 2.0 * x * q - 2.0 * d * p; }
-    if (kind == 5) { r = x * q - d * p; }
-    if (kind == 6) { r = ((2.0 * d + 1.0 - x) * q - d * p) / (d + 1.0); }
-    if (kind == 7) { r = ((2.0 * d + 1.0) * x * q - d * p) / (d + 1.0); }
+    var r = 0.0;
+    if (kind == 4) { r = tl_fms(2.0 * x, q, 2.0 * d * p); }
+    else if (kind == 5) { r = tl_fms(x, q, d * p); }
+    else if (kind == 6) { r = tl_fms(2.0 * d + (1.0 - x), q, d * p) / (d + 1.0); }
+    else if (kind == 7) { r = tl_fms((2.0 * d + 1.0) * x, q, d * p) / (d + 1.0); }
+    else { r = tl_fms(2.0 * x, q, p); }
     p = q;
     q = r;
   }
