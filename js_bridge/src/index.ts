@@ -267,4 +267,32 @@ export class Bridge {
     this.#runtime.recorder.flush();
     return JSON.stringify(await this.#runtime.profile.report());
   }
+
+  /** As times(), without those that are on their way. */
+  timesNow(): string {
+    return JSON.stringify(this.#runtime.profile.reportNow());
+  }
+
+  /** Says what to note from now on (bits of Watch in profile.ts; 0: nothing); the clock of spans(), performance.now(). */
+  watch(what: number): number {
+    this.#runtime.profile.watch(what);
+    return performance.now();
+  }
+
+  /** What was sent and compiled since the last call, as JSON: a list of Note. */
+  notes(): string {
+    return JSON.stringify(this.#runtime.profile.notes());
+  }
+
+  /** When each kernel ran since the last call, as JSON: Spans. Needs watch(Watch.SPANS) and setTiming(true). */
+  async spans(): Promise<string> {
+    this.#runtime.recorder.flush();
+    await this.#runtime.reader.pump.wait(this.#runtime.profile.settled());
+    return this.spansNow();
+  }
+
+  /** As spans(), without those that are on their way. */
+  spansNow(): string {
+    return JSON.stringify(this.#runtime.profile.spans());
+  }
 }

@@ -24,6 +24,13 @@ export interface KernelSource {
   readonly constants?: Readonly<Record<string, number>>;
   /** Optional features that the text needs ("shader-f16", "subgroups"). */
   readonly features?: readonly GPUFeatureName[];
+  /** What the uniform words are, where somebody knows; for those who watch (profile.ts). */
+  readonly words?: readonly WordName[];
+}
+
+export interface WordName {
+  readonly name: string;
+  readonly type: "u32" | "i32" | "f32";
 }
 
 /**
@@ -40,7 +47,7 @@ export interface BuiltKernel {
   readonly key: string;
   readonly wgsl: string;
   readonly bindings: readonly { readonly access: "read" | "read_write" }[];
-  readonly uniforms: readonly unknown[];
+  readonly uniforms: readonly WordName[];
 }
 
 export function sourceOf(kernel: BuiltKernel): KernelSource {
@@ -48,5 +55,6 @@ export function sourceOf(kernel: BuiltKernel): KernelSource {
     wgsl: kernel.wgsl,
     access: kernel.bindings.map((b) => (b.access === "read" ? "r" : "w")).join(""),
     uniformWords: kernel.uniforms.length,
+    words: kernel.uniforms,
   };
 }

@@ -2,7 +2,7 @@
 import { COMPUTE_STAGE } from "./constants";
 import type { DeviceHolder } from "./device";
 import { KernelError, type WebgpuError } from "./errors";
-import { MAX_UNIFORM_WORDS, type KernelResolver, type KernelSource } from "./kernel";
+import { MAX_UNIFORM_WORDS, type KernelResolver, type KernelSource, type WordName } from "./kernel";
 import type { Profile } from "./profile";
 
 export interface Layout {
@@ -18,6 +18,7 @@ export interface Compiled {
   /** Per binding: whether the kernel writes it. */
   readonly writes: readonly boolean[];
   readonly uniformWords: number;
+  readonly words: readonly WordName[];
 }
 
 interface Entry {
@@ -191,9 +192,9 @@ export class Pipelines {
   }
 
   #done(key: string, source: KernelSource, pipeline: GPUComputePipeline, layout: Layout): Compiled {
-    this.#profile.counters.pipelines++;
+    this.#profile.compiled(key, source.wgsl);
     const writes = Array.from(source.access, (letter) => letter === "w");
-    return { key, pipeline, layout, writes, uniformWords: source.uniformWords };
+    return { key, pipeline, layout, writes, uniformWords: source.uniformWords, words: source.words ?? [] };
   }
 
   async #explain(entry: Entry, module: GPUShaderModule, message: string): Promise<KernelError> {

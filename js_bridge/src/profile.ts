@@ -1,6 +1,7 @@
-/** Counters, and GPU time per kernel where the adapter has timestamp queries and somebody asked for it. */
+/** Counters; and for who asks: notes of what is compiled and sent, GPU times where the adapter has timestamp queries. */
 import { MAP_READ, Usage } from "./constants";
 import type { DeviceHolder } from "./device";
+import type { WordName } from "./kernel";
 
 export interface Counters {
   dispatches: number;
@@ -25,6 +26,30 @@ export interface KernelTime {
   readonly ns: number;
 }
 
+/** Bits of watch(). */
+export const Watch = { KERNELS: 1, WGSL: 2, SPANS: 4 } as const;
+
+/** A kernel that was sent (its uniform words by name, its workgroups), or the text of one that was compiled. */
+export type Note =
+  | { readonly kernel: string; readonly words: Readonly<Record<string, number>>; readonly groups: readonly number[] }
+  | { readonly kernel: string; readonly wgsl: string };
+
+/** When kernels ran. */
+export interface Spans {
+  readonly kernels: readonly string[];
+  /** Of each run: index of the kernel; begin and end by the GPU's clock, nanoseconds since the first of all; when it was submitted, performance.now(). */
+  readonly rows: readonly (readonly [number, number, number, number])[];
+  /** Runs that are not among the rows, as there were too many. */
+  readonly lost: number;
+  /** Batches whose times are still on their way. */
+  readonly pending: number;
+}
+
+/** Runs whose begin and end are kept until somebody takes them. */
+const MOST_SPANS = 1 << 20;
+/** Notes kept until somebody takes them. */
+const MOST_NOTES = 1 << 16;
+
 /** Dispatches timed per batch: a query set holds 4096 timestamps. */
 const TIMED = 2048;
 
@@ -37,6 +62,13 @@ export class Profile {
   #queryEpoch = 0;
   #keys: string[] = [];
   readonly #pending = new Set<Promise<void>>();
+  #watching = 0;
+  #notes: Note[] = [];
+  #spans: [number, number, number, number][] = [];
+  #lost = 0;
+  /** The GPU's clock at the first stamp, and the kernels of the spans. */
+  #zero: bigint | null = null;
+  readonly #names = new Map<string, number>();
 
   constructor(holder: DeviceHolder) {
     this.#holder = holder;
@@ -51,6 +83,57 @@ export class Profile {
   setTiming(on: boolean): boolean {
     this.#timing = on && this.#holder.has("timestamp-query");
     return this.#timing === on;
+  }
+
+  /** Bits of Watch: what to note from now on. What was noted and nobody took is dropped. */
+  watch(what: number): void {
+    this.#watching = what;
+    this.#notes = [];
+    this.#spans = [];
+    this.#lost = 0;
+    this.#zero = null;
+    this.#names.clear();
+  }
+
+  /** Whether dispatches are noted. */
+  get watching(): boolean {
+    return (this.#watching & Watch.KERNELS) !== 0;
+  }
+
+  compiled(kernel: string, wgsl: string): void {
+    this.counters.pipelines++;
+    if (this.#watching & Watch.WGSL && this.#notes.length < MOST_NOTES) this.#notes.push({ kernel, wgsl });
+  }
+
+  dispatched(kernel: { readonly key: string; readonly words: readonly WordName[] }, words: Uint32Array, from: number, groups: readonly number[]): void {
+    if (this.#notes.length >= MOST_NOTES) return;
+    const view = new DataView(words.buffer, words.byteOffset + 4 * from);
+    const values: Record<string, number> = {};
+    kernel.words.forEach(({ name, type }, i) => {
+      values[name] = type === "f32" ? view.getFloat32(4 * i, true) : type === "i32" ? view.getInt32(4 * i, true) : view.getUint32(4 * i, true);
+    });
+    this.#notes.push({ kernel: kernel.key, words: values, groups });
+  }
+
+  /** The notes since the last call. */
+  notes(): Note[] {
+    const notes = this.#notes;
+    this.#notes = [];
+    return notes;
+  }
+
+  /** The spans that are known by now and were not taken yet. */
+  spans(): Spans {
+    const rows = this.#spans;
+    const lost = this.#lost;
+    this.#spans = [];
+    this.#lost = 0;
+    return { kernels: [...this.#names.keys()], rows, lost, pending: this.#pending.size };
+  }
+
+  /** When the times of all that was submitted are known. */
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
   reset(): void {
@@ -81,10 +164,11 @@ export class Profile {
     encoder.resolveQuerySet(this.#querySet, 0, keys.length * 2, resolved, 0);
     encoder.copyBufferToBuffer(resolved, 0, staging, 0, size);
     return () => {
+      const submitted = performance.now();
       const work = staging
         .mapAsync(MAP_READ)
         .then(
-          () => this.#add(keys, new BigUint64Array(staging.getMappedRange().slice(0))),
+          () => this.#add(keys, new BigUint64Array(staging.getMappedRange().slice(0)), submitted),
           () => undefined, // the device went away: no times then
         )
         .finally(() => {
@@ -104,18 +188,40 @@ export class Profile {
 
   /** GPU time per kernel, longest first; waits for the batches that are under way. */
   async report(): Promise<KernelTime[]> {
-    await Promise.all(this.#pending);
+    await this.settled();
+    return this.reportNow();
+  }
+
+  /** As report(), of the batches whose times have come. */
+  reportNow(): KernelTime[] {
     const rows = [...this.#times].map(([key, t]) => ({ key, calls: t.calls, ns: t.ns }));
     return rows.sort((a, b) => b.ns - a.ns);
   }
 
-  #add(keys: readonly string[], stamps: BigUint64Array): void {
+  #add(keys: readonly string[], stamps: BigUint64Array, submitted: number): void {
+    if (this.#watching & Watch.SPANS) this.#addSpans(keys, stamps, submitted);
     keys.forEach((key, i) => {
       const ns = Number((stamps[2 * i + 1] ?? 0n) - (stamps[2 * i] ?? 0n));
       const entry = this.#times.get(key) ?? { calls: 0, ns: 0 };
       entry.calls++;
       entry.ns += Math.max(0, ns);
       this.#times.set(key, entry);
+    });
+  }
+
+  #addSpans(keys: readonly string[], stamps: BigUint64Array, submitted: number): void {
+    this.#zero ??= stamps[0] ?? 0n;
+    const zero = this.#zero;
+    keys.forEach((key, i) => {
+      if (this.#spans.length >= MOST_SPANS) {
+        this.#lost++;
+        return;
+      }
+      let name = this.#names.get(key);
+      if (name === undefined) this.#names.set(key, (name = this.#names.size));
+      const begin = Number((stamps[2 * i] ?? 0n) - zero);
+      const end = Number((stamps[2 * i + 1] ?? 0n) - zero);
+      this.#spans.push([name, begin, Math.max(begin, end), submitted]);
     });
   }
 }

@@ -73,6 +73,7 @@ export class Recorder {
         pass.setBindGroup(1, this.#uniforms.group(this.#pipelines.uniformLayout), this.#offsets, 0, 1);
       }
       pass.dispatchWorkgroups(gx, gy, gz);
+      if (this.#profile.watching) this.#profile.dispatched(kernel, words, from, [gx, gy, gz]);
       for (const b of bound) b.buffer.batch = this.batches.current;
     } finally {
       this.#profile.counters.asideCopies += aside.copies;

@@ -71,6 +71,10 @@ const calls = {
   resetStats: () => bridge.resetStats(),
   setTiming: (on) => bridge.setTiming(on),
   times: async () => JSON.parse(await bridge.times()),
+  timesNow: () => JSON.parse(bridge.timesNow()),
+  watch: (what) => bridge.watch(what),
+  notes: () => JSON.parse(bridge.notes()),
+  spans: async () => JSON.parse(await bridge.spans()),
   reset: () => bridge.reset(),
   // for tests: the device goes away, as when the GPU process ends
   lose: async () => {

@@ -177,6 +177,21 @@ class RemoteBridge:
     def reset_stats(self) -> None:
         self._call("resetStats")
 
+    def times_now(self) -> list[dict[str, Any]]:
+        return self.times()
+
+    def watch(self, what: int) -> float:
+        return float(self._call("watch", what))
+
+    def notes(self) -> list[dict[str, Any]]:
+        return self._call("notes")  # type: ignore[no-any-return]
+
+    def spans(self) -> dict[str, Any]:
+        return self._call("spans")  # type: ignore[no-any-return]
+
+    async def spans_async(self) -> dict[str, Any]:
+        return self.spans()
+
 
 def install(**options: Any) -> RemoteBridge:
     """Makes torchlite's webgpu device of this process a RemoteBridge; the one that is there already, if there is one."""
