@@ -254,13 +254,33 @@ class PageBridge:
         except JsException as e:
             raise _error(e) from None
 
-    # --- for tests ---
+    # --- what the GPU did, for torch.profiler and torch.webgpu.debug ---
 
     def set_timing(self, on):
         return bool(self._js.setTiming(on))
 
     async def times(self):
         return json.loads(await self._js.times())
+
+    def times_now(self):
+        return json.loads(self._js.timesNow())
+
+    def watch(self, what):
+        return self._js.watch(what)
+
+    def notes(self):
+        return json.loads(self._js.notes())
+
+    def spans(self):
+        """Without waiting where Python cannot: some are pending then."""
+        if self.way in (None, "jspi") and can_run_sync():
+            return json.loads(run_sync(self._js.spans()))
+        return json.loads(self._js.spansNow())
+
+    async def spans_async(self):
+        return json.loads(await self._js.spans())
+
+    # --- for tests ---
 
     def close(self):
         self._js.close()
