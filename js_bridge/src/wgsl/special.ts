@@ -1,4 +1,6 @@
 /** float32 functions that need more than a polynomial: powers, exact remainders, error and gamma functions. */
+import { horner } from "./math.js";
+
 export const SPECIAL: Readonly<Record<string, string>> = {
   /* erf for |x| < 1 */
   tl_erf_small: /* wgsl */ `
@@ -201,8 +203,7 @@ fn tl_mish_slope(x: f32) -> f32 {
   tl_normal_tail: /* wgsl */ `
 fn tl_normal_tail(x: f32) -> f32 {
   let t = 1.0 / (1.0 + 0.28284271 * abs(x));
-  return t * (((((((((-0.01301311365 * t + 0.0894129765) * t - 0.227099665) * t + 0.24435234) * t - 0.11811869) * t + 0.1233334925) * t + 0.0691454475) * t
-    + 0.1065572065) * t + 0.1125818975) * t + 0.1128481605);
+  return t * ${horner("t", "-0.01301311365", "0.0894129765", "-0.227099665", "0.24435234", "-0.11811869", "0.1233334925", "0.0691454475", "0.1065572065", "0.1125818975", "0.1128481605")};
 }`,
   /* The adapter's own exp: its relative error grows with x^2, where what it is a part of is small against 1. PyTorch's
      x * (1 + erf(x / sqrt 2)) / 2 loses more digits there. */
