@@ -85,14 +85,16 @@ export class Profile {
     return this.#timing === on;
   }
 
-  /** Bits of Watch: what to note from now on. What was noted and nobody took is dropped. */
+  /** Bits of Watch: what to note from now on. What is no longer noted is forgotten. */
   watch(what: number): void {
+    if (!(what & (Watch.KERNELS | Watch.WGSL))) this.#notes = [];
+    if (!(what & this.#watching & Watch.SPANS)) {
+      this.#spans = [];
+      this.#lost = 0;
+      this.#zero = null;
+      this.#names.clear();
+    }
     this.#watching = what;
-    this.#notes = [];
-    this.#spans = [];
-    this.#lost = 0;
-    this.#zero = null;
-    this.#names.clear();
   }
 
   /** Whether dispatches are noted. */

@@ -184,6 +184,10 @@ def __getattr__(name):
     import importlib
     if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
         return getattr(importlib.import_module(__name__ + "._gradcheck"), name)
-    if name == "functional":
+    if name in ("functional", "profiler", "profiler_util"):
         return importlib.import_module(__name__ + "." + name)
+    if name == "DeviceType":
+        return importlib.import_module(__name__ + ".profiler_util").DeviceType
+    if name == "ProfilerActivity":
+        return importlib.import_module("..profiler", __name__).ProfilerActivity
     raise AttributeError("module 'torch.autograd' has no attribute '%s'" % name)

@@ -125,6 +125,18 @@ def is_bf16_supported(including_emulation=True):
     return including_emulation
 
 
+def debug(*kinds):
+    """Says on stderr what the device does, from now on or for a `with` block; debug() switches it off. TORCHLITE_DEBUG=kernels,timing in the
+    environment does the same from the first use.
+
+    kinds: "kernels": a line for each kernel that is sent, with the ops in it, sizes and workgroups; "wgsl": the text of each kernel
+    that is compiled; "timing": GPU time by kernel at each read and synchronize() (needs an adapter with timestamps); "fallbacks": a line
+    for each op that the CPU runs in the device's place. ValueError for others.
+    """
+    from . import _debug
+    return _debug.debug(*kinds)
+
+
 def _commands():
     import sys
     return sys.modules.get(__name__ + "._stream")

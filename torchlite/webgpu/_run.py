@@ -22,6 +22,7 @@ PLANNERS = {}
 # rows whose op body computes in float64
 CPU_FIRST = frozenset("_fft_c2c _fft_r2c _fft_c2r".split())
 fallbacks = {}           # op -> how often the CPU ran it
+on_fallback = []         # functions that are told of each, by the op's name
 strict = os.environ.get("TORCHLITE_WEBGPU_STRICT", "") not in ("", "0")
 
 
@@ -319,6 +320,8 @@ def through_cpu(name, fn, *tensors):
 
 def note(name):
     """Says that the CPU runs an op in the device's place: a warning the first time, an error in strict mode."""
+    for fn in on_fallback:
+        fn(name)
     if strict:
         raise NotImplementedError("The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
                                   "Move its arguments to the CPU with .cpu()" % name)
@@ -423,3 +426,7 @@ def _like(ov, a):
 
 
 from . import _families  # noqa: E402, F401
+
+if os.environ.get("TORCHLITE_DEBUG"):
+    from . import _debug
+    _debug.from_environment()

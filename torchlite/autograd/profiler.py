@@ -1,0 +1,119 @@
+"""torch.autograd.profiler: `record_function`, and `profile` in its older form."""
+
+from .. import _C
+from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, Kernel  # noqa: F401
+
+__all__ = ["profile", "record_function", "EventList", "FunctionEvent", "FunctionEventAvg", "Kernel", "kineto_available"]
+
+
+class record_function:
+    """Names a block of code, or a function as a decorator: a row in the tables of torch.profiler, with what runs inside below it.
+    Costs next to nothing while nothing is recorded."""
+
+    def __init__(self, name, args=None):
+        self.name, self.args, self._open = name, args, []
+
+    def __enter__(self):
+        self._open.append(_C.profile_enter(self.name, 2))
+        return self
+
+    def __exit__(self, *exc):
+        _C.profile_exit(self._open.pop())
+
+    def __call__(self, fn):
+        from functools import wraps
+
+        @wraps(fn)
+        def named(*args, **kwargs):
+            with type(self)(self.name, self.args):
+                return fn(*args, **kwargs)
+        return named
+
+
+class profile:
+    """torch.profiler.profile with the older interface: `with profile() as p: ...`, then p.key_averages(), p.table(), print(p).
+
+    use_device="webgpu" (or use_cuda=True where torch.webgpu.use_as_cuda is on) records the kernels' times. The other options are those
+    of torch.profiler.profile; enabled=False records nothing.
+    """
+
+    def __init__(self, enabled=True, *, use_cuda=False, use_device=None, record_shapes=False, with_flops=False, profile_memory=False,
+                 with_stack=False, with_modules=False, use_kineto=False, use_cpu=True, experimental_config=None, acc_events=False,
+                 custom_trace_id_callback=None, post_processing_timeout_s=None):
+        self.enabled, self.entered = enabled, False
+        if not enabled:
+            return
+        from ..profiler import ProfilerActivity
+        from ..profiler.profiler import profile as new
+        activities = [ProfilerActivity.CPU] if use_cpu else []
+        if use_device not in (None, "cuda", "webgpu", "privateuseone"):
+            raise AssertionError("Invalid device type for the profiler: %s" % use_device)
+        if use_cuda or use_device == "cuda":
+            activities.append(ProfilerActivity.CUDA)
+        elif use_device is not None:
+            activities.append(ProfilerActivity.WebGPU)
+        if not activities:
+            raise AssertionError("No activities specified for the profiler")
+        self._profile = new(activities=activities, record_shapes=record_shapes, profile_memory=profile_memory, with_stack=with_stack,
+                            with_flops=with_flops, with_modules=with_modules, experimental_config=experimental_config, acc_events=acc_events,
+                            post_processing_timeout_s=post_processing_timeout_s)
+
+    def __enter__(self):
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self.entered = True
+        self._profile.start()
+        return self
+
+    def __exit__(self, *exc):
+        if self.enabled:
+            self._profile.stop()
+        return False
+
+    @property
+    def function_events(self):
+        if not self.enabled or self._profile._events is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return self._profile.events()
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def table(self, *args, **kwargs):
+        return self.function_events.table(*args, **kwargs)
+
+    def total_average(self):
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self):
+        return self.function_events.self_cpu_time_total
+
+    def export_chrome_trace(self, path):
+        self.function_events            # says when there are none
+        self._profile.export_chrome_trace(path)
+
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        self.function_events
+        self._profile.export_stacks(path, metric)
+
+    def __str__(self):
+        return str(self.function_events) if self.enabled and self._profile._events is not None else "<unfinished torch.autograd.profile>"
+
+    __repr__ = __str__
+
+
+def kineto_available():
+    """False: Kineto is PyTorch's collector, this is another."""
+    return False
+
+
+def _not_there(name):
+    def refuse(*args, **kwargs):
+        raise NotImplementedError("torch.autograd.profiler.%s belongs to other devices and is not supported by torchlite" % name)
+    return refuse
+
+
+emit_nvtx, emit_itt, load_nvprof = _not_there("emit_nvtx"), _not_there("emit_itt"), _not_there("load_nvprof")

@@ -1,0 +1,178 @@
+"""One recording: the core's records (native/src/profile.c), and the GPU's, as FunctionEvents."""
+
+import enum
+import sys
+import threading
+import warnings
+
+from .. import _C
+from ..autograd.profiler_util import DeviceType, EventList, FunctionEvent
+
+OP, IN_PLACE, USER, BACKWARD, EVALUATE, RUNTIME = range(6)
+_SCOPE = {USER: 7, BACKWARD: 1, EVALUATE: 1}
+_KIND = {USER: "user_annotation", RUNTIME: "webgpu_runtime"}
+_DTYPES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+           "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+           "complex128": "c10::complex<double>"}
+# names with a leading _ that PyTorch has too; others are torchlite's own
+_ATEN = frozenset("""_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_physical _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm
+_fused_rms_norm_backward _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _log_softmax _log_softmax_backward_data
+_native_batch_norm_legit _safe_softmax _sample_dirichlet _softmax _softmax_backward_data _standard_gamma _standard_gamma_grad _unique2
+_upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d
+_upsample_nearest_exact3d""".split())
+_RENAMED = {"_to_dtype": "_to_copy", "_t2": "transpose", **dict.fromkeys("bfloat16 bool byte cdouble cfloat char double float half int long short".split(), "to")}
+
+
+class ProfilerActivity(enum.Enum):
+    """What a profiler records: the program's calls (CPU), the kernels of a device. Other members are PyTorch's; they are not there."""
+
+    CPU, XPU, CUDA, MTIA, HPU = range(5)
+    WebGPU = 5
+    PrivateUse1 = 5
+
+
+def kineto_available():
+    """False: Kineto is PyTorch's collector, this is another."""
+    return False
+
+
+def supported_activities():
+    """The activities that can be recorded here and now, as a set."""
+    webgpu = sys.modules.get(__package__.partition(".")[0] + ".webgpu")
+    return {ProfilerActivity.CPU, ProfilerActivity.WebGPU} if webgpu is not None and webgpu.is_initialized() else {ProfilerActivity.CPU}
+
+
+def _stack():
+    """Where an op was called, innermost first; torchlite's own frames are left out."""
+    import os
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    out, frame = [], sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(package):
+            out.append("%s(%d): %s" % (code.co_filename, frame.f_lineno, code.co_name))
+        frame = frame.f_back
+    return out
+
+
+class Recording:
+    """Records from start() to stop(); stop() gives an EventList."""
+
+    def __init__(self, use_cpu=True, gpu=False, record_shapes=False, with_stack=False, profile_memory=False):
+        self.use_cpu, self.gpu, self.shapes, self.stack, self.memory = use_cpu, gpu, record_shapes, with_stack, profile_memory
+        self._gpu = self._open = None
+        self.notes = {}                 # what a reader of the trace should know
+
+    def start(self):
+        self.origin = _C.profile_start(int(self.shapes), _stack if self.stack else None)
+        self._open = []
+        try:
+            self._hook()
+            if self.gpu:
+                from ._gpu import Kernels
+                self._gpu = Kernels(self)
+        except BaseException:
+            self._unhook()
+            _C.profile_stop()
+            raise
+
+    def stop(self):
+        """Ends it, waiting for the GPU where its times are recorded."""
+        kernels = self._gpu.stop() if self._gpu is not None else []
+        return self._end(kernels)
+
+    async def stop_async(self):
+        kernels = await self._gpu.stop_async() if self._gpu is not None else []
+        return self._end(kernels)
+
+    def _end(self, kernels):
+        self._unhook()
+        records, end, lost = _C.profile_stop()
+        if lost:
+            warnings.warn("the profiler had no memory for %d records; they are missing" % lost, stacklevel=4)
+        return self._events(records if self.use_cpu else [], kernels)
+
+    # ---- what the core does not see
+    def _enter(self, name, kind):
+        self._open.append(_C.profile_enter(name, kind))
+
+    def _exit(self):
+        if self._open:
+            _C.profile_exit(self._open.pop())
+
+    def _hook(self):
+        from ..autograd import _engine, _node
+        from ..optim import optimizer
+
+        def apply(node, grads):
+            name = node.name()
+            outer = _C.profile_enter("autograd::engine::evaluate_function: " + name, EVALUATE)
+            inner = _C.profile_enter(name, BACKWARD)
+            try:
+                return _engine._apply_traced(node, grads) if _node.anomaly[0] else node.apply(grads)
+            finally:
+                _C.profile_exit(inner)
+                _C.profile_exit(outer)
+
+        def begin():
+            self._enter("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", EVALUATE)
+            self._enter("torch::autograd::AccumulateGrad", BACKWARD)
+
+        def end():
+            self._exit()
+            self._exit()
+
+        def step(optimizer, args, kwargs):
+            name = type(optimizer).__name__
+            steps.append(_C.profile_enter("Optimizer.step#%s.step" % name, USER))
+
+        def stepped(optimizer, args, kwargs):
+            if steps:
+                _C.profile_exit(steps.pop())
+
+        steps = []
+        self._engine, _engine.profiled = _engine, (apply, begin, end)
+        self._handles = [optimizer.register_optimizer_step_pre_hook(step), optimizer.register_optimizer_step_post_hook(stepped)]
+
+    def _unhook(self):
+        if self._open is not None:
+            self._open = None
+            self._engine.profiled = None
+            for handle in self._handles:
+                handle.remove()
+
+    # ---- events
+    def _events(self, records, kernels):
+        device = "webgpu" if self._gpu is not None else None
+        thread, events, by_place = threading.get_native_id() if sys.platform != "emscripten" else 1, [], []
+        for name, kind, begin, end, parent, shapes, nbytes, stack in records:
+            overload, flat, full, dtypes = "", [], [], []
+            if kind <= IN_PLACE:
+                name, _, overload = name.partition("(")[0].partition(".")
+                name = _RENAMED.get(name, name) + ("_" if kind == IN_PLACE and not name.endswith("_") else "")
+                name = ("torchlite::" if name[0] == "_" and name not in _ATEN and name != "_to_copy" else "aten::") + name
+            for shape in shapes or ():
+                one = type(shape) is tuple
+                full.append(shape[1] if one else [s[1] for s in shape] if shape else [])
+                flat.append(shape[1] if one else [])
+                dtypes.append(_DTYPES[shape[0]] if one else "TensorList" if shape else "")
+            e = FunctionEvent(len(events) + 1, name, thread, (begin - self.origin) / 1e3, (end - self.origin) / 1e3,
+                              input_shapes=flat, structured_input_shapes=full, input_dtypes=dtypes, stack=stack, scope=_SCOPE.get(kind, 0),
+                              use_device=device, cpu_memory_usage=nbytes if self.memory else 0, is_user_annotation=kind == USER,
+                              activity_type=_KIND.get(kind, "cpu_op"))
+            if e.name.startswith("ProfilerStep#"):
+                e.name = "ProfilerStep*"
+            by_place.append((e, parent))
+            # where other Python code ran in the middle of a wait, a call may end after the one it began in
+            while parent >= 0 and by_place[parent][0].time_range.end < e.time_range.end:
+                parent = by_place[parent][1]
+            if parent >= 0:
+                e.cpu_parent = by_place[parent][0]
+                e.cpu_parent.cpu_children.append(e)
+            events.append(e)
+        events = EventList(events, use_device=device, profile_memory=self.memory)
+        events._remove_dup_nodes()
+        for name, begin, end, extra in kernels:
+            events.append(FunctionEvent(len(events) + 1, name, 0, (begin - self.origin) / 1e3, (end - self.origin) / 1e3, use_device=device,
+                                        device_type=DeviceType.WebGPU, activity_type="kernel", metadata=extra))
+        return events

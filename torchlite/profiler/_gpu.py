@@ -1,0 +1,91 @@
+"""The GPU's part of a recording: kernels with their times, and what the program spent on the bridge."""
+
+import warnings
+
+from .. import _C
+
+_WAIT = "cannot wait"
+
+
+class Kernels:
+    """Watches the bridge from here to stop(), which gives (name, begin, end, further facts) of each kernel in the core's clock."""
+
+    def __init__(self, recording):
+        from ..webgpu import _bridge, _watch
+        self._notes, self._watch, self.timed = recording.notes, _watch, False
+        self.bridge = _bridge.require()
+        from ..webgpu._stream import flush
+        flush()                         # what was asked for before is not of this
+        self.timed = _watch.timing("profiler", True)
+        if self.timed:
+            before = _C.profile_clock()
+            self._js_zero = _watch.watch("profiler", _watch.SPANS)
+            self._zero = (before + _C.profile_clock()) // 2
+        else:
+            warnings.warn("this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, which browsers may hide): "
+                          "GPU times are not recorded, and the table has no WebGPU columns", stacklevel=6)
+        _watch.listen(self)
+
+    # ---- the program's time on the bridge, as rows webgpu::read and so on
+    def before(self, method):
+        return _C.profile_enter("webgpu::" + {"run_at": "submit"}.get(method, method), 5)
+
+    def after(self, method, mark):
+        _C.profile_exit(mark)
+
+    # ---- the end
+    def _run_all(self):
+        from ..webgpu import _fusion
+        _fusion.run_all()               # what was put off belongs to the recording
+
+    def _off(self):
+        self._watch.leave(self)
+        if self.timed:
+            self._watch.watch("profiler", 0)
+            self._watch.timing("profiler", False)
+
+    def stop(self):
+        from ..webgpu import synchronize
+        spans = None
+        try:
+            self._run_all()
+            try:
+                synchronize()
+            except RuntimeError as e:
+                if _WAIT not in str(e):
+                    raise
+            spans = self.bridge.spans() if self.timed else None
+        finally:
+            self._off()
+        if spans and spans["pending"]:
+            warnings.warn("Python was entered synchronously and cannot wait for the GPU's times: those of the last %d batches are missing. "
+                          "`async with profile(...)` or `await prof.stop_async()` wait for them" % spans["pending"], stacklevel=7)
+        return self._rows(spans)
+
+    async def stop_async(self):
+        from ..webgpu import synchronize_async
+        spans = None
+        try:
+            self._run_all()
+            await synchronize_async()
+            spans = await self.bridge.spans_async() if self.timed else None
+        finally:
+            self._off()
+        return self._rows(spans)
+
+    def _rows(self, spans):
+        if spans is None:
+            return []
+        from ..webgpu._names import name_of
+        if spans["lost"]:
+            warnings.warn("times of %d kernels were not kept, as there were too many" % spans["lost"], stacklevel=7)
+        rows = spans["rows"]
+        if not rows:
+            return []
+
+        def cpu(ms):
+            return int((ms - self._js_zero) * 1e6) + self._zero
+        # the GPU's clock has a zero of its own: the earliest place where no kernel begins before it was submitted
+        shift = max(cpu(submitted) - begin for _, begin, _, submitted in rows)
+        self._notes["gpu_clock"] = "placed as early as submission allows; relative times are exact"
+        return [(name_of(spans["kernels"][k]), begin + shift, end + shift, {"kernel": spans["kernels"][k][:2000]}) for k, begin, end, _ in rows]
