@@ -24,7 +24,7 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   layerNorm: [{ dtype: f, weight: true, bias: true, lanes: 64 }, { dtype: f, weight: true, backward: true, lanes: 1 }, { dtype: "bfloat16", rms: true, lanes: 32 }],
   matmul: (["small", "wide", "medium", "large", "direct", "thin"] as const).map((tile) => ({ a: f, b: f, out: f, tile, aFast: "m" as const, bFast: "n" as const, ...(tile !== "thin" && { vecA: true }), vecB: true, bias: f, act: "gelu" as const })),
   conv: (["forward", "input", "weight"] as const).map((pass) => ({ pass, dtype: f, ...window, tile: "small" as const, split: pass === "weight" })),
-  depthwise: (["forward", "input", "weight"] as const).map((pass) => ({ pass, dtype: f, ...window })),
+  depthwise: [...(["forward", "input", "weight"] as const).map((pass) => ({ pass, dtype: f, ...window })), { pass: "forward", dtype: f, ...window, rows: true }],
   pool: (["max", "avg", "adaptive", "adaptive_max"] as const).flatMap((op) => [false, true].map((backward) => ({ op, dtype: f, ...window, backward }))),
   gather: [{ ndim: 2, dtype: f, indices: ["int64", "int32"], wrap: true }, { ndim: 1, dtype: "bool", indices: ["int64"] }],
   scatter: (["set", "add", "prod", "amax", "amin"] as const).map((mode) => ({ ndim: 2, dtype: f, indices: ["int64"], mode })),

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { planConv } from "./conv.js";
-import { depthwise } from "./depthwise.js";
+import { depthwise, inRows } from "./depthwise.js";
 import type { DType, Step } from "./spec.js";
 import { close, fromHalf, random, runTensors, t, test, toHalf } from "./testing.js";
 import { product } from "./window.js";
@@ -25,7 +25,7 @@ function walk(c: Case, f: (y: number, x: number, w: number, oc: number) => void)
   }
 }
 
-async function check(c: Case, direct: boolean): Promise<void> {
+async function check(c: Case, direct: boolean, rows = false): Promise<void> {
   const ys = outSize(c), dtype = c.dtype ?? "float32";
   const half = (x: number[]): number[] => (dtype === "float16" ? x.map((v) => fromHalf(toHalf(v))) : x);
   const nx = c.batch * c.wide * product(c.size), ny = c.batch * c.narrow * product(ys), nw = (c.narrow * c.wide * product(c.kernel)) / c.groups;
@@ -34,7 +34,7 @@ async function check(c: Case, direct: boolean): Promise<void> {
   const images = Object.fromEntries(c.size.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, ys[d]!]]));
   const plan = (pass: "forward" | "input" | "weight", extra: { bias?: boolean; act?: "relu" } = {}): Step[] => {
     if (!direct) return planConv({ ...window, ...extra, pass, dtype, batch: c.batch, groups: c.groups, wide: c.wide, narrow: c.narrow, wideSize: c.size, narrowSize: ys, software: c.size[0] !== 11 });
-    const kernel = depthwise({ ...window, ...extra, pass, dtype });
+    const kernel = depthwise({ ...window, ...extra, pass, dtype, ...(rows && inRows(window, pass) && { rows }) });
     return [{ kernel, values: { batch: c.batch, channels: c.wide, mult: c.narrow / c.wide, ...images }, buffers: pass === "forward" ? ["x", "w", ...(extra.bias ? ["bias"] : []), "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"] }];
   };
   const y = new Array<number>(ny).fill(0), gx = new Array<number>(nx).fill(0), gw = new Array<number>(nw).fill(0);
@@ -66,8 +66,10 @@ const DEPTHWISE: Case[] = [
   { batch: 2, groups: 6, wide: 6, narrow: 6, size: [9, 8], kernel: [3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1] },
   { batch: 2, groups: 3, wide: 3, narrow: 6, size: [11, 10], kernel: [3, 5], stride: [2, 1], padding: [0, 2], dilation: [1, 2] },
   { batch: 2, groups: 4, wide: 4, narrow: 4, size: [17], kernel: [4], stride: [3], padding: [1], dilation: [1], dtype: "float16" },
+  { batch: 2, groups: 2, wide: 2, narrow: 6, size: [5, 4, 7], kernel: [2, 3, 4], stride: [1, 1, 1], padding: [1, 0, 2], dilation: [2, 1, 1] },
 ];
 test.each(DEPTHWISE)("depthwise $size $kernel $dtype", async (c) => { await check(c, true); });
+test.each(DEPTHWISE)("depthwise in rows $size $kernel $dtype", async (c) => { await check(c, true, true); });
 
 test("integers are refused", () => {
   expect(() => depthwise({ pass: "forward", dtype: "int64", kernel: [1], stride: [1], padding: [0], dilation: [1] })).toThrow(/convolution.*int64/);

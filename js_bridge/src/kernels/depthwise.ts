@@ -13,7 +13,12 @@ export interface DepthwiseParams extends Window {
   readonly dtype: DType;
   readonly bias?: boolean;
   readonly act?: Activation;
+  /** An invocation computes four neighbouring places of a row, which share what they read. Not for strided gradients, nor for the weights'. */
+  readonly rows?: boolean;
 }
+
+/** Whether there is a kernel that works in rows; its window is written out along the row. */
+export const inRows = (w: Window, pass: DepthwiseParams["pass"]): boolean => w.kernel.at(-1)! <= 11 && (pass === "forward" || (pass === "input" && w.stride.every((s) => s === 1)));
 
 /** Uniforms: batch, channels (of the wide image), mult; images; <buffer>o. Buffers: x w [bias] y; gy w gx; gy x gw. */
 export function depthwise(params: DepthwiseParams): Kernel {
@@ -33,7 +38,9 @@ export function depthwise(params: DepthwiseParams): Kernel {
   const result = castTo("r", "float32", dtype);
   let main: string;
   let extra = "";
-  if (pass === "forward") {
+  if (params.rows) {
+    main = rowsText(params);
+  } else if (pass === "forward") {
     main = `  let total = p.batch * p.channels * p.mult * u32(${py});
   if (gid >= total) { return; }
   let plane = i32(gid) / ${py};
@@ -90,7 +97,48 @@ export function depthwise(params: DepthwiseParams): Kernel {
       const image = (t: "x" | "y"): number => product(range(nd).map((d) => value(u, `${t}${d}`)));
       const filters = value(u, "channels") * value(u, "mult");
       if (pass === "weight") return linearGrid(filters * taps, 1);
+      if (params.rows) {
+        const own = pass === "forward" ? "y" : "x", width = value(u, `${own}${nd - 1}`);
+        return linearGrid(value(u, "batch") * (pass === "forward" ? filters : value(u, "channels")) * (image(own) / width) * Math.ceil(width / 4));
+      }
       return linearGrid(value(u, "batch") * (pass === "forward" ? filters * image("y") : value(u, "channels") * image("x")));
     },
   };
+}
+
+/** The body of the kernel in rows: result[o] = sum over the window of source[o * stride + w * dilation - padding] times a weight; in the gradient the window runs backwards. */
+function rowsText(params: DepthwiseParams): string {
+  const { pass, kernel, dilation, bias } = params;
+  const forward = pass === "forward", nd = kernel.length, last = nd - 1, taps = product(kernel);
+  const [to, from, result, source] = forward ? ["y", "x", "y", "x"] : ["x", "y", "gx", "gy"];
+  const stride = forward ? params.stride : kernel.map(() => 1);
+  const before = kernel.map((k, d) => (forward ? params.padding[d]! : (k - 1) * dilation[d]! - params.padding[d]!));
+  const channel = forward ? "p.channels * p.mult" : "p.channels";
+  const outer = range(last), four = range(4);
+  const steps = range(kernel[last]!).map((w) => (forward ? w : kernel[last]! - 1 - w) * dilation[last]!);
+  const columns = [...new Set(four.flatMap((q) => steps.map((e) => q * stride[last]! + e)))].sort((a, b) => a - b);
+  const width = `i32(p.${from}${last})`;
+  const tap = ravel([...outer.map((d) => (forward ? `w${d}` : `(${kernel[d]! - 1} - w${d})`)), "0"], kernel.map(String));
+  return `  let tiles = (p.${to}${last} + 3u) / 4u;
+  let lines = ${["1u", ...outer.map((d) => `p.${to}${d}`)].join(" * ")};
+  if (gid >= p.batch * ${channel} * lines * tiles) { return; }
+  let line = gid / tiles; let o${last} = i32(gid % tiles) * 4;
+  let plane = i32(line / lines);
+  ${last ? unravel("o", "line % lines", sizesOf(nd, to as "x").slice(0, last)) : ""}
+  let ch = plane % i32(${channel});
+  ${columns.map((e) => `let at${e} = o${last} * ${stride[last]} + ${e} - ${before[last]}; let in${e} = (at${e} >= 0) & (at${e} < ${width}); let c${e} = clamp(at${e}, 0, ${width} - 1);`).join("\n  ")}
+  ${four.map((q) => `var s${q} = 0.0;`).join(" ")}
+  for (var f = 0; f < ${forward ? "1" : "i32(p.mult)"}; f++) {
+  let filt = ${forward ? "ch" : "ch * i32(p.mult) + f"};
+  let base = p.${source}o + ${forward ? "(plane / i32(p.channels * p.mult) * i32(p.channels) + filt / i32(p.mult))" : "(plane / i32(p.channels) * i32(p.channels * p.mult) + filt)"} * i32(${pixels(nd, from as "x")});
+  ${outer.map((d) => `for (var w${d} = 0; w${d} < ${kernel[d]}; w${d}++) { let i${d} = o${d} * ${stride[d]} + w${d} * ${dilation[d]} - ${before[d]};`).join(" ")}
+    let ok = ${["true", ...outer.map((d) => `(i${d} >= 0) & (i${d} < i32(p.${from}${d}))`)].join(" & ")};
+    let row = base + ${last ? `(${ravel(outer.map((d) => `clamp(i${d}, 0, i32(p.${from}${d}) - 1)`), sizesOf(nd, from as "x").slice(0, last))}) * ${width}` : "0"};
+    let k = p.wo + filt * ${taps} + ${tap};
+    ${columns.map((e) => `let v${e} = select(0.0, ld_${source}(row + c${e}), in${e} & ok);`).join(" ")}
+    ${range(kernel[last]!).map((w) => `let k${w} = ld_w(k + ${w}); ${four.map((q) => `s${q} = fma(v${q * stride[last]! + steps[w]!}, k${w}, s${q});`).join(" ")}`).join("\n    ")}
+  ${"}".repeat(last)}
+  }
+  let to_ = p.${result}o + i32(line) * i32(p.${to}${last}) + o${last};
+  ${four.map((q) => `if (o${last} + ${q} < i32(p.${to}${last})) { let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; let r = ${activate(params.act, "v", params.dtype)}; st_${result}(to_ + ${q}, ${castTo("r", "float32", params.dtype)}); }`).join("\n  ")}`;
 }

@@ -5,7 +5,7 @@
 import { attention, type AttentionParams } from "./attention.js";
 import { DIRECT_HEADS } from "./attention_direct.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
-import { depthwise } from "./depthwise.js";
+import { depthwise, inRows } from "./depthwise.js";
 import { fused, type FusedParams } from "./fused.js";
 import { gather, join, pad } from "./index_ops.js";
 import { many } from "./many.js";
@@ -90,9 +90,10 @@ function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
       const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [number, number, number, number];
       if (wide % groups || narrow % groups) throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
       const sizes = (t: "x" | "y"): number[] => range(nd).map((d) => value(values, `${t}${d}`));
-      // one channel is a row of its own there: a CPU takes the product's way, several places at a time
-      if (!software && groups > 1 && groups === wide && (pass === "forward" || !(bias || act))) {
-        const own = depthwise(params);
+      // one channel is a row of its own there: a CPU takes several places at a time, else the product's way
+      const rows = software && inRows(params, pass);
+      if ((rows || !software) && groups > 1 && groups === wide && (pass === "forward" || !(bias || act))) {
+        const own = depthwise({ ...params, ...(rows && { rows }) });
         return { steps: [{ kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }] };
       }
       const steps = planConv({ ...params, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), software });
