@@ -263,6 +263,9 @@ class PageBridge:
         return json.loads(await self._js.times())
 
     def times_now(self):
+        """Without waiting where Python cannot."""
+        if self.way in (None, "jspi") and can_run_sync():
+            return json.loads(run_sync(self._js.times()))
         return json.loads(self._js.timesNow())
 
     def watch(self, what):
