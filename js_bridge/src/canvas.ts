@@ -163,8 +163,9 @@ function unpackGroup(pixels: Uint32Array, from: number, out: { [index: number]: 
   out[to + 2] = (((c >>> 16) & 0xff) | (d << 8)) >>> 0;
 }
 
+export const NO_ADAPTER = "there is no adapter";
 /** What probeCanvas says where it did nothing on a GPU. */
-export const UNTRIED: ReadonlySet<string> = new Set(["it was not tried", "there is no OffscreenCanvas", "there is no adapter"]);
+export const UNTRIED: ReadonlySet<string> = new Set(["it was not tried", "there is no OffscreenCanvas", NO_ADAPTER]);
 
 /**
  * Whether canvas reads work here: a known pattern, read back on a device made for it. Empty when they do, else the
@@ -175,7 +176,7 @@ export async function probeCanvas(gpu: GPU): Promise<string> {
   let device: GPUDevice | null = null;
   try {
     const adapter = await gpu.requestAdapter();
-    if (!adapter) return "there is no adapter";
+    if (!adapter) return NO_ADAPTER;
     device = await adapter.requestDevice({ label: "torchlite canvas probe" });
     const words = Uint32Array.from({ length: 1000 }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 0);
     words.set([0x7fc00001, 0xffc00000, 0x80000000, 0xffffffff, 0, 0x00ff00ff], 0); // NaNs, -0 and corner values of bytes

@@ -1,75 +1,43 @@
 /**
- * The bundle that travels in the wheel. A script that leaves its class on globalThis rather than a module, because a page may
- * load it in any way that its security policy allows (torchlite/webgpu/_page.py).
+ * The bundle that travels in the wheel. A script that leaves its functions on globalThis rather than a module, because a page
+ * may load it in any way that its security policy allows (torchlite/webgpu/_page.py), and because it is a GPU worker's too.
  */
-import { Bridge, INDEX_BITS, Op, STATS } from "./index";
-import type { RuntimeOptions } from "./runtime";
+import { NO_ADAPTER, probeCanvas } from "./canvas";
+import { PageBridge, type Heap } from "./page_bridge";
+import { serve } from "./worker";
+import { startWorker, WorkerBridge, workerProblem, type Port } from "./worker_bridge";
+import type { PageOptions } from "./worker_calls";
 
-/** Pyodide's Emscripten module; HEAPU8 is another array after the heap has grown. */
-interface Heap {
-  readonly HEAPU8: Uint8Array<ArrayBuffer>;
+/**
+ * The bridge with its device. Where the device lives is settled here, for a device cannot be moved: in a GPU worker where
+ * reads could not be made at once otherwise, as the canvas fails. Whether Python can be suspended is no reason not to: that
+ * depends on how Python is entered each time. `way` may name one way of reading ("worker", or one that leaves the device here).
+ */
+async function open(heap: Heap, text: string, source: string, way: string, start: () => Port = () => startWorker(source)): Promise<PageBridge | WorkerBridge> {
+  const options = JSON.parse(text) as PageOptions;
+  const gpu = (globalThis.navigator as Navigator | undefined)?.gpu;
+  let problem = way === "" || way === "worker" ? workerProblem() : "it is switched off";
+  if (problem === "" && source === "") problem = "this build of torchlite was made without its script";
+  let canvas: string | undefined;
+  if (problem === "" && gpu) {
+    canvas = way === "worker" ? "it is switched off" : options.probe === false ? "it was not tried" : await probeCanvas(gpu);
+    if (canvas === "") problem = "the canvas works";
+    else if (canvas !== NO_ADAPTER) {
+      const bridge = new WorkerBridge(heap, { ...options, canvas, probe: false }, canvas, start);
+      try {
+        if (await bridge.open()) return bridge;
+        problem = bridge.reason();
+      } catch (e) {
+        problem = e instanceof Error && bridge.state() === 0 ? e.message : bridge.reason();
+      }
+      bridge.close();
+      if (way === "worker") canvas = undefined;
+    }
+  }
+  const bridge = new PageBridge(heap, canvas === undefined ? options : { ...options, canvas });
+  bridge.workerProblem = problem;
+  if (!(await bridge.open())) throw new Error(bridge.reason());
+  return bridge;
 }
 
-/** A Python object with the buffer interface, as Pyodide hands it over. */
-interface PyBuffer {
-  getBuffer(type: "u8"): { readonly data: Uint8Array<ArrayBuffer>; release(): void };
-}
-
-export class PageBridge extends Bridge {
-  readonly #heap: Heap;
-
-  constructor(heap: Heap, options = "{}") {
-    super(JSON.parse(options) as RuntimeOptions);
-    this.#heap = heap;
-    this.attach(() => heap.HEAPU8.buffer);
-  }
-
-  /** As Bridge.run(); the first word is 0 from then on, which says that the commands were taken. */
-  override run(pointer: number, count: number): void {
-    try {
-      super.run(pointer, count);
-    } finally {
-      new Uint32Array(this.#heap.HEAPU8.buffer, pointer, 1)[0] = 0;
-    }
-  }
-
-  /** As alloc(), but a failure leaves no void slot behind: the caller may use the number again. */
-  claim(handle: number, bytes: number): void {
-    try {
-      this.alloc(handle, bytes);
-    } catch (e) {
-      if (this.state() === 1) this.free(handle);
-      throw e;
-    }
-  }
-
-  upload(handle: number, offset: number, source: PyBuffer): void {
-    const view = source.getBuffer("u8");
-    try {
-      const { buffer, byteOffset, byteLength } = view.data;
-      this.execute(Uint32Array.of(Op.UPLOAD | (5 << 8), handle, offset, byteLength, byteOffset), false, buffer);
-    } finally {
-      view.release();
-    }
-  }
-
-  /** Returns when the GPU has done all that was submitted, without a promise: a canvas read waits for what was before it. */
-  barrier(): void {
-    const handle = 2 ** INDEX_BITS - 1; // the last one; the caller counts from 1
-    this.alloc(handle, 16);
-    try {
-      this.readSync(handle, 0, 4);
-    } finally {
-      this.free(handle);
-    }
-  }
-
-  /** stats() by name, as JSON. */
-  figures(): string {
-    const values = new Float64Array(STATS.length);
-    this.stats(values);
-    return JSON.stringify(Object.fromEntries(STATS.map((name, i) => [name, values[i]])));
-  }
-}
-
-(globalThis as { torchlite_webgpu?: unknown }).torchlite_webgpu = { PageBridge };
+(globalThis as { torchlite_webgpu?: unknown }).torchlite_webgpu = { open, serve, workerProblem };

@@ -14,6 +14,8 @@ import { Stream } from "./stream";
 export interface RuntimeOptions extends DeviceOptions, RecorderOptions, ReaderOptions {
   /** Whether open() finds out about canvas reads, on a throwaway device. True when left out. */
   readonly probe?: boolean;
+  /** What the caller found out about canvas reads before the first open(), which then does not try them. */
+  readonly canvas?: string;
   /** Most bytes on the GPU; see Pool.budget. */
   readonly budget?: number;
 }
@@ -32,10 +34,12 @@ export class Runtime {
   readonly stream: Stream;
   readonly reader: Reader;
   readonly #options: RuntimeOptions;
+  #canvas: string | undefined;
   #opening: Promise<boolean> | null = null;
 
   constructor(options: RuntimeOptions = {}) {
     this.#options = options;
+    this.#canvas = options.canvas;
     this.pool = new Pool(this.holder);
     if (options.budget !== undefined) this.pool.budget = options.budget;
     this.slots = new Slots(this.pool);
@@ -97,7 +101,8 @@ export class Runtime {
   async #open(): Promise<boolean> {
     const gpu = this.#options.gpu ?? (globalThis.navigator as Navigator | undefined)?.gpu;
     // the probe may take the GPU process down: before the device that is to live
-    const problem = gpu && this.#options.probe !== false ? await probeCanvas(gpu) : "it was not tried";
+    const problem = this.#canvas ?? (gpu && this.#options.probe !== false ? await probeCanvas(gpu) : "it was not tried");
+    this.#canvas = undefined;
     let opened = await this.holder.open(this.#options);
     // a GPU process that the probe took down is back in a moment; until then there is no adapter
     for (let ms = 100; !opened && problem && !UNTRIED.has(problem) && ms < 2000; ms *= 2) {

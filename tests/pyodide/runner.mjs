@@ -12,6 +12,15 @@ if (job.webgpu) {
   globalThis.dawn = create(process.platform === "linux" ? ["backend=vulkan"] : []);
   // on the navigator that is there: Pyodide does not load with another one
   Object.defineProperty(globalThis.navigator, "gpu", { value: globalThis.dawn, configurable: true });
+  if (job.env.TORCHLITE_WEBGPU_READ === "worker") {
+    // what a browser's worker has in a page that is cross-origin isolated
+    const { NodeWorker } = await import(new URL("../../js_bridge/tools/node_worker.mjs", import.meta.url));
+    const { resolveObjectURL } = await import("node:buffer");
+    globalThis.crossOriginIsolated = true;
+    globalThis.Worker = function (url) {
+      return new NodeWorker(resolveObjectURL(url).text(), pathToFileURL(job.webgpu).href);
+    };
+  }
 }
 const decoder = () => {
   const d = new TextDecoder();

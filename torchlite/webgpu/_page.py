@@ -17,8 +17,14 @@ NOT_YET = ("not there yet: browsers give it asynchronously, and this code was en
            "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER)
 
 options = {}                  # RuntimeOptions of js_bridge, for tests of small devices
+WAYS = {"canvas": 2, "worker": 4}          # to read without suspending Python; bits of rungProblem()
 _opening = None               # the task that opens the device
 _problem = None               # why it could not be opened
+
+
+def _forced():
+    """For tests: the only way to read, of "jspi", "canvas" and "worker", or "none"."""
+    return os.environ.get("TORCHLITE_WEBGPU_READ") or None
 
 
 def _error(e):
@@ -33,6 +39,13 @@ def _text():
             return f.read()
     except FileNotFoundError:
         raise RuntimeError("this build of torchlite was made without its WebGPU script (webgpu/bridge.js)") from None
+
+
+def _source():
+    try:
+        return _text()
+    except RuntimeError:                # the page brought the script
+        return ""
 
 
 async def _in_node(text):
@@ -104,9 +117,8 @@ async def _open():
     global _opening, _problem
     try:
         page = await _load()
-        bridge = page.PageBridge.new(pyodide_js._module, json.dumps(options))
-        if not await bridge.open():
-            raise RuntimeError(bridge.reason())
+        # it decides here where the device lives: in this thread, or in a worker that runs the same script
+        bridge = await page.open(pyodide_js._module, json.dumps(options), "" if page.workerProblem() else _source(), _forced() or "")
     except Exception as e:
         _problem = getattr(e, "message", None) or str(e)
         return False
@@ -157,7 +169,7 @@ class PageBridge:
         self._claim, self._upload, self._read = bridge.claim, bridge.upload, bridge.read
         self._read_sync_into, self._synchronize = bridge.readSyncInto, bridge.synchronize
         self.state, self.reason, self.epoch = bridge.state, bridge.reason, bridge.epoch
-        self.way = os.environ.get("TORCHLITE_WEBGPU_READ") or None       # for tests: "jspi", "canvas" or "none" only
+        self.way = _forced()
 
     def plan(self, key):
         try:
@@ -168,8 +180,11 @@ class PageBridge:
     def run_at(self, address, count):
         try:
             self._run(address, count)
-            if self._pressing() and can_run_sync():
-                run_sync(self._synchronize())
+            if self._pressing():
+                if can_run_sync():
+                    run_sync(self._synchronize())
+                elif not self._js.rungProblem(WAYS["worker"]):
+                    self._js.barrier()
         except JsException as e:
             raise _error(e) from None
 
@@ -189,13 +204,22 @@ class PageBridge:
         except JsException as e:
             raise _error(e) from None
 
+    def _problems(self):
+        """Why each of the ways to wait for the GPU without suspending Python is closed; None where one is open."""
+        problems = {}
+        for way, bit in WAYS.items():
+            problems[way] = "it is switched off" if self.way not in (None, way) else self._js.rungProblem(bit)
+            if not problems[way]:
+                return None
+        return problems
+
     def read(self, handle, offset, nbytes):
-        """By JSPI where Python may be suspended here, else through a canvas."""
+        """By JSPI where Python may be suspended here, else through a canvas, or, as settled when the device was opened, a GPU worker."""
         try:
             if self.way in (None, "jspi") and can_run_sync():      # asked first: a read that is started must be waited for
                 return run_sync(self._read(handle, offset, nbytes)).to_bytes()
-            problem = "other ways are switched off" if self.way in ("jspi", "none") else self._js.rungProblem(2)
-            if not problem:
+            problems = self._problems()
+            if problems is None:
                 memory = array("B", b"\0") * nbytes
                 self._read_sync_into(handle, offset, nbytes, memory.buffer_info()[0])
                 return memory
@@ -203,8 +227,9 @@ class PageBridge:
             raise _error(e) from None
         if self.state() != _bridge.READY:
             raise _bridge.DeviceLostError("the webgpu device is gone (%s); torch.webgpu.reset() starts a new one" % self.reason())
-        raise _bridge.CannotWait("a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, and reading "
-                           "through a canvas does not work (%s). Use `await t.item_async()` or its relatives, or %s" % (problem, ENTER))
+        raise _bridge.CannotWait("a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, reading "
+                           "through a canvas does not work (%s), and there is no GPU worker (%s). Use `await t.item_async()` or its relatives, or %s"
+                           % (problems["canvas"], problems["worker"], ENTER))
 
     async def read_async(self, handle, offset, nbytes):
         try:
@@ -217,7 +242,7 @@ class PageBridge:
             if self.way in (None, "jspi") and can_run_sync():
                 run_sync(self._synchronize())
                 return
-            if self.way in (None, "canvas") and not self._js.rungProblem(2):
+            if self._problems() is None:
                 self._js.barrier()
                 return
         except JsException as e:

@@ -1,0 +1,97 @@
+/** The GPU worker: it owns the device, and does what Python's worker says. */
+import { PageBridge } from "./page_bridge";
+import { HEAD_BYTES, Kind, Served, tell, Word, type Answer, type CallName, type Message, type Start } from "./worker_calls";
+
+/** A worker's global scope, or what stands for it. */
+export interface Scope {
+  postMessage(message: Answer, transfer: Transferable[]): void;
+  onmessage: ((event: MessageEvent<Message>) => void) | null;
+}
+
+export function serve(scope: Scope): void {
+  let worker: GpuWorker | null = null;
+  scope.onmessage = ({ data }) => {
+    if ("start" in data) worker = new GpuWorker(data.start, scope);
+    else worker?.take(data);
+  };
+}
+
+class GpuWorker {
+  readonly #scope: Scope;
+  readonly #served: Served;
+  readonly #head: Int32Array<SharedArrayBuffer>;
+  readonly #data: Uint8Array<SharedArrayBuffer>;
+  /** The answer that Python takes piece by piece. */
+  #answer = new Uint8Array(0);
+
+  constructor({ memory, options, plans, beat }: Start, scope: Scope) {
+    this.#scope = scope;
+    this.#head = new Int32Array(memory, 0, HEAD_BYTES / 4);
+    this.#data = new Uint8Array(memory, HEAD_BYTES);
+    this.#served = new Served(new PageBridge({ HEAPU8: new Uint8Array(0) }, options));
+    for (const key of plans) this.#served.bridge.plan(key);
+    setInterval(() => this.#beat(), beat);
+  }
+
+  take(message: Exclude<Message, { start: Start }>): void {
+    this.#beat();
+    if ("run" in message) this.#served.run(message.run);
+    else if ("upload" in message) this.#served.upload(message.handle, message.offset, message.upload);
+    else if ("promise" in message) void this.#resolve(message.promise, message.name, message.args);
+    else if ("from" in message) this.#show(message.ask, Kind.BYTES, message.from);
+    else void this.#reply(message.ask, message.name, message.args);
+    this.#publish();
+  }
+
+  async #reply(ask: number, name: CallName, args: readonly unknown[]): Promise<void> {
+    let kind: number = Kind.BYTES;
+    try {
+      const value = await this.#served.call(name, args);
+      if (!(value instanceof Uint8Array)) kind = Kind.VALUE;
+      this.#answer = value instanceof Uint8Array ? (value as Uint8Array<ArrayBuffer>) : json(value ?? null);
+    } catch (e) {
+      kind = Kind.ERROR;
+      this.#answer = json(tell(e));
+    }
+    this.#publish();
+    this.#show(ask, kind, 0);
+  }
+
+  /** Puts a piece of the answer where Python sees it, and wakes Python. */
+  #show(ask: number, kind: number, from: number): void {
+    const answer = this.#answer;
+    this.#data.set(answer.subarray(from, from + this.#data.length));
+    this.#head[Word.KIND] = kind;
+    this.#head[Word.BYTES] = answer.length;
+    if (from + this.#data.length >= answer.length) this.#answer = new Uint8Array(0);
+    Atomics.store(this.#head, Word.ANSWER, ask);
+    Atomics.notify(this.#head, Word.ANSWER);
+  }
+
+  async #resolve(promise: number, name: CallName, args: readonly unknown[]): Promise<void> {
+    try {
+      const value = await this.#served.call(name, args);
+      this.#publish();
+      this.#scope.postMessage({ promise, value }, value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : []);
+    } catch (e) {
+      this.#publish();
+      this.#scope.postMessage({ promise, error: tell(e) }, []);
+    }
+  }
+
+  /** What Python sees without asking. */
+  #publish(): void {
+    const { bridge, failed } = this.#served;
+    Atomics.store(this.#head, Word.FAILED, Number(failed));
+    Atomics.store(this.#head, Word.PRESSING, Number(bridge.pressing()));
+    Atomics.store(this.#head, Word.EPOCH, bridge.epoch());
+  }
+
+  #beat(): void {
+    Atomics.add(this.#head, Word.BEAT, 1);
+  }
+}
+
+function json(value: unknown): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
