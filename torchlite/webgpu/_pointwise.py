@@ -60,7 +60,7 @@ def _clamp(a):
 
 def _nan_to_num(a):
     x, nan, high, low = a
-    if not x.dtype.is_floating_point:
+    if not x.dtype.is_floating_point and not x.dtype.is_complex:
         return "nan_to_num", (x, 0, 0, 0)
     limits = torch.finfo(x.dtype)
     return "nan_to_num", (x, 0.0 if nan is None else nan, limits.max if high is None else high, limits.min if low is None else low)
@@ -295,7 +295,11 @@ def pointwise(ov, row, args):
     """Runs an element-wise op: puts it off, or writes it into self for an in-place overload."""
     built = build(ov, row, args)
     if built is None:
-        return NotImplemented
+        named = row(args)
+        if named is None or not any([isinstance(a, complex) or isinstance(a, Tensor) and a.dtype.is_complex for a in args]):
+            return NotImplemented
+        from ._complex import complex_pointwise
+        return complex_pointwise(ov, *named, args)
     node, dtype, order = built
     if not ov.flags & 4:
         r = result(node, dtype)

@@ -95,6 +95,9 @@ def _sum(ov, args):
     key = row, t.dtype, dtype
     spec = _sums.get(key)
     if spec is None:
+        if row == "prod" and t.dtype is torch.complex64 and dtype in (None, torch.complex64):
+            from ._complex import product
+            return product(ov, args)
         spec = _sum_spec(*key)
         if spec is None:
             if dtype is torch.float64:

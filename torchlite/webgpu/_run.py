@@ -262,7 +262,7 @@ def _without_device(args):
 
 
 def made_on_cpu(ov, args):
-    return upload(_C.call_below(ov, _without_device(args)))
+    return _up(_C.call_below(ov, _without_device(args)))
 
 
 def random_in_place(ov, args):

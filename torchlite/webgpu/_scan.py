@@ -52,6 +52,9 @@ def _cumsum(ov, args):
         if not t.dim():
             return t.clone()
         return own(torch.view_as_complex(_scan(torch.view_as_real(t.detach()), "cumsum", at, torch.float32)[0]))
+    if given is torch.complex64 and want is given:
+        from ._complex import running_product
+        return running_product(t, at)
     if given not in HERE or want not in HERE:
         return NotImplemented if want is not torch.float64 else empty(tuple(t.shape), want)
     if want is torch.bool and ov.kernel == "cumprod":        # sums of truth values saturate, products do not overflow

@@ -5,6 +5,7 @@
  * A null entry would be an operation without a WGSL form; the builder refuses such by name.
  */
 import { SPECIALS, type SpecialName } from "./op_special.js";
+import { COMPLEX_OPS, type ComplexName } from "./op_complex.js";
 import { ACTIVATIONS, type ActivationName } from "./op_activation.js";
 
 export interface OpDef {
@@ -135,5 +136,5 @@ const TERNARY: { readonly [K in TernaryName]: OpDef | null } = {
   cast: S(1, "x", "x", "x"),
 };
 
-export type OpName = UnaryName | BinaryName | TernaryName | ActivationName | SpecialName;
-export const OPS: { readonly [K in OpName]: OpDef | null } = { ...UNARY, ...BINARY, ...TERNARY, ...ACTIVATIONS, ...SPECIALS };
+export type OpName = UnaryName | BinaryName | TernaryName | ActivationName | SpecialName | ComplexName;
+export const OPS: { readonly [K in OpName]: OpDef | null } = { ...UNARY, ...BINARY, ...TERNARY, ...ACTIVATIONS, ...SPECIALS, ...COMPLEX_OPS };

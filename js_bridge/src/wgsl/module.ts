@@ -6,10 +6,11 @@ import { SPECIAL } from "./special.js";
 import { BESSEL } from "./bessel.js";
 import { CHEBYSHEV } from "./chebyshev.js";
 import { GAMMA } from "./gamma.js";
+import { COMPLEX } from "./complex.js";
 import { RANDOM } from "./random.js";
 import { CONVERT } from "./convert.js";
 
-const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT, ...GAMMA, ...BESSEL, ...CHEBYSHEV, ...RANDOM };
+const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT, ...GAMMA, ...BESSEL, ...CHEBYSHEV, ...COMPLEX, ...RANDOM };
 
 /** The library functions `text` needs, callees included. Names start with tl_. */
 export function libraryFor(text: string): string {
