@@ -12,7 +12,7 @@ typedef struct {
   int32_t kind, nshapes;              /* 0 an op, 1 an op in place; from 2 on Python's own */
 } Record;
 
-enum { WITH_SHAPES = 1, WITH_STACK = 2 };
+enum { WITH_SHAPES = 1, WITH_STACK = 2, MOST = 32 };
 
 int tl_profiling;
 static TL_THREAD bool mine;
@@ -217,10 +217,14 @@ static PyObject *stop(PyObject *m, PyObject *unused) {
 static PyObject *enter(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   if (!tl_profiling) return PyLong_FromLong(-1);
-  if (n != 2 || !PyUnicode_Check(a[0])) { PyErr_SetString(PyExc_TypeError, "profile_enter(name, kind)"); return NULL; }
+  bool tensors = n == 3 && PyList_Check(a[2]) && PyObject_Size(a[2]) <= MOST;
+  if ((n != 2 && n != 3) || !PyUnicode_Check(a[0])) { PyErr_SetString(PyExc_TypeError, "profile_enter(name, kind, tensors=None)"); return NULL; }
   long kind = PyLong_AsLong(a[1]);
   if (kind == -1 && PyErr_Occurred()) return NULL;
-  return PyLong_FromLongLong(tl_profile_begin(a[0], (int)kind, NULL, 0));
+  PyObject *of[MOST];
+  int count = tensors ? (int)PyObject_Size(a[2]) : 0;
+  for (int i = 0; i < count; i++) of[i] = PyList_GetItem(a[2], i);
+  return PyLong_FromLongLong(tl_profile_begin(a[0], (int)kind, tensors ? of : NULL, count));
 }
 static PyObject *leave(PyObject *m, PyObject *o) {
   (void)m;
@@ -235,7 +239,7 @@ static PyObject *clock_(PyObject *m, PyObject *unused) { (void)m; (void)unused; 
 static PyMethodDef functions[] = {
     {"profile_start", start, METH_VARARGS, "profile_start(with shapes, stack function or None): records the ops of this thread; the time, as profile_clock()."},
     {"profile_stop", stop, METH_NOARGS, "(records, time, records lost): (name, kind, begin, end, parent, shapes, bytes, stack) in the order of their begin."},
-    {"profile_enter", (PyCFunction)(void *)enter, METH_FASTCALL, "profile_enter(name, kind): begins a record; its number, -1 where nothing is recorded."},
+    {"profile_enter", (PyCFunction)(void *)enter, METH_FASTCALL, "profile_enter(name, kind, tensors=None): begins a record; its number, -1 where nothing is recorded."},
     {"profile_exit", leave, METH_O, "profile_exit(number): ends it."},
     {"profiling", profiling, METH_NOARGS, "Whether this thread's ops are recorded."},
     {"profile_clock", clock_, METH_NOARGS, "The clock of the records, nanoseconds."},

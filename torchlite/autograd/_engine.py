@@ -7,7 +7,7 @@ from .. import _C
 from ._node import anomaly
 
 TensorBase = _C.TensorBase
-profiled = None              # while torch.profiler records: (fn(node, grads) in place of node.apply, begin() and end() around accumulate)
+profiled = None              # while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
 
 
 def run(roots, grads, retain_graph, create_graph, inputs=None):
@@ -74,7 +74,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                 if begin is None:
                     accumulate(t, value, create_graph)
                 else:
-                    begin()
+                    begin(value)
                     accumulate(t, value, create_graph)
                     end()
                 _post_accumulate(t)

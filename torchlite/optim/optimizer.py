@@ -3,6 +3,7 @@ from collections import OrderedDict, defaultdict
 from itertools import chain
 
 import torchlite as torch
+from torchlite import _C
 from torchlite.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
@@ -263,6 +264,16 @@ class Optimizer:
     # ---- gradients and steps ---------------------------------------------------------------------------------------
     def zero_grad(self, set_to_none=True):
         """Clears the gradients of all parameters."""
+        if _C.profiling():
+            mark = _C.profile_enter(self._zero_grad_profile_name, 2)
+            try:
+                self._zero_grad(set_to_none)
+            finally:
+                _C.profile_exit(mark)
+        else:
+            self._zero_grad(set_to_none)
+
+    def _zero_grad(self, set_to_none):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:

@@ -9,7 +9,7 @@ from .. import _C
 from ..autograd.profiler_util import DeviceType, EventList, FunctionEvent
 
 OP, IN_PLACE, USER, BACKWARD, EVALUATE, RUNTIME = range(6)
-_SCOPE = {USER: 7, BACKWARD: 1, EVALUATE: 1}
+_SCOPE = {USER: 7, BACKWARD: 1}
 _KIND = {USER: "user_annotation", RUNTIME: "webgpu_runtime"}
 _DTYPES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
            "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
@@ -93,8 +93,8 @@ class Recording:
         return self._events(records if self.use_cpu else [], kernels)
 
     # ---- what the core does not see
-    def _enter(self, name, kind):
-        self._open.append(_C.profile_enter(name, kind))
+    def _enter(self, name, kind, tensors=None):
+        self._open.append(_C.profile_enter(name, kind, tensors))
 
     def _exit(self):
         if self._open:
@@ -107,16 +107,16 @@ class Recording:
         def apply(node, grads):
             name = node.name()
             outer = _C.profile_enter("autograd::engine::evaluate_function: " + name, EVALUATE)
-            inner = _C.profile_enter(name, BACKWARD)
+            inner = _C.profile_enter(name, BACKWARD, list(grads))
             try:
                 return _engine._apply_traced(node, grads) if _node.anomaly[0] else node.apply(grads)
             finally:
                 _C.profile_exit(inner)
                 _C.profile_exit(outer)
 
-        def begin():
+        def begin(grad):
             self._enter("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", EVALUATE)
-            self._enter("torch::autograd::AccumulateGrad", BACKWARD)
+            self._enter("torch::autograd::AccumulateGrad", BACKWARD, [grad])
 
         def end():
             self._exit()

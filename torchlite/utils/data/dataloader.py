@@ -1,6 +1,7 @@
 """The data loader. Everything runs in this process; `num_workers` > 0 keeps PyTorch's results (order, worker ids and
 seeds, sharding of iterable datasets), not its parallelism."""
 import torchlite as torch
+from torchlite import _C
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from ._utils.worker import Turn, get_worker_info
@@ -201,7 +202,14 @@ class _BaseDataLoaderIter:
         return next(self._sampler_iter)
 
     def __next__(self):
-        data = self._next_data()
+        if _C.profiling():
+            mark = _C.profile_enter("enumerate(DataLoader)#%s.__next__" % type(self).__name__, 2)
+            try:
+                data = self._next_data()
+            finally:
+                _C.profile_exit(mark)
+        else:
+            data = self._next_data()
         self._num_yielded += 1
         if (self._dataset_kind == _DatasetKind.Iterable and self._IterableDataset_len_called is not None
                 and self._num_yielded > self._IterableDataset_len_called):
