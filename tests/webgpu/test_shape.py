@@ -199,3 +199,41 @@ def test_devices_do_not_mix():
     x = numbers((2, 3), torch.float32)
     kind, text = error_of(lambda: torch.cat([x, x.to("webgpu")]))
     assert kind is RuntimeError and "Expected all tensors to be on the same device" in text
+
+
+def same(ours, wanted, **tolerance):
+    assert ours.device.type == "webgpu" and ours.dtype is wanted.dtype and ours.shape == wanted.shape
+    torch.testing.assert_close(ours.cpu(), wanted, **tolerance)
+
+
+@pytest.mark.parametrize("count", [1, 2, 6, 7, 8, 9, 14, 15, 40, 100])
+def test_many_parts(count):
+    """cat and stack of more tensors than a kernel has buffers for: several launches, whose borders may fall inside a word of memory."""
+    torch.manual_seed(count)
+    for dtype in (torch.float32, torch.uint8, torch.bool, torch.bfloat16, torch.int64, torch.complex64):
+        parts = [(torch.randn(3, 1 + i % 3) * 20).to(dtype) for i in range(count)]
+        there = [p.to("webgpu") for p in parts]
+        for dim, turned in ((1, False), (0, True)):
+            ours = torch.cat([p.t() if turned else p for p in there], dim)
+            same(ours, torch.cat([p.t() if turned else p for p in parts], dim))
+        same(torch.stack([p[:, 0] for p in there], 1), torch.stack([p[:, 0] for p in parts], 1))
+    # expressions that were put off, tensors that come several times, and gradients
+    a, b = torch.randn(2, 3), torch.randn(2, 3)
+
+    def joined(a, b):
+        return torch.cat([(a if i % 2 else b) * i for i in range(count)], 1)
+    leaves = a.to("webgpu").requires_grad_(), b.to("webgpu").requires_grad_()
+    wanted = a.clone().requires_grad_(), b.clone().requires_grad_()
+    ours, expected = joined(*leaves), joined(*wanted)
+    same(ours.detach(), expected.detach())
+    g = torch.randn(expected.shape)
+    ours.backward(g.to("webgpu"))
+    expected.backward(g)
+    for x, y in zip(leaves, wanted):
+        same(x.grad if x.grad is not None else torch.zeros(2, 3, device="webgpu"), y.grad if y.grad is not None else torch.zeros(2, 3), rtol=1e-5, atol=1e-5)
+
+
+def test_eight_buffers():
+    """No kernel that joins tensors binds more buffers than every device has."""
+    from torchlite.webgpu._shape import AT_ONCE
+    assert AT_ONCE + 1 <= 8
