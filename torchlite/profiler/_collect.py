@@ -60,7 +60,7 @@ class Recording:
 
     def __init__(self, use_cpu=True, gpu=False, record_shapes=False, with_stack=False, profile_memory=False):
         self.use_cpu, self.gpu, self.shapes, self.stack, self.memory = use_cpu, gpu, record_shapes, with_stack, profile_memory
-        self._gpu = self._open = None
+        self._gpu = self._open = self.error = None
         self.notes = {}                 # what a reader of the trace should know
 
     def start(self):
@@ -77,12 +77,22 @@ class Recording:
             raise
 
     def stop(self):
-        """Ends it, waiting for the GPU where its times are recorded."""
-        kernels = self._gpu.stop() if self._gpu is not None else []
+        """Ends it, waiting for the GPU where its times are recorded. An error that is told by then is kept in `error`."""
+        kernels = []
+        try:
+            if self._gpu is not None:
+                kernels = self._gpu.stop()
+        except Exception as e:
+            self.error = e
         return self._end(kernels)
 
     async def stop_async(self):
-        kernels = await self._gpu.stop_async() if self._gpu is not None else []
+        kernels = []
+        try:
+            if self._gpu is not None:
+                kernels = await self._gpu.stop_async()
+        except Exception as e:
+            self.error = e
         return self._end(kernels)
 
     def _end(self, kernels):

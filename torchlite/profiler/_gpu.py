@@ -1,7 +1,5 @@
 """The GPU's part of a recording: kernels with their times, and what the program spent on the bridge."""
 
-import warnings
-
 from .. import _C
 
 _WAIT = "cannot wait"
@@ -14,7 +12,9 @@ class Kernels:
         from ..webgpu import _bridge, _watch
         self._notes, self._watch, self.timed = recording.notes, _watch, False
         self.bridge = _bridge.require()
+        from ..webgpu._run import _warn
         from ..webgpu._stream import flush
+        self._warn = _warn                # at the user's line
         flush()                         # what was asked for before is not of this
         self.timed = _watch.timing("profiler", True)
         if self.timed:
@@ -22,8 +22,8 @@ class Kernels:
             self._js_zero = _watch.watch("profiler", _watch.SPANS)
             self._zero = (before + _C.profile_clock()) // 2
         else:
-            warnings.warn("this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, which browsers may hide): "
-                          "GPU times are not recorded, and the table has no WebGPU columns", stacklevel=6)
+            _warn("this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, which browsers may hide): "
+                          "GPU times are not recorded, and the table has no WebGPU columns")
         _watch.listen(self)
 
     # ---- the program's time on the bridge, as rows webgpu::read and so on
@@ -58,8 +58,8 @@ class Kernels:
         finally:
             self._off()
         if spans and spans["pending"]:
-            warnings.warn("Python was entered synchronously and cannot wait for the GPU's times: those of the last %d batches are missing. "
-                          "`async with profile(...)` or `await prof.stop_async()` wait for them" % spans["pending"], stacklevel=7)
+            self._warn("Python was entered synchronously and cannot wait for the GPU's times: those of the last %d batches are missing. "
+                          "`async with profile(...)` or `await prof.stop_async()` wait for them" % spans["pending"])
         return self._rows(spans)
 
     async def stop_async(self):
@@ -78,7 +78,7 @@ class Kernels:
             return []
         from ..webgpu._names import name_of
         if spans["lost"]:
-            warnings.warn("times of %d kernels were not kept, as there were too many" % spans["lost"], stacklevel=7)
+            self._warn("times of %d kernels were not kept, as there were too many" % spans["lost"])
         rows = spans["rows"]
         if not rows:
             return []

@@ -140,7 +140,8 @@ class profile:
         """As stop(), and waits for the GPU also where synchronous code cannot."""
         self._unmark()
         if self._recording is not None:
-            self._keep(await self._end_recording().stop_async())
+            recording = self._end_recording()
+            self._keep(await recording.stop_async(), recording.error)
             if self.current_action is not ProfilerAction.WARMUP:
                 self._ready()
 
@@ -178,17 +179,18 @@ class profile:
             self._step = None
 
     def _change(self, before, now):
-        recording = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-        done = before is ProfilerAction.RECORD_AND_SAVE or before is ProfilerAction.RECORD and now not in recording
+        recorded = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        done = before is ProfilerAction.RECORD_AND_SAVE or before is ProfilerAction.RECORD and now not in recorded
         if done and self._recording is not None:
             if before is ProfilerAction.RECORD and now is not None:
                 warnings.warn("Incorrect schedule: RECORD followed by %s" % now.name, stacklevel=3)
-            self._keep(self._end_recording().stop())
+            recording = self._end_recording()
+            self._keep(recording.stop(), recording.error)
             if before is ProfilerAction.RECORD_AND_SAVE or now is None:
                 self._ready()
         elif before is ProfilerAction.WARMUP and now is ProfilerAction.NONE:
             warnings.warn("Incorrect schedule: WARMUP followed by NONE", stacklevel=3)
-        if now in recording and self._recording is None:
+        if now in recorded and self._recording is None:
             recording = Recording(ProfilerActivity.CPU in self.activities, self.use_device is not None, self.record_shapes, self.with_stack,
                                   self.profile_memory)
             recording.start()
@@ -199,13 +201,15 @@ class profile:
         self._notes = recording.notes
         return recording
 
-    def _keep(self, events):
+    def _keep(self, events, error):
         if self.acc_events and self._events is not None:
             for e in events:
                 e.id += len(self._events)
             self._events.extend(events)
         else:
             self._events = events
+        if error is not None:
+            raise error
 
     def _ready(self):
         if self.on_trace_ready:
