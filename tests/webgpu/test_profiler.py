@@ -129,7 +129,7 @@ class Refusing:
         del self.bridge.set_timing
 
 
-def test_without_timestamps(bridge, capfd):
+def test_without_timestamps(bridge, capsys):
     """One warning says why, and there are no columns for what is not known."""
     x = torch.ones(4, device="webgpu")
     with Refusing(bridge), warnings.catch_warnings(record=True) as said:
@@ -141,7 +141,7 @@ def test_without_timestamps(bridge, capfd):
     assert len(said) == 1 and "timestamp-query" in str(said[0].message) and said[0].filename == __file__
     assert not kernels(p) and "WebGPU" not in p.key_averages().table()
     assert "webgpu::read" in {e.name for e in p.events()}
-    assert "no timestamps" in capfd.readouterr().err
+    assert "no timestamps" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(PYODIDE, reason="a second device needs a second process")
@@ -199,27 +199,27 @@ def test_async(timed):
         assert asyncio.run(main())
 
 
-def lines(capfd):
-    return [line for line in capfd.readouterr().err.splitlines() if line.startswith("[webgpu]")]
+def lines(capsys):
+    return [line for line in capsys.readouterr().err.splitlines() if line.startswith("[webgpu]")]
 
 
-def test_debug_kernels(bridge, capfd):
+def test_debug_kernels(bridge, capsys):
     a, b, c = (torch.randn(8, 32, device="webgpu") for _ in range(3))
     torch.webgpu.synchronize()
-    capfd.readouterr()
+    capsys.readouterr()
     with torch.webgpu.debug("kernels"):
         torch.relu(a * b + c).cpu()
         (a[:, ::2] * 2.5).sum(1).cpu()
         (a @ b.t()).cpu()
-    said = lines(capfd)
+    said = lines(capsys)
     assert any(s.startswith("[webgpu] fused relu(add(mul(a, b), c)) float32  n=256  workgroups ") for s in said), said
     assert any("reduce sum(mul(a, 2.5)) float32" in s and "rows=8 n=16" in s for s in said), said
     assert any("matmul float32" in s and "M=8 N=8 K=32" in s for s in said), said
     torch.relu(a + b).cpu()
-    assert not lines(capfd)
+    assert not lines(capsys)
 
 
-def test_debug_wgsl(bridge, capfd):
+def test_debug_wgsl(bridge, capsys):
     x = torch.randn(8, device="webgpu")
     torch.webgpu.debug("wgsl")
     try:
@@ -227,28 +227,28 @@ def test_debug_wgsl(bridge, capfd):
             (x.sinh().cosh().atan().cos() * 1.5).cpu()
     finally:
         torch.webgpu.debug()
-    said = capfd.readouterr().err
+    said = capsys.readouterr().err
     assert said.count("[webgpu] wgsl of fused mul(cos(atan(cosh(sinh(a)))), c0) float32") == 1
     assert "@compute" in said and "fn main" in said
     assert not bridge.notes()
 
 
-def test_debug_timing(timed, capfd):
+def test_debug_timing(timed, capsys):
     x = torch.randn(64, 64, device="webgpu")
     x.cpu()
     with torch.webgpu.debug("timing"):
         (x @ x).cpu()
         (x @ x).exp()
         torch.webgpu.synchronize()
-    said = lines(capfd)
+    said = lines(capsys)
     heads = [s for s in said if "GPU time" in s]
     assert len(heads) == 2 and all(re.search(r"GPU time \d+\.\d{3} ms, kernels \d", s) for s in heads)
     assert sum("matmul float32" in s for s in said) == 2
     (x @ x).cpu()
-    assert not lines(capfd)
+    assert not lines(capsys)
 
 
-def test_debug_fallbacks(bridge, capfd):
+def test_debug_fallbacks(bridge, capsys):
     from torchlite.webgpu import _run
     x = torch.eye(3, device="webgpu")
     strict, _run.strict = _run.strict, False
@@ -259,12 +259,12 @@ def test_debug_fallbacks(bridge, capfd):
             torch.linalg.eigh(x)
     finally:
         _run.strict = strict
-    said = lines(capfd)
+    said = lines(capsys)
     assert len(said) == 2 and said[0].startswith("[webgpu] fallback: aten::") and os.path.basename(__file__) in said[0]
     assert not _run.on_fallback
 
 
-def test_debug_nests_and_refuses(bridge, timed, capfd):
+def test_debug_nests_and_refuses(bridge, timed, capsys):
     x = torch.randn(8, device="webgpu")
     x.cpu()
     with pytest.raises(ValueError, match="'kernels', 'wgsl', 'timing', 'fallbacks', not 'kernel'"):
@@ -272,15 +272,15 @@ def test_debug_nests_and_refuses(bridge, timed, capfd):
     with torch.webgpu.debug("kernels"):
         with torch.webgpu.debug():
             (x + 1).cpu()
-        assert not lines(capfd)
+        assert not lines(capsys)
         with profile(activities=BOTH) as p, torch.webgpu.debug("kernels", "fallbacks"):
             (x + 2).cpu()
         (x + 3).cpu()
-    assert len(lines(capfd)) == 2 and len(kernels(p)) == 1
+    assert len(lines(capsys)) == 2 and len(kernels(p)) == 1
     assert not bridge.notes() and not {"run_at", "read"} & bridge.__dict__.keys()
 
 
-def test_environment(bridge, capfd, monkeypatch):
+def test_environment(bridge, capsys, monkeypatch):
     from torchlite.webgpu import _debug
     monkeypatch.setenv("TORCHLITE_DEBUG", "kernels, nonsense")
     x = torch.randn(8, device="webgpu")
@@ -290,7 +290,7 @@ def test_environment(bridge, capfd, monkeypatch):
         (x - 7).cpu()
     finally:
         torch.webgpu.debug()
-    said = lines(capfd)
+    said = lines(capsys)
     assert "not 'nonsense'" in said[0] and any("sub(a, 7)" in s for s in said)
 
 
