@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { planConv } from "./conv.js";
+import type { After } from "./epilogue.js";
 import { depthwise, inRows } from "./depthwise.js";
 import type { DType, Step } from "./spec.js";
 import { close, fromHalf, random, runTensors, t, test, toHalf } from "./testing.js";
@@ -32,10 +33,10 @@ async function check(c: Case, direct: boolean, rows = false): Promise<void> {
   const x = half(random(nx, -1, 1, 1)), w = half(random(nw, -1, 1, 2)), g = half(random(ny, -1, 1, 3)), bias = half(random(c.narrow, -1, 1, 4));
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const images = Object.fromEntries(c.size.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, ys[d]!]]));
-  const plan = (pass: "forward" | "input" | "weight", extra: { bias?: boolean; act?: "relu" } = {}): Step[] => {
+  const plan = (pass: "forward" | "input" | "weight", extra: { bias?: boolean; act?: "relu"; after?: After } = {}): Step[] => {
     if (!direct) return planConv({ ...window, ...extra, pass, dtype, batch: c.batch, groups: c.groups, wide: c.wide, narrow: c.narrow, wideSize: c.size, narrowSize: ys, software: c.size[0] !== 11 });
     const kernel = depthwise({ ...window, ...extra, pass, dtype, ...(rows && inRows(window, pass) && { rows }) });
-    return [{ kernel, values: { batch: c.batch, channels: c.wide, mult: c.narrow / c.wide, ...images }, buffers: pass === "forward" ? ["x", "w", ...(extra.bias ? ["bias"] : []), "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"] }];
+    return [{ kernel, values: { batch: c.batch, channels: c.wide, mult: c.narrow / c.wide, ...images }, buffers: kernel.bindings.map((b) => b.name) }];
   };
   const y = new Array<number>(ny).fill(0), gx = new Array<number>(nx).fill(0), gw = new Array<number>(nw).fill(0);
   walk(c, (a, b, k) => { y[a]! += x[b]! * w[k]!; gx[b]! += g[a]! * w[k]!; gw[k]! += g[a]! * x[b]!; });
@@ -46,6 +47,14 @@ async function check(c: Case, direct: boolean, rows = false): Promise<void> {
   close((await runTensors(plan("forward"), buffers))["y"]!, y, tol, atol);
   close((await runTensors(plan("forward", { bias: true, act: "relu" }), buffers))["y"]!, biased, tol, atol);
   close((await runTensors(plan("input"), buffers))["gx"]!, gx, tol, atol);
+  const after: After = { ndim: 0, inputs: [{ dtype: "float32", layout: "c" }], nodes: [{ product: dtype }, { in: 0 }, { op: "sub", args: [0, 1], dtype: "float32" }], outputs: [{ node: 2, dtype: "float32" }] };
+  for (const [pass, want, name] of [["forward", y, "y"], ["input", gx, "gx"]] as const) {
+    const shift = random(want.length, -1, 1, 5);
+    const steps = plan(pass, { after });
+    const r = await runTensors(steps.map((s) => ({ ...s, values: { ...s.values, i0o: 0, q0o: 0 } })), { ...buffers, in0: t("float32", shift), out0: { dtype: "float32", zeros: want.length } });
+    close(r["out0"]!, want.map((v, i) => v - shift[i]!), tol, atol * 2);
+    expect(steps[0]!.buffers).not.toContain(name);
+  }
   close((await runTensors(plan("weight"), buffers))["gw"]!, gw, tol, atol * 10);
 }
 

@@ -8,7 +8,7 @@
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { convDirect } from "./conv_direct.js";
-import { type Activation, activate } from "./epilogue.js";
+import { type Activation, activate, type After, epilogue } from "./epilogue.js";
 import { chooseTile, gemm, splitK, type TileName } from "./gemm.js";
 import { joinParts } from "./matmul.js";
 import { type Binding, computeOf, type DType, type Kernel, type Step, type UniformWord, offsets, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
@@ -20,6 +20,8 @@ export interface ConvParams extends Window {
   readonly tile: TileName;
   readonly bias?: boolean;
   readonly act?: Activation;
+  /** What is computed of the result, which is not stored itself. */
+  readonly after?: After;
   readonly split?: boolean;
   /** Channels an invocation computes, of the tile "direct". */
   readonly rows?: number;
@@ -32,6 +34,7 @@ export interface ConvParams extends Window {
  */
 export function conv(params: ConvParams): Kernel {
   const { pass, dtype, bias, act, split } = params;
+  const after = params.after && epilogue(params.after, dtype);
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("convolution", dtype);
   const nd = params.kernel.length;
   const taps = product(params.kernel);
@@ -41,9 +44,9 @@ export function conv(params: ConvParams): Kernel {
   const [first, second, out] = names as [string, string, string];
   const bindings: Binding[] = [input(first, dtype), input(second, dtype)];
   if (bias && !split) bindings.push(input("bias", dtype));
-  bindings.push(output(out, outType));
+  bindings.push(...(after?.bindings ?? [output(out, outType)]));
   const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])), ...imageWords(nd), ...uniform("u32", "cx", "cy"),
-    ...offsets(first, second, ...(split ? [] : [...(bias ? ["bias"] : []), out]))];
+    ...offsets(first, second, ...(split ? [] : [...(bias ? ["bias"] : []), out])), ...(after?.uniforms ?? [])];
 
   if (params.tile === "direct") return convDirect(params, bindings, uniforms, outType);
 
@@ -100,9 +103,9 @@ fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "
 ${accessors(first, dtype, "elem", false)}
 ${accessors(second, dtype, "elem", false)}
 ${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
-${accessors(out, outType, outForm(outType), true)}
+${after?.globals ?? accessors(out, outType, outForm(outType), true)}
 ${body}
-fn store(m: i32, n: i32, v: f32) { st_${out}(${split ? "" : `p.${out}o + `}base + ${index}, ${v}); }`;
+fn store(m: i32, n: i32, v: f32) { ${after ? "finish(" : `st_${out}(${split ? "" : `p.${out}o + `}`}base + ${index}, ${v}); }`;
   return gemm({ family: "conv", params, tile: params.tile, bindings, uniforms, globals, aFast: "k", bFast: pass === "weight" ? "k" : "n", ...(split && { split }) });
 }
 
@@ -118,8 +121,11 @@ export interface ConvPlan extends Window {
   readonly narrowSize: readonly number[];
   readonly bias?: boolean;
   readonly act?: Activation;
+  readonly after?: After;
   /** Where the buffers begin: <buffer>o, 0 unless given. */
   readonly offsets?: Values;
+  /** The epilogue's words. */
+  readonly rest?: Values;
   /** The adapter is a CPU (isFallbackAdapter). */
   readonly software?: boolean;
 }
@@ -141,11 +147,9 @@ export function planConv(c: ConvPlan): Step[] {
   const splits = direct ? Math.min(c.batch, Math.ceil(1024 / (Math.ceil(M / rows) * Math.ceil(N / 4) * c.groups))) : cut;
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const split = c.pass === "weight" && splits > 1;
-  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }) }) });
+  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }), ...(c.after && { after: c.after }) }) });
   const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
-  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
+  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...c.rest, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
   if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];
-  const names = c.pass === "forward" ? ["x", "w", "y"] : c.pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
-  if (c.bias) names.splice(2, 0, "bias");
-  return [{ kernel, values, buffers: names }];
+  return [{ kernel, values, buffers: kernel.bindings.map((x) => x.name) }];
 }

@@ -5,7 +5,7 @@
  */
 import { accessors, castTo } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { activate } from "./epilogue.js";
+import { activate, epilogue } from "./epilogue.js";
 import type { ConvParams } from "./conv.js";
 import { type Binding, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, value } from "./spec.js";
 import { pixels, product, range, ravel, sizesOf, unravel } from "./window.js";
@@ -19,6 +19,7 @@ export function convDirect(params: ConvParams, bindings: readonly Binding[], uni
   const nd = kernel.length, taps = product(kernel);
   const px = `i32(${pixels(nd, "x")})`, py = `i32(${pixels(nd, "y")})`;
   const out = pass === "forward" ? "y" : pass === "input" ? "gx" : "gw";
+  const after = params.after && epilogue(params.after, dtype);
   const four = range(EACH), dims = range(nd), high = params.rows ?? 4, down = range(high);
   const rows = down.map((r) => `let m${r} = min(mt + ${r}, i32(p.M) - 1);`).join(" ");
   const sum = down.map((r) => `c${r} += a${r} * b;`).join(" ");
@@ -75,9 +76,9 @@ export function convDirect(params: ConvParams, bindings: readonly Binding[], uni
   const index = `(grp * i32(p.M) + m) * ${pass === "weight" ? "i32(p.N)" : place} + at`;
   const v = castTo(activate(split ? undefined : act, bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", outType), "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
-${bindings.slice(0, -1).map((b) => accessors(b.name, dtype, "elem", false)).join("\n")}
-${accessors(bindings.at(-1)!.name, outType, outType === "float32" ? "elem" : "atomic", true)}
-fn store(m: i32, n: i32, at: i32, v: f32) { if ((m < i32(p.M)) & (n < i32(p.N))) { st_${bindings.at(-1)!.name}(${split ? "" : `p.${out}o + `}base + ${index}, ${v}); } }`;
+${bindings.slice(0, bias ? 3 : 2).map((b) => accessors(b.name, dtype, "elem", false)).join("\n")}
+${after?.globals ?? accessors(bindings.at(-1)!.name, outType, outType === "float32" ? "elem" : "atomic", true)}
+fn store(m: i32, n: i32, at: i32, v: f32) { if ((m < i32(p.M)) & (n < i32(p.N))) { ${after ? "finish(" : `st_${bindings.at(-1)!.name}(${split ? "" : `p.${out}o + `}`}base + ${index}, ${v}); } }`;
   const main = `  let tiles_n = (p.N + ${EACH - 1}u) / ${EACH}u;
   let tiles = tiles_n * ((p.M + ${high - 1}u) / ${high}u);
   let zz = gid / tiles;

@@ -4,7 +4,7 @@
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { type Activation, activate } from "./epilogue.js";
+import { type Activation, activate, type After, epilogue } from "./epilogue.js";
 import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, offsets, uniform, UnsupportedKernelError, value, WORKGROUP } from "./spec.js";
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
@@ -13,6 +13,8 @@ export interface DepthwiseParams extends Window {
   readonly dtype: DType;
   readonly bias?: boolean;
   readonly act?: Activation;
+  /** What is computed of the result, which is not stored itself; of the forward and of the gradient of the image. */
+  readonly after?: After;
   /** An invocation computes four neighbouring places of a row, which share what they read. Not for strided gradients, nor for the weights'. */
   readonly rows?: boolean;
 }
@@ -27,9 +29,11 @@ export function depthwise(params: DepthwiseParams): Kernel {
   const nd = params.kernel.length, taps = product(params.kernel);
   const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
   const [first, second, out] = names as [string, string, string];
-  const bindings: Binding[] = [input(first, dtype), input(second, dtype), ...(bias ? [input("bias", dtype)] : []), output(out, dtype)];
-  const uniforms: UniformWord[] = [...uniform("u32", "batch", "channels", "mult"), ...imageWords(nd), ...offsets(first, second, ...(bias ? ["bias"] : []), out)];
-  const globals = [first, second, ...(bias ? ["bias"] : [])].map((n) => accessors(n, dtype, "elem", false)).join("\n") + `\n${accessors(out, dtype, outForm(dtype), true)}`;
+  const after = params.after && epilogue(params.after, dtype);
+  const bindings: Binding[] = [input(first, dtype), input(second, dtype), ...(bias ? [input("bias", dtype)] : []), ...(after?.bindings ?? [output(out, dtype)])];
+  const uniforms: UniformWord[] = [...uniform("u32", "batch", "channels", "mult"), ...imageWords(nd), ...offsets(first, second, ...(bias ? ["bias"] : []), out), ...(after?.uniforms ?? [])];
+  const globals = [first, second, ...(bias ? ["bias"] : [])].map((n) => accessors(n, dtype, "elem", false)).join("\n") + `\n${after?.globals ?? accessors(out, dtype, outForm(dtype), true)}`;
+  const stored = (i: string, r: string): string => `${after ? "finish(" : `st_${out}(p.${out}o + `}${i}, ${r});`;
   const O = range(nd).map((d) => `o${d}`), I = range(nd).map((d) => `i${d}`);
   const wide = wideCoords(params), narrow = narrowCoords(params);
   const loops = (body: string): string => `${params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`).join(" ")}\n${body}\n  ${"}".repeat(nd)}`;
@@ -39,7 +43,7 @@ export function depthwise(params: DepthwiseParams): Kernel {
   let main: string;
   let extra = "";
   if (params.rows) {
-    main = rowsText(params);
+    main = rowsText(params, stored);
   } else if (pass === "forward") {
     main = `  let total = p.batch * p.channels * p.mult * u32(${py});
   if (gid >= total) { return; }
@@ -51,7 +55,7 @@ export function depthwise(params: DepthwiseParams): Kernel {
   ${loops(`    ${wide.lets}\n    if (${wide.inside}) { sum += ld_x(p.xo + base + ${ravel(I, sizesOf(nd, "x"))}) * ld_w(p.wo + filt * ${taps} + ${tap}); }`)}
   let v = sum${bias ? " + ld_bias(p.biaso + filt)" : ""};
   let r = ${activate(act, "v", dtype)};
-  st_y(p.yo + i32(gid), ${result});`;
+  ${stored("i32(gid)", result)}`;
   } else if (pass === "input") {
     main = `  let total = p.batch * p.channels * u32(${px});
   if (gid >= total) { return; }
@@ -64,7 +68,7 @@ export function depthwise(params: DepthwiseParams): Kernel {
   let base = (plane / i32(p.channels) * i32(p.channels * p.mult) + filt) * ${py};
   ${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + base + ${ravel(O, sizesOf(nd, "y"))}) * ld_w(p.wo + filt * ${taps} + ${tap}); }`)}
   }
-  st_gx(p.gxo + i32(gid), ${result});`;
+  ${stored("i32(gid)", result)}`;
   } else {
     extra = `\nvar<workgroup> sums: array<f32, ${WORKGROUP}>;`;
     main = `  if (group >= p.channels * p.mult * ${taps}u) { return; }
@@ -107,10 +111,10 @@ export function depthwise(params: DepthwiseParams): Kernel {
 }
 
 /** The body of the kernel in rows: result[o] = sum over the window of source[o * stride + w * dilation - padding] times a weight; in the gradient the window runs backwards. */
-function rowsText(params: DepthwiseParams): string {
+function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => string): string {
   const { pass, kernel, dilation, bias } = params;
   const forward = pass === "forward", nd = kernel.length, last = nd - 1, taps = product(kernel);
-  const [to, from, result, source] = forward ? ["y", "x", "y", "x"] : ["x", "y", "gx", "gy"];
+  const [to, from, source] = forward ? ["y", "x", "x"] : ["x", "y", "gy"];
   const stride = forward ? params.stride : kernel.map(() => 1);
   const before = kernel.map((k, d) => (forward ? params.padding[d]! : (k - 1) * dilation[d]! - params.padding[d]!));
   const channel = forward ? "p.channels * p.mult" : "p.channels";
@@ -139,6 +143,6 @@ function rowsText(params: DepthwiseParams): string {
     ${range(kernel[last]!).map((w) => `let k${w} = ld_w(k + ${w}); ${four.map((q) => `s${q} = fma(v${q * stride[last]! + steps[w]!}, k${w}, s${q});`).join(" ")}`).join("\n    ")}
   ${"}".repeat(last)}
   }
-  let to_ = p.${result}o + i32(line) * i32(p.${to}${last}) + o${last};
-  ${four.map((q) => `if (o${last} + ${q} < i32(p.${to}${last})) { let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; let r = ${activate(params.act, "v", params.dtype)}; st_${result}(to_ + ${q}, ${castTo("r", "float32", params.dtype)}); }`).join("\n  ")}`;
+  let to_ = i32(line) * i32(p.${to}${last}) + o${last};
+  ${four.map((q) => `if (o${last} + ${q} < i32(p.${to}${last})) { let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; let r = ${activate(params.act, "v", params.dtype)}; ${stored(`to_ + ${q}`, castTo("r", "float32", params.dtype))} }`).join("\n  ")}`;
 }

@@ -17,6 +17,8 @@ export type Node =
   | { readonly random: "uniform" | "normal" | "bits"; readonly stream: number; readonly dtype: DType }
   /** int32 coordinate along a dim; -1: index in row-major order of the output. */
   | { readonly coord: number }
+  /** What a matrix product or convolution gives for the element, in a dtype; only in what follows one (epilogue.ts). */
+  | { readonly product: DType }
   /** An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand for tests). */
   | { readonly op: OpName; readonly args: readonly number[]; readonly dtype: DType; readonly compute?: DType };
 
@@ -32,6 +34,7 @@ export function nodeDtype(g: Graph, k: number): DType {
     if (!i) throw new Error(`expression names input ${n.in} of ${g.inputs.length}`);
     return i.dtype;
   }
+  if ("product" in n) return n.product;
   return "coord" in n ? "int32" : n.dtype;
 }
 
@@ -101,6 +104,7 @@ export function statements(g: Graph, inputs: readonly string[], coords: readonly
     if ("in" in n) e = inputs[n.in]!;
     else if ("scalar" in n) e = computeOf(n.dtype) === "i64" ? `vec2<u32>(p.c${n.scalar}, p.c${n.scalar}h)` : `p.c${n.scalar}`;
     else if ("value" in n) e = literal(n.value, n.dtype);
+    else if ("product" in n) e = "product";
     else if ("random" in n) e = randomText(n, index);
     else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
     else e = opExpression(g, n);

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { matmul, planMatmul } from "./matmul.js";
+import type { After } from "./epilogue.js";
 import { TILES, type TileName } from "./gemm.js";
 import type { DType, Values } from "./spec.js";
 import { close, device, fromBf16, fromHalf, pipelineOf, random, randomInts, runTensors, t, test, toBf16, toHalf } from "./testing.js";
@@ -53,6 +54,34 @@ const CASES: Case[] = [
 ];
 test.each(CASES)("$M x $N x $K $dtype", async (c) => { await check(c); });
 test.each(CASES.filter((c) => c.M === 1 || c.N === 1))("a vector on a GPU, $M x $N x $K", async (c) => { await check(c, undefined, false); });
+
+/** relu(product * x + 2 coordinate) with x of the result's shape or one number a column, and the product itself. */
+function followed(dtype: DType, strided: boolean): After {
+  return {
+    ndim: strided ? 2 : 0, inputs: [{ dtype: "float32", layout: strided ? "s" : "c" }],
+    nodes: [{ product: dtype }, { in: 0 }, { op: "mul", args: [0, 1], dtype: "float32" }, { scalar: 0, dtype: "float32" }, { coord: strided ? 1 : -1 }, { op: "mul", args: [3, 4], dtype: "float32" },
+      { op: "add", args: [2, 5], dtype: "float32" }, { op: "relu", args: [6], dtype: "float32" }],
+    outputs: [{ node: 7, dtype: "float32" }, { node: 0, dtype }],
+  };
+}
+test.each(CASES.filter((c) => !c.dtype?.startsWith("int") && c.K > 0 && c.M > 0))("what follows $M x $N x $K $dtype", async (c) => {
+  const { M, N, K } = c, B = c.batches ?? 1, d = c.dtype ?? "float32", out = c.out ?? d, n = B * M * N;
+  const a = round(d, random(B * M * K, -1, 1, 1)), b = round(d, random(B * K * N, -1, 1, 2)), e = round(d, random(M * N, -1, 1, 3)), x = random(n, -1, 1, 4);
+  const part = { dtype: "float32" as DType, zeros: 64 * n };
+  const buffers = { a: t(d, a), b: t(d, b), e: t(d, e), in0: t("float32", x), c: { dtype: out, zeros: n }, product: { dtype: out, zeros: n }, part, sum: { dtype: "float32" as DType, zeros: n }, out0: { dtype: "float32" as DType, zeros: n }, out1: { dtype: out, zeros: n } };
+  // tiles in workgroup memory take seconds to compile on a software adapter
+  for (const software of M === 1 || N === 1 || K === 5000 ? [true, false] : [true]) {
+    const plan = { a: d, b: d, out, values: layout(c), software, ...(c.bias && { bias: d }), ...(c.act && { act: c.act }) };
+    const own = (await runTensors(planMatmul(plan), buffers))["c"]!;
+    for (const strided of [false, true]) {
+      const values = { ...plan.values, size0: B * M, size1: N, i0o: 0, i0s0: 0, i0s1: 1, q0o: 0, q1o: 0, c0: 0.5 };
+      const r = await runTensors(planMatmul({ ...plan, after: followed(out, strided), values }), buffers);
+      const tol = out === "float32" ? 2e-6 : 2e-2;
+      close(r["out1"]!, [...own], tol, tol * Math.sqrt(K));
+      close(r["out0"]!, [...r["out1"]!].map((v, i) => Math.max(0, v * (strided ? x[i % N]! : x[i]!) + 0.5 * (strided ? i % N : i))), 1e-5, 1e-5);
+    }
+  }
+});
 
 test("NaN and inf outside the matrix never enter", async () => {
   const r = await runTensors(planMatmul({ a: "float32", b: "float32", out: "float32", software: true, values: layout({ M: 2, N: 3, K: 2 }) }), {

@@ -6,6 +6,7 @@ import { attention, type AttentionParams } from "./attention.js";
 import { DIRECT_HEADS } from "./attention_direct.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
 import { depthwise, inRows } from "./depthwise.js";
+import { type After, epilogue } from "./epilogue.js";
 import { fused, type FusedParams } from "./fused.js";
 import { gather, join, pad } from "./index_ops.js";
 import { many } from "./many.js";
@@ -59,11 +60,19 @@ function fusedPlan(params: FusedParams): Plan {
   return { ...one("fused", kernel, offsets, others), singles, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))) };
 }
 
+/** Refuses an epilogue that names what is not there. */
+function checkAfter(after: After | undefined): void {
+  if (!after) return;
+  checkGraph({ ...after, nodes: after.nodes.map((n) => ("product" in n ? { value: 0, dtype: n.product } : n)) }, after.ndim);
+  for (const x of [...after.inputs, ...after.outputs]) checkDtype(x.dtype);
+}
+
 function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "software">): Plan {
-  const { a, b, bias } = params;
+  const { a, b, bias, after } = params;
+  checkAfter(after);
   const float = DTYPES[a].compute === "f32";
-  const kernel = matmul({ ...(float ? { a, b } : { a: "float32", b: "float32" }), out: params.out, tile: "small", aFast: "k", bFast: "n", ...(bias && { bias }), ...(params.act && { act: params.act }) });
-  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || params.act))) throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
+  const kernel = matmul({ ...(float ? { a, b } : { a: "float32", b: "float32" }), out: params.out, tile: "small", aFast: "k", bFast: "n", ...(bias && { bias }), ...(params.act && { act: params.act }), ...(after && { after }) });
+  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || params.act || after))) throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
   if (!float) reduce({ stage: "full", lanes: 1, kept: 4, reduced: 1, inputs: [{ dtype: a }, { dtype: b }], nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype: params.out }], outputs: [{ op: "sum", node: 2, dtype: params.out }] });
   return {
     family: "matmul", buffers: listed(kernel.bindings), words: kernel.uniforms, free: NONE,
@@ -71,21 +80,23 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "s
       const steps = planMatmul({ ...params, values, software });
       const v = steps[0]!.values;
       const rows = value(values, "batches") * value(values, "M") * value(values, "N");
-      return { steps, scratch: { ...(steps.length > 1 && { part: v["splits"] ? rows * v["splits"] * 4 : rows * (v["chunks"] ?? 1) * 8, sum: rows * 4 }) } };
+      return { steps, scratch: { ...(steps.length > 1 && { part: v["splits"] ? rows * v["splits"] * 4 : rows * (v["chunks"] ?? 1) * 8, sum: rows * 4, product: rows * 4 }) } };
     },
   };
 }
 
 function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
-  const { pass, bias, act } = params;
+  const { pass, bias, act, after } = params;
+  checkAfter(after);
   const nd = params.kernel.length;
   for (const k of ["stride", "padding", "dilation"] as const) if (params[k].length !== nd) throw new Error(`${k} has ${params[k].length} numbers for ${nd} dims`);
-  if (pass === "weight" && (bias || act)) throw new Error("the weight's gradient has neither bias nor activation");
+  if (pass === "weight" && (bias || act || after)) throw new Error("the weight's gradient has neither bias nor activation");
   const kernel = conv({ ...params, tile: "small" });
   const names = kernel.bindings.map((b) => b.name);
-  const offsetWords = offsetsOf(...names);
+  const offsetWords = offsetsOf(...(pass === "forward" ? ["x", "w"] : pass === "input" ? ["gy", "w"] : ["gy", "x"]), ...(bias ? ["bias"] : []), pass === "forward" ? "y" : pass === "input" ? "gx" : "gw");
+  const rest = after ? epilogue(after, params.dtype).uniforms : [];
   return {
-    family: "conv", buffers: listed(kernel.bindings), words: [...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords], free: NONE,
+    family: "conv", buffers: listed(kernel.bindings), words: [...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest], free: NONE,
     steps: (values, { software }) => {
       const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [number, number, number, number];
       if (wide % groups || narrow % groups) throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
@@ -96,7 +107,7 @@ function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
         const own = depthwise({ ...params, ...(rows && { rows }) });
         return { steps: [{ kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }] };
       }
-      const steps = planConv({ ...params, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), software });
+      const steps = planConv({ ...params, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])), software });
       const v = steps[0]!.values;
       return { steps, scratch: steps.length > 1 ? { part: value(v, "splits") * groups * value(v, "M") * value(v, "N") * 4 } : {} };
     },
@@ -127,8 +138,8 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   reduce: family(reducePlan, "kept", "reduced", "inputs", "nodes", "outputs", "inner"),
   softmax: family(softmaxPlan, "log", "backward", "dtype", "out"),
   layerNorm: family(layerNormPlan, "dtype", "rms", "weight", "bias", "backward"),
-  matmul: family(matmulPlan, "a", "b", "out", "bias", "act"),
-  conv: family(convPlan, "pass", "dtype", ...WINDOW, "bias", "act"),
+  matmul: family(matmulPlan, "a", "b", "out", "bias", "act", "after"),
+  conv: family(convPlan, "pass", "dtype", ...WINDOW, "bias", "act", "after"),
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor", "positions"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
   scatter: family(scatterPlan, "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"),
