@@ -72,11 +72,14 @@ class profile:
             self._profile.stop()
         return False
 
-    @property
-    def function_events(self):
+    def _finished(self):
         if not self.enabled or self._profile._events is None:
             raise RuntimeError("Profiler didn't finish running")
-        return self._profile.events()
+        return self._profile
+
+    @property
+    def function_events(self):
+        return self._finished().events()
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
@@ -92,12 +95,10 @@ class profile:
         return self.function_events.self_cpu_time_total
 
     def export_chrome_trace(self, path):
-        self.function_events            # says when there are none
-        self._profile.export_chrome_trace(path)
+        self._finished().export_chrome_trace(path)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        self.function_events
-        self._profile.export_stacks(path, metric)
+        self._finished().export_stacks(path, metric)
 
     def __str__(self):
         return str(self.function_events) if self.enabled and self._profile._events is not None else "<unfinished torch.autograd.profile>"
