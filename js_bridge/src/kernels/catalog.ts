@@ -41,6 +41,7 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   sgd: [{ momentum: true, nesterov: true }, {}],
   adam: [{ amsgrad: true }, { decoupled: true }, { count: 2 }],
   many: [{ op: "scale", count: 3 }, { op: "squares", count: 3 }],
+  linalg: (["lu", "swap", "trsm", "cholesky", "geqrf", "orgqr", "jacobi"] as const).flatMap((op) => [{ op }, { op, complex: true }]),
 };
 
 const RANDOM: Kernel[] = [FAMILIES.fused({ ndim: 0, inputs: [], outputs: [{ node: 0, ...c }, { node: 1, ...c }, { node: 2, dtype: "int64", layout: "c" }],

@@ -9,6 +9,7 @@ import { depthwise, inRows } from "./depthwise.js";
 import { type After, epilogue } from "./epilogue.js";
 import { fused, type FusedParams } from "./fused.js";
 import { gather, join, pad } from "./index_ops.js";
+import { linalg } from "./linalg.js";
 import { many } from "./many.js";
 import { matmul, planMatmul } from "./matmul.js";
 import { adam, sgd } from "./optimizer.js";
@@ -155,6 +156,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first", "count"),
   adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize", "count"),
   many: family((p: never) => one("many", many(p)), "op", "count"),
+  linalg: family((p: never) => one("linalg", linalg(p)), "op", "complex"),
 };
 
 /** The plan of a key "family:{parameters as JSON}". Throws UnsupportedKernelError for what cannot be built. */
