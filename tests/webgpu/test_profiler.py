@@ -238,29 +238,29 @@ def test_debug_timing(timed, capsys):
     x.cpu()
     with torch.webgpu.debug("timing"):
         (x @ x).cpu()
-        (x @ x).exp()
+        y = (x @ x).exp()
         torch.webgpu.synchronize()
     said = lines(capsys)
     heads = [s for s in said if "GPU time" in s]
     assert len(heads) == 2 and all(re.search(r"GPU time \d+\.\d{3} ms, kernels \d", s) for s in heads)
     assert sum("matmul float32" in s for s in said) == 2
-    (x @ x).cpu()
+    (y @ x).cpu()
     assert not lines(capsys)
 
 
-def test_debug_fallbacks(bridge, capsys):
+def test_debug_fallbacks(bridge, capsys, monkeypatch):
     from torchlite.webgpu import _run
+    row = torch.cumsum.overloads[0]
+    assert row.body is None
+    monkeypatch.setitem(_run.PLANNERS, row.kernel, lambda ov, args: NotImplemented)      # as for an op that the GPU does not have
+    monkeypatch.setattr(_run, "strict", False)
     x = torch.eye(3, device="webgpu")
-    strict, _run.strict = _run.strict, False
-    try:
-        with torch.webgpu.debug("fallbacks"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.linalg.eigh(x)
-            torch.linalg.eigh(x)
-    finally:
-        _run.strict = strict
+    with torch.webgpu.debug("fallbacks"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            assert torch.cumsum(x, 0).sum().item() == 6
     said = lines(capsys)
-    assert len(said) == 2 and said[0].startswith("[webgpu] fallback: aten::") and os.path.basename(__file__) in said[0]
+    assert len(said) == 2 and said[0].startswith("[webgpu] fallback: aten::cumsum runs on the CPU (") and os.path.basename(__file__) in said[0]
     assert not _run.on_fallback
 
 
@@ -320,5 +320,9 @@ def test_names():
     assert _names.describe('conv:{"kernel":[3,3],"stride":[1,1],"padding":[1,1],"pass":"forward","dtype":"float32","tile":"direct"}') == (
         "conv kernel 3x3 padding 1x1 forward float32")
     assert _names.describe('softmax:{"log":true,"dtype":"float32","out":"float32","lanes":8}') == "softmax log float32"
+    after = {"ndim": 0, "inputs": [{"dtype": "float32", "layout": "c"}], "outputs": [{"node": 3, "dtype": "float32"}], "nodes": [
+        {"product": "float32"}, {"in": 0}, {"op": "add", "args": [0, 1], "dtype": "float32"}, {"op": "relu", "args": [2], "dtype": "float32"}]}
+    product = {"a": "float32", "b": "float32", "out": "float32", "tile": "thin", "bias": "float32", "after": after}
+    assert _names.describe("matmul:" + json.dumps(product)) == "matmul float32 bias then relu(add(product, a))"
     for odd in ("torchlite.fill", "x:{", "x:[1]", "x:1", "x:{}", "x:" + json.dumps({"nodes": []})):
         assert _names.describe(odd)

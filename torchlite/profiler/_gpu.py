@@ -35,8 +35,9 @@ class Kernels:
 
     # ---- the end
     def _run_all(self):
-        from ..webgpu import _fusion
-        _fusion.run_all()               # what was put off belongs to the recording
+        from ..webgpu._stream import core
+        for buffer in reversed(core.waiting()):
+            core.ready(buffer)          # what was put off belongs to the recording
 
     def _off(self):
         self._watch.leave(self)

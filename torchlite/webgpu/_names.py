@@ -22,6 +22,8 @@ def _expressions(nodes, words, inputs=()):
         if "in" in node:
             i = node["in"]
             return _LETTERS[i] if i < 26 else "in%d" % i
+        if "product" in node:
+            return "product"
         if "scalar" in node:
             value = words.get("c%d" % node["scalar"]) if words and node.get("dtype") != "int64" else None
             return "c%d" % node["scalar"] if value is None else _number(value)
@@ -44,7 +46,7 @@ def _plain(params):
     """The parameters that say what a kernel does, in short."""
     out = []
     for name, v in params.items():
-        if name in _HOW or name == "out" and v == params.get("dtype") or v is False or v is None or v == "" or name in ("nodes", "inputs", "outputs", "indices", "epilogue"):
+        if isinstance(v, dict) or name in _HOW or name == "out" and v == params.get("dtype") or v is False or v is None or v == "" or name in ("nodes", "inputs", "outputs", "indices"):
             continue
         if v is True:
             out.append(name)
@@ -58,18 +60,20 @@ def _plain(params):
     return out
 
 
-def _graph(family, params, words):
-    nodes = params["nodes"]
-    expression = _expressions(nodes, words, params.get("inputs") or ())
+def _results(graph, words):
+    """The outputs of a graph as expressions."""
+    nodes = graph["nodes"]
+    expression = _expressions(nodes, words, graph.get("inputs") or ())
     results = []
-    for o in params.get("outputs") or [{"node": len(nodes) - 1}]:
+    for o in graph.get("outputs") or [{"node": len(nodes) - 1}]:
         inner = expression(o["node"])
         results.append("%s(%s)" % (o["op"], inner) if "op" in o else inner)
-    dtypes = list(dict.fromkeys(o["dtype"] for o in params.get("outputs") or () if "dtype" in o))
-    name = "%s %s" % (family, "; ".join(results))
-    if len(name) > LONGEST:
-        name = name[:LONGEST - 3] + "..."
-    return " ".join([name, *dtypes])
+    text = "; ".join(results)
+    return text if len(text) <= LONGEST else text[:LONGEST - 3] + "..."
+
+
+def _dtypes(graph):
+    return list(dict.fromkeys(o["dtype"] for o in graph.get("outputs") or () if "dtype" in o))
 
 
 def describe(key, words=None):
@@ -81,21 +85,21 @@ def describe(key, words=None):
         return key
     if not isinstance(params, dict):
         return key
-    if params.get("nodes") and family in ("fused", "reduce"):
-        name = _graph(family, params, words)
-        stage = params.get("stage")
-        return name + " (%s)" % stage if stage not in (None, "full") else name
-    if family == "matmul" or family == "conv" or {"a", "b", "out"} <= params.keys():
-        dtypes = list(dict.fromkeys(params.pop(k) for k in ("a", "b", "out") if isinstance(params.get(k), str)))
+    parts = [family]
+    if params.get("nodes"):
+        parts += [_results(params, words), *_dtypes(params)]
+    if {"a", "b", "out"} <= params.keys():                # a product: its dtypes, mostly one
+        parts += dict.fromkeys(params.pop(k) for k in ("a", "b", "out"))
         if params.get("bias"):
             params["bias"] = True
-        name = " ".join([family, *dtypes, *_plain(params)])
-    else:
-        name = " ".join([family, *_plain(params)])
-    if params.get("nodes"):
-        name += ": " + _expressions(params["nodes"], words)(len(params["nodes"]) - 1)
+    parts += _plain(params)
     stage = params.get("stage")
-    return name + " (%s)" % stage if isinstance(stage, str) and stage not in ("full", "whole") else name
+    if isinstance(stage, str) and stage not in ("full", "whole"):
+        parts.append("(%s)" % stage)
+    for v in params.values():                             # what follows a product in the same kernel
+        if isinstance(v, dict) and v.get("nodes"):
+            parts += ["then", _results(v, words)]
+    return " ".join(map(str, parts))
 
 
 @lru_cache(4096)
