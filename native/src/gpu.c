@@ -218,7 +218,7 @@ uint32_t gpu_allocate(TlBuffer *b) {
 static int materialize(TlBuffer *b) {
   TlNode *n = gpu_unwait(b);
   GpuOut out = {n, b, NULL, 0};
-  if (gpu_run(n, &out, 1) == 0) { Py_DECREF(n); return 0; }
+  if ((n->product && !n->product->done ? gpu_emit(n, b) : gpu_run(n, &out, 1)) == 0) { Py_DECREF(n); return 0; }
   if (b->pending) Py_DECREF(n);
   else gpu_wait(b, n);
   return -1;
@@ -248,9 +248,7 @@ int gpu_before_write(TlBuffer *b) {
   b->serial = tick();
   Py_CLEAR(b->bounds);
   for (TlBuffer *w = b->readers ? first : NULL; w;) {
-    bool reads = false;
-    for (int i = 0; i < w->pending->nleaves && !reads; i++) reads = NODE_LEAVES(w->pending)[i]->buffer == b;
-    if (!reads) { w = w->next; continue; }
+    if (!gpu_node_reads(w->pending, b)) { w = w->next; continue; }
     if (!gpu_ready(w)) return -1;
     w = first;                       /* the list has changed */
   }
@@ -407,7 +405,7 @@ PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
   tl_Buffer = (PyTypeObject *)PyType_FromSpec(&buffer_spec);
   if (mod && words_type && tl_Buffer) stream = PyType_GenericAlloc(words_type, 0);
   if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 || PyModule_AddObjectRef(mod, "words", stream) < 0 ||
-      gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0)
+      gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 || gpu_product_init(mod) < 0)
     Py_CLEAR(mod);
   Py_XDECREF(stream);
   Py_XDECREF(words_type);

@@ -24,20 +24,27 @@ typedef struct { EXPR_HEAD } Expr;
 typedef struct { EXPR_HEAD PyObject *value; } TlNumber;
 typedef struct { EXPR_HEAD int dim; } TlCoord;
 typedef struct { EXPR_HEAD TlBuffer *buffer; int64_t offset; int32_t ndim, unused; int64_t strides[]; } TlLeaf;      /* ndim -1: in order */
+/* A matrix product or convolution that was put off, so that what follows it runs in the same kernel: a plan whose last buffer
+ * is the result, and its words. */
+typedef struct { TlLeaf *done; uint32_t plan, nwords, words[]; } TlProduct;      /* done: the result, once it is there and others need it */
 struct TlNode {
   EXPR_HEAD
   uint16_t op;
   uint8_t ndim, nargs, nleaves;
+  bool products;                       /* there is one in it */
   int32_t count;
   TlBuffer *holder;                    /* the buffer that waits for it */
+  TlProduct *product;                  /* of a product, whose arguments are the tensors it reads */
   int64_t shape[];                     /* after it the arguments, after them the leaves, each view once */
 };
 #define NODE_ARGS(n) ((PyObject **)(void *)((n)->shape + (n)->ndim))
 #define NODE_LEAVES(n) ((TlLeaf **)(void *)(NODE_ARGS(n) + (n)->nargs))
 #define NO_COMPUTE 255
 #define MAX_LEAVES 5                   /* storage buffers of a kernel are few (8 in every browser), and outputs need some */
+#define MAX_AFTER 7                    /* the same where a product is among what is read: with its result in place of its operands they are fewer */
 #define MAX_NODES 24
 #define MAX_BUFFERS 8
+#define MAX_WORDS 64                   /* of a product */
 #define MAX_ARGS 16
 
 extern PyTypeObject *tl_Buffer, *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
@@ -56,10 +63,14 @@ void gpu_wait(TlBuffer *b, TlNode *n); /* steals n */
 TlNode *gpu_unwait(TlBuffer *b);       /* new reference */
 
 typedef struct { TlNode *node; TlBuffer *buffer; const int64_t *strides; int64_t offset; } GpuOut;
+bool gpu_node_reads(const TlNode *n, const TlBuffer *b);
+int gpu_emit(TlNode *product, TlBuffer *b);          /* gpu_product.c: the product alone, into b */
+int gpu_settle(TlNode *product);                     /* so that it is done */
 int gpu_run(TlNode *root, const GpuOut *out, int nout);      /* one kernel; the first output is root's */
 uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out);      /* words written; 0: an exception */
 
 int gpu_op_id(PyObject *name);         /* -1: an exception */
+int gpu_op_named(const char *text);
 PyObject *gpu_op_name(int id);         /* borrowed */
 int gpu_dtype(PyObject *name);         /* by a dtype's name; -1: an exception */
 PyObject *gpu_dtype_name(int d);       /* borrowed */
@@ -77,6 +88,6 @@ bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape,
 void **tl_overload_entries(PyObject *overload);         /* op.c */
 bool tl_can_cast(tl_dtype from, tl_dtype to);
 bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key);   /* device.c */
-int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod);
+int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_product_init(PyObject *mod);
 #define GPU_HOOK(f, r) do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
 #endif

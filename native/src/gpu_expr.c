@@ -20,6 +20,12 @@ int gpu_op_id(PyObject *name) {
   Py_XDECREF(id);
   return r < 0 || PyList_Append(op_names, name) < 0 ? -1 : (int)n;
 }
+int gpu_op_named(const char *text) {
+  PyObject *name = PyUnicode_FromString(text);
+  int id = name ? gpu_op_id(name) : -1;
+  Py_XDECREF(name);
+  return id;
+}
 PyObject *gpu_op_name(int id) { return PyList_GetItem(op_names, id); }
 PyObject *gpu_dtype_name(int d) { return dtype_names[d]; }
 int gpu_dtype(PyObject *name) {
@@ -79,6 +85,22 @@ static int count_of(PyObject *const *args, int nargs) {
   return n;
 }
 
+static bool has_products(PyObject *const *args, int nargs) {
+  for (int i = 0; i < nargs; i++)
+    if (Py_TYPE(args[i]) == tl_Node && ((TlNode *)args[i])->products) return true;
+  return false;
+}
+
+/* whether the node's values are computed from the buffer as it is now */
+bool gpu_node_reads(const TlNode *n, const TlBuffer *b) {
+  if (n->product && n->product->done) return n->product->done->buffer == b;
+  for (int i = 0; i < n->nleaves; i++)
+    if (NODE_LEAVES(n)[i]->buffer == b) return true;
+  for (int i = 0; n->products && i < n->nargs; i++)
+    if (Py_TYPE(NODE_ARGS(n)[i]) == tl_Node && gpu_node_reads((TlNode *)NODE_ARGS(n)[i], b)) return true;
+  return false;
+}
+
 TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
   TlLeaf *leaves[64];
   int nleaves = leaves_of(args, nargs, leaves, 64);
@@ -93,6 +115,7 @@ TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int comput
   n->nargs = (uint8_t)nargs;
   n->nleaves = (uint8_t)nleaves;
   n->count = count_of(args, nargs);
+  n->products = has_products(args, nargs);
   memcpy(n->shape, shape, sizeof(int64_t) * (size_t)ndim);
   for (int i = 0; i < nargs; i++) NODE_ARGS(n)[i] = Py_NewRef(args[i]);
   for (int i = 0; i < nleaves; i++) NODE_LEAVES(n)[i] = leaves[i];      /* the arguments own them */
@@ -117,8 +140,8 @@ static PyObject *run_now(TlNode *n) {
 
 /* a node over operands; those that would make it too large are run first */
 TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
-  TlLeaf *leaves[MAX_LEAVES];
-  if (count_of(args, nargs) <= MAX_NODES && leaves_of(args, nargs, leaves, MAX_LEAVES) >= 0)
+  TlLeaf *leaves[MAX_AFTER];
+  if (count_of(args, nargs) <= MAX_NODES && leaves_of(args, nargs, leaves, has_products(args, nargs) ? MAX_AFTER : MAX_LEAVES) >= 0)
     return gpu_node(op, args, nargs, dtype, compute, ndim, shape);
   PyObject *own[MAX_ARGS];
   int n = 0;
@@ -247,6 +270,7 @@ static PyObject *coord_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
 static void node_dealloc(TlNode *n) {
   PyTypeObject *tp = Py_TYPE(n);
   for (int i = 0; i < n->nargs; i++) Py_DECREF(NODE_ARGS(n)[i]);
+  if (n->product) { Py_XDECREF(n->product->done); PyMem_Free(n->product); }
   PyObject_Free(n);
   Py_DECREF(tp);
 }
@@ -265,6 +289,7 @@ static PyObject *node_op(TlNode *n, void *_) { (void)_; return Py_XNewRef(gpu_op
 static PyObject *node_compute(TlNode *n, void *_) { (void)_; return Py_NewRef(n->compute == NO_COMPUTE ? Py_None : dtype_names[n->compute]); }
 static PyObject *node_shape(TlNode *n, void *_) { (void)_; return tl_ints_tuple(n->ndim, n->shape); }
 static PyObject *node_count(TlNode *n, void *_) { (void)_; return PyLong_FromLong(n->count); }
+static PyObject *node_products(TlNode *n, void *_) { (void)_; return PyBool_FromLong(n->products); }
 static PyObject *node_holder(TlNode *n, void *_) { (void)_; return Py_NewRef(n->holder ? (PyObject *)n->holder : Py_None); }
 static PyObject *node_args(TlNode *n, void *_) {
   (void)_;
@@ -300,9 +325,10 @@ static int set_dtype(Expr *e, PyObject *v, void *_) {
 static PyObject *coord_dim(TlCoord *c, void *_) { (void)_; return PyLong_FromLong(c->dim); }
 #define FIELD(kind, name) {#name, (getter)kind##_##name, NULL, NULL, NULL}
 #define DTYPE(set) {"dtype", (getter)part_dtype, set, NULL, NULL}
-/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that waits for it */
+/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that waits for it; products:
+ * whether it is a product or has one in it */
 static PyGetSetDef node_fields[] = {DTYPE(NULL), FIELD(node, op), FIELD(node, args), FIELD(node, compute), FIELD(node, shape), FIELD(node, count),
-                                    FIELD(node, leaves), FIELD(node, holder), {0}};
+                                    FIELD(node, leaves), FIELD(node, holder), FIELD(node, products), {0}};
 static PyGetSetDef leaf_fields[] = {DTYPE(NULL), FIELD(leaf, buffer), FIELD(leaf, offset), FIELD(leaf, strides), {0}};
 static PyGetSetDef number_fields[] = {DTYPE((setter)set_dtype), {"value", (getter)number_value, (setter)set_value, NULL, NULL}, {0}};
 static PyGetSetDef coord_fields[] = {DTYPE(NULL), FIELD(coord, dim), {0}};

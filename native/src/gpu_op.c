@@ -47,12 +47,7 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   TlNode *cast = NULL;
   if (node->dtype != t->dtype) {
     static int id = -1;
-    if (id < 0) {
-      PyObject *name = PyUnicode_FromString("cast");
-      id = name ? gpu_op_id(name) : -1;
-      Py_XDECREF(name);
-      if (id < 0) return -1;
-    }
+    if (id < 0 && (id = gpu_op_named("cast")) < 0) return -1;
     PyObject *arg = (PyObject *)node;
     if (!(node = cast = gpu_expression(id, &arg, 1, t->dtype, NO_COMPUTE, node->ndim, node->shape))) return -1;
   }

@@ -6,7 +6,7 @@
 #define MAX_ORDER 250                /* parts of an expression */
 #define MAX_INPUTS 16
 #define KEY_ROOM 2600
-enum { IS_NODE, IS_LEAF, IS_NUMBER, IS_COORD };
+enum { IS_NODE, IS_LEAF, IS_NUMBER, IS_COORD, IS_PRODUCT };
 
 typedef struct {
   Expr *order[MAX_ORDER];            /* operands before what uses them */
@@ -14,7 +14,8 @@ typedef struct {
   GpuOut outputs[MAX_BUFFERS];
   const int64_t *in_strides[MAX_INPUTS], *out_strides[MAX_BUFFERS];
   int8_t alias[MAX_INPUTS];
-  uint8_t input_of[MAX_ORDER], key[KEY_ROOM];
+  uint8_t input_of[MAX_ORDER], uses[MAX_ORDER], key[KEY_ROOM];
+  TlNode *after;                     /* the product that the expression follows in one kernel */
   int n, nin, nout, given, ndim, nkey, numbers;
   bool coords;
 } Run;
@@ -24,13 +25,17 @@ static PyObject *plans;              /* key -> number */
 
 static int kind_of(const void *o) {
   PyTypeObject *tp = Py_TYPE(o);
-  return tp == tl_Node ? IS_NODE : tp == tl_Leaf ? IS_LEAF : tp == tl_Number ? IS_NUMBER : IS_COORD;
+  if (tp == tl_Node) return !((const TlNode *)o)->product ? IS_NODE : ((const TlNode *)o)->product->done ? IS_LEAF : IS_PRODUCT;
+  return tp == tl_Leaf ? IS_LEAF : tp == tl_Number ? IS_NUMBER : IS_COORD;
 }
+
+/* the leaf that a part of kind IS_LEAF stands for */
+static TlLeaf *leaf_of(Expr *e) { return Py_TYPE(e) == tl_Node ? ((TlNode *)e)->product->done : (TlLeaf *)e; }
 
 static int too_large(void) { PyErr_SetString(PyExc_RuntimeError, "an expression of too many parts for one kernel"); return -1; }
 
 static int visit(Run *r, Expr *e, int depth) {
-  if (e->mark == mark) return 0;
+  if (e->mark == mark) { r->uses[e->place]++; return 0; }
   int kind = kind_of(e);
   if (depth > MAX_ORDER) return too_large();
   if (kind == IS_NODE)
@@ -38,16 +43,18 @@ static int visit(Run *r, Expr *e, int depth) {
       if (visit(r, (Expr *)NODE_ARGS((TlNode *)e)[i], depth + 1) < 0) return -1;
   if (r->n == MAX_ORDER) return too_large();
   if (kind == IS_LEAF) {
+    TlLeaf *leaf = leaf_of(e);
     int at = 0;
-    while (at < r->nin && !(r->inputs[at]->dtype == e->dtype && gpu_same_view(r->inputs[at], (TlLeaf *)e))) at++;
+    while (at < r->nin && !(r->inputs[at]->dtype == leaf->dtype && gpu_same_view(r->inputs[at], leaf))) at++;
     if (at == MAX_INPUTS) return too_large();
-    if (((TlLeaf *)e)->ndim >= 0 && ((TlLeaf *)e)->ndim != r->ndim) { PyErr_SetString(PyExc_RuntimeError, "an operand's strides are not those of the expression"); return -1; }
-    if (at == r->nin) r->inputs[r->nin++] = (TlLeaf *)e;
+    if (leaf->ndim >= 0 && leaf->ndim != r->ndim) { PyErr_SetString(PyExc_RuntimeError, "an operand's strides are not those of the expression"); return -1; }
+    if (at == r->nin) r->inputs[r->nin++] = leaf;
     r->input_of[r->n] = (uint8_t)at;
   } else if (kind == IS_COORD) r->coords = r->coords || ((TlCoord *)e)->dim >= 0;
   else if (kind == IS_NUMBER) r->numbers++;
   e->mark = mark;
   e->place = (uint16_t)r->n;
+  r->uses[r->n] = 1;
   r->order[r->n++] = e;
   return 0;
 }
@@ -83,6 +90,7 @@ static void key_byte(Run *r, int v) {
   r->nkey++;
 }
 static int make_key(Run *r, int nsizes) {
+  for (int i = 0; i < 4; i++) key_byte(r, r->after ? (int)(r->after->product->plan >> (8 * i)) : 255);
   key_byte(r, nsizes);
   for (int i = 0; i < r->n; i++) {
     Expr *e = r->order[i];
@@ -96,7 +104,7 @@ static int make_key(Run *r, int nsizes) {
       key_byte(r, n->compute);
       key_byte(r, n->nargs);
       for (int j = 0; j < n->nargs; j++) key_byte(r, ((Expr *)NODE_ARGS(n)[j])->place);
-    } else key_byte(r, kind == IS_LEAF ? r->input_of[i] : kind == IS_NUMBER ? e->dtype : ((TlCoord *)e)->dim);
+    } else key_byte(r, kind == IS_LEAF ? r->input_of[i] : kind == IS_COORD ? ((TlCoord *)e)->dim : e->dtype);
   }
   key_byte(r, r->nin);
   for (int i = 0; i < r->nin; i++) {
@@ -115,8 +123,9 @@ static int append(PyObject *list, PyObject *o) {      /* steals o */
   Py_XDECREF(o);
   return r;
 }
-/* describe(dims, nodes, inputs, outputs): Python makes the kernel and gives its number. Nodes are (op, dtype, compute, places of
- * the operands), an input's number, a number's dtype or (dim,). */
+/* describe(dims, nodes, inputs, outputs, plan of the product that goes before or None): Python makes the kernel and gives its
+ * number. Nodes are (op, dtype, compute, places of the operands), an input's number, a number's dtype, (dim,) or, for the product,
+ * (dtype, None). */
 static PyObject *describe(Run *r, int nsizes) {
   GPU_HOOK(gpu.describe, NULL);
   PyObject *nodes = PyList_New(0), *ins = PyList_New(0), *outs = PyList_New(0), *made = NULL;
@@ -132,6 +141,7 @@ static PyObject *describe(Run *r, int nsizes) {
                                                         n->compute == NO_COMPUTE ? Py_None : gpu_dtype_name(n->compute), places) : NULL);
     } else if (kind == IS_LEAF) bad = append(nodes, PyLong_FromLong(r->input_of[i]));
     else if (kind == IS_NUMBER) bad = append(nodes, Py_NewRef(gpu_dtype_name(e->dtype)));
+    else if (kind == IS_PRODUCT) bad = append(nodes, Py_BuildValue("(OO)", gpu_dtype_name(e->dtype), Py_None));
     else bad = append(nodes, Py_BuildValue("(i)", ((TlCoord *)e)->dim));
   }
   for (int i = 0; i < r->nin && !bad; i++)
@@ -139,7 +149,8 @@ static PyObject *describe(Run *r, int nsizes) {
                                     r->alias[i] < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(r->alias[i])));
   for (int i = 0; i < r->nout && !bad; i++)
     bad = append(outs, Py_BuildValue("(iOs)", (int)r->outputs[i].node->place, gpu_dtype_name(r->outputs[i].node->dtype), r->out_strides[i] ? "s" : "c"));
-  if (!bad && nodes && ins && outs) made = PyObject_CallFunction(gpu.describe, "iOOO", nsizes, nodes, ins, outs);
+  if (!bad && nodes && ins && outs) made = r->after ? PyObject_CallFunction(gpu.describe, "iOOOI", nsizes, nodes, ins, outs, (unsigned)r->after->product->plan)
+                                              : PyObject_CallFunction(gpu.describe, "iOOOO", nsizes, nodes, ins, outs, Py_None);
   Py_XDECREF(nodes);
   Py_XDECREF(ins);
   Py_XDECREF(outs);
@@ -193,10 +204,10 @@ static int run_with(Run *r, TlNode *root) {
   for (int i = 0; i < r->nin; i++)
     if ((r->in_strides[i] = r->inputs[i]->ndim < 0 ? NULL : r->inputs[i]->strides)) strided[nstrided++] = r->in_strides[i];
   for (int i = 0; i < r->nout; i++) {
-    r->out_strides[i] = !r->outputs[i].strides && needs_strides(&r->outputs[i], numel) ? dense : r->outputs[i].strides;
+    r->out_strides[i] = !r->after && !r->outputs[i].strides && needs_strides(&r->outputs[i], numel) ? dense : r->outputs[i].strides;
     if (r->out_strides[i]) strided[nstrided++] = r->out_strides[i];
   }
-  if (!r->coords && !nstrided)
+  if (!r->coords && !nstrided && !r->after)
     for (int i = 0; i < r->nin; i++)
       if (r->inputs[i]->offset & 3) strided[nstrided++] = r->in_strides[i] = dense;      /* groups of four begin at multiples of four */
   if (r->coords) {
@@ -206,8 +217,11 @@ static int run_with(Run *r, TlNode *root) {
     nsizes = nkeep = collapse(ndim, root->shape, nstrided, strided, sizes, keep);
     if (!nsizes) sizes[nsizes++] = 1;
   }
-  uint32_t words[1 + TL_MAX_DIMS + (MAX_INPUTS + MAX_BUFFERS) * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER], *w = words;
-  *w++ = (uint32_t)numel;
+  uint32_t words[MAX_WORDS + 1 + TL_MAX_DIMS + (MAX_INPUTS + MAX_BUFFERS) * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER], *w = words;
+  if (r->after) {
+    memcpy(w, r->after->product->words, r->after->product->nwords * sizeof *w);
+    w += r->after->product->nwords;
+  } else *w++ = (uint32_t)numel;
   for (int i = 0; i < nsizes; i++) *w++ = (uint32_t)sizes[i];
   for (int i = 0; i < r->nin; i++) place_words(&w, r->inputs[i]->offset, r->in_strides[i], nsizes, nkeep, keep);
   for (int i = 0; i < r->nout; i++) place_words(&w, r->outputs[i].offset, r->out_strides[i], nsizes, nkeep, keep);
@@ -234,8 +248,10 @@ static int run_with(Run *r, TlNode *root) {
     if (!k) return -1;
     w += k;
   }
-  uint32_t handles[MAX_INPUTS + MAX_BUFFERS];
+  uint32_t handles[2 * MAX_INPUTS + MAX_BUFFERS];
   size_t n = 0;
+  for (int i = 0; r->after && i < r->after->nargs; i++)
+    if (!(handles[n++] = gpu_ready(((TlLeaf *)NODE_ARGS(r->after)[i])->buffer))) return -1;
   for (int i = 0; i < r->nin; i++)
     if (r->alias[i] < 0 && !(handles[n++] = gpu_ready(r->inputs[i]->buffer))) return -1;
   for (int i = 0; i < r->nout; i++) {
@@ -245,32 +261,87 @@ static int run_with(Run *r, TlNode *root) {
   return gpu_launch((uint32_t)plan, handles, n, words, (size_t)(w - words));
 }
 
+/* The product among those still to be done that the expression can follow; NULL where there is none. Others are done first. */
+static int products_of(TlNode *n, TlNode *root, TlNode **last) {
+  if (!n->products || (n->product && n->product->done)) return 0;
+  if (n->product) {
+    if (n == *last) return 0;
+    TlNode *before = *last;
+    *last = n;
+    return before ? gpu_settle(before) : 0;
+  }
+  for (int i = 0; i < n->nargs; i++)
+    if (Py_TYPE(NODE_ARGS(n)[i]) == tl_Node && products_of((TlNode *)NODE_ARGS(n)[i], root, last) < 0) return -1;
+  return 0;
+}
+
+/* Whether the expression can follow the product: outputs in order, no buffer both read and written, and nobody else who would
+ * need the product computed once more. */
+static bool follows(const Run *r) {
+  const TlNode *p = r->after, *root = (const TlNode *)r->order[r->n - 1];
+  if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) || r->nin + r->nout + p->nargs > MAX_BUFFERS) return false;
+  for (int i = 0; i < r->n - 1; i++) {
+    const TlNode *n = (const TlNode *)r->order[i];
+    if (Py_TYPE(n) == tl_Node && n->products && Py_REFCNT((PyObject *)n) > r->uses[i] + (n->holder ? 1 : 0)) return false;
+  }
+  for (int i = 0; i < r->nout; i++) {
+    const TlBuffer *b = r->outputs[i].buffer;
+    if (r->outputs[i].strides) return false;
+    for (int j = 0; j < p->nargs; j++)
+      if (((TlLeaf *)NODE_ARGS(p)[j])->buffer == b) return false;
+    for (int j = 0; j < r->nin; j++)
+      if (r->inputs[j]->buffer == b) return false;
+  }
+  return true;
+}
+
 int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   Run r;
+  if (nout > MAX_BUFFERS) return too_large();
+  if (root->product) {                 /* its values somewhere else than in a buffer of their own */
+    static int cast = -1;
+    if (gpu_settle(root) < 0 || (cast < 0 && (cast = gpu_op_named("cast")) < 0)) return -1;
+    PyObject *leaf = (PyObject *)root->product->done;
+    TlNode *copy = nout == 1 ? gpu_node(cast, &leaf, 1, root->dtype, NO_COMPUTE, root->ndim, root->shape) : NULL;
+    if (!copy) return nout == 1 ? -1 : too_large();
+    GpuOut to = *out;
+    to.node = copy;
+    int result = gpu_run(copy, &to, 1);
+    Py_DECREF(copy);
+    return result;
+  }
+  r.after = NULL;
+  if (products_of(root, root, &r.after) < 0) return -1;
   r.n = r.nin = r.nkey = r.numbers = 0;
   r.nout = r.given = nout;
   r.ndim = root->ndim;
   r.coords = false;
-  if (nout > MAX_BUFFERS) return too_large();
   memcpy(r.outputs, out, sizeof *out * (size_t)nout);
   if (++mark == 0) mark = 1;
   if (visit(&r, (Expr *)root, 0) < 0) return -1;
   for (int i = 0; i < nout; i++)
     if (((Expr *)out[i].node)->mark != mark) { PyErr_SetString(PyExc_RuntimeError, "run: an output is not part of the expression"); return -1; }
-  int room = MAX_BUFFERS - r.nin - r.nout;
-  for (int i = 0; i < r.n && room > 0; i++) {
-    TlNode *n = (TlNode *)r.order[i];
-    if (kind_of(n) != IS_NODE || n == root || !n->holder) continue;
-    r.outputs[r.nout++] = (GpuOut){n, (TlBuffer *)Py_NewRef(n->holder), NULL, 0};
-    gpu_unwait(n->holder);           /* this reference to n is kept until the end */
-    room--;
-  }
+  if (r.after && !follows(&r)) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
+  int room = MAX_BUFFERS - r.nin - r.nout - (r.after ? r.after->nargs : 0);
+  if (r.after && r.after->holder && !room) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
+  for (int k = 0; k < 2; k++)          /* the product before others: it is the dearest to compute once more */
+    for (int i = 0; i < r.n && room > 0; i++) {
+      TlNode *n = (TlNode *)r.order[i];
+      if (Py_TYPE(n) != tl_Node || n == root || !n->holder || (n == r.after) == (k == 1)) continue;
+      r.outputs[r.nout++] = (GpuOut){n, (TlBuffer *)Py_NewRef(n->holder), NULL, 0};
+      gpu_unwait(n->holder);           /* this reference to n is kept until the end */
+      room--;
+    }
   Py_INCREF(root);
   int result = run_with(&r, root);
   for (int i = r.given; i < r.nout; i++) {
     TlBuffer *b = r.outputs[i].buffer;
-    if (result < 0 && !b->pending) gpu_wait(b, r.outputs[i].node);
-    else Py_DECREF(r.outputs[i].node);
+    TlNode *n = r.outputs[i].node;
+    if (result < 0 && !b->pending) gpu_wait(b, n);
+    else {
+      if (result == 0 && n->product && !(n->product->done = gpu_leaf(b, n->dtype, -1, NULL, 0))) result = -1;
+      Py_DECREF(n);
+    }
     Py_DECREF(b);
   }
   Py_DECREF(root);

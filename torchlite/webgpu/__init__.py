@@ -142,16 +142,19 @@ def _commands():
     return sys.modules.get(__name__ + "._stream")
 
 
-def _flush():
+def _flush(everything=False):
+    """Hands all commands over; everything: with what was put off in the hope of a larger kernel."""
     stream = _commands()
     if stream is not None:
+        if everything:
+            stream.run_waiting()
         stream.flush()
 
 
 def synchronize(device=None):
     """Waits until the GPU has done all that was asked of it."""
     bridge = _bridge_of(device)
-    _flush()
+    _flush(True)
     bridge.synchronize()
     if _commands() is not None:
         from . import _checks
@@ -163,7 +166,7 @@ async def synchronize_async(device=None):
     _check(device)
     if not await ready():
         raise RuntimeError(why_not())
-    _flush()
+    _flush(True)
     await _bridge.current.synchronize_async()
     if _commands() is not None:
         from . import _checks

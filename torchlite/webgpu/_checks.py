@@ -22,7 +22,7 @@ _status = [None]
 def status():
     """The handle of the status words."""
     buffer = _status[0]
-    if buffer is None or buffer.epoch != _stream._epoch[0]:
+    if buffer is None or buffer.epoch != _stream.core.epoch():
         buffer = _status[0] = Buffer(16)
         _stream.allocate(buffer)
         _clear(buffer)

@@ -10,7 +10,7 @@ from .. import _C
 from . import _stream
 from ._matmul import made, stand_in
 from ._run import check_devices, contiguous, planner
-from ._stream import geometry, launch, ready
+from ._stream import geometry, launch, product, ready
 
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _shapes = {}             # arguments without the batch's size -> shape of an image of the result
@@ -54,15 +54,15 @@ def _plan(kind, dtype, bias, kernel, stride, padding, dilation):
 def _pass(kind, first, second, bias, out, wide, narrow, kernel, stride, padding, dilation, groups, numel):
     """One pass: `wide` and `narrow` are the shapes of the images at both ends, `out` that of the result."""
     a, b = geometry(contiguous(first)), geometry(contiguous(second))
-    handles, at = [ready(a[0]), ready(b[0])], [a[3], b[3]]
+    buffers, at = (a[0], b[0]), (a[3], b[3])
     if bias is not None:
         c = geometry(contiguous(bias))
-        handles.append(ready(c[0]))
-        at.append(c[3])
+        buffers, at = (*buffers, c[0]), (*at, c[3])
+    plan, words = _plan(kind, first.dtype, bias is not None, kernel, stride, padding, dilation), (wide[0], groups, wide[1], narrow[1], *wide[2:], *narrow[2:], *at, 0)
+    if kind != "weight":
+        return product(plan, buffers, words, out, first.dtype)
     r, handle = made(out, numel, first.dtype)
-    handles.append(handle)
-    launch(_plan(kind, first.dtype, bias is not None, kernel, stride, padding, dilation), handles,
-           (wide[0], groups, wide[1], narrow[1], *wide[2:], *narrow[2:], *at, 0))
+    launch(plan, (*[ready(x) for x in buffers], handle), words)
     return r
 
 

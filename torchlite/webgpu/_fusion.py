@@ -3,18 +3,17 @@
 A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about. A
 consumer of the same kind takes the node in; anything else (`_stream.ready`) runs it. Nodes read buffers, so a write to a
 buffer first runs what was put off and reads it (`before_write`). Interior results that somebody still holds are written by
-the same kernel. All that is in the core (native/src/gpu_expr.c, gpu_run.c); here a new kernel gets its description.
+the same kernel. Matrix products and convolutions are put off as well (`_stream.product`): what follows one is computed where its
+elements are made. All that is in the core (native/src/gpu_expr.c, gpu_run.c); here a new kernel gets its description.
 """
 
 import json
 
 from .. import _C
 from . import _stream
-from ._stream import Buffer, core, launch, live, ready  # noqa: F401
+from ._stream import Buffer, core, launch, ready  # noqa: F401
 
-MAX_LEAVES = 5          # storage buffers of a kernel are few (8 in every browser), and outputs need some
-MAX_NODES = 24
-MAX_BUFFERS = 8
+MAX_BUFFERS = 8         # storage buffers of a kernel, in every browser
 
 geometry = _C.geometry
 Node, Leaf, Number, Coord = core.Node, core.Leaf, core.Number, core.Coord
@@ -29,28 +28,10 @@ def dense_strides(shape):
     return tuple(reversed(out))
 
 
-def leaf_key(x):
-    """What distinguishes a kernel's inputs: several views of a buffer are as many inputs."""
-    return id(x.buffer) if x.strides is None and not x.offset else (id(x.buffer), x.strides, x.offset)
-
-
-def reads(node, keys):
-    """Whether a node reads one of the buffers with these ids."""
-    for k in node.leaves:
-        if (k if type(k) is int else k[0]) in keys:
-            return True
-    return False
-
-
-def run_all():
-    """Runs everything that was put off and is still wanted."""
-    for buffer in _stream.waiting():
-        ready(buffer)
-
-
-def _describe(ndim, parts, inputs, outputs):
+def _describe(ndim, parts, inputs, outputs, product):
     """The number of a kernel. Parts, each after what it uses: (op, dtype, compute type, places of the operands), the number of an
-    input, the dtype of a number, or (dim,) for a coordinate."""
+    input, the dtype of a number, (dim,) for a coordinate, or (dtype, None) for the result of the plan `product`, after which
+    the expression is computed."""
     nodes, scalar = [], 0
     for part in parts:
         kind = type(part)
@@ -61,12 +42,18 @@ def _describe(ndim, parts, inputs, outputs):
             scalar += 1
         elif len(part) == 1:
             nodes.append({"coord": part[0]})
+        elif len(part) == 2:
+            nodes.append({"product": part[0]})
         else:
             op, dtype, compute, places = part
             node = {"op": op, "args": places, "dtype": dtype}
             if compute is not None:
                 node["compute"] = compute
             nodes.append(node)
+    if product is not None:
+        after = {"ndim": ndim, "inputs": [{"dtype": dtype, "layout": layout} for dtype, layout, _ in inputs], "nodes": nodes,
+                 "outputs": [{"node": k, "dtype": dtype} for k, dtype, _ in outputs]}
+        return _stream.plan(_stream.plan_key(product)[:-1] + ',"after":' + json.dumps(after, separators=(",", ":")) + "}")
     ins = []
     for dtype, layout, alias in inputs:
         ins.append({"dtype": dtype, "layout": layout} if alias is None else {"dtype": dtype, "layout": layout, "alias": alias})

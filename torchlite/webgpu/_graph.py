@@ -6,7 +6,7 @@ import torchlite as torch
 
 from .. import _C
 from . import _stream
-from ._fusion import Leaf, Node, collapse, leaf_key
+from ._fusion import Leaf, Node, collapse
 from ._stream import float_word, fresh, launch, ready  # noqa: F401
 
 Tensor = _C.TensorBase
@@ -38,14 +38,7 @@ def compact(family, **params):
 
 def tree(op, *args, dtype="float32", compute=None, shape):
     """A node as _fusion.expression makes it, but with as many leaves as a kernel can have beside one result."""
-    count, leaves = 1, {}
-    for a in args:
-        if type(a) is Node:
-            count += a.count
-            leaves.update(a.leaves)
-        elif type(a) is Leaf:
-            leaves[leaf_key(a)] = a.buffer
-    return Node(op, list(args), dtype, compute, shape, count, leaves)
+    return Node(op, list(args), dtype, compute, shape)
 
 
 def leaf(t, strides=None):

@@ -9,7 +9,7 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._run import Tensor, check_devices, contiguous, empty, planner
-from ._stream import float_word, fresh, geometry, launch, ready
+from ._stream import float_word, fresh, geometry, launch, product, ready
 
 _ONE = float_word(1.0)
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
@@ -77,10 +77,8 @@ def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
     if not (m and n):
         return made(shape, 0, dtype)[0]
     if added is None:
-        r, handle = made(shape, m * n, dtype)
-        launch(_plans.get((dtype, False)) or _plan(dtype, False), (ready(pa), ready(pb), handle),
-               (m, n, k, 1, 1, ao, am, ak, 0, 0, bo, bk, bn, 0, 0, 0, n, 1, 0, 0, _ONE if alpha == 1 else float_word(alpha)))
-        return r
+        return _later(_plans.get((dtype, False)) or _plan(dtype, False), (pa, pb),
+                      (m, n, k, 1, 1, ao, am, ak, 0, 0, bo, bk, bn, 0, 0, 0, n, 1, 0, 0, _ONE if alpha == 1 else float_word(alpha)), shape, dtype)
     pe, se, te, eo, _, _, _ = geometry(added)
     em = en = 0
     if nb == 2:
@@ -90,10 +88,17 @@ def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
             em = te[0]
     elif se and se[0] != 1:
         em = te[0]
-    r, handle = made(shape, m * n, dtype)
-    launch(_plans.get((dtype, True)) or _plan(dtype, True), (ready(pa), ready(pb), ready(pe), handle),
-           (m, n, k, 1, 1, ao, am, ak, 0, 0, bo, bk, bn, 0, 0, 0, n, 1, 0, 0, eo, em, en, 0, 0,
-            _ONE if alpha == 1 else float_word(alpha), _ONE if beta == 1 else float_word(beta)))
+    return product(_plans.get((dtype, True)) or _plan(dtype, True), (pa, pb, pe),
+                   (m, n, k, 1, 1, ao, am, ak, 0, 0, bo, bk, bn, 0, 0, 0, n, 1, 0, 0, eo, em, en, 0, 0,
+                    _ONE if alpha == 1 else float_word(alpha), _ONE if beta == 1 else float_word(beta)), shape, dtype)
+
+
+def _later(plan, buffers, words, shape, dtype):
+    """The product, put off where something can follow it in its kernel."""
+    if dtype in _FLOATS:
+        return product(plan, buffers, words, shape, dtype)
+    r, handle = fresh(shape, dtype)
+    launch(plan, (*[ready(b) for b in buffers], handle), words)
     return r
 
 
@@ -148,17 +153,14 @@ def _batched(a, b, bt, added, alpha, beta):
             outer, ab0, bb0, eb0 = dims[0]
             batches = outer * inner
     words = [m, n, k, batches, inner, ao, am, ak, ab0, ab1, bo, bk, bn, bb0, bb1, 0, n, 1, inner * m * n, m * n]
-    handles = [ready(pa), ready(pb)]
+    buffers = (pa, pb)
     if added is not None:
-        handles.append(ready(pe))
+        buffers = (pa, pb, pe)
         words += (eo, em, en, eb0, eb1)
     words.append(float_word(alpha))
     if added is not None:
         words.append(float_word(beta))
-    r, handle = made(shape, numel, dtype)
-    handles.append(handle)
-    launch(_plan(dtype, added is not None), handles, words)
-    return r
+    return _later(_plan(dtype, added is not None), buffers, tuple(words), shape, dtype)
 
 
 def _batch(sa, ta, sb, tb):

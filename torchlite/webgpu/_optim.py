@@ -7,7 +7,7 @@ import torchlite as torch
 
 from .. import _C
 from . import _bridge, _stream
-from ._fusion import operand, reads, result
+from ._fusion import before_write, operand, result
 from ._graph import compact, fresh, number, reduce, tree
 from ._stream import FLUSH_WORDS, PLAN, float_word, flush, launch, ready
 
@@ -19,23 +19,16 @@ _steps = _C.kernels["_optim_steps"]
 
 def _settle(read, written):
     """Everything that was put off and reads or makes one of these buffers is run; the handles of both lists."""
-    if _stream.live:
-        keys = {id(b) for b in written if b is not None}
-        for ref in list(_stream.live.values()):
-            other = ref()
-            if other is not None and other.pending is not None and reads(other.pending, keys):
-                ready(other)
-    handles = [b and ready(b) for b in read], [b and ready(b) for b in written]
     for b in written:
         if b is not None:
-            b.serial = _stream.tick[0]
-    return handles
+            before_write(b)
+    return [b and ready(b) for b in read], [b and ready(b) for b in written]
 
 
 def _room():
     """How many buffers a kernel can bind."""
-    if _limit[0] != _stream._epoch[0]:
-        _limit[:] = _stream._epoch[0], _bridge.current.info()["limits"]["maxStorageBuffersPerShaderStage"]
+    if _limit[0] != _stream.core.epoch():
+        _limit[:] = _stream.core.epoch(), _bridge.current.info()["limits"]["maxStorageBuffersPerShaderStage"]
     return _limit[1]
 
 

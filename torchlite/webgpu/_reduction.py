@@ -30,7 +30,7 @@ def reduce(t, dims, keepdim, spec, correction=None):
     buffer, shape, strides, offset, dtype, dense, numel = geometry(t)
     node = buffer.pending
     if node is not None:
-        if dense and not offset and node.dtype == dtype.name:
+        if dense and not offset and node.dtype == dtype.name and not node.products:
             made = _of_node(node, buffer, shape, dims, numel, spec, correction)
             if made is not None:
                 return _launch(*made, spec, _out_shape(shape, dims, keepdim))

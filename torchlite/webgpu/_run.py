@@ -375,10 +375,6 @@ def _filled(shape, dtype, value):
     return r
 
 
-def _on_webgpu(device):
-    return device is None or torch.device(device).type == "webgpu"
-
-
 @planner("empty")
 def _empty(ov, a):
     if a[5] is not None and a[5] is not torch.contiguous_format and a[5] is not torch.preserve_format:

@@ -18,6 +18,7 @@ SMALL_WRITE = 1024
 core = _C.webgpu()
 Buffer, words = core.Buffer, core.words
 ready, allocate, launch, flush, fresh, waiting = core.ready, core.allocate, core.launch, core.flush, core.fresh, core.waiting
+product = core.product
 checks = {}                       # number of a launch whose indices the GPU checks -> what to say; see _checks.py
 tick = [0]                        # the last of these numbers
 void = []                         # (first, last, error type, text): what was written between these numbers is wrong
@@ -53,40 +54,8 @@ for _name, _what in {"send": _send, "claim": _claim, "open": device_epoch, "lost
     core.hook(_name, _what)
 
 
-class _Epoch:
-    """[0]: the device that handles belong to."""
-
-    def __getitem__(self, at):
-        return core.epoch()
-
-
-class _Live:
-    """The buffers that wait for an expression, as a dict by the expression's id of functions that give the buffer."""
-
-    def __bool__(self):
-        return bool(waiting())
-
-    def values(self):
-        return [lambda buffer=buffer: buffer for buffer in waiting()]
-
-    def get(self, key, default=None):
-        for buffer in waiting():
-            if id(buffer.pending) == key:
-                return lambda: buffer
-        return default
-
-    def pop(self, key, default=None):
-        found = self.get(key)
-        if found is None:
-            return default
-        found().pending = None
-        return found
-
-
-_epoch, live = _Epoch(), _Live()
-
-
 _plans = {}
+_keys = {}
 
 
 def plan(key):
@@ -94,7 +63,19 @@ def plan(key):
     number = _plans.get(key)
     if number is None:
         number = _plans[key] = _bridge.current.plan(key)
+        _keys[number] = key
     return number
+
+
+def plan_key(number):
+    """The key of a plan by its number."""
+    return _keys[number]
+
+
+def run_waiting():
+    """Runs everything that was put off and is still wanted; the last first, whose kernel may make what it was computed from too."""
+    for buffer in reversed(waiting()):
+        ready(buffer)
 
 
 def write(buffer, offset, memory):
