@@ -9,6 +9,7 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._complex import complex64, float32
+from ._reduce import ask_core
 from ._run import _filled as filled
 from ._run import contiguous, empty, planner
 from ._stream import launch, ready
@@ -171,7 +172,9 @@ def _svd(ov, args):
     A, full = args
     m, n = A.shape[-2:]
     r, big = min(m, n), max(m, n)
-    if not A.numel() or not _able(big * max(r, big * full) * r * 4, A):
+    if not A.numel():
+        return ask_core(ov, args)
+    if not _able(big * max(r, big * full) * r * 4, A):
         return NotImplemented
     A = A.detach()
     wide = m < n
@@ -190,7 +193,9 @@ def _svd(ov, args):
 def _eigh(ov, args):
     A, = args
     n = A.shape[-1]
-    if not A.numel() or A.shape[-2] != n or not _able(4 * n ** 3, A):
+    if not A.numel():
+        return ask_core(ov, args)
+    if A.shape[-2] != n or not _able(4 * n ** 3, A):
         return NotImplemented
     lower = A.detach().tril()
     diagonal = lower.diagonal(0, -2, -1)

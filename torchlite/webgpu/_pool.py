@@ -186,6 +186,8 @@ def _adaptive_back(ov, a):
 @planner("im2col")
 def _im2col(ov, a):
     x, kernel, dilation, padding, stride = a
+    if x.dtype is torch.bool and x.dim() == 4:
+        return _im2col(ov, (x.to(torch.float32), *a[1:])) != 0
     if x.dtype not in _FLOATS or x.dim() != 4:
         return NotImplemented
     window = _windows(2, kernel, stride, padding, dilation)
@@ -209,6 +211,9 @@ def _blocks(size, window):
 @planner("col2im")
 def _col2im(ov, a):
     g, size, kernel, dilation, padding, stride = a
+    if g.dtype is torch.bool and g.dim() == 3:
+        r = _col2im(ov, (g.to(torch.float32), *a[1:]))
+        return r if r is NotImplemented else r != 0
     if g.dtype not in _FLOATS or g.dim() != 3:
         return NotImplemented
     window = _windows(2, kernel, stride, padding, dilation)

@@ -6,16 +6,16 @@ export type ActivationName = "relu" | "threshold" | "hardtanh" | "gelu" | "gelu_
   | "gelu_backward" | "gelu_tanh_backward" | "silu_backward" | "elu_backward" | "elu_result_backward" | "leaky_relu_backward" | "hardtanh_backward"
   | "hardswish_backward" | "hardsigmoid_backward" | "softplus_backward" | "mish_backward" | "log_sigmoid_backward" | "shrink_backward" | "logit_backward" | "logit_backward_eps";
 
-const A = (arity: number, f: string, i?: string): OpDef => ({ arity, result: "same", f, ...(i && { i }) });
+const A = (arity: number, f: string, i?: string, l?: string): OpDef => ({ arity, result: "same", f, ...(i && { i }), ...(l && { l }) });
 
 /**
  * threshold(x, threshold, value); hardtanh(x, min, max); elu(x, negcoef, poscoef, negiptcoef) with negcoef = alpha * scale;
  * softplus(x, beta, threshold). Backward: (grad, x or result, scalars of the forward).
  */
 export const ACTIVATIONS: { readonly [K in ActivationName]: OpDef } = {
-  relu: A(1, "select(x, 0.0, x <= 0.0 && !tl_isnan(x))", "max(x, 0)"),
-  threshold: A(3, "select(x, z, tl_le(x, y))", "select(x, z, x <= y)"),
-  hardtanh: A(3, "tl_min(tl_max(x, y), z)", "min(max(x, y), z)"),
+  relu: A(1, "select(x, 0.0, x <= 0.0 && !tl_isnan(x))", "max(x, 0)", "select(x, vec2<u32>(0u), tl_i64_negative(x))"),
+  threshold: A(3, "select(x, z, tl_le(x, y))", "select(x, z, x <= y)", "select(z, x, tl_i64_lt(y, x))"),
+  hardtanh: A(3, "tl_min(tl_max(x, y), z)", "min(max(x, y), z)", "tl_i64_min(tl_i64_max(x, y), z)"),
   gelu: A(1, "tl_gelu(x)"),
   gelu_tanh: A(1, "tl_gelu_tanh(x)"),
   silu: A(1, "tl_silu(x)"),
