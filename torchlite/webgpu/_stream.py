@@ -75,7 +75,10 @@ def plan_key(number):
 def run_waiting():
     """Runs everything that was put off and is still wanted; the last first, whose kernel may make what it was computed from too."""
     for buffer in reversed(waiting()):
-        ready(buffer)
+        try:
+            ready(buffer)
+        except Exception:
+            continue                    # it goes on waiting, and who reads it is told
 
 
 def write(buffer, offset, memory):
