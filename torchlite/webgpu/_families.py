@@ -9,4 +9,4 @@ from . import _loss  # noqa: F401
 from . import _sort  # noqa: F401
 from . import _pool  # noqa: F401
 from . import _attention  # noqa: F401
-from . import _linalg  # noqa: F401
+from . import _linalg, _sampling  # noqa: F401
