@@ -6,7 +6,7 @@ from functools import lru_cache
 LONGEST = 160
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # parameters that say how a kernel goes about its work, not what it does
-_HOW = frozenset("tile aFast bFast vecA vecB whole lanes stage ndim kept reduced inner rows most".split())
+_HOW = frozenset("woven direct tile aFast bFast vecA vecB whole lanes stage ndim kept reduced inner rows most".split())
 # words that are sizes; others are strides, offsets and numbers
 _SIZES = frozenset("n rows outer inner M N K batches batch B H L S planes groups wide narrow cols each m k total".split())
 
