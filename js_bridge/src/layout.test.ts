@@ -46,6 +46,13 @@ const LAYOUTS: [string, object, string, string][] = [
     "B H L S group scale qo qb qh ql ko kb kh ks vo vb vh vs mo mb mh ml ms yo yb yh yl lseo"],
   ["sgd", { momentum: true }, "g w* m*", "n lr weight_decay momentum keep"],
   ["adam", { amsgrad: true }, "g w* m* v* top*", "n shrink weight_decay w1 beta2 w2 size root eps"],
+  ["linalg", { op: "lu" }, "a* piv* info*", "batches m n pivot ao pivo infoo"],
+  ["linalg", { op: "swap", complex: true }, "piv x*", "batches n r pivo xo"],
+  ["linalg", { op: "trsm" }, "a x*", "batches n r upper unit ao xo"],
+  ["linalg", { op: "cholesky" }, "a* info*", "batches n ao infoo"],
+  ["linalg", { op: "geqrf" }, "a* tau*", "batches m n ao tauo"],
+  ["linalg", { op: "orgqr" }, "a tau q*", "batches m n k ao tauo qo"],
+  ["linalg", { op: "jacobi" }, "a* v*", "batches r m ao vo"],
 ];
 
 it.each(LAYOUTS)("%s %j", (family, params, buffers, words) => {
