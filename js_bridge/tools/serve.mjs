@@ -6,9 +6,9 @@
 //   2 RUN      words of a command stream         not answered
 //   3 UPLOAD   u32 handle, u32 offset, data      not answered
 //   4 READ     u32 handle, u32 offset, u32 bytes answered with the data
-//   5 CALL     JSON [name, ...arguments]         answered with JSON
+//   5 CALL     JSON [name, ...arguments]         answered with JSON; the calls are those of a GPU worker (src/worker_calls.ts)
 // Answers on stdout: u32 status (0 done, 1 failed), u32 bytes, payload. A failure is JSON {name, message}. The first failure of
-// frames that are not answered takes the place of the next answer.
+// frames that are not answered takes the place of the next answer, other than of figures and the like, which never fail.
 import { build } from "esbuild";
 import { mkdtempSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,7 +24,8 @@ const folder = mkdtempSync(join(root, "node_modules", ".serve-"));
 let bundle;
 try {
   const outfile = join(folder, "bridge.mjs");
-  await build({ entryPoints: [join(root, "src", "index.ts")], outfile, bundle: true, format: "esm", target: "es2022", logLevel: "warning" });
+  const contents = 'export { PageBridge } from "./page_bridge"; export { Served, tell } from "./worker_calls";';
+  await build({ stdin: { contents, resolveDir: join(root, "src") }, outfile, bundle: true, format: "esm", target: "es2022", logLevel: "warning" });
   bundle = await import(pathToFileURL(outfile).href);
 } finally {
   rmSync(folder, { recursive: true });
@@ -41,41 +42,11 @@ const gpu = {
     return adapter;
   },
 };
-const bridge = new bundle.Bridge({ gpu, ...JSON.parse(process.argv[2] ?? "{}") });
+const served = new bundle.Served(new bundle.PageBridge({ HEAPU8: new Uint8Array(0) }, { gpu, ...JSON.parse(process.argv[2] ?? "{}") }));
+const { bridge } = served;
 
-const calls = {
-  open: () => bridge.open(),
-  // a failure leaves no void slot behind: the caller may use the number again
-  alloc: (handle, bytes) => {
-    try {
-      bridge.alloc(handle, bytes);
-    } catch (e) {
-      if (bridge.state() === 1) bridge.free(handle);
-      throw e;
-    }
-  },
-  synchronize: () => bridge.synchronize(),
-  stats: () => {
-    const values = new Float64Array(bundle.STATS.length);
-    bridge.stats(values);
-    return Object.fromEntries(bundle.STATS.map((name, i) => [name, values[i]]));
-  },
-  info: () => JSON.parse(bridge.info()),
-  state: () => bridge.state(),
-  reason: () => bridge.reason(),
+const others = {
   epoch: () => bridge.epoch(),
-  pressing: () => bridge.pressing(),
-  emptyCache: () => bridge.emptyCache(),
-  setBudget: (bytes) => bridge.setBudget(bytes),
-  resetPeaks: () => bridge.resetPeaks(),
-  resetStats: () => bridge.resetStats(),
-  setTiming: (on) => bridge.setTiming(on),
-  times: async () => JSON.parse(await bridge.times()),
-  timesNow: () => JSON.parse(bridge.timesNow()),
-  watch: (what) => bridge.watch(what),
-  notes: () => JSON.parse(bridge.notes()),
-  spans: async () => JSON.parse(await bridge.spans()),
-  reset: () => bridge.reset(),
   // for tests: the device goes away, as when the GPU process ends
   lose: async () => {
     device.destroy();
@@ -83,8 +54,6 @@ const calls = {
     bridge.state() === 1 && (await new Promise((done) => setTimeout(done, 1)));
   },
 };
-
-let failure = null;
 
 /** Writes all of it: a pipe takes 64 KiB at a time. */
 function answer(status, payload) {
@@ -94,37 +63,19 @@ function answer(status, payload) {
   }
 }
 
-function refuse(e) {
-  const known = e instanceof Error;
-  answer(1, Buffer.from(JSON.stringify({ name: known ? e.name : "Error", message: known ? e.message : String(e) })));
-}
-
 async function handle(kind, payload) {
   const words = (count) => new Uint32Array(payload.buffer, payload.byteOffset, count);
-  if (kind === RUN || kind === UPLOAD) {
-    try {
-      if (kind === RUN) bridge.execute(words(payload.byteLength / 4));
-      else {
-        const [slot, offset] = words(2);
-        const data = payload.buffer.slice(payload.byteOffset + 8, payload.byteOffset + payload.byteLength);
-        bridge.execute(Uint32Array.of(bundle.Op.UPLOAD | (5 << 8), slot, offset, data.byteLength, 0), true, data);
-      }
-    } catch (e) {
-      failure ??= e;
-    }
-    return;
-  }
+  if (kind === RUN) return served.run(words(payload.byteLength / 4));
+  if (kind === UPLOAD) return served.upload(...words(2), payload.slice(8));
   try {
-    if (failure) throw failure;
-    if (kind === PLAN) answer(0, Buffer.from(String(bridge.plan(Buffer.from(payload).toString()))));
-    else if (kind === READ) answer(0, await bridge.read(...words(3)));
+    if (kind === PLAN) answer(0, Buffer.from(String(await served.call("plan", [Buffer.from(payload).toString()]))));
+    else if (kind === READ) answer(0, await served.call("read", [...words(3)]));
     else if (kind === CALL) {
       const [name, ...args] = JSON.parse(Buffer.from(payload).toString());
-      answer(0, Buffer.from(JSON.stringify((await calls[name](...args)) ?? null)));
+      answer(0, Buffer.from(JSON.stringify((await (others[name]?.() ?? served.call(name, args))) ?? null)));
     } else throw new Error(`frame of unknown kind ${kind}`);
   } catch (e) {
-    if (e === failure) failure = null;
-    refuse(e);
+    answer(1, Buffer.from(JSON.stringify(bundle.tell(e))));
   }
 }
 

@@ -98,7 +98,7 @@ class RemoteBridge:
         self.run_at(*stream.buffer_info())
 
     def alloc(self, handle: int, nbytes: int) -> None:
-        self._call("alloc", handle, nbytes)
+        self._call("claim", handle, nbytes)
 
     def upload(self, handle: int, offset: int, memory: Any) -> None:
         self._send(UPLOAD, struct.pack("<II", handle, offset), memoryview(memory).cast("B"))
@@ -120,13 +120,13 @@ class RemoteBridge:
         return False  # the pipe makes the writer wait
 
     def stats(self) -> dict[str, int]:
-        return self._python.figures(self._call("stats"))  # type: ignore[no-any-return]
+        return self._python.figures(json.loads(self._call("figures")))  # type: ignore[no-any-return]
 
     def reset_peaks(self) -> None:
         self._call("resetPeaks")
 
     def info(self) -> dict[str, Any]:
-        return self._call("info")  # type: ignore[no-any-return]
+        return json.loads(self._call("info"))  # type: ignore[no-any-return]
 
     def state(self) -> int:
         return self._call("state")  # type: ignore[no-any-return]
@@ -169,7 +169,7 @@ class RemoteBridge:
 
     def times(self) -> list[dict[str, Any]]:
         """GPU time per kernel since set_timing(True)."""
-        return self._call("times")  # type: ignore[no-any-return]
+        return json.loads(self._call("times"))  # type: ignore[no-any-return]
 
     def set_timing(self, on: bool) -> bool:
         return bool(self._call("setTiming", on))
@@ -184,10 +184,10 @@ class RemoteBridge:
         return float(self._call("watch", what))
 
     def notes(self) -> list[dict[str, Any]]:
-        return self._call("notes")  # type: ignore[no-any-return]
+        return json.loads(self._call("notes"))  # type: ignore[no-any-return]
 
     def spans(self) -> dict[str, Any]:
-        return self._call("spans")  # type: ignore[no-any-return]
+        return json.loads(self._call("spans"))  # type: ignore[no-any-return]
 
     async def spans_async(self) -> dict[str, Any]:
         return self.spans()
