@@ -45,6 +45,12 @@ def _copied(t):
     return r
 
 
+def _info(A):
+    """Room for one number a matrix, which the kernels write; 0 where they have nothing to do."""
+    batch = tuple(A.shape[:-2])
+    return empty(batch, torch.int32) if A.numel() else filled(batch, torch.int32, 0)
+
+
 def _count(t):
     n = 1
     for m in t.shape[:-2]:
@@ -55,7 +61,7 @@ def _count(t):
 def _factored(A, pivot):
     m, n = A.shape[-2:]
     batch = tuple(A.shape[:-2])
-    lu, piv, info = _copied(A), empty((*batch, min(m, n)), torch.int32), filled(batch, torch.int32, 0)
+    lu, piv, info = _copied(A), empty((*batch, min(m, n)), torch.int32), _info(A)
     if lu.numel():
         _run("lu", A.dtype, (lu, piv, info), (_count(A), m, n, int(pivot)))
     return lu, piv, info
@@ -106,7 +112,7 @@ def _cholesky(ov, args):
     n = A.shape[-1]
     if not _able(n ** 3, A):
         return NotImplemented
-    a, info = _copied(A), filled(tuple(A.shape[:-2]), torch.int32, 0)
+    a, info = _copied(A), _info(A)
     if a.numel():
         _run("cholesky", A.dtype, (a, info), (_count(A), n))
     return a, info
