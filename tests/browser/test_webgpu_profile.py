@@ -1,13 +1,15 @@
-"""torch.profiler and torch.webgpu.debug in pages: by either way to enter Python, with timestamps and without."""
+"""torch.profiler and torch.webgpu.debug in pages: by either way to enter Python, with timestamps and without, and over a GPU worker."""
 
 from __future__ import annotations
 
 import json
 import re
 
+import pages
 import pytest
 from pages import python, run_async
 from test_webgpu import load_text, run_sync_entry
+from test_webgpu_worker import NO_CANVAS, NO_JSPI, SETUP, Asking
 
 PROFILE = """
 import contextlib, io, json, torch, warnings
@@ -77,3 +79,14 @@ with warnings.catch_warnings():
 json.dumps([has, [e.name for e in p.events() if e.device_type is DeviceType.WebGPU]])
 """))
     assert not found[0] or any("matmul float32" in k for k in found[1])
+
+
+def test_gpu_worker(driver, dist_folder, wheel_name):
+    """There synchronous code waits for the times too."""
+    with pages.serve({"/dist/": dist_folder}, {"/empty.html": pages.EMPTY}, pages.ISOLATED) as base:
+        ask = Asking(driver, base, load_text(base, wheel_name), NO_JSPI + NO_CANVAS)
+        try:
+            ask("async", SETUP + "\nNone")
+            check(json.loads(ask("sync", PROFILE)), True)
+        finally:
+            ask.end()

@@ -321,6 +321,10 @@ def test_options_that_are_not_there():
     with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
         p = profile(activities=[activity.CPU, activity.CUDA])
     assert p.use_device is None
+    with pytest.warns(UserWarning, match="WebGPU is not available, disabling WebGPU profiling"), profile(activities=[activity.CPU, activity.WebGPU]) as p:
+        torchlite.ones(1)
+    assert [e.name for e in p.events()] == ["aten::ones"] and "WebGPU" not in p.key_averages().table()
+    p = profile()
     for call in (p.events, p.key_averages, lambda: p.export_chrome_trace("x"), lambda: p.export_stacks("x")):
         with pytest.raises(AssertionError, match="must be initialized before"):
             call()

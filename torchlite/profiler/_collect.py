@@ -69,8 +69,14 @@ class Recording:
         try:
             self._hook()
             if self.gpu:
-                from ._gpu import Kernels
-                self._gpu = Kernels(self)
+                from ..webgpu import _bridge
+                try:
+                    _bridge.require()
+                except RuntimeError as e:
+                    warnings.warn("WebGPU is not available, disabling WebGPU profiling (%s)" % e, stacklevel=5)
+                else:
+                    from ._gpu import Kernels
+                    self._gpu = Kernels(self)
         except BaseException:
             self._unhook()
             _C.profile_stop()

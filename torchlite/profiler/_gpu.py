@@ -13,9 +13,10 @@ class Kernels:
         self._notes, self._watch, self.timed = recording.notes, _watch, False
         self.bridge = _bridge.require()
         from ..webgpu._run import _warn
-        from ..webgpu._stream import flush
-        self._warn = _warn                # at the user's line
-        flush()                         # what was asked for before is not of this
+        from ..webgpu._stream import flush, run_waiting
+        self._warn = _warn              # at the user's line
+        run_waiting()                   # what was asked for before is not of this recording
+        flush()
         self.timed = _watch.timing("profiler", True)
         if self.timed:
             before = _C.profile_clock()
@@ -34,11 +35,6 @@ class Kernels:
         _C.profile_exit(mark)
 
     # ---- the end
-    def _run_all(self):
-        from ..webgpu._stream import core
-        for buffer in reversed(core.waiting()):
-            core.ready(buffer)          # what was put off belongs to the recording
-
     def _off(self):
         self._watch.leave(self)
         if self.timed:
@@ -49,9 +45,8 @@ class Kernels:
         from ..webgpu import synchronize
         spans = None
         try:
-            self._run_all()
             try:
-                synchronize()
+                synchronize()           # it runs what was put off, which belongs to the recording
             except RuntimeError as e:
                 if _WAIT not in str(e):
                     raise
@@ -67,7 +62,6 @@ class Kernels:
         from ..webgpu import synchronize_async
         spans = None
         try:
-            self._run_all()
             await synchronize_async()
             spans = await self.bridge.spans_async() if self.timed else None
         finally:
