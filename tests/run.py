@@ -187,7 +187,7 @@ def webgpu_node() -> Count:
     if not fresh_wheels():
         return Count(failed=1)
     cmd = [PY, "tests/pyodide/run_node.py", "--webgpu"]
-    here = count(*run([*cmd, *(f"tests/webgpu/test_{name}.py" for name in ("core", "native", "index", "models"))]))
+    here = count(*run([*cmd, *(f"tests/webgpu/test_{name}.py" for name in ("core", "native", "index", "models", "profiler"))]))
     # the device in a GPU worker, and reads that block on shared memory
     there = count(*run([*cmd, "tests/webgpu/test_core.py", "tests/webgpu/test_index.py"], {"TORCHLITE_WEBGPU_READ": "worker"}))
     return Count(here.passed + there.passed, here.failed + there.failed, here.skipped + there.skipped)
