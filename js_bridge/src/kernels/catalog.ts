@@ -1,4 +1,5 @@
 /** For tests: one shader at least of everything that builders make. */
+import type { After } from "./epilogue.js";
 import type { Node } from "./expression.js";
 import { OPS, type OpName } from "./op_table.js";
 import { FAMILIES, type Families, type Family } from "./registry.js";
@@ -8,6 +9,8 @@ const f = "float32" as const;
 const window = { kernel: [3, 2], stride: [2, 1], padding: [1, 0], dilation: [1, 2] };
 const c = { dtype: f, layout: "c" } as const, s = { dtype: f, layout: "s" } as const;
 const square: Node[] = [{ in: 0 }, { op: "square", args: [0], dtype: f }];
+
+const after: After = { ndim: 2, inputs: [{ dtype: "float16", layout: "s" }], nodes: [{ product: f }, { in: 0 }, { op: "mul", args: [0, 1], dtype: f }, { op: "gelu", args: [2], dtype: f }], outputs: [{ node: 3, dtype: f }, { node: 0, dtype: f }] };
 
 const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   fused: (Object.keys(DTYPES) as DType[]).flatMap((dtype) => [
@@ -22,7 +25,7 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   ]),
   softmax: [{ log: true, dtype: f, out: f, lanes: 1 }, { log: false, backward: true, dtype: "float16", out: f, lanes: 64 }],
   layerNorm: [{ dtype: f, weight: true, bias: true, lanes: 64 }, { dtype: f, weight: true, backward: true, lanes: 1 }, { dtype: "bfloat16", rms: true, lanes: 32 }],
-  matmul: (["small", "wide", "medium", "large", "direct", "thin"] as const).map((tile) => ({ a: f, b: f, out: f, tile, aFast: "m" as const, bFast: "n" as const, ...(tile !== "thin" && { vecA: true }), vecB: true, bias: f, act: "gelu" as const })),
+  matmul: (["small", "wide", "medium", "large", "direct", "thin"] as const).map((tile) => ({ a: f, b: f, out: f, tile, aFast: "m" as const, bFast: "n" as const, ...(tile !== "thin" && { vecA: true }), vecB: true, bias: f, after })),
   conv: (["forward", "input", "weight"] as const).map((pass) => ({ pass, dtype: f, ...window, tile: "small" as const, split: pass === "weight" })),
   depthwise: [...(["forward", "input", "weight"] as const).map((pass) => ({ pass, dtype: f, ...window })), { pass: "forward", dtype: f, ...window, rows: true }],
   pool: (["max", "avg", "adaptive", "adaptive_max"] as const).flatMap((op) => [false, true].map((backward) => ({ op, dtype: f, ...window, backward }))),

@@ -8,7 +8,7 @@
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { convDirect } from "./conv_direct.js";
-import { type Activation, activate, type After, epilogue } from "./epilogue.js";
+import { type After, epilogue } from "./epilogue.js";
 import { chooseTile, gemm, splitK, type TileName } from "./gemm.js";
 import { joinParts } from "./matmul.js";
 import { type Binding, computeOf, type DType, type Kernel, type Step, type UniformWord, offsets, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
@@ -19,7 +19,6 @@ export interface ConvParams extends Window {
   readonly dtype: DType;
   readonly tile: TileName;
   readonly bias?: boolean;
-  readonly act?: Activation;
   /** What is computed of the result, which is not stored itself. */
   readonly after?: After;
   readonly split?: boolean;
@@ -33,7 +32,7 @@ export interface ConvParams extends Window {
  * weight gy, x, gw (part when split: float32).
  */
 export function conv(params: ConvParams): Kernel {
-  const { pass, dtype, bias, act, split } = params;
+  const { pass, dtype, bias, split } = params;
   const after = params.after && epilogue(params.after, dtype);
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("convolution", dtype);
   const nd = params.kernel.length;
@@ -97,7 +96,7 @@ fn load_b(k: i32, n: i32) -> f32 {
   }
   const index = pass === "weight" ? "(grp * i32(p.M) + m) * i32(p.N) + n"
     : `((n / i32(${P(pass === "forward" ? "y" : "x")})) * i32(p.batches * p.M) + grp * i32(p.M) + m) * i32(${P(pass === "forward" ? "y" : "x")}) + n % i32(${P(pass === "forward" ? "y" : "x")})`;
-  const v = castTo(activate(split ? undefined : act, bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", outType), "float32", outType);
+  const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
 fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"}; }
 ${accessors(first, dtype, "elem", false)}
@@ -120,7 +119,6 @@ export interface ConvPlan extends Window {
   readonly wideSize: readonly number[];
   readonly narrowSize: readonly number[];
   readonly bias?: boolean;
-  readonly act?: Activation;
   readonly after?: After;
   /** Where the buffers begin: <buffer>o, 0 unless given. */
   readonly offsets?: Values;
@@ -147,7 +145,7 @@ export function planConv(c: ConvPlan): Step[] {
   const splits = direct ? Math.min(c.batch, Math.ceil(1024 / (Math.ceil(M / rows) * Math.ceil(N / 4) * c.groups))) : cut;
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const split = c.pass === "weight" && splits > 1;
-  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.act && { act: c.act }), ...(c.after && { after: c.after }) }) });
+  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.after && { after: c.after }) }) });
   const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
   const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...c.rest, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
   if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];

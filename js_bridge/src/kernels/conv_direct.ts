@@ -5,7 +5,7 @@
  */
 import { accessors, castTo } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { activate, epilogue } from "./epilogue.js";
+import { epilogue } from "./epilogue.js";
 import type { ConvParams } from "./conv.js";
 import { type Binding, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, value } from "./spec.js";
 import { pixels, product, range, ravel, sizesOf, unravel } from "./window.js";
@@ -15,7 +15,7 @@ const EACH = 4;
 
 /** Bindings and uniforms are conv()'s; kchunk counts images here. */
 export function convDirect(params: ConvParams, bindings: readonly Binding[], uniforms: readonly UniformWord[], outType: DType): Kernel {
-  const { pass, dtype, bias, act, split, kernel, stride, padding, dilation } = params;
+  const { pass, dtype, bias, split, kernel, stride, padding, dilation } = params;
   const nd = kernel.length, taps = product(kernel);
   const px = `i32(${pixels(nd, "x")})`, py = `i32(${pixels(nd, "y")})`;
   const out = pass === "forward" ? "y" : pass === "input" ? "gx" : "gw";
@@ -74,7 +74,7 @@ export function convDirect(params: ConvParams, bindings: readonly Binding[], uni
   // where the column n begins in the result, and from there how far a row is
   const column = pass === "weight" ? (q: number) => `nt + ${q}` : (q: number) => `img${q} * i32(p.batches * p.M - 1u) * ${place} + nt + ${q}`;
   const index = `(grp * i32(p.M) + m) * ${pass === "weight" ? "i32(p.N)" : place} + at`;
-  const v = castTo(activate(split ? undefined : act, bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", outType), "float32", outType);
+  const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
 ${bindings.slice(0, bias ? 3 : 2).map((b) => accessors(b.name, dtype, "elem", false)).join("\n")}
 ${after?.globals ?? accessors(bindings.at(-1)!.name, outType, outType === "float32" ? "elem" : "atomic", true)}

@@ -4,7 +4,7 @@
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { type Activation, activate, type After, epilogue } from "./epilogue.js";
+import { type After, epilogue } from "./epilogue.js";
 import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, offsets, uniform, UnsupportedKernelError, value, WORKGROUP } from "./spec.js";
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
@@ -12,7 +12,6 @@ export interface DepthwiseParams extends Window {
   readonly pass: "forward" | "input" | "weight";
   readonly dtype: DType;
   readonly bias?: boolean;
-  readonly act?: Activation;
   /** What is computed of the result, which is not stored itself; of the forward and of the gradient of the image. */
   readonly after?: After;
   /** An invocation computes four neighbouring places of a row, which share what they read. Not for strided gradients, nor for the weights'. */
@@ -24,7 +23,7 @@ export const inRows = (w: Window, pass: DepthwiseParams["pass"]): boolean => w.k
 
 /** Uniforms: batch, channels (of the wide image), mult; images; <buffer>o. Buffers: x w [bias] y; gy w gx; gy x gw. */
 export function depthwise(params: DepthwiseParams): Kernel {
-  const { pass, dtype, bias, act } = params;
+  const { pass, dtype, bias } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("convolution", dtype);
   const nd = params.kernel.length, taps = product(params.kernel);
   const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
@@ -53,8 +52,7 @@ export function depthwise(params: DepthwiseParams): Kernel {
   let base = (plane / i32(p.channels * p.mult) * i32(p.channels) + filt / i32(p.mult)) * ${px};
   var sum = 0.0;
   ${loops(`    ${wide.lets}\n    if (${wide.inside}) { sum += ld_x(p.xo + base + ${ravel(I, sizesOf(nd, "x"))}) * ld_w(p.wo + filt * ${taps} + ${tap}); }`)}
-  let v = sum${bias ? " + ld_bias(p.biaso + filt)" : ""};
-  let r = ${activate(act, "v", dtype)};
+  let r = sum${bias ? " + ld_bias(p.biaso + filt)" : ""};
   ${stored("i32(gid)", result)}`;
   } else if (pass === "input") {
     main = `  let total = p.batch * p.channels * u32(${px});
@@ -144,5 +142,5 @@ function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => str
   ${"}".repeat(last)}
   }
   let to_ = i32(line) * i32(p.${to}${last}) + o${last};
-  ${four.map((q) => `if (o${last} + ${q} < i32(p.${to}${last})) { let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; let r = ${activate(params.act, "v", params.dtype)}; ${stored(`to_ + ${q}`, castTo("r", "float32", params.dtype))} }`).join("\n  ")}`;
+  ${four.map((q) => `if (o${last} + ${q} < i32(p.${to}${last})) { let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; ${stored(`to_ + ${q}`, castTo("v", "float32", params.dtype))} }`).join("\n  ")}`;
 }

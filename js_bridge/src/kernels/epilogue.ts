@@ -1,22 +1,11 @@
 /**
- * What may follow a product before it is stored: an activation without scalars, or a graph of element-wise operations over the
- * result and other tensors of its shape, whose outputs are stored instead.
+ * What may follow a product before it is stored: a graph of element-wise operations over the result and other tensors of its
+ * shape, whose outputs are stored instead.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../wgsl/access.js";
 import { type Graph, type Node, nodeDtype, scalarWords, statements, usesCoords } from "./expression.js";
 import { fused, type Layout } from "./fused.js";
-import { OPS, type OpName } from "./op_table.js";
-import { type Binding, type DType, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
-
-export type Activation = Extract<OpName, "relu" | "gelu" | "gelu_tanh" | "silu" | "sigmoid" | "tanh" | "hardswish" | "hardsigmoid" | "mish">;
-
-/** Text of act(v); v is rounded to the dtype first, as the unfused operations would. */
-export function activate(act: Activation | undefined, v: string, dtype: DType): string {
-  if (!act) return v;
-  const f = OPS[act]?.f;
-  if (!f) throw new UnsupportedKernelError(act, dtype);
-  return f.replace(/\bx\b/g, `(${narrow(v, dtype)})`);
-}
+import { type Binding, type DType, type Step, type UniformWord, uniform, type Values, value } from "./spec.js";
 
 /** A graph over the elements of a product's dense result, which is the node {product}; the outputs are dense too. */
 export interface After {

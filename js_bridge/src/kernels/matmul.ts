@@ -1,10 +1,10 @@
 /**
- * Matrix products: out = act(alpha * A B + beta * bias) with any strides on A, B and bias and two batch dims; float32,
+ * Matrix products: out = alpha * A B + beta * bias with any strides on A, B and bias and two batch dims; float32,
  * float16 and bfloat16 with float32 accumulation. planMatmul picks the tile, cuts long sums into parts, and takes
  * reductions for vectors and for integers (exact, int64 included).
  */
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
-import { type Activation, activate, type After, epilogue, following, followingWords, separate } from "./epilogue.js";
+import { type After, epilogue, following, followingWords, separate } from "./epilogue.js";
 import type { Node } from "./expression.js";
 import { fused } from "./fused.js";
 import { chooseTile, gemm, splitK, type TileName, TILES } from "./gemm.js";
@@ -22,7 +22,6 @@ export interface MatmulParams {
   readonly vecA?: boolean;
   readonly vecB?: boolean;
   readonly bias?: DType;
-  readonly act?: Activation;
   /** What is computed of the result, which is dense and is not stored itself. */
   readonly after?: After;
   /** Writes partial sums [splits, batches, M, N] in float32, nothing added. */
@@ -36,7 +35,7 @@ const operand = (t: string, x: string, y: string): string[] => [`${t}o`, `${t}${
  * bo bk bn bb0 bb1, co cm cn cb0 cb1 (not when split), [eo em en eb0 eb1 of bias]; alpha, [beta]; [those of the epilogue].
  */
 export function matmul(params: MatmulParams): Kernel {
-  const { a, b, out, vecA, vecB, bias, act, split } = params;
+  const { a, b, out, vecA, vecB, bias, split } = params;
   const after = split || !params.after ? undefined : epilogue(params.after, out);
   if (!isFloat(a) || !isFloat(b)) throw new UnsupportedKernelError("matmul", isFloat(a) ? b : a);
   const outType: DType = split ? "float32" : out;
@@ -50,7 +49,7 @@ export function matmul(params: MatmulParams): Kernel {
   const base = (t: string): string => `p.${t}o + z0 * p.${t}b0 + z1 * p.${t}b1`;
   const inA = "m < i32(p.M) && k < k_end", inB = "n < i32(p.N) && k < k_end";
   const sum = split ? "v" : bias ? "p.alpha * v + p.beta * ld_e(base_e + m * p.em + n * p.en)" : "p.alpha * v";
-  const value = castTo(activate(split ? undefined : act, sum, outType), "float32", outType);
+  const value = castTo(sum, "float32", outType);
   const globals = `var<private> base_a: i32; var<private> base_b: i32; var<private> base_c: i32; var<private> base_e: i32;
 ${vecA ? "" : accessors("a", a, "elem", false)}
 ${vecB ? "" : accessors("b", b, "elem", false)}
@@ -81,7 +80,6 @@ export interface MatmulPlan {
   readonly b: DType;
   readonly out: DType;
   readonly bias?: DType;
-  readonly act?: Activation;
   readonly after?: After;
   /** M, N, K, batches, nb1, alpha, beta and all strides, named as in the kernel's uniforms. */
   readonly values: Values;
@@ -102,13 +100,13 @@ function transposed(v: Values): Values {
 
 /** The kernels of one product. Buffers a, b, [e], c (with an epilogue its inputs and outputs instead); scratch part: float32 of splits * batches * M * N; sum and product: a result. */
 export function planMatmul(plan: MatmulPlan): Step[] {
-  const { values: v, bias, act, out, after } = plan;
+  const { values: v, bias, out, after } = plan;
   const [M, N, K, batches, nb1] = ["M", "N", "K", "batches", "nb1"].map((n) => value(v, n)) as [number, number, number, number, number];
   // a CPU adds up columns side by side better than one by one: a matrix times a vector is taken as its transpose
   if (plan.software && isFloat(plan.a) && N === 1 && M > 1) {
     return planMatmul({ ...plan, a: plan.b, b: plan.a, values: transposed(v) }).map((s) => ({ ...s, buffers: s.buffers.map((x) => (x === "a" ? "b" : x === "b" ? "a" : x)) }));
   }
-  const plain = !bias && !act && !after && (v["alpha"] ?? 1) === 1;
+  const plain = !bias && !after && (v["alpha"] ?? 1) === 1;
   const c = (n: string): number => v[n] ?? 0;
   // sums of parts and of products are written in order
   const ordered = (N <= 1 || c("cn") === 1) && (M <= 1 || c("cm") === N) && (nb1 <= 1 || c("cb1") === M * N) && (batches <= nb1 || c("cb0") === nb1 * M * N);
@@ -126,7 +124,7 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   const vecB = plan.b === "float32" && bFast === "n" && fours(v, "N", "bk", "bo", "bb0", "bb1");
   const common = { a: plan.a, b: plan.b, out, tile, aFast, bFast, ...(vecA && { vecA }), ...(vecB && { vecB }) } as const;
   if (splits === 1) {
-    const kernel = matmul({ ...common, ...(bias && { bias }), ...(act && { act }), ...(after && { after }) });
+    const kernel = matmul({ ...common, ...(bias && { bias }), ...(after && { after }) });
     return [{ kernel, values: { alpha: 1, beta: 1, ...v }, buffers: kernel.bindings.map((x) => x.name) }];
   }
   const parts = splitK(K, splits);
@@ -138,9 +136,9 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   return [...steps, ...finish(plan, nb1)];
 }
 
-/** c = act(alpha * sum + beta * e) for a dense float32 "sum", and what follows. */
+/** c = alpha * sum + beta * e for a dense float32 "sum", and what follows. */
 function finish(plan: MatmulPlan, nb1: number): Step[] {
-  const { values: v, bias, act, out, after } = plan;
+  const { values: v, bias, out, after } = plan;
   const [M, N, batches] = ["M", "N", "batches"].map((n) => value(v, n)) as [number, number, number];
   const n = batches * M * N;
   // an epilogue with dims of its own beside a bias: two kernels
@@ -150,7 +148,6 @@ function finish(plan: MatmulPlan, nb1: number): Step[] {
   }
   const nodes: Node[] = [{ in: 0 }, { scalar: 0, dtype: "float32" }, { op: "mul", args: [0, 1], dtype: "float32" }];
   if (bias) nodes.push({ in: 1 }, { scalar: 1, dtype: "float32" }, { op: "add_scaled", args: [2, 3, 4], dtype: "float32" });
-  if (act) nodes.push({ op: act, args: [nodes.length - 1], dtype: out });
   const inputs = [{ dtype: "float32" as DType, layout: "c" as const }, ...(bias ? [{ dtype: bias, layout: "s" as const }] : [])];
   const values: Values = { n, size0: batches / nb1, size1: nb1, size2: M, size3: N, i0o: 0, i1o: v["eo"] ?? 0, i1s0: v["eb0"] ?? 0, i1s1: v["eb1"] ?? 0, i1s2: v["em"] ?? 0, i1s3: v["en"] ?? 0, q0o: v["co"] ?? 0, c0: v["alpha"] ?? 1, c1: v["beta"] ?? 1 };
   if (!after) {

@@ -72,8 +72,8 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "s
   const { a, b, bias, after } = params;
   checkAfter(after);
   const float = DTYPES[a].compute === "f32";
-  const kernel = matmul({ ...(float ? { a, b } : { a: "float32", b: "float32" }), out: params.out, tile: "small", aFast: "k", bFast: "n", ...(bias && { bias }), ...(params.act && { act: params.act }), ...(after && { after }) });
-  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || params.act || after))) throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
+  const kernel = matmul({ ...(float ? { a, b } : { a: "float32", b: "float32" }), out: params.out, tile: "small", aFast: "k", bFast: "n", ...(bias && { bias }), ...(after && { after }) });
+  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || after))) throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
   if (!float) reduce({ stage: "full", lanes: 1, kept: 4, reduced: 1, inputs: [{ dtype: a }, { dtype: b }], nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype: params.out }], outputs: [{ op: "sum", node: 2, dtype: params.out }] });
   return {
     family: "matmul", buffers: listed(kernel.bindings), words: kernel.uniforms, free: NONE,
@@ -87,11 +87,11 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "s
 }
 
 function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
-  const { pass, bias, act, after } = params;
+  const { pass, bias, after } = params;
   checkAfter(after);
   const nd = params.kernel.length;
   for (const k of ["stride", "padding", "dilation"] as const) if (params[k].length !== nd) throw new Error(`${k} has ${params[k].length} numbers for ${nd} dims`);
-  if (pass === "weight" && (bias || act || after)) throw new Error("the weight's gradient has neither bias nor activation");
+  if (pass === "weight" && (bias || after)) throw new Error("the weight's gradient has neither bias nor epilogue");
   const kernel = conv({ ...params, tile: "small" });
   const names = kernel.bindings.map((b) => b.name);
   const offsetWords = offsetsOf(...(pass === "forward" ? ["x", "w"] : pass === "input" ? ["gy", "w"] : ["gy", "x"]), ...(bias ? ["bias"] : []), pass === "forward" ? "y" : pass === "input" ? "gx" : "gw");
@@ -104,7 +104,7 @@ function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
       const sizes = (t: "x" | "y"): number[] => range(nd).map((d) => value(values, `${t}${d}`));
       // one channel is a row of its own there: a CPU takes several places at a time, else the product's way
       const rows = software && inRows(params, pass);
-      if ((rows || !software) && groups > 1 && groups === wide && (pass === "forward" || !(bias || act))) {
+      if ((rows || !software) && groups > 1 && groups === wide && (pass === "forward" || !bias)) {
         const own = depthwise({ ...params, ...(rows && { rows }) });
         return { steps: [{ kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }] };
       }
@@ -139,8 +139,8 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   reduce: family(reducePlan, "kept", "reduced", "inputs", "nodes", "outputs", "inner"),
   softmax: family(softmaxPlan, "log", "backward", "dtype", "out"),
   layerNorm: family(layerNormPlan, "dtype", "rms", "weight", "bias", "backward"),
-  matmul: family(matmulPlan, "a", "b", "out", "bias", "act", "after"),
-  conv: family(convPlan, "pass", "dtype", ...WINDOW, "bias", "act", "after"),
+  matmul: family(matmulPlan, "a", "b", "out", "bias", "after"),
+  conv: family(convPlan, "pass", "dtype", ...WINDOW, "bias", "after"),
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor", "positions"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
   scatter: family(scatterPlan, "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"),
