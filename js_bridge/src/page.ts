@@ -5,8 +5,9 @@
 import { NO_ADAPTER, probeCanvas } from "./canvas";
 import { PageBridge, type Heap } from "./page_bridge";
 import { serve } from "./worker";
-import { startWorker, WorkerBridge, workerProblem, type Port } from "./worker_bridge";
+import { startWorker, WorkerBridge, workerProblem } from "./worker_bridge";
 import type { PageOptions } from "./worker_calls";
+import type { Port } from "./worker_link";
 
 /**
  * The bridge with its device. Where the device lives is settled here, for a device cannot be moved: in a GPU worker where
