@@ -5,7 +5,7 @@ answers agree.
 
 What the declarations say is read from them. What was measured stands in measured.json; --measure makes that file anew, with
 the yardsticks in the folder conformance of TORCHLITE_SHARED (default: ../shared), which take about ten seconds. --webgpu takes in
-what `python tests/webgpu/conformance.py --where chromium --dtypes float32 --out FILE` wrote.
+what `python tests/webgpu/conformance.py --where chromium --dtypes float32 --out FILE` (or another place than chromium) wrote.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ def webgpu_figures(result: dict[str, Any]) -> dict[str, Any]:
     run = [r for r in ops if r["counts"].get("fwd", [0, 0])[1]]
     return {
         "device": result["device"],
+        "where": result.get("where", "chromium"),
         "samples": {k: [v["pass"], v["total"]] for k, v in result["samples"].items() if k in ("fwd", "bwd", "inplace", "out", "view", "errors")},
         "ops": [sum(r["status"] == "pass" for r in run), len(run)],
         "without_cpu": sum(r["status"] == "pass" and not r["fallbacks"] for r in run),
@@ -86,14 +87,18 @@ def webgpu_figures(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+PLACES = {"host": "on the desktop over Dawn in node", "node": "in Pyodide over Dawn in node", "chromium": "in Chromium", "firefox": "in Firefox"}
+
+
 def on_webgpu(w: dict[str, Any]) -> list[str]:
     """The section on WebGPU."""
     (good, total), names = w["ops"], ", ".join(f"`{n}`" for n in w["on_cpu"])
+    where = w.get("where", "chromium")
     words = {"fwd": "results", "bwd": "gradients", "inplace": "in-place variants", "out": "`out=`", "view": "views share memory", "errors": "exception types"}
     return ["## WebGPU", "",
-            f"The float32 samples of the recorded answers with every tensor on webgpu, in Chromium ({w['device']}):"
+            f"The float32 samples of the recorded answers with every tensor on webgpu, {PLACES[where]} ({w['device']}):"
             f" {good} of {total} ops that have such samples give every result; {w['without_cpu']} of them without the CPU. `python"
-            " tests/webgpu/conformance.py --where chromium --dtypes float32` measures it.", "",
+            f" tests/webgpu/conformance.py --where {where} --dtypes float32` measures it.", "",
             *table(["check", "pass", "of", ""], [[words[k], a, b, share(a, b)] for k, (a, b) in w["samples"].items()]),
             f"Run by the CPU in the device's place, with a warning, for some or all of their types: {names}.", "",
             *(["Not right:", "", *(f"- {line}" for line in w["wrong"]), ""] if w["wrong"] else [])]
@@ -130,7 +135,7 @@ def page(m: dict[str, Any]) -> str:
     lines = ["# What is supported", "",
              "Made by `make docs`; do not edit. The first three sections are measurements on the CPU of a desktop"
              f" (`python demos/docs/support.py --measure`), against PyTorch {m['pytorch']}; the rest is read from the declarations."
-             " The section on WebGPU is measured in a browser.", "",
+             " The section on WebGPU says where it was measured.", "",
              "## Names", "",
              "Public names of PyTorch that exist here (hardware-specific and internal names left out). That a name exists does not say that"
              " every argument of it is supported.", ""]

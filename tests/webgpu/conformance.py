@@ -208,6 +208,7 @@ def main(argv: list[str] | None = None) -> int:
     except dawn.runtime.Missing as e:
         print(f"conformance on webgpu: {e}", file=sys.stderr)
         return 3
+    result["where"] = a.where
     if a.out:
         a.out.write_text(json.dumps(result))
     lines = report(result, None if a.no_cpu else on_cpu(plain), a.verbose)
