@@ -94,3 +94,22 @@ def test_polynomials(name):
         check(lambda x, n=n: f(x, n), x)
     check(f, x.reshape(2, 5), torch.tensor([-1, 0, 2, 3, 9]))
     check(lambda n: f(0.3, n), torch.arange(6))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int8], ids=str)
+def test_activations_of_integers(dtype):
+    f = torch.nn.functional
+    x = torch.arange(-40, 40).to(dtype)
+    check(torch.relu, x)
+    check(f.relu6, x)
+    check(lambda x: f.hardtanh(x, -3, 2), x)
+    check(lambda x: f.threshold(x, 1, 2), x)
+    if dtype is torch.int64:
+        check(torch.relu, torch.tensor([2**40, -2**40, 2**31, -2**31, 0]))
+
+
+def test_columns_of_truth_values():
+    f = torch.nn.functional
+    x = torch.arange(2 * 3 * 4 * 4).reshape(2, 3, 4, 4) % 3 == 0
+    check(lambda x: f.unfold(x, (2, 2)), x)
+    check(lambda x: f.fold(x, (4, 4), (2, 2)), f.unfold(x, (2, 2)))

@@ -131,3 +131,24 @@ def test_views_and_batches():
     near(L.solve(x[1:3, ::2, 1::2], x[1:3, ::2, :2]), L.solve(a[1:3, ::2, 1::2], a[1:3, ::2, :2]), 1e-4)
     near(L.inv(x[0].expand(3, 6, 6)), L.inv(a[0].expand(3, 6, 6)))
     near(L.inv(x * 2 + 0), L.inv(a * 2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_matrix_exp(dtype):
+    for size in (0.1, 1.0, 5.0):
+        a = torch.randn(2, 6, 6, dtype=dtype) * size / 3
+        near(L.matrix_exp(a.to("webgpu")), L.matrix_exp(a))
+    check(L.matrix_exp, (torch.randn(4, 4, dtype=dtype) / 2).requires_grad_())
+
+
+def test_too_large():
+    """A matrix that is too much for one workgroup is the CPU's, which is said."""
+    from torchlite.webgpu import _linalg
+    a = matrix((8, 8), torch.float32)
+    was, _linalg.MOST = _linalg.MOST, 8 ** 3 - 1
+    try:
+        with pytest.warns(UserWarning, match="_linalg_solve"):
+            near(L.solve(a.to("webgpu"), a.to("webgpu")), L.solve(a, a))
+    finally:
+        _linalg.MOST = was
+        _run.fallbacks.pop("_linalg_solve")
