@@ -52,6 +52,7 @@ interface Opened {
   readonly device: GPUDevice;
   readonly limits: Limits;
   readonly info: DeviceInfo;
+  readonly software: boolean;
 }
 
 export class DeviceHolder {
@@ -87,6 +88,11 @@ export class DeviceHolder {
 
   get info(): DeviceInfo {
     return this.#get().info;
+  }
+
+  /** Whether the adapter is a CPU: its kernels are other ones. */
+  get software(): boolean {
+    return this.#get().software;
   }
 
   has(feature: string): boolean {
@@ -178,6 +184,7 @@ export class DeviceHolder {
         features,
         limits,
       },
+      software: (info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`),
     };
     this.#state = "ready";
     this.#watch(device);

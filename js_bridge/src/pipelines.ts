@@ -85,6 +85,11 @@ export class Pipelines {
     return id;
   }
 
+  /** The source of a kernel, as far as it is known. */
+  source(id: number): KernelSource | null {
+    return this.#entries[id]?.source ?? null;
+  }
+
   key(id: number): string {
     return this.#entry(id).key;
   }

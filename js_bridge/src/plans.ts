@@ -206,7 +206,7 @@ export class Plans {
     const { plan } = entry;
     this.#made++;
     try {
-      const planned = plan.steps(valuesOf(entry.all, words, from), { software: this.#software });
+      const planned = plan.steps(valuesOf(entry.all, words, from), { software: this.#holder.software });
       const scratch = Object.entries(planned.scratch ?? {}).filter(([name]) => planned.steps.some((s) => s.buffers.includes(name)));
       const names = [...plan.buffers.map((b) => b.name)];
       return {
@@ -239,12 +239,6 @@ export class Plans {
     const places = buffers.map(place);
     const straight = places.length === entry.access.length && places.every((b, i) => b === i);
     return { kernel: this.#adopt(kernel), groups: product(kernel.workgroups(values)), uniforms, patches, buffers: places, straight };
-  }
-
-  /** Whether the adapter is a CPU: its kernels are other ones. */
-  get #software(): boolean {
-    const { fallback, vendor, architecture, device, description } = this.#holder.info;
-    return fallback || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${vendor} ${architecture} ${device} ${description}`);
   }
 }
 

@@ -6,6 +6,7 @@ import { Aside } from "./aside";
 import { Batches } from "./batches";
 import { BindGroups, type Binding } from "./bindings";
 import type { DeviceHolder } from "./device";
+import { Hot } from "./hot";
 import { KernelError, StreamError } from "./errors";
 import { FILL } from "./builtin";
 import type { Compiled, Pipelines } from "./pipelines";
@@ -19,6 +20,8 @@ export interface RecorderOptions {
   readonly maxDispatches?: number;
   /** Submitted batches after which the caller is asked to wait (`pressure`). */
   readonly maxInFlight?: number;
+  /** After how many dispatches with the same words a kernel is compiled for them (hot.ts); 0: never. */
+  readonly specialise?: number;
 }
 
 export class Recorder {
@@ -30,6 +33,7 @@ export class Recorder {
   readonly #groups: BindGroups;
   readonly batches: Batches;
   readonly #aside: Aside;
+  readonly hot: Hot;
   readonly #offsets = new Uint32Array(1);
   readonly #maxDispatches: number;
   readonly #fill: number;
@@ -47,16 +51,18 @@ export class Recorder {
     this.#groups = new BindGroups(holder, profile);
     this.batches = new Batches(holder, pipelines, options.maxInFlight ?? 64);
     this.#aside = new Aside(this, pool);
+    this.hot = new Hot(holder, pipelines, options.specialise);
     this.#maxDispatches = options.maxDispatches ?? 512;
     this.#fill = pipelines.define("torchlite.fill", FILL);
   }
 
   /** Runs a kernel. `words[from...]` holds its uniform words; `y = 0` spreads x workgroups over three dimensions. */
   dispatch(id: number, bindings: readonly Binding[], words: Uint32Array, from: number, count: number, x: number, y: number, z: number): void {
-    const kernel = this.#pipelines.get(id);
-    this.#check(kernel, bindings.length, count);
-    const [gx, gy, gz] = this.#grid(kernel, x, y, z);
+    const general = this.#pipelines.get(id);
+    this.#check(general, bindings.length, count);
+    const [gx, gy, gz] = this.#grid(general, x, y, z);
     if (gx === 0 || gy === 0 || gz === 0) return;
+    const kernel = this.hot.take(id, general, words, from, count, gx * gy * gz);
     const aside = this.#aside;
     try {
       const bound = aside.resolve(kernel, bindings, this.#holder.limits);
@@ -181,6 +187,7 @@ export class Recorder {
     this.#dispatches = 0;
     this.#uniforms.clear();
     this.#groups.clear();
+    this.hot.clear();
     this.#pipelines.clear();
     this.#profile.clear();
     this.batches.clear();

@@ -1,0 +1,131 @@
+/**
+ * Kernels with the numbers of a dispatch in their text. Sizes and strides come as uniform words at first, so that one pipeline
+ * serves every shape. What is dispatched again and again with the same words is compiled once more with them as constants:
+ * the compiler then divides by constants, unrolls loops and drops tests. That happens aside, one kernel at a time; until it is
+ * done, and where it fails, the general kernel runs. The results are the same.
+ */
+import type { DeviceHolder } from "./device";
+import type { KernelSource, WordName } from "./kernel";
+import type { Compiled, Pipelines } from "./pipelines";
+
+/** Dispatches with the same words before a kernel is compiled for them. */
+export const USES = 16;
+/** Smaller dispatches take no time that could be saved. */
+const WORKGROUPS = 8;
+/** Most such kernels. */
+const MOST = 128;
+/** Dispatches that are counted at a time; all counts are forgotten when there are more. */
+const COUNTED = 2048;
+
+interface Known {
+  readonly id: number;
+  readonly words: Uint32Array;
+  uses: number;
+  compiled: Compiled | null;
+}
+
+export class Hot {
+  readonly #holder: DeviceHolder;
+  readonly #pipelines: Pipelines;
+  #known = new Map<number, Known[]>();
+  #count = 0;
+  #made = 0;
+  #busy = false;
+  readonly #uses: number | undefined;
+
+  /** uses: after how many dispatches, 0: never. Left out: not on software adapters, where compiling takes what it saves. */
+  constructor(holder: DeviceHolder, pipelines: Pipelines, uses?: number) {
+    this.#uses = uses;
+    this.#holder = holder;
+    this.#pipelines = pipelines;
+  }
+
+  /** How many kernels were compiled for words. */
+  get made(): number {
+    return this.#made;
+  }
+
+  /** The kernel for these words, or the general one. */
+  take(id: number, kernel: Compiled, words: Uint32Array, from: number, count: number, workgroups: number): Compiled {
+    const most = this.#uses ?? (this.#holder.software ? 0 : USES);
+    if (most === 0 || count === 0 || workgroups < WORKGROUPS || kernel.words.length !== count) return kernel;
+    let hash = id;
+    for (let i = 0; i < count; i++) hash = (Math.imul(hash, 31) + words[from + i]!) | 0;
+    let list = this.#known.get(hash);
+    const known = list?.find((k) => k.id === id && same(k.words, words, from));
+    if (known) {
+      if (known.compiled) return known.compiled;
+      if (++known.uses >= most && !this.#busy && this.#made < MOST) void this.#make(known, kernel);
+      return kernel;
+    }
+    if (this.#count >= COUNTED) this.#forget();
+    if (!list) this.#known.set(hash, (list = []));
+    list.push({ id, words: words.slice(from, from + count), uses: 1, compiled: null });
+    this.#count++;
+    return kernel;
+  }
+
+  /** Forgets what belonged to the device. */
+  clear(): void {
+    this.#known.clear();
+    this.#count = this.#made = 0;
+  }
+
+  #forget(): void {
+    const kept = new Map<number, Known[]>();
+    this.#count = 0;
+    for (const [hash, list] of this.#known) {
+      const made = list.filter((k) => k.compiled);
+      if (made.length > 0) kept.set(hash, made);
+      this.#count += made.length;
+    }
+    this.#known = kept;
+  }
+
+  async #make(known: Known, kernel: Compiled): Promise<void> {
+    known.uses = -Infinity; // once
+    const source = this.#pipelines.source(known.id);
+    const wgsl = source && constantText(source, known.words);
+    if (!wgsl) return;
+    const device = this.#holder.device;
+    this.#busy = true;
+    try {
+      device.pushErrorScope("validation"); // constants can overflow or divide by zero where nothing of it would have run
+      const module = device.createShaderModule({ label: kernel.key, code: wgsl });
+      const refused = device.popErrorScope();
+      const pipeline = device.createComputePipelineAsync({ label: kernel.key, layout: kernel.layout.pipeline, compute: { module, entryPoint: source.entry ?? "main", constants: { ...source.constants } } });
+      const [error, made] = await Promise.all([refused, pipeline]);
+      if (error || this.#holder.state !== "ready" || this.#holder.device !== device) return;
+      known.compiled = { ...kernel, pipeline: made };
+      this.#made++;
+    } catch {
+      // the general kernel stays
+    } finally {
+      this.#busy = false;
+    }
+  }
+}
+
+function same(a: Uint32Array, words: Uint32Array, from: number): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== words[from + i]) return false;
+  return true;
+}
+
+const UNIFORM = /@group\(1\) @binding\(0\) var<uniform> p: Params;/;
+const F = new Float32Array(1), U = new Uint32Array(F.buffer), I = new Int32Array(F.buffer);
+
+/** The text with the uniform block as a constant; null where it has none or a number is not finite. */
+function constantText(source: KernelSource, words: Uint32Array): string | null {
+  if (!UNIFORM.test(source.wgsl)) return null;
+  const values = (source.words ?? []).map((w, i) => literal(w, words[i]!));
+  return values.includes("") ? null : source.wgsl.replace(UNIFORM, `const p = Params(${values.join(", ")});`);
+}
+
+function literal({ type }: WordName, word: number): string {
+  U[0] = word;
+  if (type === "u32") return `${U[0]}u`;
+  if (type === "i32") return I[0] === -2147483648 ? "i32(-2147483648)" : `i32(${I[0]})`;
+  const v = F[0]!;
+  if (!Number.isFinite(v)) return "";
+  return Object.is(v, -0) ? "-0.0" : /[.e]/.test(String(v)) ? `${v}f` : `${v}.0f`;
+}
