@@ -11,7 +11,7 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._bridge import Unsupported
-from ._fusion import Node, Number, assign, expression, operand, result
+from ._fusion import Number, assign, expression, operand, result
 from ._stream import core
 
 Tensor = _C.TensorBase
@@ -312,10 +312,3 @@ def pointwise(ov, row, args):
         raise RuntimeError("result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type))
     assign(self if order is None else self.detach().permute(order), node)
     return self
-
-
-def leaf_node(x, dtype, shape):
-    """An operand as a node of a type."""
-    if type(x) is Node and x.dtype == dtype:
-        return x
-    return expression("cast", [x], dtype, None, shape)
