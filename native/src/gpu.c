@@ -17,6 +17,7 @@ PyTypeObject *tl_Buffer;
 static PyObject *module;             /* torchlite._C.webgpu() */
 static int64_t epoch = -1;           /* the device that handles belong to: after a reset old buffers are void */
 static TlBuffer *first, *last;       /* buffers that wait for their contents, oldest first */
+static int products;                 /* how many of them wait for a product */
 
 typedef struct { uint32_t *data; size_t n, room; } Words;
 static Words words, spare, freed;    /* freed: handles that are used again */
@@ -131,6 +132,7 @@ TlBuffer *gpu_buffer(int64_t nbytes) {
 void gpu_wait(TlBuffer *b, TlNode *n) {
   b->pending = n;
   n->holder = b;
+  products += n->product != NULL;
   b->prev = last;
   b->next = NULL;
   if (last) last->next = b;
@@ -145,6 +147,7 @@ TlNode *gpu_unwait(TlBuffer *b) {
   else last = b->prev;
   b->prev = b->next = NULL;
   b->pending = NULL;
+  products -= n->product != NULL;
   if (n->holder == b) n->holder = NULL;
   return n;
 }
@@ -253,6 +256,15 @@ int gpu_before_write(TlBuffer *b) {
     w = first;                       /* the list has changed */
   }
   return 0;
+}
+
+/* Runs the oldest products where many wait: what they read, which may be far larger than their results, is kept until then. */
+void gpu_few_products(void) {
+  for (TlBuffer *b = first; b && products > MAX_PRODUCTS;) {
+    if (!b->pending->product) { b = b->next; continue; }
+    if (!gpu_ready(b)) { PyErr_Clear(); return; }        /* it goes on waiting, and who reads it is told */
+    b = first;
+  }
 }
 
 /* ---- Python's view ------------------------------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ struct TlNode {
 #define MAX_AFTER 7                    /* the same where a product is among what is read: with its result in place of its operands they are fewer */
 #define MAX_NODES 24
 #define MAX_BUFFERS 8
+#define MAX_PRODUCTS 8                 /* that wait at a time */
 #define MAX_WORDS 64                   /* of a product */
 #define MAX_ARGS 16
 
@@ -66,6 +67,7 @@ typedef struct { TlNode *node; TlBuffer *buffer; const int64_t *strides; int64_t
 bool gpu_node_reads(const TlNode *n, const TlBuffer *b);
 int gpu_emit(TlNode *product, TlBuffer *b);          /* gpu_product.c: the product alone, into b */
 int gpu_settle(TlNode *product);                     /* so that it is done */
+void gpu_few_products(void);
 int gpu_run(TlNode *root, const GpuOut *out, int nout);      /* one kernel; the first output is root's */
 uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out);      /* words written; 0: an exception */
 

@@ -71,6 +71,7 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   node->products = true;
   result = gpu_result(node, d, NULL);
   Py_DECREF(node);
+  if (result) gpu_few_products();
   return result;
 }
 

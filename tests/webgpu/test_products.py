@@ -199,6 +199,15 @@ def test_training_takes_fewer_kernels():
         torch.testing.assert_close(g.cpu(), w, rtol=1e-4, atol=1e-5)
 
 
+def test_operands_are_not_kept_for_long():
+    w = made(4, 1 << 14).to("webgpu")
+    torch.webgpu.synchronize()
+    before = torch.webgpu.memory_allocated()
+    kept = [torch.ones(16, 1 << 14, device="webgpu") @ w.T for _ in range(40)]          # 1 MiB each, results of 256 bytes
+    assert torch.webgpu.memory_allocated() - before < 16 << 20
+    torch.testing.assert_close(kept[0].cpu(), kept[39].cpu(), rtol=0, atol=0)
+
+
 def test_errors_come_where_the_operands_are_wrong():
     x = X.to("webgpu")
     with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
