@@ -33,6 +33,8 @@ export interface DeviceOptions {
   readonly limits?: Partial<Limits>;
   /** Optional features to do without, for tests. */
   readonly without?: readonly string[];
+  /** Whether kernels join values through subgroups on a device that has them; left out: not on software adapters, where that is slower. */
+  readonly subgroups?: boolean;
 }
 
 export interface DeviceInfo {
@@ -53,6 +55,7 @@ interface Opened {
   readonly limits: Limits;
   readonly info: DeviceInfo;
   readonly software: boolean;
+  readonly subgroups: boolean;
 }
 
 export class DeviceHolder {
@@ -93,6 +96,11 @@ export class DeviceHolder {
   /** Whether the adapter is a CPU: its kernels are other ones. */
   get software(): boolean {
     return this.#get().software;
+  }
+
+  /** Whether kernels are to use subgroups. */
+  get subgroups(): boolean {
+    return this.#get().subgroups;
   }
 
   has(feature: string): boolean {
@@ -169,6 +177,7 @@ export class DeviceHolder {
       return this.#refuse(`the adapter gives no device: ${e instanceof Error ? e.message : String(e)}`);
     }
     const info = adapter.info;
+    const software = (info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`);
     this.#epoch++;
     this.#opened = {
       device,
@@ -184,7 +193,8 @@ export class DeviceHolder {
         features,
         limits,
       },
-      software: (info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`),
+      software,
+      subgroups: features.includes("subgroups") && (options.subgroups ?? !software),
     };
     this.#state = "ready";
     this.#watch(device);

@@ -56,5 +56,6 @@ export function sourceOf(kernel: BuiltKernel): KernelSource {
     access: kernel.bindings.map((b) => (b.access === "read" ? "r" : "w")).join(""),
     uniformWords: kernel.uniforms.length,
     words: kernel.uniforms,
+    ...(kernel.wgsl.startsWith("enable subgroups;") && { features: ["subgroups"] }),
   };
 }

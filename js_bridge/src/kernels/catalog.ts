@@ -1,4 +1,4 @@
-/** For tests: one shader at least of everything that builders make. */
+/** For tests: one shader at least of everything that builders make. Those with subgroups only where they are asked for: Firefox's compiler has none. */
 import type { After } from "./epilogue.js";
 import type { Node } from "./expression.js";
 import { OPS, type OpName } from "./op_table.js";
@@ -64,7 +64,19 @@ function operations(): Kernel[] {
   });
 }
 
-export function catalog(): Kernel[] {
-  const built = (Object.keys(FAMILIES) as Family[]).flatMap((name) => CASES[name].map((params) => (FAMILIES[name] as (p: unknown) => Kernel)(params)));
+const sub = { lanes: 64, subgroups: true } as const;
+const SUBGROUPS: { readonly [F in Family]?: readonly Families[F][] } = {
+  reduce: [
+    ...(["full", "partial", "combine"] as const).map((stage) => ({ stage, ...sub, kept: 1, reduced: 2, inputs: [{ dtype: f }], nodes: square, outputs: (["sum", "var", "amax", "logsumexp", "argmin"] as const).map((op) => ({ op, node: 1, dtype: op === "argmin" ? "int64" as const : f })) })),
+    { stage: "full", ...sub, kept: 1, reduced: 1, inputs: [{ dtype: "int64" as const }], nodes: [{ in: 0 }], outputs: (["sum", "argmax", "any"] as const).map((op) => ({ op, node: 0, dtype: "int64" as const })) },
+  ],
+  depthwise: [{ pass: "weight", dtype: f, ...window, subgroups: true }],
+  softmax: [{ log: true, dtype: f, out: f, ...sub }, { log: false, backward: true, dtype: "float16", out: f, ...sub }],
+  layerNorm: [{ dtype: f, weight: true, bias: true, ...sub }, { dtype: f, weight: true, backward: true, ...sub }],
+  crossEntropy: [{ dtype: f, weight: true, smooth: true, ...sub }, { dtype: f, weight: true, smooth: true, backward: true, ...sub }],
+};
+
+export function catalog({ subgroups = false } = {}): Kernel[] {
+  const built = (Object.keys(FAMILIES) as Family[]).flatMap((name) => [...CASES[name], ...((subgroups && SUBGROUPS[name]) || [])].map((params) => (FAMILIES[name] as (p: unknown) => Kernel)(params)));
   return [...built, ...RANDOM, ...operations()];
 }

@@ -3,7 +3,7 @@ import { planConv } from "./conv.js";
 import type { After } from "./epilogue.js";
 import { depthwise, inRows } from "./depthwise.js";
 import type { DType, Step } from "./spec.js";
-import { close, fromHalf, random, runTensors, t, test, toHalf } from "./testing.js";
+import { close, fromHalf, joins, random, runTensors, t, test, toHalf } from "./testing.js";
 import { product } from "./window.js";
 
 interface Case { batch: number; groups: number; wide: number; narrow: number; size: number[]; kernel: number[]; stride: number[]; padding: number[]; dilation: number[]; dtype?: DType }
@@ -33,7 +33,7 @@ async function check(c: Case, direct: boolean, rows = false): Promise<void> {
   const x = half(random(nx, -1, 1, 1)), w = half(random(nw, -1, 1, 2)), g = half(random(ny, -1, 1, 3)), bias = half(random(c.narrow, -1, 1, 4));
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const images = Object.fromEntries(c.size.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, ys[d]!]]));
-  const plan = (pass: "forward" | "input" | "weight", extra: { bias?: boolean; after?: After } = {}): Step[] => {
+  const plan = (pass: "forward" | "input" | "weight", extra: { bias?: boolean; after?: After; subgroups?: true } = {}): Step[] => {
     if (!direct) return planConv({ ...window, ...extra, pass, dtype, batch: c.batch, groups: c.groups, wide: c.wide, narrow: c.narrow, wideSize: c.size, narrowSize: ys, software: c.size[0] !== 11 });
     const kernel = depthwise({ ...window, ...extra, pass, dtype, ...(rows && inRows(window, pass) && { rows }) });
     return [{ kernel, values: { batch: c.batch, channels: c.wide, mult: c.narrow / c.wide, ...images }, buffers: kernel.bindings.map((b) => b.name) }];
@@ -55,7 +55,7 @@ async function check(c: Case, direct: boolean, rows = false): Promise<void> {
     close(r["out0"]!, want.map((v, i) => v - shift[i]!), tol, atol * 2);
     expect(steps[0]!.buffers).not.toContain(name);
   }
-  close((await runTensors(plan("weight"), buffers))["gw"]!, gw, tol, atol * 10);
+  for (const [, by] of direct && !rows ? joins : [["", {}] as const]) close((await runTensors(plan("weight", by), buffers))["gw"]!, gw, tol, atol * 10);
 }
 
 const CASES: Case[] = [

@@ -1,10 +1,11 @@
 import { expect } from "vitest";
 import { crossEntropy } from "./cross_entropy.js";
-import { close, random, randomInts, runOne, t, test } from "./testing.js";
+import { close, joins, random, randomInts, runOne, t, test } from "./testing.js";
 
-const CASES = [[6, 5, 1, 1, {}], [40, 300, 1, 64, {}], [3, 11, 7, 4, { weight: true }], [9, 33, 1, 8, { smooth: true }], [2, 12, 5, 2, { weight: true, smooth: true }]] as const;
+const CASES = [[6, 5, 1, 1, {}], [40, 300, 1, 64, {}], [3, 11, 7, 4, { weight: true }], [9, 33, 1, 8, { smooth: true }], [2, 12, 5, 2, { weight: true, smooth: true }], [5, 200, 1, 64, { weight: true, smooth: true }]] as const;
+const WAYS = joins.flatMap(([name, by]) => CASES.filter((c) => !by.subgroups || c[3] >= 32).map((c) => [...c, name, by] as const));
 
-test.each(CASES)("%d rows of %d, inner %d", async (outer, n, inner, lanes, options) => {
+test.each(WAYS)("%d rows of %d, inner %d, %d lanes, %j, %s", async (outer, n, inner, lanes, options, _, by) => {
   const o: { weight?: boolean; smooth?: boolean } = options;
   const rows = outer * inner, ignore = -100, smooth = 0.1;
   const x = random(rows * n, -4, 4, 3), w = random(n, 0.2, 2, 5), g = random(rows, -1, 1, 7);
@@ -31,12 +32,12 @@ test.each(CASES)("%d rows of %d, inner %d", async (outer, n, inner, lanes, optio
   const f32 = (count: number) => ({ dtype: "float32" as const, zeros: count });
   const words = { rows, n, inner, ignore, smoothing: smooth, gs: 1 };
   const weights = o.weight ? { w: t("float32", w) } : {};
-  const forward = await runOne(crossEntropy({ dtype: "float32", lanes, ...o }), words, { x: t("float32", x), labels: t("int64", target), ...weights, loss: f32(rows), lse: f32(rows), counts: f32(rows), status: t("int32", [0, 0, 0, 0]) });
+  const forward = await runOne(crossEntropy({ dtype: "float32", lanes, ...by, ...o }), words, { x: t("float32", x), labels: t("int64", target), ...weights, loss: f32(rows), lse: f32(rows), counts: f32(rows), status: t("int32", [0, 0, 0, 0]) });
   close(forward["loss"]!, loss, 1e-5, 1e-5);
   close(forward["lse"]!, lse, 1e-6, 1e-6);
   close(forward["counts"]!, counts, 1e-7, 0);
   expect(forward["status"]).toEqual([0, 0, 0, 0]);
-  const back = await runOne(crossEntropy({ dtype: "float32", lanes, backward: true, ...o }), words, { x: t("float32", x), labels: t("int64", target), ...weights, lse: t("float32", lse), g: t("float32", g), y: f32(rows * n) });
+  const back = await runOne(crossEntropy({ dtype: "float32", lanes, backward: true, ...by, ...o }), words, { x: t("float32", x), labels: t("int64", target), ...weights, lse: t("float32", lse), g: t("float32", g), y: f32(rows * n) });
   close(back["y"]!, grad, 1e-5, 2e-6);
 });
 

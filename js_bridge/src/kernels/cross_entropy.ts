@@ -6,10 +6,10 @@
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { CHECK, resolver, STATUS } from "./index_ops.js";
-import { blockSum, rowHead, rowTools } from "./row.js";
+import { blockSum, rowGroup, rowHead, rowJoin, type RowLanes, rowTools } from "./row.js";
 import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, offsets, uniform, UnsupportedKernelError, value } from "./spec.js";
 
-export interface CrossEntropyParams {
+export interface CrossEntropyParams extends RowLanes {
   readonly dtype: DType;
   /** A weight for each class. */
   readonly weight?: boolean;
@@ -18,7 +18,6 @@ export interface CrossEntropyParams {
   /** x holds logarithms already: nll_loss. There is no lse then, and backward does not read x. */
   readonly nll?: boolean;
   readonly backward?: boolean;
-  readonly lanes: number;
 }
 
 /**
@@ -37,10 +36,10 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
   const uniforms = [...uniform("u32", "rows", "n"), ...uniform("i32", "inner", "ignore", ...(backward ? ["gs"] : [])), ...(smooth ? uniform("f32", "smoothing") : []),
     ...offsets(...reads.map(([n]) => n), ...writes.map(([n]) => n)), ...(backward ? [] : [CHECK])];
   const globals = [...reads.map(([n, d]) => accessors(n, d, "elem", false)), ...writes.map(([n, d]) => accessors(n, d, outForm(d), true)), ...(backward ? [] : [resolver(false)]),
-    rowTools(lanes, nll ? [] : backward ? (smooth && weight ? ["sum"] : []) : ["max", "sum"])].join("\n");
+    rowTools(params, nll ? [] : backward ? (smooth && weight ? ["sum"] : []) : ["max", "sum"])].join("\n");
   const x = (r: string): string => `ld_x(p.xo + base + ${r} * p.inner)`;
   const w = (r: string): string => (weight ? `ld_w(p.wo + ${r})` : "1.0");
-  const head = `${rowHead(lanes)}
+  const head = `${rowHead(params)}
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;
   let raw = ld_labels(p.labelso + row);
   let ignored = all(raw == tl_i64(p.ignore));`;
@@ -52,7 +51,7 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
   let share = ${w("max(class_at, 0)")};
   ${nll ? "" : "let top = ld_lse(p.lseo + row);"}
   let gr = ld_g(p.go + row * p.gs);
-${smooth ? (weight ? blockSum(lanes, "weights", w) : "  let weights = f32(p.n);") : ""}
+${smooth ? (weight ? blockSum(params, "weights", w) : "  let weights = f32(p.n);") : ""}
   for (var r = i32(part); r < n; r += ${lanes}) {
     let q = ${nll ? "0.0" : `tl_exp(${x("r")} - top)`};
     var d = share * (q - select(0.0, 1.0, r == class_at));
@@ -63,11 +62,11 @@ ${smooth ? (weight ? blockSum(lanes, "weights", w) : "  let weights = f32(p.n);"
     : `${head}
 ${nll ? "  let total = 0.0;" : `  var top = -tl_inf();
   for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
-  top = row_max(lane, top);
+  top = ${rowJoin(params, "max", "top")};
   let shift = select(0.0, top, tl_isfinite(top));
-${blockSum(lanes, "sum", (r) => `tl_exp(${x(r)} - shift)`)}
+${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - shift)`)}
   let total = shift + tl_log(sum);`}
-${smooth ? blockSum(lanes, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""}
+${smooth ? blockSum(params, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""}
   if (live && part == 0u) {
     var at = -1;
     if (!ignored) { at = resolve(raw, p.n, 0u); }
@@ -83,7 +82,7 @@ ${smooth ? blockSum(lanes, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""}
     st_counts(p.countso + row, share);
   }`;
   return {
-    key: kernelKey("crossEntropy", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }),
-    workgroups: (u) => linearGrid(value(u, "rows") * lanes),
+    key: kernelKey("crossEntropy", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: rowGroup(params), subgroups: params.subgroups ?? false }),
+    workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
   };
 }

@@ -6,6 +6,8 @@ import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { type After, epilogue } from "./epilogue.js";
 import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, offsets, uniform, UnsupportedKernelError, value, WORKGROUP } from "./spec.js";
+import { rowJoin, rowTools } from "./row.js";
+import { subgroupHead } from "./subgroup.js";
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
 export interface DepthwiseParams extends Window {
@@ -16,6 +18,8 @@ export interface DepthwiseParams extends Window {
   readonly after?: After;
   /** An invocation computes four neighbouring places of a row, which share what they read. Not for strided gradients, nor for the weights'. */
   readonly rows?: boolean;
+  /** The weights' gradient joins its sums through subgroups; the device must have them. */
+  readonly subgroups?: boolean;
 }
 
 /** Whether there is a kernel that works in rows; its window is written out along the row. */
@@ -23,7 +27,7 @@ export const inRows = (w: Window, pass: DepthwiseParams["pass"]): boolean => w.k
 
 /** Uniforms: batch, channels (of the wide image), mult; images; <buffer>o. Buffers: x w [bias] y; gy w gx; gy x gw. */
 export function depthwise(params: DepthwiseParams): Kernel {
-  const { pass, dtype, bias } = params;
+  const { pass, dtype, bias, subgroups = false } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("convolution", dtype);
   const nd = params.kernel.length, taps = product(params.kernel);
   const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
@@ -68,7 +72,8 @@ export function depthwise(params: DepthwiseParams): Kernel {
   }
   ${stored("i32(gid)", result)}`;
   } else {
-    extra = `\nvar<workgroup> sums: array<f32, ${WORKGROUP}>;`;
+    const by = { lanes: WORKGROUP, subgroups };
+    extra = subgroups ? `\n${rowTools(by, ["sum"])}` : `\nvar<workgroup> sums: array<f32, ${WORKGROUP}>;`;
     main = `  if (group >= p.channels * p.mult * ${taps}u) { return; }
   let filt = i32(group) / ${taps};
   ${unravel("w", `group % ${taps}u`, params.kernel.map((k) => `${k}u`))}
@@ -89,12 +94,13 @@ export function depthwise(params: DepthwiseParams): Kernel {
     }
     total += part;
   }
-  sums[lane] = total;
+${subgroups ? `${subgroupHead(WORKGROUP)}\n  let r = ${rowJoin(by, "sum", "total")};` : `  sums[lane] = total;
   for (var s = ${WORKGROUP / 2}u; s > 0u; s = s >> 1u) { workgroupBarrier(); if (lane < s) { sums[lane] += sums[lane + s]; } }
-  if (lane == 0u) { let r = sums[0]; st_gw(p.gwo + i32(group), ${result}); }`;
+  let r = sums[0];`}
+  if (lane == 0u) { st_gw(p.gwo + i32(group), ${result}); }`;
   }
   return {
-    key: kernelKey("depthwise", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals: globals + extra, main }),
+    key: kernelKey("depthwise", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals: globals + extra, main, subgroups }),
     workgroups: (u) => {
       const image = (t: "x" | "y"): number => product(range(nd).map((d) => value(u, `${t}${d}`)));
       const filters = value(u, "channels") * value(u, "mult");

@@ -85,6 +85,8 @@ export interface MatmulPlan {
   readonly values: Values;
   /** The adapter is a CPU (isFallbackAdapter). */
   readonly software?: boolean;
+  /** Sums may go through subgroups. */
+  readonly subgroups?: boolean;
 }
 
 /** Products from which on a second dispatch pays. */
@@ -173,7 +175,7 @@ function planProductSum(plan: MatmulPlan, nb1: number, to: "c" | "sum" = "c"): S
   const g = (n: string): number => value(v, n);
   const dtype: DType = computeOf(plan.out) === "f32" ? "float32" : plan.out;
   const steps = planReduce({
-    ...(plan.software && { software: true }), kept: 4, reduced: 1, inputs: [{ dtype: plan.a }, { dtype: plan.b }],
+    ...(plan.software && { software: true }), ...(plan.subgroups && { subgroups: true }), kept: 4, reduced: 1, inputs: [{ dtype: plan.a }, { dtype: plan.b }],
     nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype }], outputs: [{ op: "sum", node: 2, dtype: plan.out }],
     inner: g("M") > 1 ? g("ak") === 1 : g("bk") === 1,
     values: { rows: g("batches") * g("M") * g("N"), n: g("K"), k0: g("batches") / nb1, k1: nb1, k2: g("M"), k3: g("N"), r0: g("K"),

@@ -7,16 +7,15 @@ import { buildModule } from "../wgsl/module.js";
 import type { Node } from "./expression.js";
 import { fused } from "./fused.js";
 import { planReduce } from "./reduce.js";
-import { blockSum, rowHead, rowTools } from "./row.js";
+import { blockSum, rowGroup, rowHead, type RowLanes, rowTools } from "./row.js";
 import { computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, offsets, uniform, UnsupportedKernelError, value } from "./spec.js";
 
-export interface LayerNormParams {
+export interface LayerNormParams extends RowLanes {
   readonly dtype: DType;
   readonly rms?: boolean;
   readonly weight?: boolean;
   readonly bias?: boolean;
   readonly backward?: boolean;
-  readonly lanes: number;
 }
 
 /**
@@ -32,27 +31,27 @@ export function layerNorm(params: LayerNormParams): Kernel {
     ...(backward ? [...stats.map((s) => input(s, "float32")), output("y", dtype)] : [output("y", dtype), ...stats.map((s) => output(s, "float32"))])];
   const uniforms = [...uniform("u32", "rows", "n"), ...uniform("i32", "xo", "yo", ...(backward ? ["go"] : [])), ...(backward ? [] : uniform("f32", "eps")),
     ...offsets(...(weight ? ["w"] : []), ...(bias && !backward ? ["b"] : []), ...stats)];
-  const globals = [...reads.map((n) => accessors(n, dtype, "elem", false)), accessors("y", dtype, outForm(dtype), true), rowTools(lanes, ["sum"])].join("\n");
+  const globals = [...reads.map((n) => accessors(n, dtype, "elem", false)), accessors("y", dtype, outForm(dtype), true), rowTools(params, ["sum"])].join("\n");
   const x = (r: string): string => `ld_x(p.xo + base + ${r})`;
   const gw = (r: string): string => `ld_g(p.go + base + ${r})${weight ? ` * ld_w(p.wo + ${r})` : ""}`;
   const centred = (r: string): string => (rms ? x(r) : `(${x(r)} - mu)`);
   const store = (v: string): string => `  for (var r = i32(part); r < n; r += ${lanes}) { let v = ${v}; st_y(p.yo + base + r, ${castTo("v", "float32", dtype)}); }`;
-  const main = `${rowHead(lanes)}
+  const main = `${rowHead(params)}
   let base = row * i32(p.n);
 ${backward ? `  ${rms ? "" : "let mu = mean[p.meano + row];"}
   let rs = rstd[p.rstdo + row];
-${rms ? "" : `${blockSum(lanes, "sum_g", gw)}`}
-${blockSum(lanes, "sum_gx", (r) => `${gw(r)} * ${centred(r)}`)}
+${rms ? "" : `${blockSum(params, "sum_g", gw)}`}
+${blockSum(params, "sum_gx", (r) => `${gw(r)} * ${centred(r)}`)}
   let k = sum_gx * rs * rs / f32(p.n);
 ${store(`rs * (${gw("r")}${rms ? "" : " - sum_g / f32(p.n)"} - ${centred("r")} * k)`)}`
-    : `${rms ? "" : `${blockSum(lanes, "mu", x)}\n  mu = mu / f32(p.n);`}
-${blockSum(lanes, "sq", (r) => `${centred(r)} * ${centred(r)}`)}
+    : `${rms ? "" : `${blockSum(params, "mu", x)}\n  mu = mu / f32(p.n);`}
+${blockSum(params, "sq", (r) => `${centred(r)} * ${centred(r)}`)}
   let rs = tl_div(1.0, tl_sqrt(sq / f32(p.n) + p.eps));
 ${store(`${centred("r")} * rs${weight ? " * ld_w(p.wo + r)" : ""}${bias ? " + ld_b(p.bo + r)" : ""}`)}
   if (live && part == 0u) { ${rms ? "" : "mean[p.meano + row] = mu; "}rstd[p.rstdo + row] = rs; }`}`;
   return {
-    key: kernelKey("layerNorm", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }),
-    workgroups: (u) => linearGrid(value(u, "rows") * lanes),
+    key: kernelKey("layerNorm", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: rowGroup(params), subgroups: params.subgroups ?? false }),
+    workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
   };
 }
 

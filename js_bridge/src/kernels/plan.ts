@@ -14,7 +14,7 @@ import { many } from "./many.js";
 import { matmul, planMatmul } from "./matmul.js";
 import { adam, sgd } from "./optimizer.js";
 import { compactPlan, scatterPlan } from "./plan_index.js";
-import { checkDtype, checkGraph, listed, NONE, one, type Plan, type PlannedSteps } from "./plan_parts.js";
+import { checkDtype, checkGraph, listed, NONE, one, type Plan, type PlanDevice, type PlannedSteps } from "./plan_parts.js";
 import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sortPlan } from "./plan_rows.js";
 import { pool } from "./pool.js";
 import { reduce } from "./reduce.js";
@@ -68,7 +68,7 @@ function checkAfter(after: After | undefined): void {
   for (const x of [...after.inputs, ...after.outputs]) checkDtype(x.dtype);
 }
 
-function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "software">): Plan {
+function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | keyof PlanDevice>): Plan {
   const { a, b, bias, after } = params;
   checkAfter(after);
   const float = DTYPES[a].compute === "f32";
@@ -77,8 +77,8 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | "s
   if (!float) reduce({ stage: "full", lanes: 1, kept: 4, reduced: 1, inputs: [{ dtype: a }, { dtype: b }], nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype: params.out }], outputs: [{ op: "sum", node: 2, dtype: params.out }] });
   return {
     family: "matmul", buffers: listed(kernel.bindings), words: kernel.uniforms, free: NONE,
-    steps: (values, { software }) => {
-      const steps = planMatmul({ ...params, values, software });
+    steps: (values, device) => {
+      const steps = planMatmul({ ...params, values, ...device });
       const v = steps[0]!.values;
       const rows = value(values, "batches") * value(values, "M") * value(values, "N");
       return { steps, scratch: { ...(steps.length > 1 && { part: v["splits"] ? rows * v["splits"] * 4 : rows * (v["chunks"] ?? 1) * 8, sum: rows * 4, product: rows * 4 }) } };
@@ -98,14 +98,14 @@ function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
   const rest = after ? epilogue(after, params.dtype).uniforms : [];
   return {
     family: "conv", buffers: listed(kernel.bindings), words: [...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest], free: NONE,
-    steps: (values, { software }) => {
+    steps: (values, { software, subgroups }) => {
       const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [number, number, number, number];
       if (wide % groups || narrow % groups) throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
       const sizes = (t: "x" | "y"): number[] => range(nd).map((d) => value(values, `${t}${d}`));
       // one channel is a row of its own there: a CPU takes several places at a time, else the product's way
       const rows = software && inRows(params, pass);
       if ((rows || !software) && groups > 1 && groups === wide && (pass === "forward" || !bias)) {
-        const own = depthwise({ ...params, ...(rows && { rows }) });
+        const own = depthwise({ ...params, ...(rows && { rows }), ...(subgroups && pass === "weight" && { subgroups }) });
         return { steps: [{ kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }] };
       }
       const steps = planConv({ ...params, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])), software });

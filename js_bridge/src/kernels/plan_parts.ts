@@ -4,7 +4,12 @@ import { OPS } from "./op_table.js";
 import { type Binding, DTYPES, type Kernel, type Step, type UniformWord, UnsupportedKernelError, type Values } from "./spec.js";
 
 /** What the planners ask about the device. */
-export interface PlanDevice { readonly software: boolean }
+export interface PlanDevice {
+  /** The adapter is a CPU. */
+  readonly software: boolean;
+  /** Kernels may use subgroups. */
+  readonly subgroups?: boolean;
+}
 
 export interface PlannedSteps {
   readonly steps: readonly Step[];

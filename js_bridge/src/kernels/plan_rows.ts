@@ -3,10 +3,12 @@ import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
 import { layerNorm } from "./norm.js";
 import { checkGraph, listed, named, NONE, type Plan } from "./plan_parts.js";
 import { lanesFor, planReduce, reduce } from "./reduce.js";
+import type { RowLanes } from "./row.js";
 import { planScan } from "./scan.js";
 import { softmax } from "./softmax.js";
 import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
 import { type DType, offsets, type Step, uniform, value } from "./spec.js";
+import { inSubgroups } from "./subgroup.js";
 
 export function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof planReduce>[0], "values" | "inner"> & { inner?: boolean }): Plan {
   checkGraph(params, -1);
@@ -14,8 +16,8 @@ export function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof p
   return {
     family: "reduce", buffers: listed(full.bindings), words: full.uniforms, most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,
     free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction|eps)$/.test(n))),
-    steps: (values, { software }) => {
-      const steps = planReduce({ ...params, inner, values, software });
+    steps: (values, device) => {
+      const steps = planReduce({ ...params, inner, values, ...device });
       return { steps, scratch: partScratch(steps) };
     },
   };
@@ -28,37 +30,39 @@ function partScratch(steps: readonly Step[]): Record<string, number> {
   return Object.fromEntries(parts.map((b) => [b, value(v, "rows") * value(v, "chunks") * 8]));
 }
 
-export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], "lanes">): Plan {
+export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], keyof RowLanes>): Plan {
   const first = softmax({ ...params, lanes: 1 });
   return {
     family: "softmax", buffers: listed(first.bindings), words: first.uniforms, free: new Set(["xo", "yo", "go"]),
-    steps: (values, { software }) => {
-      const kernel = softmax({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software) });
+    steps: (values, { software, subgroups }) => {
+      const kernel = softmax({ ...params, ...inSubgroups(lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software), subgroups) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
 }
 
-export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], "lanes">): Plan {
+export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], keyof RowLanes>): Plan {
   const first = layerNorm({ ...params, lanes: 1 });
   return {
     family: "layerNorm", buffers: listed(first.bindings), words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => n !== "rows" && n !== "n")),
-    steps: (values, { software }) => {
-      const kernel = layerNorm({ ...params, lanes: lanesFor(value(values, "rows"), value(values, "n"), true, software) });
+    steps: (values, { software, subgroups }) => {
+      const kernel = layerNorm({ ...params, ...inSubgroups(lanesFor(value(values, "rows"), value(values, "n"), true, software), subgroups) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
 }
 
-export function crossEntropyPlan(params: Omit<CrossEntropyParams, "lanes">): Plan {
+export function crossEntropyPlan(params: Omit<CrossEntropyParams, keyof RowLanes>): Plan {
   const first = crossEntropy({ ...params, lanes: 1 });
   return {
     family: "crossEntropy", buffers: listed(first.bindings), words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => !["rows", "n", "inner"].includes(n))),
-    steps: (values, { software }) => {
-      // nll_loss reads one element of a row
-      const kernel = crossEntropy({ ...params, lanes: params.nll && !params.backward ? 1 : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software) });
+    steps: (values, { software, subgroups }) => {
+      // nll_loss reads one element of a row; gradients join nothing unless all classes' weights are needed
+      const lanes = params.nll && !params.backward ? 1 : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software);
+      const joins = !params.backward || (params.smooth && params.weight);
+      const kernel = crossEntropy({ ...params, ...inSubgroups(lanes, subgroups && joins) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };

@@ -2,15 +2,15 @@ import { expect } from "vitest";
 import type { ReduceOp } from "./reduce_ops.js";
 import { planReduce } from "./reduce.js";
 import type { DType, Values } from "./spec.js";
-import { close, random, randomInts, runTensors, t, test } from "./testing.js";
+import { close, joins, random, randomInts, runTensors, t, test } from "./testing.js";
 
 /** Reduces data seen as [outer, n, inner] over n. */
-async function run(op: ReduceOp, dtype: DType, out: DType, data: readonly number[], [outer, n, inner]: [number, number, number], extra: Values = {}, software = false): Promise<number[]> {
+async function run(op: ReduceOp, dtype: DType, out: DType, data: readonly number[], [outer, n, inner]: [number, number, number], extra: Values = {}, software = false, by: { subgroups?: true } = {}): Promise<number[]> {
   const rows = outer * inner;
   const cast = dtype !== out && (op === "sum" || op === "prod" || op === "mean");
   const steps = planReduce({
     kept: 2, reduced: 1, inputs: [{ dtype }], nodes: [{ in: 0 }, ...(cast ? [{ op: "cast" as const, args: [0], dtype: out }] : [])],
-    outputs: [{ op, node: cast ? 1 : 0, dtype: out }], inner: inner === 1, software,
+    outputs: [{ op, node: cast ? 1 : 0, dtype: out }], inner: inner === 1, software, ...by,
     values: { rows, n, k0: outer, k1: inner, r0: n, i0o: 0, i0k0: n * inner, i0k1: 1, i0r0: inner, q0o: 0, ...extra },
   });
   const scratch = Object.fromEntries([0, 1, 2].map((j) => [`part${j}`, { dtype: "int64" as DType, zeros: 4096 }]));
@@ -114,4 +114,50 @@ test.each([[1, 20000, 1], [3, 5000, 1], [2, 3000, 20], [600, 40, 1], [1, 40000, 
     const whole = op === "argmin";
     close(await run(op, "float32", whole ? "int64" : "float32", x, shape, op === "var" ? { correction: 1 } : {}, true), reference(op, x.map(Math.fround), shape), whole ? 0 : 1e-5, whole ? 0 : 1e-4);
   }
+});
+
+const SUBGROUPS = joins.filter(([, by]) => by.subgroups);
+const ROWS: [number, number, number][] = [[3, 70, 1], [2, 300, 1], [2, 2000, 1], [1, 30000, 1], [1, 700, 3]];
+
+test.each(SUBGROUPS.flatMap(([, by]) => OPS.map((op) => [op, by] as const)))("%s in subgroups", async (op, by) => {
+  for (const shape of ROWS) {
+    const size = shape[0] * shape[1] * shape[2];
+    const data = op === "prod" ? random(size, 0.98, 1.02) : op === "any" || op === "all" ? randomInts(size, 0, 2) : op.startsWith("arg") ? randomInts(size, 0, 9) : random(size, -2, 3);
+    const extra = op === "var" || op === "std" ? { correction: 1 } : {};
+    const got = await run(op, "float32", outOf(op), data, shape, extra, false, by);
+    close(got, reference(op, data, shape), op === "prod" ? 1e-3 : 2e-6, 2e-6 * Math.sqrt(shape[1]));
+    expect(await run(op, "float32", outOf(op), data, shape, extra, false, by)).toEqual(got);
+  }
+});
+
+test.each(SUBGROUPS)("special values in %s", async (_, by) => {
+  const n = 300, of = (...v: [number, number][]): number[] => { const x = random(n, -2, 2); for (const [at, y] of v) x[at] = y; return x; };
+  const flat = (v: number): number[] => new Array<number>(n).fill(v);
+  const x = [of([70, NaN]), of([299, -Infinity], [3, Infinity]), of([5, Infinity], [205, Infinity]), flat(-Infinity), flat(NaN), flat(-0), of([130, -NaN], [131, Infinity])].flat();
+  for (const op of ["sum", "amax", "amin", "argmax", "argmin", "logsumexp", "any", "all", "count_nonzero"] as const) {
+    const shape: [number, number, number] = [7, n, 1], want = reference(op, x, shape);
+    if (op === "logsumexp") for (const k of [0, 4, 6]) want[k] = NaN;
+    if (op === "logsumexp") for (const k of [1, 2]) want[k] = Infinity;
+    close(await run(op, "float32", outOf(op), x, shape, {}, false, by), want, 2e-6, 2e-5);
+  }
+});
+
+test.each(SUBGROUPS)("integers and halves in %s", async (_, by) => {
+  const x = randomInts(4000, -100, 100), shape: [number, number, number] = [4, 1000, 1];
+  const big = x.map((v) => v * 1e10), bits = x.map((v) => Number(v > 0));
+  for (const op of ["sum", "amax", "amin", "argmax", "argmin"] as const) close(await run(op, "int64", "int64", big, shape, {}, false, by), reference(op, big, shape), 0, 0);
+  for (const op of ["amax", "amin"] as const) close(await run(op, "int32", "int32", x, shape, {}, false, by), reference(op, x, shape), 0, 0);
+  close(await run("sum", "int32", "int64", x, shape, {}, false, by), reference("sum", x, shape), 0, 0);
+  close(await run("prod", "int32", "int32", x.map((v) => (v % 40 ? 1 : 2)), shape, {}, false, by), reference("prod", x.map((v) => (v % 40 ? 1 : 2)), shape).map((v) => v | 0), 0, 0);
+  close(await run("sum", "bool", "int64", bits, shape, {}, false, by), reference("sum", bits, shape), 0, 0);
+  const h = x.map((v) => v / 64);
+  close(await run("sum", "float16", "float32", h, [5, 800, 1], {}, false, by), reference("sum", h, [5, 800, 1]), 1e-6, 1e-5);
+});
+
+test.each(SUBGROUPS)("no rows, no elements, a million in %s", async (_, by) => {
+  expect(await run("sum", "float32", "float32", [], [3, 0, 1], {}, false, by)).toEqual([0, 0, 0]);
+  expect(await run("sum", "float32", "float32", [], [0, 300, 1], {}, false, by)).toEqual([]);
+  const n = 1 << 20, x = random(n, 0, 1), [got] = await run("sum", "float32", "float32", x, [1, n, 1], {}, false, by);
+  const want = reference("sum", x, [1, n, 1])[0]!;
+  expect(Math.abs(got! - want) / want).toBeLessThan(3e-7);
 });

@@ -4,13 +4,15 @@
  *
  * `lanes` invocations work on one row. Each adds blocks of 32 elements before it adds the blocks together, then the lanes
  * join as a tree: the error grows with the logarithm of the row, as in pairwise summation, and does not depend on timing.
+ * With subgroups (subgroup.ts) lanes join in those instead of a tree of barriers, and a row has a workgroup of its own.
  * Rows too long for one workgroup take two kernels: "partial" reduces chunks to states, "combine" joins the states.
  */
 import { accessors, castTo, convert, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { type Graph, type Node, nodeDtype, scalarWords, statements } from "./expression.js";
-import { type ReduceOp, reduction } from "./reduce_ops.js";
+import { type ReduceOp, type Reduction, reduction } from "./reduce_ops.js";
 import { type Binding, type Compute, computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, type UniformWord, uniform, type Values, value, WGSL_TYPE, WORKGROUP } from "./spec.js";
+import { exchange, inSubgroups, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup.js";
 
 export interface ReduceParams {
   readonly stage: "full" | "partial" | "combine";
@@ -19,6 +21,8 @@ export interface ReduceParams {
   readonly across?: boolean;
   /** Neighbours in a workgroup are parts of one row, which take its elements in turn: for adapters that pay for barriers. */
   readonly woven?: boolean;
+  /** Join lanes through subgroups; the device must have them. Not with `across`. */
+  readonly subgroups?: boolean;
   /** Number of dims that stay and that are reduced. */
   readonly kept: number;
   readonly reduced: number;
@@ -35,7 +39,7 @@ const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "
  * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]; [eps]. Results lie at q<k>o + row, row-major over the kept dims.
  */
 export function reduce(params: ReduceParams): Kernel {
-  const { stage, lanes, across, woven, kept, reduced, inputs, outputs } = params;
+  const { stage, lanes, across, woven, subgroups = false, kept, reduced, inputs, outputs } = params;
   const graph: Graph = params;
   const reds = outputs.map((o) => reduction(o.op, computeOf(nodeDtype(graph, o.node)), nodeDtype(graph, o.node)));
   const states = reds.flatMap((r, k) => r.vars.map((v, j) => ({ ...v, name: `s${k}_${j}` })));
@@ -82,7 +86,9 @@ ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
   }
   if (stage === "partial") globals += states.map((s) => accessors(`out_${s.name}`, STATE_DTYPE[s.type], "elem", true)).join("\n");
   else globals += outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
-  if (lanes > 1) globals += `\nvar<workgroup> shared_state: array<State, ${WORKGROUP}>;`;
+  const workgroup = subgroups ? lanes : WORKGROUP;
+  if (subgroups) globals += `\n${subgroupGlobals(lanes)}\n${subgroupJoin({ name: "join_lanes", type: "State", lanes, start: "start()", merge: (a, b) => `merge(${a}, ${b})`, inside: insideSubgroup(reds), first: true })}`;
+  else if (lanes > 1) globals += `\nvar<workgroup> shared_state: array<State, ${WORKGROUP}>;`;
 
   const bases = combine ? "row * i32(p.chunks)" : inputs.map((_, i) => [`p.i${i}o`, ...range(kept).map((d) => `k${d} * p.i${i}k${d}`)].join(" + ")).join(", ");
   // Idle lanes keep going, with an empty range, because all of a workgroup must meet at the barriers.
@@ -103,7 +109,7 @@ ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
     for (var j = 0u; j < 32u && r < end; j++) { block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${woven ? "p.chunks" : `${lanes}u`}; }
     total = merge(total, block);
   }
-${lanes > 1 ? `  shared_state[lane] = total;
+${subgroups ? `${subgroupHead(lanes)}\n  total = join_lanes(${SEAT}, total);` : lanes > 1 ? `  shared_state[lane] = total;
   for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
     workgroupBarrier();
     if (part < s) { shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]); }
@@ -120,9 +126,22 @@ ${partial
     }).join("\n")}
   }`;
   return {
-    key: kernelKey("reduce", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }),
-    workgroups: (u) => (value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes)),
+    key: kernelKey("reduce", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
+    workgroups: (u) => (value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes, workgroup)),
   };
+}
+
+/** Statements that join a State over a subgroup: the device's own operations where there are some, shuffles for the rest. */
+function insideSubgroup(reds: readonly Reduction[]): string {
+  const names = reds.map((r, k) => r.vars.map((_, j) => `s${k}_${j}`));
+  const own = reds.flatMap((r, k) => (r.native ? [`v.s${k}_0 = ${r.native(`v.s${k}_0`)};`] : []));
+  const pairs = reds.flatMap((r, k) => {
+    if (r.native) return [];
+    const [mine, other] = ["v.", "o"].map((t) => names[k]!.map((n) => `${t}${n}`)) as [string[], string[]];
+    const fetch = names[k]!.map((n) => `let o${n} = subgroupShuffleXor(v.${n}, m);`);
+    return [...fetch, ...r.merge(mine, other).map((e, j) => `let n${names[k]![j]} = ${e};`), ...names[k]!.map((n) => `v.${n} = n${n};`)];
+  });
+  return `${own.join(" ")}${pairs.length ? ` ${exchange(pairs.join(" "))}` : ""}`;
 }
 
 /** Invocations that keep a device busy, a CPU among them, and lanes of a column. */
@@ -150,13 +169,15 @@ export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
   readonly inner: boolean;
   /** The adapter is a CPU (isFallbackAdapter). */
   readonly software?: boolean;
+  /** The device has subgroups and is to use them. */
+  readonly subgroups?: boolean;
   /** rows, n and all sizes, strides and offsets. */
   readonly values: Values;
 }
 
 /** The kernels of one reduction. Buffers: in<i>, out<k>; scratch part<j> of rows * chunks words (two for int64). */
 export function planReduce(plan: ReducePlan): Step[] {
-  const { inner, software = false, values, ...params } = plan;
+  const { inner, software = false, subgroups = false, values, ...params } = plan;
   const rows = value(values, "rows"), n = value(values, "n");
   const ins = plan.inputs.map((_, i) => `in${i}`), outs = plan.outputs.map((_, k) => `out${k}`);
   // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
@@ -165,11 +186,11 @@ export function planReduce(plan: ReducePlan): Step[] {
   const chunks = software ? Math.max(Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
     : across ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
   const way = across ? { across } : software && chunks > 1 ? { woven: true } : {};
-  if (chunks <= 1) return [{ kernel: reduce({ ...params, ...way, stage: "full", lanes }), values, buffers: [...ins, ...outs] }];
+  if (chunks <= 1) return [{ kernel: reduce({ ...params, ...way, stage: "full", ...inSubgroups(lanes, subgroups && !across) }), values, buffers: [...ins, ...outs] }];
   const chunk = Math.ceil(n / chunks);
   const v = { ...values, chunks: Math.ceil(n / chunk), chunk };
-  const partial = reduce({ ...params, ...way, stage: "partial", lanes: across || software ? lanes : WORKGROUP });
+  const partial = reduce({ ...params, ...way, stage: "partial", ...inSubgroups(across || software ? lanes : WORKGROUP, subgroups && !across) });
   const parts = partial.bindings.slice(ins.length).map((_, j) => `part${j}`);
-  const combine = reduce({ ...params, stage: "combine", lanes: lanesFor(rows, v.chunks, true, software) });
+  const combine = reduce({ ...params, stage: "combine", ...inSubgroups(lanesFor(rows, v.chunks, true, software), subgroups) });
   return [{ kernel: partial, values: v, buffers: [...ins, ...parts] }, { kernel: combine, values: v, buffers: [...parts, ...outs] }];
 }

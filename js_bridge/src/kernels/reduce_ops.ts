@@ -1,5 +1,6 @@
 /** The reductions: what is kept of a row, how an element enters it, how two parts join, and the result. */
 import { type Compute, type DType, UnsupportedKernelError, WGSL_TYPE } from "./spec.js";
+import { extreme } from "./subgroup.js";
 
 export type ReduceOp = "sum" | "mean" | "prod" | "amax" | "amin" | "any" | "all" | "argmax" | "argmin" | "count_nonzero" | "norm2" | "var" | "std" | "rstd" | "logsumexp";
 
@@ -9,6 +10,8 @@ export interface Reduction {
   /** New values of the state s0, s1.. for an element x at position r. */
   step(s: readonly string[], x: string, r: string): string[];
   merge(a: readonly string[], b: readonly string[]): string[];
+  /** The state joined over a subgroup by an operation of the device's; where there is none, by merge and shuffles. */
+  readonly native?: (s: string) => string;
   /** Result from the state; n is the row's length (i32 text). */
   finish(s: readonly string[], n: string): string;
   /** Class of the result. */
@@ -74,16 +77,18 @@ function moments(finish: (m2: string, n: string) => string): Reduction {
 export function reduction(op: ReduceOp, c: Compute, dtype: DType): Reduction {
   const add = call(c, "+", "+", "tl_i64_add");
   const float = (r: Reduction): Reduction => { if (c !== "f32") throw new UnsupportedKernelError(op, dtype); return r; };
+  // two words have no operation
+  const native = (name: string): Pick<Reduction, "native"> => (c === "i64" ? {} : { native: (s) => `subgroup${name}(${s})` });
   switch (op) {
-    case "sum": return fold(c, ZERO[c], add);
-    case "mean": return float(fold(c, ZERO[c], add, (s, n) => `tl_div(${s}, f32(${n}))`));
-    case "norm2": return float({ ...fold(c, ZERO[c], add, (s) => `tl_sqrt(${s})`), step: (s, x) => [`${s[0]} + ${x} * ${x}`] });
-    case "prod": return fold(c, ONE[c], call(c, "*", "*", "tl_i64_mul"));
-    case "amax": return fold(c, LOWEST[c], call(c, "tl_max", "max", "tl_i64_max"));
-    case "amin": return fold(c, HIGHEST[c], call(c, "tl_min", "min", "tl_i64_min"));
-    case "any": return { ...fold("i32", "0i", (a, b) => `(${a} | ${b})`), step: (s, x) => [`select(${s[0]}, 1i, ${truthOf(c, x)})`] };
-    case "all": return { ...fold("i32", "1i", (a, b) => `(${a} & ${b})`), step: (s, x) => [`select(0i, ${s[0]}, ${truthOf(c, x)})`] };
-    case "count_nonzero": return { ...fold("i32", "0i", (a, b) => `(${a} + ${b})`), step: (s, x) => [`${s[0]} + select(0i, 1i, ${truthOf(c, x)})`] };
+    case "sum": return { ...fold(c, ZERO[c], add), ...native("Add") };
+    case "mean": return float({ ...fold(c, ZERO[c], add, (s, n) => `tl_div(${s}, f32(${n}))`), ...native("Add") });
+    case "norm2": return float({ ...fold(c, ZERO[c], add, (s) => `tl_sqrt(${s})`), ...native("Add"), step: (s, x) => [`${s[0]} + ${x} * ${x}`] });
+    case "prod": return { ...fold(c, ONE[c], call(c, "*", "*", "tl_i64_mul")), ...native("Mul") };
+    case "amax": return { ...fold(c, LOWEST[c], call(c, "tl_max", "max", "tl_i64_max")), ...(c === "f32" ? { native: (s) => extreme(true, s) } : native("Max")) };
+    case "amin": return { ...fold(c, HIGHEST[c], call(c, "tl_min", "min", "tl_i64_min")), ...(c === "f32" ? { native: (s) => extreme(false, s) } : native("Min")) };
+    case "any": return { ...fold("i32", "0i", (a, b) => `(${a} | ${b})`), native: (s) => `subgroupOr(${s})`, step: (s, x) => [`select(${s[0]}, 1i, ${truthOf(c, x)})`] };
+    case "all": return { ...fold("i32", "1i", (a, b) => `(${a} & ${b})`), native: (s) => `subgroupAnd(${s})`, step: (s, x) => [`select(0i, ${s[0]}, ${truthOf(c, x)})`] };
+    case "count_nonzero": return { ...fold("i32", "0i", (a, b) => `(${a} + ${b})`), native: (s) => `subgroupAdd(${s})`, step: (s, x) => [`${s[0]} + select(0i, 1i, ${truthOf(c, x)})`] };
     case "argmax": return arg(c, true);
     case "argmin": return arg(c, false);
     case "var": return float(moments((m, n) => `tl_div(${m}, max(f32(${n}) - p.correction, 0.0))`));

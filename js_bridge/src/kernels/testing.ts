@@ -6,6 +6,9 @@ import { DTYPES, type DType, type Kernel, packUniforms, perWord, type Step, type
 /** vitest's test; skipped where there is no adapter. */
 export const test: typeof vitest = gpu ? vitest : (vitest.skip as typeof vitest);
 
+/** For kernels with and without subgroups: those that can run here. */
+export const joins: readonly (readonly [string, { subgroups?: true }])[] = [["tree", {}], ...((await gpu?.requestAdapter())?.features.has("subgroups") ? [["subgroups", { subgroups: true }] as const] : [])];
+
 let opened: Promise<GPUDevice> | undefined;
 export function device(): Promise<GPUDevice> {
   return (opened ??= (async () => {
@@ -13,7 +16,7 @@ export function device(): Promise<GPUDevice> {
     if (!adapter) throw new Error(why);
     const limits = adapter.limits as unknown as Record<string, number>;
     const wanted = ["maxStorageBufferBindingSize", "maxBufferSize", "maxStorageBuffersPerShaderStage"];
-    return adapter.requestDevice({ requiredLimits: Object.fromEntries(wanted.map((k) => [k, limits[k]!])) });
+    return adapter.requestDevice({ requiredFeatures: adapter.features.has("subgroups") ? ["subgroups"] : [], requiredLimits: Object.fromEntries(wanted.map((k) => [k, limits[k]!])) });
   })());
 }
 

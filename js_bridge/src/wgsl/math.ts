@@ -29,6 +29,9 @@ export const MATH: Readonly<Record<string, string>> = {
   tl_min: `fn tl_min(x: f32, y: f32) -> f32 { return select(y, x, (tl_isnan(x) | (x < y) | ((x == y) & tl_signbit(x))) & (tl_isnan(x) | !tl_isnan(y))); }`,
   tl_fmax: `fn tl_fmax(x: f32, y: f32) -> f32 { return select(y, x, !tl_isnan(x) & (tl_isnan(y) | (x > y))); }`,
   tl_fmin: `fn tl_fmin(x: f32, y: f32) -> f32 { return select(y, x, !tl_isnan(x) & (tl_isnan(y) | (x < y))); }`,
+  // Unsigned integers in the order of the numbers; NaN is what is given. 0 and all ones come back as NaN.
+  tl_rank: `fn tl_rank(x: f32, nan: u32) -> u32 { let b = bitcast<u32>(x); return select(select(b | 0x80000000u, ~b, tl_signbit(x)), nan, tl_isnan(x)); }`,
+  tl_from_rank: `fn tl_from_rank(k: u32) -> f32 { return bitcast<f32>(select(~k, k & 0x7fffffffu, (k >> 31u) == 1u)); }`,
   // 2^k * x for results in range; k in two steps, so that the factor is always normal
   tl_scale2: `fn tl_scale2(x: f32, k: i32) -> f32 { let h = k >> 1u; return x * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(k - h + 127) << 23u); }`,
   tl_exp: /* wgsl */ `

@@ -36,6 +36,8 @@ export interface ModuleParts {
   /** Entry point body; sees lane: u32 (index in the workgroup), group: u32 (folded workgroup index), gid: u32 (folded linear id), wid and nwg. */
   readonly main: string;
   readonly workgroup?: number;
+  /** main sees subgroup_at (index in the subgroup) and subgroup_size as well. */
+  readonly subgroups?: boolean;
 }
 
 export function buildModule(m: ModuleParts): string {
@@ -47,10 +49,10 @@ export function buildModule(m: ModuleParts): string {
   }
   const text = `${m.globals ?? ""}
 @compute @workgroup_size(${size})
-fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) nwg: vec3<u32>) {
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) nwg: vec3<u32>${m.subgroups ? ", @builtin(subgroup_invocation_id) subgroup_at: u32, @builtin(subgroup_size) subgroup_size: u32" : ""}) {
   let group = wid.x + nwg.x * (wid.y + nwg.y * wid.z);
   let gid = group * ${size}u + lane;
 ${m.main}
 }`;
-  return `${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
+  return `${m.subgroups ? "enable subgroups;\n" : ""}${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
 }

@@ -1,0 +1,75 @@
+/**
+ * Values of a workgroup joined through its subgroups: within each by its own operations or by shuffles, one value a subgroup in
+ * workgroup memory, a barrier, and those joined the same way. The workgroup is one row: as many invocations as the row has lanes.
+ *
+ * WGSL says nothing of how invocations are spread over subgroups: they need be neither neighbours nor full. So each subgroup finds
+ * out what it is. "Whole" is one of `size` neighbours in order, which has its block of the memory's slots to itself and stores
+ * one value there. If the first of a block is in a whole subgroup, then all of the block is: so the first can say for all of them
+ * whether the block is whole, and in blocks that are not every invocation stores its own value. Slots follow from the place in
+ * the workgroup, not from a counter, so that the order of additions does not depend on timing.
+ */
+
+/** Lanes from which on a row is joined in subgroups; for fewer the barriers of a tree are few, and rows share a workgroup. */
+const LEAST = 16, SMALLEST = 32;
+
+/** How a kernel with `lanes` for a row is built on a device: whether with subgroups, where a row has a workgroup of its own. */
+export const inSubgroups = (lanes: number, subgroups = false): { lanes: number; subgroups?: true } =>
+  (subgroups && lanes >= LEAST ? { lanes: Math.max(SMALLEST, lanes), subgroups: true } : { lanes });
+
+/** Arguments that all joins take. */
+export const SEAT = "lane, sub_at, sub_size, sub_whole";
+const TAKEN = "lane: u32, at: u32, size: u32, whole: bool";
+
+/** Declarations that subgroupHead and subgroupJoin need. A subgroup has four invocations at the least. */
+export const subgroupGlobals = (lanes: number): string => `var<workgroup> sub_odd: array<u32, ${Math.max(1, lanes / 4)}>;`;
+
+/** The beginning of main: sub_at, sub_size (never more than lanes) and sub_whole. */
+export const subgroupHead = (lanes: number): string => `  let sub_size = min(subgroup_size, ${lanes}u);
+  let sub_at = subgroup_at;
+  let sub_first = lane - lane % sub_size;
+  let sub_inside = subgroupAll((sub_at == lane % sub_size) & (sub_first == subgroupBroadcastFirst(sub_first)));
+  let sub_whole = sub_inside & (subgroupAdd(1u) == sub_size);
+  if (lane == sub_first) { sub_odd[lane / sub_size] = select(1u, 0u, sub_whole); }`;
+
+export interface Join {
+  readonly name: string;
+  readonly type: string;
+  readonly lanes: number;
+  /** Expressions: what changes nothing, and two values joined. */
+  readonly start: string;
+  merge(a: string, b: string): string;
+  /** Statements that make `v` the joined value of a subgroup whose invocations are 0..size-1. */
+  readonly inside: string;
+  /** Only lanes of the first subgroup need the result. */
+  readonly first?: boolean;
+}
+
+/** fn <name>(${SEAT}, v) -> the joined value of all lanes. All invocations must call it. */
+export function subgroupJoin({ name, type, lanes, start, merge, inside, first }: Join): string {
+  return `var<workgroup> ${name}_s: array<${type}, ${lanes}>;
+fn ${name}_inside(size: u32, x: ${type}) -> ${type} { var v = x; ${inside} return v; }
+fn ${name}(${TAKEN}, v: ${type}) -> ${type} {
+  let own = ${name}_inside(size, v);
+${first ? "" : "  workgroupBarrier();\n"}  if (!whole) { ${name}_s[lane] = v; } else if (at == 0u) { ${name}_s[lane] = own; }
+  workgroupBarrier();
+  var total = ${start};
+  let step = select(1u, size, whole);
+  for (var k = ${first ? `select(select(0u, at, whole), ${lanes}u, whole && lane >= size)` : "select(0u, at, whole)"}; k * size < ${lanes}u; k += step) {
+    let base = k * size;
+    let end = base + select(1u, size, sub_odd[k] != 0u);
+    for (var j = base; j < end; j++) { total = ${merge("total", `${name}_s[j]`)}; }
+  }
+  let all = ${name}_inside(size, total);
+  if (whole) { return all; }
+  return total;
+}`;
+}
+
+/** \`v\` joined with the \`v\` of the other invocations of a subgroup, two by two. */
+export const exchange = (body: string): string => `for (var m = 1u; m < size; m = m << 1u) { ${body} }`;
+
+/**
+ * The largest (smallest) f32, NaN before all: what the device's own operation does with NaN is not defined, so it gets integers
+ * in the order of the numbers.
+ */
+export const extreme = (largest: boolean, v: string): string => `tl_from_rank(${largest ? `subgroupMax(tl_rank(${v}, 0xffffffffu))` : `subgroupMin(tl_rank(${v}, 0u))`})`;
