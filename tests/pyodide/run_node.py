@@ -4,6 +4,7 @@
     python tests/pyodide/run_node.py --script file.py [args ...]                             any script
     python tests/pyodide/run_node.py -c "import torch; print(torch.ones(2))"
     python tests/pyodide/run_node.py --webgpu -c "import torch; print(torch.ones(2, device='webgpu'))"
+    python tests/pyodide/run_node.py --deno tests/webgpu/test_core.py                        the same in Deno, with Deno's WebGPU
 
 The current folder is not the source tree, so that the wheel is what is imported.
 Tests that compare with real PyTorch skip there: in pytest runs the name `torch` is taken away from the wheel, so that
@@ -50,9 +51,9 @@ await __import__("pyodide").code.eval_code_async(argv[0], {"__name__": "__main__
 
 def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str, ...] = (), mounts: dict[str, str] | None = None,
         env: dict[str, str] | None = None, install: bool = True, timeout: float | None = None, capture: bool = False,
-        webgpu: bool = False, wheels: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
+        webgpu: bool = False, deno: bool = False, wheels: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
     """Runs `code` in a fresh Pyodide; the list `argv` is a global of it. /project is the source tree. With `webgpu` there is
-    navigator.gpu, from Dawn."""
+    navigator.gpu, from Dawn. `deno` runs it in Deno, which has a navigator.gpu of its own."""
     folder = distribution.prepare(target, wheels)
     wheel = distribution.wheel(target, folder)
     job = {
@@ -64,11 +65,15 @@ def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str,
         "env": {"PYTHONDONTWRITEBYTECODE": "1", **{k: v for k, v in os.environ.items() if k.startswith("TORCHLITE_")}, **(env or {})},
         "argv": argv,
         "code": code,
-        "webgpu": str(dawn.modules() / "webgpu" / "index.js") if webgpu else None,
+        "webgpu": str(dawn.modules() / "webgpu" / "index.js") if webgpu and not deno else None,
     }
-    cmd = [runtime.node(), "--stack-size=4000", str(pathlib.Path(__file__).with_name("runner.mjs"))]
+    script = str(pathlib.Path(__file__).with_name("runner.mjs"))
+    if deno:
+        cmd = [dawn.deno(), "run", "--no-config", "--no-lock", "--allow-all", "--v8-flags=--stack-size=4000", script]
+    else:
+        cmd = [runtime.node(), "--stack-size=4000", script]
     return subprocess.run(cmd, input=json.dumps(job), text=True, check=False, timeout=timeout,
-                          env=dawn.environment() if webgpu else runtime.environment(),
+                          env=dawn.environment() if webgpu or deno else runtime.environment(),
                           capture_output=capture)
 
 
@@ -87,10 +92,11 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--script", action="store_true")
     p.add_argument("-c", dest="command")
     p.add_argument("--webgpu", action="store_true", help="navigator.gpu from Dawn; needs a Vulkan driver")
+    p.add_argument("--deno", action="store_true", help="in Deno, with Deno's own WebGPU; needs a Vulkan driver")
     p.add_argument("--packages", default="", help="comma list of Pyodide packages to load, e.g. numpy")
     a, rest = p.parse_known_args(argv)
     packages = tuple(x for x in a.packages.split(",") if x)
-    options: dict[str, Any] = {"target": a.target, "packages": packages, "webgpu": a.webgpu}
+    options: dict[str, Any] = {"target": a.target, "packages": packages, "webgpu": a.webgpu, "deno": a.deno}
     try:
         if a.command is not None:
             return run(COMMAND, [a.command, *rest], **options).returncode

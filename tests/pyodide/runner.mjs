@@ -1,9 +1,15 @@
-// Runs Python inside Pyodide on node. Driven by run_node.py: one JSON object on stdin.
+// Runs Python inside Pyodide on node, or on Deno. Driven by run_node.py: one JSON object on stdin.
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 
 const job = JSON.parse(readFileSync(0, "utf8"));
+if (typeof Deno !== "undefined") {
+  // Pyodide 0.29 takes it for a node that loads CommonJS
+  globalThis.require ??= createRequire(import.meta.url);
+  globalThis.__dirname ??= job.dist;
+}
 const { loadPyodide } = await import(pathToFileURL(join(job.dist, "pyodide.mjs")));
 if (job.webgpu) {
   const { create, globals } = await import(pathToFileURL(job.webgpu));

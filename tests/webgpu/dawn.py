@@ -29,6 +29,16 @@ def modules() -> pathlib.Path:
     return folder
 
 
+def deno() -> str:
+    """Deno, which has a WebGPU of its own: in DENO, in the PATH or among the npm packages of js_bridge."""
+    found = os.environ.get("DENO") or shutil.which("deno")
+    if not found and (JS / "node_modules" / ".bin" / "deno").exists():
+        found = str(JS / "node_modules" / ".bin" / "deno")
+    if not found:
+        raise runtime.Missing("deno is not installed: put it in the PATH or name it in DENO (the npm package deno brings it)")
+    return found
+
+
 def environment() -> dict[str, str]:
     """The environment node must be started with: the dynamic linker reads LD_LIBRARY_PATH only then."""
     env = runtime.environment()
