@@ -193,10 +193,26 @@ def webgpu_node() -> Count:
     return Count(here.passed + there.passed, here.failed + there.failed, here.skipped + there.skipped)
 
 
+def webgpu_deno() -> Count:
+    """A part of them inside Pyodide on Deno, with Deno's WebGPU."""
+    if not fresh_wheels():
+        return Count(failed=1)
+    status, text = run([PY, "tests/pyodide/run_node.py", "--deno", *(f"tests/webgpu/test_{name}.py" for name in ("core", "index", "models"))])
+    return skip("needs Deno") if status == 3 else count(status, text)
+
+
 def webgpu_conformance() -> Count:
-    """PyTorch's recorded answers with every tensor on webgpu, two samples of each op; what passes on the CPU must pass there."""
-    status, text = run([PY, "tests/webgpu/conformance.py", "--max-samples", "2", "--fresh"])
-    return skip("no fixtures beside the project") if "conformance: skipped" in text else count(status, text)
+    """PyTorch's recorded answers with every tensor on webgpu, two samples of each op, and inside Pyodide on node of each tenth op;
+    what passes on the CPU must pass there."""
+    cmd = [PY, "tests/webgpu/conformance.py", "--max-samples", "2"]
+    status, text = run([*cmd, "--fresh"])
+    if "conformance: skipped" in text:
+        return skip("no fixtures beside the project")
+    host = count(status, text)
+    if not fresh_wheels():
+        return Count(host.passed, host.failed + 1, host.skipped)
+    there = count(*run([*cmd, "--where", "node", "--every", "10"]))
+    return Count(host.passed + there.passed, host.failed + there.failed, host.skipped + there.skipped)
 
 
 def demos() -> Count:
@@ -219,6 +235,7 @@ LAYERS: dict[str, Callable[[], Count]] = {
     "javascript": javascript,
     "webgpu": webgpu,
     "webgpu-node": webgpu_node,
+    "webgpu-deno": webgpu_deno,
     "webgpu-conformance": webgpu_conformance,
     "demos": demos,
     "browser-314": lambda: browser("314"),

@@ -1,11 +1,11 @@
 """PyTorch's recorded answers with every tensor on webgpu, and how that differs from the CPU.
 
     python tests/webgpu/conformance.py [--where host|node|chromium|firefox] [--groups a,b] [--only REGEX] [--dtypes float32,..]
-                                       [--max-samples N] [--seconds S] [--fresh] [--no-cpu] [--out FILE] [--verbose]
+                                       [--every N] [--max-samples N] [--seconds S] [--fresh] [--no-cpu] [--out FILE] [--verbose]
 
 host: this Python, the device in a node process; node: Pyodide on node with Dawn; the browsers: Pyodide in a page. A run without
---groups or --only keeps a journal in .out and goes on where the last one stopped (--seconds ends it early, --fresh starts anew).
-Software GPUs are slow: a whole run takes long.
+--groups, --only or --every keeps a journal in .out and goes on where the last one stopped (--seconds ends it early, --fresh starts anew).
+Software GPUs are slow: a whole run takes long. --every 10 takes each tenth op of the list, of all families.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import time
+import zipfile
 from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -55,6 +57,17 @@ def folder() -> pathlib.Path | None:
     shared = distribution.shared()
     found = shared / "conformance" if shared else None
     return found if found and (found / "run_conformance.py").exists() else None
+
+
+def each(n: int, only: str | None, groups: list[str] | None) -> str:
+    """A pattern for every n-th of the ops that these options name."""
+    names = []
+    for path in sorted((folder() / "fixtures" / "open").glob("*.zip")):  # type: ignore[operator]
+        if not groups or path.stem in groups:
+            with zipfile.ZipFile(path) as z:
+                ops = json.loads(z.read("index.json"))["ops"]
+            names += [e["name"] for e in ops if e["tier"] == "public" and re.search(only or "", e["name"])]
+    return "^(%s)$" % "|".join(map(re.escape, names[::n]))
 
 
 def on_host(options: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +176,16 @@ def report(result: dict[str, Any], cpu: dict[str, Any] | None, verbose: bool) ->
     print(f"webgpu ({result['device']}): {result['ops_all_forward_pass']} of {result['ops']} ops pass, {none} of them without the CPU; {samples}; "
           f"{left} samples left out (dtypes that the device has not; nothing is left of {empty} ops); "
           f"{result['seconds']} s{'' if result.get('done', True) else '; stopped, run again to go on'}")
+    counts: dict[str, dict[str, int]] = {}
+    for name, r in per.items():
+        for what, found in r.get("outcomes", {}).items():
+            for outcome, n in found.items():
+                counts.setdefault(what, {})[outcome] = counts.get(what, {}).get(outcome, 0) + n
+        was = cpu["per_op"].get(name, {}).get("status") if cpu else None
+        if r.get("wrong"):
+            print(f"  wrong on webgpu: {name} {'; '.join(r['wrong'])} ({was} on the CPU): {'; '.join(r.get('notes', []))}")
+    for what, c in sorted(counts.items()):
+        print(f"  {what}: {', '.join(f'{c.get(k, 0)} {k}' for k in ('passed', 'refused', 'wrong'))}")
     if cpu:
         print(f"cpu: {cpu['ops_all_forward_pass']} of {cpu['ops']} ops pass; by dtype on webgpu: "
               + ", ".join(f"{k} {v['pass']}/{v['total']}" for k, v in result["by_dtype"].items()))
@@ -176,6 +199,7 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--groups")
     p.add_argument("--only")
     p.add_argument("--dtypes")
+    p.add_argument("--every", type=int, default=1, metavar="N", help="each N-th op only")
     p.add_argument("--max-samples", type=int, default=0)
     p.add_argument("--seconds", type=float, default=0)
     p.add_argument("--fresh", action="store_true")
@@ -188,6 +212,8 @@ def main(argv: list[str] | None = None) -> int:
         print("conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)")
         return 0
     sys.path.insert(0, str(folder()))
+    if a.every > 1:
+        a.only = each(a.every, a.only, a.groups.split(",") if a.groups else None)
     options: dict[str, Any] = {"only": a.only, "groups": a.groups.split(",") if a.groups else None, "max_samples": a.max_samples,
                                "dtypes": a.dtypes.split(",") if a.dtypes else None}
     plain = dict(options)

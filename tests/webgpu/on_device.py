@@ -88,7 +88,27 @@ def install(R: Any, seconds: float = 0, default: bool = True) -> None:
                 c.on_device = any(mark in json.dumps([s.get("a"), s.get("k")]) for mark in ('{"t":', '"cpu"'))
                 return c
 
+            def guard(self, check: str, i: int, s: Any, fn: Any) -> Any:
+                """Counts by dtype what became of a sample: passed, refused (an error was raised), or a wrong answer."""
+                outcome = "refused"
+
+                def judged() -> Any:
+                    nonlocal outcome
+                    reason = fn()
+                    outcome = "wrong" if reason else "passed"
+                    return reason
+
+                status = super().guard(check, i, s, judged)
+                if check in ("fwd", "bwd"):
+                    counts = self.outcomes.setdefault("%s %s" % (check, s.get("dt", "float32")), {})
+                    counts[outcome] = counts.get(outcome, 0) + 1
+                    if outcome == "wrong":
+                        self.wrong.append("%s #%s %s" % (check, i, s.get("dt")))
+                return status
+
             def run(self) -> Any:
+                self.outcomes: dict[str, dict[str, int]] = {}
+                self.wrong: list[str] = []
                 samples = self.op["s"]
                 able = [s for s in samples if not NOT_THERE & {s.get("dt"), *dtypes_of(s, self.op["tensors"])}]
                 self.op["s"] = able
@@ -100,6 +120,7 @@ def install(R: Any, seconds: float = 0, default: bool = True) -> None:
                 finally:
                     torch.set_default_device("cpu")
                 result["fallbacks"] = {k: n - before.get(k, 0) for k, n in fallbacks().items() if n > before.get(k, 0)}
+                result["outcomes"], result["wrong"] = self.outcomes, self.wrong
                 result["not_on_device"] = len(samples) - len(able)
                 return result
 
