@@ -31,10 +31,8 @@ export interface DeviceOptions {
   readonly powerPreference?: GPUPowerPreference;
   /** Upper bounds on limits, for tests of small devices. They hold in this code too, below WebGPU's own minimum. */
   readonly limits?: Partial<Limits>;
-  /** Optional features to do without, for tests. */
+  /** Optional features to do without, for tests: without "subgroups" kernels are those of devices that have none. */
   readonly without?: readonly string[];
-  /** Whether kernels join values through subgroups on a device that has them; left out: not on software adapters, where that is slower. */
-  readonly subgroups?: boolean;
 }
 
 export interface DeviceInfo {
@@ -55,7 +53,6 @@ interface Opened {
   readonly limits: Limits;
   readonly info: DeviceInfo;
   readonly software: boolean;
-  readonly subgroups: boolean;
 }
 
 export class DeviceHolder {
@@ -96,11 +93,6 @@ export class DeviceHolder {
   /** Whether the adapter is a CPU: its kernels are other ones. */
   get software(): boolean {
     return this.#get().software;
-  }
-
-  /** Whether kernels are to use subgroups. */
-  get subgroups(): boolean {
-    return this.#get().subgroups;
   }
 
   has(feature: string): boolean {
@@ -177,7 +169,6 @@ export class DeviceHolder {
       return this.#refuse(`the adapter gives no device: ${e instanceof Error ? e.message : String(e)}`);
     }
     const info = adapter.info;
-    const software = (info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`);
     this.#epoch++;
     this.#opened = {
       device,
@@ -193,8 +184,7 @@ export class DeviceHolder {
         features,
         limits,
       },
-      software,
-      subgroups: features.includes("subgroups") && (options.subgroups ?? !software),
+      software: (info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`),
     };
     this.#state = "ready";
     this.#watch(device);

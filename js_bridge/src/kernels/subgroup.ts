@@ -7,6 +7,9 @@
  * one value there. If the first of a block is in a whole subgroup, then all of the block is: so the first can say for all of them
  * whether the block is whole, and in blocks that are not every invocation stores its own value. Slots follow from the place in
  * the workgroup, not from a counter, so that the order of additions does not depend on timing.
+ *
+ * Taken wherever the device has the feature "subgroups" (Firefox has none): on a software adapter too, where it runs as fast as
+ * the tree or faster and compiles in a third to the whole of the time.
  */
 
 /** Lanes from which on a row is joined in subgroups; for fewer the barriers of a tree are few, and rows share a workgroup. */
@@ -49,8 +52,8 @@ export function subgroupJoin({ name, type, lanes, start, merge, inside, first }:
   return `var<workgroup> ${name}_s: array<${type}, ${lanes}>;
 fn ${name}_inside(size: u32, x: ${type}) -> ${type} { var v = x; ${inside} return v; }
 fn ${name}(${TAKEN}, v: ${type}) -> ${type} {
-  let own = ${name}_inside(size, v);
-${first ? "" : "  workgroupBarrier();\n"}  if (!whole) { ${name}_s[lane] = v; } else if (at == 0u) { ${name}_s[lane] = own; }
+${first ? "" : "  workgroupBarrier();\n"}  let own = ${name}_inside(size, v);
+  if (!whole) { ${name}_s[lane] = v; } else if (at == 0u) { ${name}_s[lane] = own; }
   workgroupBarrier();
   var total = ${start};
   let step = select(1u, size, whole);
