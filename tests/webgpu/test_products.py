@@ -94,6 +94,23 @@ def test_convolutions(groups):
     both(lambda x, w, b: F.elu(F.conv1d(x, w, b, groups=groups)), x[:, :, 0].contiguous(), w[:, :, 0].contiguous(), b, kernels=1)
 
 
+def test_reductions():
+    x, g = made(6, 40), made(40, seed=1)
+    both(lambda x, g: torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6), x, g, kernels=1)
+    both(lambda x, g: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * g, x, g, kernels=2)
+    both(lambda x, g: (x * 2 - 1).sum(0) * g + torch.arange(40, device=x.device), x, g, kernels=2)
+    both(lambda x, g: -(x.log_softmax(-1) * 0.5).sum() / 6, x, g, kernels=2)
+    both(lambda x, g: x.var(-1).sqrt().add(x[:, 0]), x, g, kernels=1)
+    both(lambda x, g: torch.where(x.sum(1) > 0, x.mean(1), x.amax(1)), x, g)
+    both(lambda x, g: x.half().sum(1) * 2, x, g, rtol=2e-3, atol=2e-2, kernels=2)
+    both(lambda x, g: (x.sum(1), x.argmax(1), x.any()), x, g)
+    both(lambda x, g: x.sum(1).to(torch.int64), x, g, kernels=1)
+    long = made(3, 70000)
+    both(lambda x: x.sum(1).mul(0.5).add(1), long, rtol=1e-4, atol=1e-3, kernels=2)
+    both(lambda x: x.sum().mul(0.5).add(1), long, rtol=1e-4, atol=1e-3, kernels=2)
+    both(lambda x: x.norm(dim=0).neg(), long, kernels=1)
+
+
 def test_what_follows_reads_what_was_there():
     x, w = X.to("webgpu"), W.to("webgpu")
     y = x @ w.T

@@ -266,6 +266,7 @@ def test_scan_special_values_and_long_rows():
 def launched():
     from torchlite.webgpu import _bridge, _stream
 
+    _stream.run_waiting()
     _stream.flush()
     return _bridge.current.stats()["dispatches"]
 
@@ -283,8 +284,8 @@ def test_the_expression_runs_inside_the_reduction():
     assert launched() == before + 1
     same(loss, ((x.cpu() - y.cpu()) ** 2).mean())
     # held by somebody: reduced again it is computed once and kept
-    z = x.exp() + 1
     before = launched()
+    z = x.exp() + 1
     a, b, c = z.sum(), z.amax(0), z.mean(1)
     assert launched() == before + 4
     zc = x.cpu().exp() + 1

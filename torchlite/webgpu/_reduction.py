@@ -11,7 +11,7 @@ import weakref
 from .. import _C
 from . import _stream
 from ._fusion import MAX_BUFFERS, Leaf, Node, Number, collapse, dense_strides, expression
-from ._stream import float_word, fresh, launch, ready
+from ._stream import float_word, fresh, launch, product, ready
 
 geometry = _C.geometry
 scalar_words = _stream.scalar_words
@@ -43,7 +43,7 @@ def reduce(t, dims, keepdim, spec, correction=None):
         graph = _graph(Leaf(buffer, dtype.name, strides, offset), shape, spec)
         number, sizes, rest = _plan(graph, shape, dims, spec, correction)
         known = _of_tensor[key] = number, sizes + graph[2] + rest, _out_shape(shape, dims, keepdim)
-    return _launch(known[0], known[1], [ready(buffer)], spec, known[2])
+    return _launch(known[0], known[1], [buffer], spec, known[2])
 
 
 def _of_node(node, buffer, shape, dims, numel, spec, correction):
@@ -68,11 +68,13 @@ def _of_node(node, buffer, shape, dims, numel, spec, correction):
         known = _of_graph[key] = _plan(graph, where, dims, spec, correction)
     if not known:
         return None
-    return known[0], known[1] + scalars + known[2], [ready(n.buffer) for n in inputs]
+    return known[0], known[1] + scalars + known[2], [n.buffer for n in inputs]
 
 
-def _launch(number, words, handles, spec, shape):
-    results = []
+def _launch(number, words, buffers, spec, shape):
+    if len(spec) == 2 and spec[0][2].is_floating_point and 0 < len(buffers) <= 5 and len(words) <= 64:
+        return [product(number, tuple(buffers), tuple(words), shape, spec[0][2])]      # put off: something may follow it in its kernel
+    results, handles = [], [ready(b) for b in buffers]
     for out in spec[:-1]:
         t, handle = fresh(shape, out[2])
         if out[0] in ("argmax", "argmin"):

@@ -1,13 +1,13 @@
 /**
- * What may follow a product before it is stored: a graph of element-wise operations over the result and other tensors of its
- * shape, whose outputs are stored instead.
+ * What may follow a product, a convolution or a reduction before it is stored: a graph of element-wise operations over the result
+ * and other tensors of its shape, whose outputs are stored instead.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../wgsl/access.js";
 import { type Graph, type Node, nodeDtype, scalarWords, statements, usesCoords } from "./expression.js";
 import { fused, type Layout } from "./fused.js";
 import { type Binding, type DType, type Step, type UniformWord, uniform, type Values, value } from "./spec.js";
 
-/** A graph over the elements of a product's dense result, which is the node {product}; the outputs are dense too. */
+/** A graph over the elements of a dense result, which is the node {product}; the outputs are dense too. */
 export interface After {
   readonly ndim: number;
   readonly inputs: readonly { readonly dtype: DType; readonly layout: Layout }[];
@@ -25,24 +25,26 @@ export interface Epilogue {
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-const graphOf = (a: After): Graph => a;
-const placed = (a: After): boolean => usesCoords(graphOf(a)) || a.inputs.some((x) => x.layout === "s");
+const placed = (a: After): boolean => usesCoords(a) || a.inputs.some((x) => x.layout === "s");
 
-export function epilogue(after: After, dtype: DType): Epilogue {
-  const { ndim, inputs, outputs } = after, dims = range(ndim), graph = graphOf(after);
+/** first: the number of the first input, and of the first scalar, where the kernel has others of these names. */
+export function epilogue(after: After, dtype: DType, first = { input: 0, scalar: 0 }): Epilogue {
+  const { ndim, inputs, outputs } = after, dims = range(ndim);
+  const graph: Graph = { inputs, nodes: after.nodes.map((n) => ("scalar" in n ? { ...n, scalar: n.scalar + first.scalar } : n)) };
+  const numbered = inputs.map((x, k) => ({ ...x, k: k + first.input }));
   const strides = (tag: string, layout: Layout): UniformWord[] => uniform("i32", `${tag}o`, ...(layout === "s" ? dims.map((d) => `${tag}s${d}`) : []));
   const at = (k: number, layout: Layout): string => (layout === "c" ? `p.i${k}o + i` : [`p.i${k}o`, ...dims.map((d) => `k${d} * p.i${k}s${d}`)].join(" + "));
   const unravel = placed(after) ? `var rest = u32(i); ${dims.reverse().map((d) => (d === 0 ? "let k0 = i32(rest);" : `let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join(" ")}` : "";
   dims.reverse();
   return {
-    bindings: [...inputs.map((x, k) => input(`in${k}`, x.dtype)), ...outputs.map((o, k) => output(`out${k}`, o.dtype))],
-    uniforms: [...uniform("u32", ...(placed(after) ? dims.map((d) => `size${d}`) : [])), ...inputs.flatMap((x, k) => strides(`i${k}`, x.layout)),
+    bindings: [...numbered.map(({ k, dtype: d }) => input(`in${k}`, d)), ...outputs.map((o, k) => output(`out${k}`, o.dtype))],
+    uniforms: [...uniform("u32", ...(placed(after) ? dims.map((d) => `size${d}`) : [])), ...numbered.flatMap(({ k, layout }) => strides(`i${k}`, layout)),
       ...uniform("i32", ...outputs.map((_, k) => `q${k}o`)), ...scalarWords(graph)],
-    globals: `${[...inputs.map((x, k) => accessors(`in${k}`, x.dtype, "elem", false)), ...outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true))].join("\n")}
+    globals: `${[...numbered.map(({ k, dtype: d }) => accessors(`in${k}`, d, "elem", false)), ...outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true))].join("\n")}
 fn finish(i: i32, v: f32) {
   let product = ${narrow("v", dtype)};
   ${unravel}
-  ${inputs.map((x, k) => `let x${k} = ld_in${k}(${at(k, x.layout)});`).join(" ")}
+  ${numbered.map(({ k, layout }, i) => `let x${i} = ld_in${k}(${at(k, layout)});`).join(" ")}
 ${statements(graph, inputs.map((_, k) => `x${k}`), dims.map((d) => `k${d}`), "i")}
   ${outputs.map((o, k) => `st_out${k}(p.q${k}o + i, ${castTo(`t${o.node}`, nodeDtype(graph, o.node), o.dtype)});`).join(" ")}
 }`,

@@ -6,7 +6,7 @@ import { attention, type AttentionParams } from "./attention.js";
 import { DIRECT_HEADS } from "./attention_direct.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
 import { depthwise, inRows } from "./depthwise.js";
-import { type After, epilogue } from "./epilogue.js";
+import { epilogue } from "./epilogue.js";
 import { fused, type FusedParams } from "./fused.js";
 import { gather, join, pad } from "./index_ops.js";
 import { linalg } from "./linalg.js";
@@ -14,7 +14,7 @@ import { many } from "./many.js";
 import { matmul, planMatmul } from "./matmul.js";
 import { adam, sgd } from "./optimizer.js";
 import { compactPlan, scatterPlan } from "./plan_index.js";
-import { checkDtype, checkGraph, listed, NONE, one, type Plan, type PlanDevice, type PlannedSteps } from "./plan_parts.js";
+import { checkAfter, checkDtype, checkGraph, listed, NONE, one, type Plan, type PlanDevice, type PlannedSteps } from "./plan_parts.js";
 import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sortPlan } from "./plan_rows.js";
 import { pool } from "./pool.js";
 import { reduce } from "./reduce.js";
@@ -59,13 +59,6 @@ function fusedPlan(params: FusedParams): Plan {
   const singles = vec ? [{ kernel: fused({ ...params, whole: true }), fours: ["n", ...offsets] }, { kernel, fours: offsets }] : [{ kernel, fours: offsets }];
   // the strided kernel depends on the sizes alone
   return { ...one("fused", kernel, offsets, others), singles, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))) };
-}
-
-/** Refuses an epilogue that names what is not there. */
-function checkAfter(after: After | undefined): void {
-  if (!after) return;
-  checkGraph({ ...after, nodes: after.nodes.map((n) => ("product" in n ? { value: 0, dtype: n.product } : n)) }, after.ndim);
-  for (const x of [...after.inputs, ...after.outputs]) checkDtype(x.dtype);
 }
 
 function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | keyof PlanDevice>): Plan {
@@ -136,7 +129,7 @@ const WINDOW = ["kernel", "stride", "padding", "dilation"];
 
 export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   fused: family(fusedPlan, "ndim", "inputs", "nodes", "outputs"),
-  reduce: family(reducePlan, "kept", "reduced", "inputs", "nodes", "outputs", "inner"),
+  reduce: family(reducePlan, "kept", "reduced", "inputs", "nodes", "outputs", "inner", "after"),
   softmax: family(softmaxPlan, "log", "backward", "dtype", "out"),
   layerNorm: family(layerNormPlan, "dtype", "rms", "weight", "bias", "backward"),
   matmul: family(matmulPlan, "a", "b", "out", "bias", "after"),

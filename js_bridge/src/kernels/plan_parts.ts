@@ -1,4 +1,5 @@
 /** What plans are made of, and checks of what callers give. */
+import type { After } from "./epilogue.js";
 import type { Node } from "./expression.js";
 import { OPS } from "./op_table.js";
 import { type Binding, DTYPES, type Kernel, type Step, type UniformWord, UnsupportedKernelError, type Values } from "./spec.js";
@@ -67,4 +68,11 @@ export function checkGraph({ nodes, inputs, outputs }: { nodes: readonly Node[];
 
 export function checkDtype(d: unknown): void {
   if (d !== undefined && !Object.hasOwn(DTYPES, d as string)) throw new Error(`there is no dtype ${String(d)} on WebGPU`);
+}
+
+/** Refuses an epilogue that names what is not there. */
+export function checkAfter(after: After | undefined): void {
+  if (!after) return;
+  checkGraph({ ...after, nodes: after.nodes.map((n) => ("product" in n ? { value: 0, dtype: n.product } : n)) }, after.ndim);
+  for (const x of [...after.inputs, ...after.outputs]) checkDtype(x.dtype);
 }

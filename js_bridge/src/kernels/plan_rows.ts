@@ -1,17 +1,19 @@
 /** Plans of families that work on rows: reductions, softmax, norms, losses, scans, sorts. */
 import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
 import { layerNorm } from "./norm.js";
-import { checkGraph, listed, named, NONE, type Plan } from "./plan_parts.js";
+import { checkAfter, checkGraph, listed, named, NONE, type Plan } from "./plan_parts.js";
 import { lanesFor, planReduce, reduce } from "./reduce.js";
 import type { RowLanes } from "./row.js";
 import { planScan } from "./scan.js";
 import { softmax } from "./softmax.js";
 import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
-import { type DType, offsets, type Step, uniform, value } from "./spec.js";
+import { computeOf, type DType, offsets, type Step, uniform, value } from "./spec.js";
 import { inSubgroups } from "./subgroup.js";
 
 export function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof planReduce>[0], "values" | "inner"> & { inner?: boolean }): Plan {
   checkGraph(params, -1);
+  checkAfter(params.after);
+  if (params.after && (params.outputs.length !== 1 || computeOf(params.outputs[0]!.dtype) !== "f32")) throw new Error("only one result in floats can have an epilogue");
   const full = reduce({ ...params, stage: "full", lanes: 1 });
   return {
     family: "reduce", buffers: listed(full.bindings), words: full.uniforms, most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,

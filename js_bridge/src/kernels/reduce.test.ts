@@ -161,3 +161,20 @@ test.each(SUBGROUPS)("no rows, no elements, a million in %s", async (_, by) => {
   const want = reference("sum", x, [1, n, 1])[0]!;
   expect(Math.abs(got! - want) / want).toBeLessThan(3e-7);
 });
+
+test.each([[[3, 50, 4], false], [[2, 20000, 1], true], [[40, 700, 1], true], [[64, 900, 1], false]] as [[number, number, number], boolean][])("what follows a sum over %o", async ([outer, n, inner], own) => {
+  const x = random(outer * n * inner, -1, 1), rows = outer * inner, b = random(inner, -1, 1, 2);
+  const want = reference("sum", x, [outer, n, inner]).map((v, i) => v * 0.5 + b[i % inner]!);
+  for (const software of [false, true]) {
+    const steps = planReduce({
+      software, kept: 2, reduced: 1, inner: own, inputs: [{ dtype: "float32" }], nodes: [{ in: 0 }, { scalar: 0, dtype: "float32" }, { op: "mul", args: [0, 1], dtype: "float32" }],
+      outputs: [{ op: "sum", node: 2, dtype: "float32" }],
+      after: { ndim: 2, inputs: [{ dtype: "float32", layout: "s" }], nodes: [{ product: "float32" }, { scalar: 0, dtype: "float32" }, { op: "mul", args: [0, 1], dtype: "float32" }, { in: 0 }, { op: "add", args: [2, 3], dtype: "float32" }],
+        outputs: [{ node: 4, dtype: "float32" }, { node: 0, dtype: "float32" }] },
+      values: { rows, n, k0: outer, k1: inner, r0: n, i0o: 0, i0k0: n * inner, i0k1: 1, i0r0: inner, c0: 2, yo: 0, size0: outer, size1: inner, i1o: 0, i1s0: 0, i1s1: 1, q0o: 0, q1o: 0, c1: 0.25 },
+    });
+    const r = await runTensors(steps, { in0: t("float32", x), in1: t("float32", b), out0: { dtype: "float32", zeros: rows }, out1: { dtype: "float32", zeros: rows }, part0: { dtype: "float32", zeros: rows * 64 } });
+    close(r["out0"]!, want, 1e-5, 1e-4);
+    close(r["out1"]!, reference("sum", x, [outer, n, inner]).map((v) => 2 * v), 1e-5, 1e-4);
+  }
+});

@@ -9,6 +9,7 @@
  */
 import { accessors, castTo, convert, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
+import { type After, epilogue } from "./epilogue.js";
 import { type Graph, type Node, nodeDtype, scalarWords, statements } from "./expression.js";
 import { type ReduceOp, type Reduction, reduction } from "./reduce_ops.js";
 import { type Binding, type Compute, computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, type UniformWord, uniform, type Values, value, WGSL_TYPE, WORKGROUP } from "./spec.js";
@@ -29,6 +30,8 @@ export interface ReduceParams {
   readonly inputs: readonly { readonly dtype: DType }[];
   readonly nodes: readonly Node[];
   readonly outputs: readonly { readonly op: ReduceOp; readonly node: number; readonly dtype: DType }[];
+  /** What is computed of the one result, in floats, which is not stored itself. Its inputs and scalars are counted on. */
+  readonly after?: After;
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
@@ -37,6 +40,7 @@ const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "
 /**
  * Uniforms: rows, n, [chunks, chunk]; k0.. sizes of kept dims, r0.. of reduced dims; for each input i<i>o, its strides
  * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]; [eps]. Results lie at q<k>o + row, row-major over the kept dims.
+ * With an epilogue yo stands for q0o, and its words come last.
  */
 export function reduce(params: ReduceParams): Kernel {
   const { stage, lanes, across, woven, subgroups = false, kept, reduced, inputs, outputs } = params;
@@ -44,10 +48,11 @@ export function reduce(params: ReduceParams): Kernel {
   const reds = outputs.map((o) => reduction(o.op, computeOf(nodeDtype(graph, o.node)), nodeDtype(graph, o.node)));
   const states = reds.flatMap((r, k) => r.vars.map((v, j) => ({ ...v, name: `s${k}_${j}` })));
   const combine = stage === "combine";
+  const follows = params.after && stage !== "partial" ? epilogue(params.after, outputs[0]!.dtype, { input: inputs.length, scalar: params.nodes.filter((n) => "scalar" in n).length }) : undefined;
 
   const bindings: Binding[] = combine ? states.map((s) => input(`in_${s.name}`, STATE_DTYPE[s.type])) : inputs.map((x, i) => input(`in${i}`, x.dtype));
   if (stage === "partial") bindings.push(...states.map((s) => output(`out_${s.name}`, STATE_DTYPE[s.type])));
-  else bindings.push(...outputs.map((o, k) => output(`out${k}`, o.dtype)));
+  else bindings.push(...(follows?.bindings ?? outputs.map((o, k) => output(`out${k}`, o.dtype))));
 
   const uniforms: UniformWord[] = uniform("u32", "rows", "n", ...(stage === "full" ? [] : ["chunks", "chunk"]));
   if (!combine) {
@@ -56,9 +61,10 @@ export function reduce(params: ReduceParams): Kernel {
     uniforms.push(...scalarWords(graph));
   }
   if (stage !== "partial") {
-    uniforms.push(...uniform("i32", ...outputs.map((_, k) => `q${k}o`)));
+    uniforms.push(...uniform("i32", ...outputs.map((_, k) => (follows ? "yo" : `q${k}o`))));
     if (outputs.some((o) => o.op === "var" || o.op === "std")) uniforms.push(...uniform("f32", "correction"));
     if (outputs.some((o) => o.op === "rstd")) uniforms.push(...uniform("f32", "eps"));
+    uniforms.push(...(follows?.uniforms ?? []));
   }
 
   const field = (v: string) => (k: number): string[] => reds[k]!.vars.map((_, j) => `${v}.s${k}_${j}`);
@@ -85,7 +91,7 @@ ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
 }\n`;
   }
   if (stage === "partial") globals += states.map((s) => accessors(`out_${s.name}`, STATE_DTYPE[s.type], "elem", true)).join("\n");
-  else globals += outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
+  else globals += follows?.globals ?? outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
   const workgroup = subgroups ? lanes : WORKGROUP;
   if (subgroups) globals += `\n${subgroupGlobals(lanes)}\n${subgroupJoin({ name: "join_lanes", type: "State", lanes, start: "start()", merge: (a, b) => `merge(${a}, ${b})`, inside: insideSubgroup(reds), first: true })}`;
   else if (lanes > 1) globals += `\nvar<workgroup> shared_state: array<State, ${WORKGROUP}>;`;
@@ -122,7 +128,7 @@ ${partial
       const r = reds[k]!;
       const v = r.finish(field("total")(k), "p.n");
       const from = r.result === computeOf(nodeDtype(graph, o.node)) ? nodeDtype(graph, o.node) : STATE_DTYPE[r.result];
-      return `    let y${k} = ${r.result === computeOf(from) ? v : convert(v, r.result, computeOf(from))};\n    st_out${k}(p.q${k}o + row, ${castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype)});`;
+      return `    let y${k} = ${r.result === computeOf(from) ? v : convert(v, r.result, computeOf(from))};\n    ${follows ? "finish(" : `st_out${k}(p.q${k}o + `}row, ${castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype)});`;
     }).join("\n")}
   }`;
   return {
@@ -179,7 +185,8 @@ export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
 export function planReduce(plan: ReducePlan): Step[] {
   const { inner, software = false, subgroups = false, values, ...params } = plan;
   const rows = value(values, "rows"), n = value(values, "n");
-  const ins = plan.inputs.map((_, i) => `in${i}`), outs = plan.outputs.map((_, k) => `out${k}`);
+  const ins = plan.inputs.map((_, i) => `in${i}`);
+  const outs = plan.after ? [...plan.after.inputs.map((_, i) => `in${ins.length + i}`), ...plan.after.outputs.map((_, k) => `out${k}`)] : plan.outputs.map((_, k) => `out${k}`);
   // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
   const across = !inner && rows >= 16 && n > 8;
   const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
