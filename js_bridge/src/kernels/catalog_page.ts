@@ -4,9 +4,10 @@ import { catalog } from "./catalog.js";
 async function problems(): Promise<string[]> {
   const adapter = await navigator.gpu.requestAdapter();
   if (!adapter) return ["there is no adapter"];
-  const device = await adapter.requestDevice();
+  const subgroups = adapter.features.has("subgroups");
+  const device = await adapter.requestDevice({ requiredFeatures: subgroups ? ["subgroups"] : [] });
   const found: string[] = [];
-  for (const kernel of catalog()) {
+  for (const kernel of catalog({ subgroups })) {
     device.pushErrorScope("validation");
     const module = device.createShaderModule({ code: kernel.wgsl });
     const info = await module.getCompilationInfo();
