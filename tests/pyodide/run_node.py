@@ -38,7 +38,12 @@ SCRIPT = """
 import os, sys, runpy
 sys.argv = list(argv)
 sys.path.insert(0, os.path.dirname(argv[0]))
-runpy.run_path(argv[0], run_name="__main__")
+code = 0
+try:
+    runpy.run_path(argv[0], run_name="__main__")
+except SystemExit as e:                     # asyncio would let it through to node, as an error
+    code = e.code if isinstance(e.code, int) else 0 if e.code is None else print(e.code, file=sys.stderr) or 1
+code
 0
 """
 COMMAND = """
