@@ -44,7 +44,6 @@ try:
 except SystemExit as e:                     # asyncio would let it through to node, as an error
     code = e.code if isinstance(e.code, int) else 0 if e.code is None else print(e.code, file=sys.stderr) or 1
 code
-0
 """
 COMMAND = """
 import os, sys
