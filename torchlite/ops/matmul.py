@@ -412,18 +412,18 @@ def _attention_weights(query, key, attn_mask, is_causal, scale):
 
 
 def _attention_grad(c, g):
-    """The weights are made anew from the logs of the sums; where the gradient is differentiated, from the scores alone."""
+    """The weights are made anew from the logs of the sums, where the result was not rounded; else, and where the gradient is
+    differentiated, from the scores alone: what is left of a difference of large numbers must not be that of their roundings."""
     y, mask = c.result0, c.attn_mask
+    exact = y.dtype == torch.float32 and not torch.is_grad_enabled()
     q, k, v, g = (t.float() for t in (c.query, c.key, c.value, g))
-    if torch.is_grad_enabled():
-        weights = _attention_weights(q, k, mask, c.is_causal, c.scale)
-        y = None
-    else:
+    if exact:
         lse = c.result1.unsqueeze(-1)
         weights = (_scores(q, k, mask, c.is_causal, c.scale) - lse.masked_fill(lse == -math.inf, 0.0)).exp()
+    else:
+        weights = _attention_weights(q, k, mask, c.is_causal, c.scale)
     d = g.matmul(v.transpose(-2, -1))
-    # both are the same sum; that of a rounded result would be too coarse for what is left of the difference
-    d = weights * (d - (g * y if y is not None and y.dtype == torch.float32 else weights * d).sum(-1, keepdim=True))
+    d = weights * (d - (g * y if exact else weights * d).sum(-1, keepdim=True))
     return {"query": d.matmul(k) * c.scale if c.needs_query else None, "key": d.transpose(-2, -1).matmul(q) * c.scale if c.needs_key else None,
             "value": weights.transpose(-2, -1).matmul(g) if c.needs_value else None, "attn_mask": d if c.needs_attn_mask else None}
 
