@@ -262,7 +262,7 @@ static int run_with(Run *r, TlNode *root) {
 }
 
 /* The product among those still to be done that the expression can follow; NULL where there is none. Others are done first. */
-static int products_of(TlNode *n, TlNode *root, TlNode **last) {
+static int products_of(TlNode *n, TlNode **last) {
   if (!n->products || (n->product && n->product->done)) return 0;
   if (n->product) {
     if (n == *last) return 0;
@@ -271,7 +271,7 @@ static int products_of(TlNode *n, TlNode *root, TlNode **last) {
     return before ? gpu_settle(before) : 0;
   }
   for (int i = 0; i < n->nargs; i++)
-    if (Py_TYPE(NODE_ARGS(n)[i]) == tl_Node && products_of((TlNode *)NODE_ARGS(n)[i], root, last) < 0) return -1;
+    if (Py_TYPE(NODE_ARGS(n)[i]) == tl_Node && products_of((TlNode *)NODE_ARGS(n)[i], last) < 0) return -1;
   return 0;
 }
 
@@ -311,7 +311,7 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
     return result;
   }
   r.after = NULL;
-  if (products_of(root, root, &r.after) < 0) return -1;
+  if (products_of(root, &r.after) < 0) return -1;
   r.n = r.nin = r.nkey = r.numbers = 0;
   r.nout = r.given = nout;
   r.ndim = root->ndim;
