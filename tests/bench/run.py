@@ -76,7 +76,8 @@ def over_budget(results: dict[str, dict[str, float]]) -> list[str]:
     for wheel in sorted((ROOT / "wheels" / "dist").glob("torchlite-*.whl")):
         bridge = make.bridge_size(wheel)
         rest = wheel.stat().st_size - bridge
-        print(f"{wheel.name}: {rest / 1e3:.0f} kB and {bridge / 1e3:.0f} of WebGPU script, the budgets are {make.BUDGET / 1e3:.0f} and {make.BUDGET_BRIDGE / 1e3:.0f}")
+        print(f"{wheel.name}: {rest / 1e3:.0f} kB and {bridge / 1e3:.0f} of WebGPU script, "
+              f"the budgets are {make.BUDGET / 1e3:.0f} and {make.BUDGET_BRIDGE / 1e3:.0f}")
         if rest > make.BUDGET or bridge > make.BUDGET_BRIDGE:
             out.append(f"{wheel.name}: {rest} and {bridge} bytes, the budgets are {make.BUDGET} and {make.BUDGET_BRIDGE}")
     return out
