@@ -1,6 +1,7 @@
 """Joining, padding, rearranging and factories against PyTorch."""
 
 import itertools
+import math
 import random
 
 import pytest
@@ -131,3 +132,34 @@ def test_samples_gradients():
             assert tl.autograd.gradgradcheck(call, leaves), s.name
             checked.add(s.name)
     assert checked == names
+
+
+LAYOUTS = [lambda b: b[:12].clone().reshape(4, 3), lambda b: b[5:17].reshape(4, 3), lambda b: b[5:17].reshape(4, 3).t(), lambda b: b[:24].reshape(4, 6)[:, 1::2],
+           lambda b: b.reshape(5, 8)[1:4, 2:6], lambda b: b[3:7].reshape(4, 1).expand(4, 3), lambda b: b[3:7].expand(3, 4).t(), lambda b: b.as_strided((4, 3), (2, 1), 3)]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_as_strided_scatter(layout):
+    """Values are PyTorch's. Gradients are those that PyTorch finds for the same in steps: its own for this op is not the derivative."""
+    def values(m, b, size, stride, offset):
+        src = -m.arange(1, 1 + math.prod(size), dtype=b.dtype).reshape(size)
+        return m.as_strided_scatter(layout(b), src, size, stride, offset)
+
+    def gradients(m, b, size, stride, offset):
+        b = b.clone().requires_grad_()
+        src = m.ones(size, dtype=b.dtype, requires_grad=True)
+        if m is tl:
+            out = m.as_strided_scatter(layout(b), src, size, stride, offset)
+        else:
+            out = layout(b * 1)
+            out = out.clone() if 0 in out.stride() else out
+            out.as_strided(size, stride, offset).copy_(src)
+        weights = m.arange(1, out.numel() + 1, dtype=b.dtype).reshape(out.shape)
+        first = m.autograd.grad((out * out * weights).sum(), (b, src), create_graph=True)
+        return *first, *m.autograd.grad(sum((g * g).sum() for g in first), (b, src))
+
+    b = torch.arange(40, dtype=torch.float64)
+    for size, stride in (((2, 2), (3, 1)), ((2, 2), (1, 2)), ((3,), (4,)), ((), ()), ((2, 3), (1, 1)), ((2, 3), (0, 1)), ((0, 2), (1, 4)), ((9, 9), (9, 9))):
+        for offset in (None, 0, 1, 5, 7, 24):
+            compare(values, b, size, stride, offset)
+            compare(gradients, b, size, stride, offset)

@@ -237,3 +237,19 @@ def test_eight_buffers():
     """No kernel that joins tensors binds more buffers than every device has."""
     from torchlite.webgpu._shape import AT_ONCE
     assert AT_ONCE + 1 <= 8
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64], ids=str)
+def test_views_replaced(dtype):
+    """Copies with a view replaced, and their gradients, of inputs of every layout."""
+    def graded(f, base, src):
+        base, src = base.clone().requires_grad_(), src.clone().requires_grad_()
+        y = f(base, src)
+        return y, *torch.autograd.grad((y * y).real.sum(), (base, src))
+
+    base, src = numbers((5, 8), dtype), numbers((2, 2), dtype, 0, 9)
+    for view in (lambda b: b[1:4].contiguous(), lambda b: b[1:4], lambda b: b[1:4, 2:6].t(), lambda b: b[:, 2:3].expand(5, 4)):
+        for replaced in (lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1)), lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1), 9),
+                         lambda b, s: b.slice_scatter(s[0, :1].expand(1, b.shape[1]), 0, 1, 2),
+                         lambda b, s: b.select_scatter(s[0, :1].expand(b.shape[0]), 1, -1), lambda b, s: b.diagonal_scatter(s[0, :1].expand(b.diagonal(1).shape), 1)):
+            both(lambda b, s: graded(lambda b, s: replaced(view(b), s), b, s), base, src)

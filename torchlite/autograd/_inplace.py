@@ -171,7 +171,7 @@ def _window(whole, view, parts):
     return whole.as_strided(*view)
 
 
-def _span(shape, strides, offset):
+def span(shape, strides, offset):
     return 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
@@ -182,13 +182,13 @@ def scatter_strided(g, base, view):
     size, steps, offset = view
     first = min(start, offset)
     start, offset = start - first, offset - first
-    n = max(_span(shape, strides, start), _span(size, steps, offset))
+    n = max(span(shape, strides, start), span(size, steps, offset))
     index = torch.arange(n, device=g.device).as_strided(size, steps, offset).reshape(-1)
     flat = torch.zeros(n, dtype=g.dtype, device=g.device).index_add(0, index, g.reshape(-1))
     total = 1
     for s in shape:
         total *= s
-    if total > _span(shape, strides, 0) or any(s == 0 and k > 1 for k, s in zip(shape, strides)):
+    if total > span(shape, strides, 0) or any(s == 0 and k > 1 for k, s in zip(shape, strides)):
         places = torch.arange(n, device=g.device).as_strided(shape, strides, start).reshape(-1)
         flat = flat / torch.zeros_like(flat).index_add(0, places, torch.ones(total, dtype=g.dtype, device=g.device)).clamp_(min=1)
     if n == total and start == 0 and all(s == k or m == 1 for s, k, m in zip(strides, _dense(shape), shape)):

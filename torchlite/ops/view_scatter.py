@@ -1,6 +1,7 @@
 """Copies of a tensor in which one view is replaced: slice_scatter and relatives."""
 import torchlite as torch
 
+from ..autograd._inplace import scatter_strided, span
 from ._declare import op
 
 
@@ -8,12 +9,11 @@ def _slice(t, dim, start, end, step):
     return torch.ops.aten.slice(t, dim, start, end, step)
 
 
-def _replaced(self, src, view, what):
-    out = self.clone()
+def _replaced(out, src, view):
     part = view(out)
     if part.shape != src.shape:
-        raise RuntimeError(f"expected src to have a size equal to the {what} of self. src size = {list(src.shape)}, "
-                           f"{what} size = {list(part.shape)}")
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
+                           f"slice size = {list(part.shape)}")
     part.copy_(src)
     return out
 
@@ -25,7 +25,7 @@ def _replaced(self, src, view, what):
     samples=lambda t: [(t(4, 3), t(2, 3), 0, 1, 3), (t(4, 3), t(4, 2), 1, None, None, 2)])
 def slice_scatter(self, src, dim, start, end, step):
     """`self` with `src` in place of the slice start:end:step of `dim`."""
-    return _replaced(self, src, lambda t: _slice(t, dim, start, end, step), "slice")
+    return _replaced(self.clone(), src, lambda t: _slice(t, dim, start, end, step))
 
 
 @op("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
@@ -33,7 +33,7 @@ def slice_scatter(self, src, dim, start, end, step):
           "src": lambda c, g: g.select(c.dim, c.index)}, samples=lambda t: [(t(4, 3), t(3), 0, 1), (t(4, 3), t(4), -1, -1)])
 def select_scatter(self, src, dim, index):
     """`self` with `src` in place of the slice `index` of `dim`."""
-    return _replaced(self, src, lambda t: t.select(dim, index), "slice")
+    return _replaced(self.clone(), src, lambda t: t.select(dim, index))
 
 
 @op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
@@ -41,19 +41,48 @@ def select_scatter(self, src, dim, index):
           "src": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)}, samples=lambda t: [(t(4, 3), t(3)), (t(4, 3), t(2), 1)])
 def diagonal_scatter(self, src, offset, dim1, dim2):
     """`self` with `src` in place of a diagonal."""
-    return _replaced(self, src, lambda t: t.diagonal(offset, dim1, dim2), "slice")
+    return _replaced(self.clone(), src, lambda t: t.diagonal(offset, dim1, dim2))
 
 
+def _shared(shape, strides):
+    return any(s == 0 and n > 1 for n, s in zip(shape, strides))
+
+
+def _places(c):
+    """Layouts of the result and of what src replaces in it, from the first place of either on, and how many places that are."""
+    shape, strides, start = c.self_layout
+    if _shared(shape, strides):
+        strides, start = torch.empty_like(torch.empty_strided(shape, strides)).stride(), 0
+    offset = start if c.storage_offset is None else c.storage_offset
+    first = min(start, offset)
+    out, part = (shape, strides, start - first), (c.size, c.stride, offset - first)
+    return out, part, max(span(*out), span(*part))
+
+
+def _as_strided_scatter_self(c, g):
+    out, part, n = _places(c)
+    replaced = torch.zeros(n, dtype=torch.bool, device=g.device)
+    replaced.as_strided(*part).fill_(True)
+    return g.masked_fill(replaced.as_strided(*out), 0)
+
+
+def _as_strided_scatter_src(c, g):
+    out, part, n = _places(c)
+    return scatter_strided(g, ((n,), (1,), 0), out).as_strided(*part)
+
+
+# The derivative in the memory of self, whatever its layout. PyTorch 2.13 gives self the gradient of what src replaced instead of all
+# the rest, takes storage_offset from the first element of a view on, and refuses a self that needs a gradient and is not contiguous.
 @op("as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
-    grad={"self": lambda c, g: g.contiguous().as_strided_scatter(g.new_zeros(c.src_shape), c.size, c.stride, c.storage_offset),
-          "src": lambda c, g: g.contiguous().as_strided(c.size, c.stride, c.storage_offset)},
-    samples=lambda t: [(t(4, 3), t(2, 2), (2, 2), (3, 1), 1)])
+    grad={"self": _as_strided_scatter_self, "src": _as_strided_scatter_src}, samples=lambda t: [(t(4, 3), t(2, 2), (2, 2), (3, 1), 1)])
 def as_strided_scatter(self, src, size, stride, storage_offset):
     """`self` with `src` in place of the elements that as_strided(size, stride, storage_offset) names."""
-    full = self.as_strided((self.untyped_storage().nbytes() // self.element_size(),), (1,), 0).clone()   # strides mean self's memory
-    out = full.as_strided(self.shape, self.stride(), self.storage_offset())
-    out.as_strided(size, stride, storage_offset).copy_(src)
-    return out
+    if _shared(self.shape, self.stride()):                  # src needs places of its own
+        out = self.clone()
+    else:
+        full = self.as_strided((self.untyped_storage().nbytes() // self.element_size(),), (1,), 0).clone()   # strides mean self's memory
+        out = full.as_strided(self.shape, self.stride(), self.storage_offset())
+    return _replaced(out, src, lambda t: t.as_strided(size, stride, storage_offset))
 
 
 @op("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True, samples=lambda t: [(t(4, 3), 0, 1, 2)])
