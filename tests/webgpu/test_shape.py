@@ -251,5 +251,6 @@ def test_views_replaced(dtype):
     for view in (lambda b: b[1:4].contiguous(), lambda b: b[1:4], lambda b: b[1:4, 2:6].t(), lambda b: b[:, 2:3].expand(5, 4)):
         for replaced in (lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1)), lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1), 9),
                          lambda b, s: b.slice_scatter(s[0, :1].expand(1, b.shape[1]), 0, 1, 2),
-                         lambda b, s: b.select_scatter(s[0, :1].expand(b.shape[0]), 1, -1), lambda b, s: b.diagonal_scatter(s[0, :1].expand(b.diagonal(1).shape), 1)):
+                         lambda b, s: b.select_scatter(s[0, :1].expand(b.shape[0]), 1, -1),
+                         lambda b, s: b.diagonal_scatter(s[0, :1].expand(b.diagonal(1).shape), 1)):
             both(lambda b, s: graded(lambda b, s: replaced(view(b), s), b, s), base, src)
