@@ -369,34 +369,24 @@ def as_strided_noncontig_grad(t):
     return x.grad
 
 
-@case
-def unneeded_self(t):
-    x = leaf(t, 3)
-    a = x * 1
-    y = a * t.ones(3)
-    a.add_(1)
-    y.sum().backward()
-    return x.grad
+def changed_after(name, op, *shape):
+    """A case: the argument of an op changes before the backward pass, which may need it or not."""
+    def run(t):
+        x = leaf(t, *shape)
+        a = x * 1
+        y = op(t, a)
+        a.add_(1)
+        y.sum().backward()
+        return x.grad
+    run.__name__ = name
+    case(run)
 
 
-@case
-def unneeded_mm(t):
-    x = leaf(t, 2, 2)
-    a = x * 1
-    y = a @ t.ones(2, 2)
-    a.add_(1)
-    y.sum().backward()
-    return x.grad
-
-
-@case
-def unneeded_linear(t):
-    x = leaf(t, 2, 2)
-    a = x * 1
-    y = t.nn.functional.linear(a, t.ones(2, 2))
-    a.add_(1)
-    y.sum().backward()
-    return x.grad
+changed_after("unneeded_self", lambda t, a: a * t.ones(3), 3)
+changed_after("unneeded_mm", lambda t, a: a @ t.ones(2, 2), 2, 2)
+changed_after("unneeded_linear", lambda t, a: t.nn.functional.linear(a, t.ones(2, 2)), 2, 2)
+changed_after("unneeded_lerp", lambda t, a: t.lerp(a, t.ones(2), 0.3), 2)
+changed_after("needed_self_err", lambda t, a: a * leaf(t, 3), 3)
 
 
 @case
@@ -409,32 +399,11 @@ def unneeded_pow(t):
 
 
 @case
-def unneeded_lerp(t):
-    x = leaf(t, 2)
-    a = x * 1
-    y = t.lerp(a, t.ones(2), 0.3)
-    a.add_(1)
-    y.sum().backward()
-    return x.grad
-
-
-@case
 def out_inplace_sum(t):
     x = leaf(t, 3)
     y = x.sum(0)
     y.mul_(2)
     y.backward()
-    return x.grad
-
-
-@case
-def needed_self_err(t):
-    x = leaf(t, 3)
-    a = x * 1
-    w = leaf(t, 3)
-    y = a * w
-    a.add_(1)
-    y.sum().backward()
     return x.grad
 
 
