@@ -157,4 +157,4 @@ static PyMethodDef functions[] = {
     {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node below autograd."},
     {"run", (PyCFunction)(void *)gpu_f_run, METH_FASTCALL, "run(root, outputs): one kernel; outputs are (node, buffer, strides or None, offset), the first for root itself."},
     {0}};
-int gpu_op_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }
+int gpu_op_init(PyObject *mod) { return PyModule_AddIntConstant(mod, "MAX_BUFFERS", MAX_BUFFERS) < 0 ? -1 : PyModule_AddFunctions(mod, functions); }
