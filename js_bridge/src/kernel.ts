@@ -50,12 +50,16 @@ export interface BuiltKernel {
   readonly uniforms: readonly WordName[];
 }
 
+/** What a text must enable, and WebGPU's names for it. */
+const FEATURES: Readonly<Record<string, GPUFeatureName>> = { subgroups: "subgroups", f16: "shader-f16" };
+
 export function sourceOf(kernel: BuiltKernel): KernelSource {
+  const features = [...kernel.wgsl.matchAll(/^enable (\w+);/gm)].flatMap(([, name]) => FEATURES[name ?? ""] ?? []);
   return {
     wgsl: kernel.wgsl,
     access: kernel.bindings.map((b) => (b.access === "read" ? "r" : "w")).join(""),
     uniformWords: kernel.uniforms.length,
     words: kernel.uniforms,
-    ...(kernel.wgsl.startsWith("enable subgroups;") && { features: ["subgroups"] }),
+    ...(features.length > 0 && { features }),
   };
 }

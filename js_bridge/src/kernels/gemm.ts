@@ -43,19 +43,23 @@ export interface GemmSpec {
   readonly bFast: "n" | "k";
   readonly vecA?: boolean;
   readonly vecB?: boolean;
+  /** Operands of the type f16, which stay so in workgroup memory: load_a, load_a4 (load_b, load_b4) give it. Without workgroup memory there is no difference. */
+  readonly halfA?: boolean;
+  readonly halfB?: boolean;
   /** The sum over k is cut in `splits` parts; setup gets the part, too: setup(z, part). */
   readonly split?: boolean;
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+const wide = (half: boolean | undefined, v: string): string => (half ? `vec4<f32>(${v})` : v);
 
 /** Statements that bring a bk x width slice into workgroup memory, four elements along the width at a time. */
-function stage(name: string, width: number, bk: number, threads: number, fast: boolean, vec: boolean, load: (at: string, k: string) => string, load4: (at: string, k: string) => string): string {
+function stage(name: string, width: number, bk: number, threads: number, fast: boolean, vec: boolean, type: string, load: (at: string, k: string) => string, load4: (at: string, k: string) => string): string {
   const w4 = width / 4;
   const total = w4 * bk;
   const kk = fast ? `id / ${w4}u` : `id % ${bk}u`;
   const ww = fast ? `id % ${w4}u` : `id / ${bk}u`;
-  const v = vec ? load4("at", "k") : `vec4<f32>(${range(4).map((j) => load(j ? `at + ${j}` : "at", "k")).join(", ")})`;
+  const v = vec ? load4("at", "k") : `${type}(${range(4).map((j) => load(j ? `at + ${j}` : "at", "k")).join(", ")})`;
   // A loop, not unrolled text: what a pipeline costs to compile grows with every copy of the load functions.
   return `    for (var id = lane; id < ${total}u; id += ${threads}u) {
       let kq = ${kk}; let wq = ${ww}; let k = k0 + i32(kq); let at = ${name}0 + i32(wq) * 4;
@@ -71,8 +75,9 @@ export function gemm(s: GemmSpec): Kernel {
   const high = rows.length;
   const acc = (i: number, r: number, j: number): string => `c${i}_${r}_${j}`;
   const shared = bk > 0;
-  const globals = `${shared ? `var<workgroup> tile_m: array<vec4<f32>, ${(bk * bm) / 4}>;
-var<workgroup> tile_n: array<vec4<f32>, ${(bk * bn) / 4}>;` : ""}
+  const [typeA, typeB] = [s.halfA, s.halfB].map((half) => `vec4<${half ? "f16" : "f32"}>`) as [string, string];
+  const globals = `${shared ? `var<workgroup> tile_m: array<${typeA}, ${(bk * bm) / 4}>;
+var<workgroup> tile_n: array<${typeB}, ${(bk * bn) / 4}>;` : ""}
 var<private> k_end: i32;
 ${s.globals}
 fn store4(m: i32, n: i32, v: vec4<f32>) {
@@ -80,12 +85,12 @@ fn store4(m: i32, n: i32, v: vec4<f32>) {
   for (var q = 0; q < min(4, i32(p.N) - n); q++) { store(m, n + q, v[q]); }
 }`;
   const sliced = (): string => `  for (var k0 = k_first; k0 < k_stop; k0 += ${bk}) {
-${stage("m", bm, bk, threads, s.aFast === "m", s.vecA ?? false, (m, k) => `load_a(${m}, ${k})`, (m, k) => `load_a4(${m}, ${k})`)}
-${stage("n", bn, bk, threads, s.bFast === "n", s.vecB ?? false, (n, k) => `load_b(${k}, ${n})`, (n, k) => `load_b4(${k}, ${n})`)}
+${stage("m", bm, bk, threads, s.aFast === "m", s.vecA ?? false, typeA, (m, k) => `load_a(${m}, ${k})`, (m, k) => `load_a4(${m}, ${k})`)}
+${stage("n", bn, bk, threads, s.bFast === "n", s.vecB ?? false, typeB, (n, k) => `load_b(${k}, ${n})`, (n, k) => `load_b4(${k}, ${n})`)}
     workgroupBarrier();
     for (var kk = 0u; kk < ${bk}u; kk++) {
-${im.map((i) => `      let a${i} = tile_m[kk * ${bm / 4}u + ${i * ty}u + ty];`).join("\n")}
-${jn.map((j) => `      let b${j} = tile_n[kk * ${bn / 4}u + ${j * tx}u + tx];`).join("\n")}
+${im.map((i) => `      let a${i} = ${wide(s.halfA, `tile_m[kk * ${bm / 4}u + ${i * ty}u + ty]`)};`).join("\n")}
+${jn.map((j) => `      let b${j} = ${wide(s.halfB, `tile_n[kk * ${bn / 4}u + ${j * tx}u + tx]`)};`).join("\n")}
 ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += a${i}[${r}] * b${j};`))).join("\n")}
     }
     workgroupBarrier();

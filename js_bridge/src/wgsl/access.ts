@@ -3,10 +3,11 @@
  *   elem    one element an access; packed dtypes are read-only in this form
  *   vec     four elements an access, from a multiple of four
  *   atomic  packed dtypes that several invocations write: each clears and sets only the bits of its own element
+ *   f16     one float16 an access, of the type f16; f16x4 four. For devices with shader-f16 that read every half as it is (halves.ts).
  */
 import { type Binding, type Compute, computeOf, DTYPES, type DType, perWord, WGSL_TYPE } from "../kernels/spec.js";
 
-export type Form = "elem" | "vec" | "atomic";
+export type Form = "elem" | "vec" | "atomic" | "f16" | "f16x4";
 
 const VEC: { readonly [D in DType]: string } = {
   float32: "vec4<f32>", int32: "vec4<i32>", int64: "vec2<u32>", float16: "vec2<u32>", bfloat16: "vec2<u32>", int16: "vec2<u32>",
@@ -15,6 +16,7 @@ const VEC: { readonly [D in DType]: string } = {
 
 export function bindingType(dtype: DType, form: Form): string {
   if (form === "vec") return `array<${VEC[dtype]}>`;
+  if (form === "f16" || form === "f16x4") return form === "f16" ? "array<f16>" : "array<vec4<f16>>";
   if (perWord(dtype) > 1) return form === "atomic" ? "array<atomic<u32>>" : "array<u32>";
   return `array<${WGSL_TYPE[computeOf(dtype)]}>`;
 }
@@ -47,8 +49,15 @@ function pack(dtype: DType, v: string): string {
   }
 }
 
-/** Functions ld_<name>(i: i32) and, for outputs, st_<name>(i: i32, v). */
+/** Four float values of an element of the form "vec" at `at`, counted in fours, as vec4<f32>. */
+export function four(name: string, dtype: DType, at: string): string {
+  const word = `${name}[${at}]`;
+  return dtype === "float16" ? `tl_half4_to_f32(${word})` : dtype === "bfloat16" ? `tl_bf16x4_to_f32(${word})` : word;
+}
+
+/** Functions ld_<name>(i: i32) and, for outputs, st_<name>(i: i32, v). The form f16 gives an f16. */
 export function accessors(name: string, dtype: DType, form: Form, writes: boolean): string {
+  if (form === "f16") return `fn ld_${name}(i: i32) -> f16 { return ${name}[i]; }`;
   const t = WGSL_TYPE[computeOf(dtype)];
   const per = perWord(dtype);
   if (per === 1) {
@@ -72,6 +81,7 @@ fn st_${name}(i: i32, v: ${t}) {
 
 /** Statements that read four elements from index `at` (a multiple of four), and the expression of the j-th. */
 export function loadVec(name: string, dtype: DType, at: string, tag: string): { pre: string; get(j: number): string } {
+  if (computeOf(dtype) === "f32") return { pre: `let ${tag} = ${four(name, dtype, `(${at}) >> 2u`)};`, get: (j) => `${tag}[${j}]` };
   switch (DTYPES[dtype].bytes) {
     case 8: return { pre: "", get: (j) => `${name}[${at} + ${j}]` };
     case 4: return { pre: `let ${tag} = ${name}[(${at}) >> 2u];`, get: (j) => `${tag}[${j}]` };
@@ -93,6 +103,7 @@ export function storeVec(name: string, dtype: DType, at: string, v: readonly str
   const four = (): string => {
     if (bytes === 8) return [0, 1, 2, 3].map(one).join(" ");
     if (bytes === 4) return `${word} = vec4(${v.join(", ")});`;
+    if (computeOf(dtype) === "f32") return `${word} = ${dtype === "float16" ? "tl_f32_to_half4" : "tl_f32_to_bf16x4"}(vec4<f32>(${v.join(", ")}));`;
     const bits = v.map((x) => pack(dtype, x));
     if (bytes === 2) return `${word} = vec2<u32>(${bits[0]} | (${bits[1]} << 16u), ${bits[2]} | (${bits[3]} << 16u));`;
     return `${word} = ${bits[0]} | (${bits[1]} << 8u) | (${bits[2]} << 16u) | (${bits[3]} << 24u);`;

@@ -54,5 +54,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let gid = group * ${size}u + lane;
 ${m.main}
 }`;
-  return `${m.subgroups ? "enable subgroups;\n" : ""}${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
+  const half = /\bf16\b/.test(text) || m.bindings.some((b) => /\bf16\b/.test(b.type));
+  return `${m.subgroups ? "enable subgroups;\n" : ""}${half ? "enable f16;\n" : ""}${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
 }
