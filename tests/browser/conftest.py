@@ -104,6 +104,14 @@ def driver(request):
     d.quit()
 
 
+@pytest.fixture
+def page(driver, site, wheel_name):
+    """An empty page with Pyodide and the wheel loaded."""
+    driver.get(site + "/empty.html")
+    pages.run_async(driver, pages.load_text(site, wheel_name))
+    return driver
+
+
 # ---- the demo site ----------------------------------------------------------------------------------------------------
 
 

@@ -110,3 +110,65 @@ def python(driver: Any, code: str) -> Any:
     """Runs Python in a page whose `pyodide` is a global; the value of the last line, as JSON."""
     return run_async(driver, f"const r = await pyodide.runPythonAsync({json.dumps(code)}); "
                              "return r && r.toJs ? r.toJs({dict_converter: Object.fromEntries}) : r;")
+
+
+def run_sync_entry(driver: Any, code: str) -> Any:
+    """Python entered synchronously: it cannot be suspended."""
+    return run_async(driver, f"const r = pyodide.runPython({json.dumps(code)}); return r && r.toJs ? r.toJs() : r;")
+
+
+def load_text(base: str, wheel_name: str, name: str = "pyodide") -> str:
+    """JavaScript that leaves Pyodide with the wheel in a global."""
+    return f"""
+      const {{ loadPyodide }} = await import("{base}/dist/pyodide.mjs");
+      const {name} = globalThis.{name} = await loadPyodide({{ indexURL: "{base}/dist/" }});
+      await {name}.loadPackage("{base}/dist/torchlite/{wheel_name}", {{ messageCallback: () => {{}} }});"""
+
+WORKER = """
+let ready;
+onmessage = async ({ data: [entry, code] }) => {
+  try {
+    ready ??= (async () => { %s })();
+    await ready;
+    const r = entry === "async" ? await pyodide.runPythonAsync(code) : pyodide.runPython(code);
+    postMessage(JSON.stringify({ ok: r && r.toJs ? r.toJs() : r }));
+  } catch (e) { postMessage(JSON.stringify({ error: String(e && e.message || e) })); }
+};"""
+
+
+class Asking:
+    """Python in a worker: ask(entry, code), with "sync" or "async" for entry. Its script begins with `load`, or is at `url`."""
+
+    def __init__(self, driver: Any, base: str, load: str, type: str = "module", url: str = "") -> None:
+        self.driver = driver
+        driver.get(base + "/empty.html")
+        run_async(driver, f"""
+          const url = {json.dumps(url)} || URL.createObjectURL(new Blob([{json.dumps(WORKER % load)}], {{ type: "text/javascript" }}));
+          globalThis.worker = new Worker(url, {{ type: "{type}" }});
+          globalThis.ask = (...what) => new Promise((ok, no) => {{
+            worker.onmessage = (e) => {{ const r = JSON.parse(e.data); "error" in r ? no(new Error(r.error)) : ok(r.ok); }};
+            worker.onerror = (e) => no(new Error("worker: " + e.message));
+            worker.postMessage(what);
+          }});""")
+
+    def __call__(self, entry: str, code: str) -> Any:
+        return run_async(self.driver, f"return await ask({json.dumps(entry)}, {json.dumps(code)});")
+
+    def end(self) -> None:
+        run_async(self.driver, "worker.terminate();")
+
+
+# Python for pages on whose GPU something is done: what became of a call, and whether the device gives right answers
+CHECKS = """
+import torch
+
+def error_of(fn, *kinds):
+    try:
+        return "no error: %r" % (fn(),)
+    except kinds or Exception as e:
+        return type(e).__name__ + ": " + str(e)
+
+def works():
+    x = torch.arange(12, dtype=torch.float32).reshape(3, 4).to("webgpu")
+    return ((x @ x.T).relu() * 2).sum(1).tolist() == [228.0, 756.0, 1284.0]
+"""

@@ -10,27 +10,7 @@ import zipfile
 import pages
 import pytest
 from dist import wheel
-from pages import python, run_async
-
-
-def load_text(base, wheel_name, name="pyodide"):
-    """JavaScript that leaves Pyodide with the wheel in a global."""
-    return f"""
-      const {{ loadPyodide }} = await import("{base}/dist/pyodide.mjs");
-      const {name} = globalThis.{name} = await loadPyodide({{ indexURL: "{base}/dist/" }});
-      await {name}.loadPackage("{base}/dist/torchlite/{wheel_name}", {{ messageCallback: () => {{}} }});"""
-
-
-@pytest.fixture
-def page(driver, site, wheel_name):
-    driver.get(site + "/empty.html")
-    run_async(driver, load_text(site, wheel_name))
-    return driver
-
-
-def run_sync_entry(driver, code):
-    """Python entered synchronously: it cannot be suspended."""
-    return run_async(driver, f"const r = pyodide.runPython({json.dumps(code)}); return r && r.toJs ? r.toJs() : r;")
+from pages import Asking, load_text, python, run_async, run_sync_entry
 
 
 TARGET = os.environ.get("TORCHLITE_PYODIDE", "314")
@@ -175,18 +155,6 @@ text
     assert "gone" in text
 
 
-WORKER = """
-let ready;
-onmessage = async ({ data: [entry, code] }) => {
-  try {
-    ready ??= (async () => { %s })();
-    await ready;
-    const r = entry === "async" ? await pyodide.runPythonAsync(code) : pyodide.runPython(code);
-    postMessage(JSON.stringify({ ok: r && r.toJs ? r.toJs() : r }));
-  } catch (e) { postMessage(JSON.stringify({ error: String(e && e.message || e) })); }
-};"""
-
-
 @pytest.mark.parametrize("kind", ["module", "classic"])
 def test_worker(driver, site, wheel_name, kind):
     if kind == "classic" and TARGET != "029":
@@ -194,19 +162,7 @@ def test_worker(driver, site, wheel_name, kind):
     load = load_text(site, wheel_name)
     if kind == "classic":
         load = load.replace(f'const {{ loadPyodide }} = await import("{site}/dist/pyodide.mjs");', f'importScripts("{site}/dist/pyodide.js");')
-    driver.get(site + "/empty.html")
-    run_async(driver, f"""
-      const url = URL.createObjectURL(new Blob([{json.dumps(WORKER % load)}], {{ type: "text/javascript" }}));
-      const worker = new Worker(url, {{ type: "{kind}" }});
-      globalThis.ask = (...what) => new Promise((ok, no) => {{
-        worker.onmessage = (e) => {{ const r = JSON.parse(e.data); "error" in r ? no(new Error(r.error)) : ok(r.ok); }};
-        worker.onerror = (e) => no(new Error("worker: " + e.message));
-        worker.postMessage(what);
-      }});""")
-
-    def ask(entry, code):
-        return run_async(driver, f"return await ask({json.dumps(entry)}, {json.dumps(code)});")
-
+    ask = Asking(driver, site, load, type=kind)
     assert "not there yet" in ask("sync", "import torch; torch.webgpu.why_not()")
     assert ask("async", READ) == ANSWER
     assert ask("sync", READ) == ANSWER

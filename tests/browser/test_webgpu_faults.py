@@ -6,8 +6,7 @@ import json
 import os
 
 import pytest
-from pages import python, run_async
-from test_webgpu import load_text, run_sync_entry
+from pages import CHECKS, load_text, python, run_async, run_sync_entry
 
 pytestmark = [
     pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="once is enough"),
@@ -46,20 +45,10 @@ def chromium(driver):
 
 @pytest.fixture(scope="module")
 def opened(chromium, site, wheel_name):
-    return open_page(chromium, site, wheel_name, then="""
+    return open_page(chromium, site, wheel_name, then=CHECKS + """
 import asyncio, js, torch
 from torch import nn
 assert await torch.webgpu.ready()
-
-def error_of(fn, *kinds):
-    try:
-        return "no error: %r" % (fn(),)
-    except kinds or Exception as e:
-        return type(e).__name__ + ": " + str(e)
-
-def works():
-    x = torch.arange(12, dtype=torch.float32).reshape(3, 4).to("webgpu")
-    return ((x @ x.T).relu() * 2).sum(1).tolist() == [228.0, 756.0, 1284.0]
 """)
 
 

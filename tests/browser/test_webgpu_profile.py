@@ -6,10 +6,8 @@ import json
 import re
 
 import pages
-import pytest
-from pages import python, run_async
-from test_webgpu import load_text, run_sync_entry
-from test_webgpu_worker import NO_CANVAS, NO_JSPI, SETUP, Asking
+from pages import Asking, load_text, python, run_sync_entry
+from test_webgpu_worker import NO_CANVAS, NO_JSPI, SETUP
 
 PROFILE = """
 import contextlib, io, json, torch, warnings
@@ -31,13 +29,6 @@ with contextlib.redirect_stderr(err), torch.webgpu.debug("kernels", "timing"):
     (x * x - 5).exp().sum().item()
 json.dumps({**out, "debug": err.getvalue()})
 """
-
-
-@pytest.fixture
-def page(driver, site, wheel_name):
-    driver.get(site + "/empty.html")
-    run_async(driver, load_text(site, wheel_name))
-    return driver
 
 
 def check(found, waits):
@@ -84,7 +75,7 @@ json.dumps([has, [e.name for e in p.events() if e.device_type is DeviceType.WebG
 def test_gpu_worker(driver, dist_folder, wheel_name):
     """There synchronous code waits for the times too."""
     with pages.serve({"/dist/": dist_folder}, {"/empty.html": pages.EMPTY}, pages.ISOLATED) as base:
-        ask = Asking(driver, base, load_text(base, wheel_name), NO_JSPI + NO_CANVAS)
+        ask = Asking(driver, base, NO_JSPI + NO_CANVAS + load_text(base, wheel_name))
         try:
             ask("async", SETUP + "\nNone")
             check(json.loads(ask("sync", PROFILE)), True)

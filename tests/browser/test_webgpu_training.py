@@ -4,13 +4,11 @@ takes, what a page on the CPU leaves alone, and that nothing is left behind."""
 from __future__ import annotations
 
 import base64
-import json
 import os
 
 import pytest
 import short_digits
-from pages import python, run_async
-from test_webgpu import load_text
+from pages import load_text, python, run_async, run_sync_entry
 
 pytestmark = pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="once is enough; the shorter tests run on each Pyodide")
 
@@ -87,10 +85,6 @@ def page(driver, site, wheel_name):
     open_page(driver, site, wheel_name)
     driver.losses = python(driver, f"train({ON_CPU!r})")
     return driver
-
-
-def run_sync_entry(driver, code):
-    return run_async(driver, f"const r = pyodide.runPython({json.dumps(code)}); return r && r.toJs ? r.toJs() : r;")
 
 
 def test_page_on_the_cpu_opens_no_device(page):

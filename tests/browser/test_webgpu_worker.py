@@ -3,13 +3,12 @@ switching nor the canvas works. And what is said where that cannot be."""
 
 from __future__ import annotations
 
-import json
 import os
 
 import pages
 import pytest
-from pages import run_async
-from test_webgpu import ANSWER, READ, WORKER, load_text
+from pages import WORKER, Asking, load_text, run_async
+from test_webgpu import ANSWER, READ
 
 TARGET = os.environ.get("TORCHLITE_PYODIDE", "314")
 once = pytest.mark.skipif(TARGET != "314", reason="once is enough")
@@ -36,43 +35,11 @@ _page._text = lambda: {HOOKS!r} + _text()
 _page.options["worker"] = {{"tick": 50, "silent": 40}}
 assert await torch.webgpu.ready(), torch.webgpu.why_not()
 gpu = js.BroadcastChannel.new("gpu")
-
-def error_of(fn, *kinds):
-    try:
-        return "no error: %r" % (fn(),)
-    except kinds or Exception as e:
-        return type(e).__name__ + ": " + str(e)
-
-def works():
-    x = torch.arange(12, dtype=torch.float32).reshape(3, 4).to("webgpu")
-    return ((x @ x.T).relu() * 2).sum(1).tolist() == [228.0, 756.0, 1284.0]
-
+{pages.CHECKS}
 def wait_for_loss():
     while torch.webgpu.is_available():
         pass
 """
-
-
-class Asking:
-    """Python in a worker: ask(entry, code), with "sync" or "async" for entry."""
-
-    def __init__(self, driver, base, load, before="", type="module"):
-        self.driver = driver
-        driver.get(base + "/empty.html")
-        run_async(driver, f"""
-          const url = URL.createObjectURL(new Blob([{json.dumps(WORKER % (before + load))}], {{ type: "text/javascript" }}));
-          globalThis.worker = new Worker({json.dumps(type)} === "module" ? url : {json.dumps(type)}, {{ type: "module" }});
-          globalThis.ask = (...what) => new Promise((ok, no) => {{
-            worker.onmessage = (e) => {{ const r = JSON.parse(e.data); "error" in r ? no(new Error(r.error)) : ok(r.ok); }};
-            worker.onerror = (e) => no(new Error("worker: " + e.message));
-            worker.postMessage(what);
-          }});""")
-
-    def __call__(self, entry, code):
-        return run_async(self.driver, f"return await ask({json.dumps(entry)}, {json.dumps(code)});")
-
-    def end(self):
-        run_async(self.driver, "worker.terminate();")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +50,7 @@ def isolated(dist_folder):
 
 @pytest.fixture(scope="module")
 def opened(driver, isolated, wheel_name):
-    ask = Asking(driver, isolated, load_text(isolated, wheel_name), NO_JSPI + NO_CANVAS)
+    ask = Asking(driver, isolated, NO_JSPI + NO_CANVAS + load_text(isolated, wheel_name))
     ask("async", SETUP + "\nNone")
     yield ask
     ask.end()
@@ -290,7 +257,7 @@ def test_no_way(driver, site, isolated, wheel_name, where):
     """A page without the headers, and Python in the window, which may not wait: the error says so."""
     base = site if where == "worker" else isolated
     if where == "worker":
-        ask = Asking(driver, base, load_text(base, wheel_name), NO_JSPI + NO_CANVAS)
+        ask = Asking(driver, base, NO_JSPI + NO_CANVAS + load_text(base, wheel_name))
         text, *rest = ask("async", REFUSED)
         ask.end()
         assert "there is no GPU worker (the page is not cross-origin isolated (COOP and COEP headers))" in text
@@ -307,7 +274,7 @@ def test_policy_without_blob_workers(driver, dist_folder, wheel_name, tmp_path):
     (tmp_path / "worker.mjs").write_text(WORKER % (NO_JSPI + NO_CANVAS + load_text("", wheel_name)))
     headers = {**pages.ISOLATED, "Content-Security-Policy": "script-src 'self' 'unsafe-eval'; worker-src 'self'"}
     with pages.serve({"/dist/": dist_folder, "/t/": tmp_path}, {"/empty.html": pages.EMPTY}, headers) as base:
-        ask = Asking(driver, base, "", type="/t/worker.mjs")
+        ask = Asking(driver, base, "", url="/t/worker.mjs")
         text, *rest = ask("async", REFUSED)
         ask.end()
     assert "there is no GPU worker (" in text and "a Content-Security-Policy must allow blob: in worker-src" in text, text
