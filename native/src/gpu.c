@@ -152,6 +152,8 @@ TlNode *gpu_unwait(TlBuffer *b) {
   return n;
 }
 
+bool gpu_only_operand(const TlBuffer *b) { return Py_REFCNT((PyObject *)b) == 1 && b->readers == 1; }
+
 static void buffer_dealloc(TlBuffer *b) {
   PyTypeObject *tp = Py_TYPE(b);
   if (b->weakrefs) PyObject_ClearWeakRefs((PyObject *)b);
@@ -284,6 +286,7 @@ static PyObject *buffer_address(TlBuffer *b, void *_) {
   uint32_t handle = gpu_ready(b);
   return handle ? PyLong_FromUnsignedLongLong((unsigned long long)(handle & INDEX_MASK) << 34) : NULL;
 }
+static PyObject *buffer_readers(TlBuffer *b, void *_) { (void)_; return PyLong_FromUnsignedLong(b->readers); }
 static int set_serial(TlBuffer *b, PyObject *v, void *_) {
   (void)_;
   long long n = v ? PyLong_AsLongLong(v) : 0;
@@ -300,10 +303,10 @@ static int set_pending(TlBuffer *b, PyObject *v, void *_) {
   Py_XDECREF(old);
   return 0;
 }
-/* address: a number that differs between buffers and leaves room for offsets; serial: the last checked launch before it was
+/* readers: how many parts of expressions and products name it. address: a number that differs between buffers and leaves room for offsets; serial: the last checked launch before it was
  * written; bounds: least and greatest of its integers, where known */
 static PyGetSetDef buffer_fields[] = {
-    {"nbytes", (getter)buffer_nbytes, NULL, NULL, NULL}, {"handle", (getter)buffer_handle, NULL, NULL, NULL}, {"epoch", (getter)buffer_epoch, NULL, NULL, NULL},
+    {"nbytes", (getter)buffer_nbytes, NULL, NULL, NULL}, {"readers", (getter)buffer_readers, NULL, NULL, NULL}, {"handle", (getter)buffer_handle, NULL, NULL, NULL}, {"epoch", (getter)buffer_epoch, NULL, NULL, NULL},
     {"serial", (getter)buffer_serial, (setter)set_serial, NULL, NULL}, {"bounds", (getter)buffer_bounds, (setter)set_bounds, NULL, NULL},
     {"pending", (getter)buffer_pending, (setter)set_pending, NULL, NULL}, {"address", (getter)buffer_address, NULL, NULL, NULL}, {0}};
 static PyMemberDef buffer_members[] = {{"__weaklistoffset__", Py_T_PYSSIZET, offsetof(TlBuffer, weakrefs), Py_READONLY, NULL}, {0}};
@@ -341,12 +344,12 @@ static PyObject *f_launch(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   if (words.n > FLUSH_WORDS && gpu_flush() < 0) return NULL;
   Py_RETURN_NONE;
 }
-/* the buffers that wait for their contents, oldest first */
+/* the buffers that wait for their contents, oldest first, but for what only a product that waits needs */
 static PyObject *f_waiting(PyObject *m, PyObject *_) {
   (void)m; (void)_;
   PyObject *list = PyList_New(0);
   for (TlBuffer *b = first; b && list; b = b->next)
-    if (PyList_Append(list, (PyObject *)b) < 0) Py_CLEAR(list);
+    if (!gpu_only_operand(b) && PyList_Append(list, (PyObject *)b) < 0) Py_CLEAR(list);
   return list;
 }
 /* set_epoch(number of the device): whether it is another one than before */
@@ -401,7 +404,7 @@ static PyMethodDef functions[] = {
     {"flush", f_flush, METH_NOARGS, "Hands the commands over."},
     {"launch", (PyCFunction)(void *)f_launch, METH_FASTCALL, "launch(plan, handles, words): runs a plan on buffers."},
     {"fresh", (PyCFunction)(void *)f_fresh, METH_FASTCALL, "fresh(shape, dtype): an uninitialised contiguous tensor and its handle"},
-    {"waiting", f_waiting, METH_NOARGS, "The buffers that wait for their contents, oldest first."},
+    {"waiting", f_waiting, METH_NOARGS, "The buffers that wait for their contents, oldest first, but for what only a product that waits needs."},
     {"set_epoch", f_set_epoch, METH_O, "The device's number; True where it is another than before, whose buffers are void."},
     {"epoch", f_epoch, METH_NOARGS, "The device's number, or None."},
     {"hook", f_hook, METH_VARARGS, "hook(name, object): gives the core what it needs of Python."},

@@ -26,7 +26,14 @@ typedef struct { EXPR_HEAD int dim; } TlCoord;
 typedef struct { EXPR_HEAD TlBuffer *buffer; int64_t offset; int32_t ndim, unused; int64_t strides[]; } TlLeaf;      /* ndim -1: in order */
 /* A matrix product or convolution that was put off, so that what follows it runs in the same kernel: a plan whose last buffer
  * is the result, and its words. */
-typedef struct { TlLeaf *done; uint32_t plan, nwords, words[]; } TlProduct;      /* done: the result, once it is there and others need it */
+typedef struct {
+  TlLeaf *done;                        /* the result, once it is there and others need it */
+  TlLeaf *reads[8];                    /* the plan's buffers but the last: the arguments, or what they are computed from */
+  TlNode *taken[2];                    /* the expressions that took an argument's place */
+  uint32_t plan, nwords, room;
+  int nreads, open;                    /* open: how many first arguments may be given as expressions */
+  uint32_t words[];
+} TlProduct;
 struct TlNode {
   EXPR_HEAD
   uint16_t op;
@@ -46,6 +53,8 @@ struct TlNode {
 #define MAX_BUFFERS 8
 #define MAX_PRODUCTS 8                 /* that wait at a time */
 #define MAX_WORDS 64                   /* of a product */
+#define MAX_OPERAND 8                  /* parts of an expression that is computed where a product reads it */
+#define MAX_READS 5                    /* buffers of a product, with what its operands are computed from */
 #define MAX_ARGS 16
 
 extern PyTypeObject *tl_Buffer, *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
@@ -61,12 +70,14 @@ int gpu_before_write(TlBuffer *b);
 int gpu_launch(uint32_t plan, const uint32_t *handles, size_t nhandles, const uint32_t *values, size_t nvalues);
 int gpu_flush(void);
 void gpu_wait(TlBuffer *b, TlNode *n); /* steals n */
+bool gpu_only_operand(const TlBuffer *b);            /* nobody needs the values but a product that waits */
 TlNode *gpu_unwait(TlBuffer *b);       /* new reference */
 
 typedef struct { TlNode *node; TlBuffer *buffer; const int64_t *strides; int64_t offset; } GpuOut;
 bool gpu_node_reads(const TlNode *n, const TlBuffer *b);
 int gpu_emit(TlNode *product, TlBuffer *b);          /* gpu_product.c: the product alone, into b */
 int gpu_settle(TlNode *product);                     /* so that it is done */
+int gpu_take_in(TlNode *product);                    /* gpu_run.c: expressions that its operands are, before it is run */
 void gpu_few_products(void);
 int gpu_run(TlNode *root, const GpuOut *out, int nout);      /* one kernel; the first output is root's */
 uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out);      /* words written; 0: an exception */

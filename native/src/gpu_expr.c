@@ -96,6 +96,8 @@ bool gpu_node_reads(const TlNode *n, const TlBuffer *b) {
   if (n->product && n->product->done) return n->product->done->buffer == b;
   for (int i = 0; i < n->nleaves; i++)
     if (NODE_LEAVES(n)[i]->buffer == b) return true;
+  for (int i = 0; n->product && i < n->product->nreads; i++)
+    if (n->product->reads[i]->buffer == b) return true;
   for (int i = 0; n->products && i < n->nargs; i++)
     if (Py_TYPE(NODE_ARGS(n)[i]) == tl_Node && gpu_node_reads((TlNode *)NODE_ARGS(n)[i], b)) return true;
   return false;
@@ -270,7 +272,11 @@ static PyObject *coord_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
 static void node_dealloc(TlNode *n) {
   PyTypeObject *tp = Py_TYPE(n);
   for (int i = 0; i < n->nargs; i++) Py_DECREF(NODE_ARGS(n)[i]);
-  if (n->product) { Py_XDECREF(n->product->done); PyMem_Free(n->product); }
+  if (n->product) {
+    Py_XDECREF(n->product->done);
+    for (int i = 0; i < 2; i++) Py_XDECREF(n->product->taken[i]);
+    PyMem_Free(n->product);
+  }
   PyObject_Free(n);
   Py_DECREF(tp);
 }

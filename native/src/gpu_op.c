@@ -51,7 +51,7 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
     PyObject *arg = (PyObject *)node;
     if (!(node = cast = gpu_expression(id, &arg, 1, t->dtype, NO_COMPUTE, node->ndim, node->shape))) return -1;
   }
-  if (b->pending && !b->handle && dense && t->offset == 0 && t->numel * tl_itemsize[t->dtype] == b->nbytes) {
+  if (b->pending && !b->handle && !b->readers && dense && t->offset == 0 && t->numel * tl_itemsize[t->dtype] == b->nbytes) {
     /* nothing has been computed yet, and nothing else reads the buffer: it waits for the new values instead */
     TlNode *old = gpu_unwait(b);
     gpu_wait(b, (TlNode *)Py_NewRef(node));

@@ -4,10 +4,11 @@
 
 /* The product alone, into a buffer that has no memory yet or is to be written anew. */
 int gpu_emit(TlNode *p, TlBuffer *b) {
-  uint32_t handles[MAX_ARGS + 1];
+  uint32_t handles[MAX_BUFFERS + 1];
   size_t n = 0;
-  for (; n < p->nargs; n++)
-    if (!(handles[n] = gpu_ready(((TlLeaf *)NODE_ARGS(p)[n])->buffer))) return -1;
+  if (gpu_take_in(p) < 0) return -1;
+  for (; n < (size_t)p->product->nreads; n++)
+    if (!(handles[n] = gpu_ready(p->product->reads[n]->buffer))) return -1;
   if (!(handles[n++] = b->handle ? b->handle : gpu_allocate(b))) return -1;
   if (gpu_launch(p->product->plan, handles, n, p->product->words, p->product->nwords) < 0) return -1;
   if (Py_REFCNT((PyObject *)p) > 1 && !(p->product->done = gpu_leaf(b, p->dtype, -1, NULL, 0))) return -1;
@@ -36,27 +37,35 @@ int gpu_settle(TlNode *p) {
   return r;
 }
 
-/* product(plan, buffers it reads, words, shape, dtype): a dense tensor, later. What it reads is on its way then, so that errors
- * of its operands are raised here. */
+/* Whether an operand can stay an expression until the product is run, which then may compute it where it reads it. */
+static bool stays(const TlBuffer *b, tl_dtype d) {
+  const TlNode *n = b->pending;
+  return n && !n->products && n->dtype == d && n->count <= MAX_OPERAND && n->nleaves < MAX_READS;
+}
+
+/* product(plan, buffers it reads, words, shape, dtype, open=0): a dense tensor, later. open: how many of the first buffers the plan
+ * takes as expressions too; what else it reads is on its way then, so that errors of its operands are raised here. */
 static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   static int op = -1;
   int64_t shape[TL_MAX_DIMS];
   int ndim;
   tl_dtype d;
-  if (nargs != 5 || !PyLong_Check(a[0]) || !PyTuple_Check(a[1]) || !PyTuple_Check(a[2])) { PyErr_SetString(PyExc_TypeError, "product(plan, buffers, words, shape, dtype)"); return NULL; }
+  if (nargs < 5 || nargs > 6 || !PyLong_Check(a[0]) || !PyTuple_Check(a[1]) || !PyTuple_Check(a[2])) { PyErr_SetString(PyExc_TypeError, "product(plan, buffers, words, shape, dtype, open=0)"); return NULL; }
+  long open = nargs > 5 ? PyLong_AsLong(a[5]) : 0;
   Py_ssize_t n = PyTuple_Size(a[1]), k = PyTuple_Size(a[2]);
   if (n < 1 || n > MAX_LEAVES || k > MAX_WORDS) { PyErr_SetString(PyExc_TypeError, "product: too many operands or words"); return NULL; }
   if (tl_ints(a[3], shape, &ndim) < 0 || tl_dtype_arg(a[4], TL_F32, &d) < 0 || (op < 0 && (op = gpu_op_named("product")) < 0)) return NULL;
   PyObject *leaves[MAX_LEAVES], *result = NULL;
-  TlProduct *p = PyMem_Malloc(sizeof *p + (size_t)k * sizeof *p->words);
+  if (open < 0 || open > 2 || open > n) { PyErr_SetString(PyExc_TypeError, "product: open is 0 to 2 operands"); return NULL; }
+  TlProduct *p = PyMem_Malloc(sizeof *p + (open ? MAX_WORDS : (size_t)k) * sizeof *p->words);
   if (!p) return PyErr_NoMemory();
-  *p = (TlProduct){NULL, (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]), (uint32_t)k};
+  *p = (TlProduct){.plan = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]), .nwords = (uint32_t)k, .room = open ? MAX_WORDS : (uint32_t)k, .nreads = (int)n, .open = (int)open};
   Py_ssize_t i = 0;
   for (; i < n; i++) {
     TlBuffer *b = (TlBuffer *)PyTuple_GetItem(a[1], i);
     if (Py_TYPE(b) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "product: expected buffers"); break; }
-    if (!gpu_ready(b) || !(leaves[i] = (PyObject *)gpu_leaf(b, d, -1, NULL, 0))) break;
+    if ((!(i < open && stays(b, d)) && !gpu_ready(b)) || !(leaves[i] = (PyObject *)gpu_leaf(b, d, -1, NULL, 0))) break;
   }
   Py_ssize_t w = 0;
   for (; i == n && w < k; w++) {
@@ -69,6 +78,7 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   if (!node) { PyMem_Free(p); return NULL; }
   node->product = p;
   node->products = true;
+  for (i = 0; i < n; i++) p->reads[i] = (TlLeaf *)NODE_ARGS(node)[i];
   result = gpu_result(node, d, NULL);
   Py_DECREF(node);
   if (result) gpu_few_products();
@@ -76,5 +86,5 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
 }
 
 static PyMethodDef functions[] = {
-    {"product", (PyCFunction)(void *)f_product, METH_FASTCALL, "product(plan, buffers, words, shape, dtype): the result of a plan whose last buffer it is, put off."}, {0}};
+    {"product", (PyCFunction)(void *)f_product, METH_FASTCALL, "product(plan, buffers, words, shape, dtype, open=0): the result of a plan whose last buffer it is, put off."}, {0}};
 int gpu_product_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

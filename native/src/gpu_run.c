@@ -6,6 +6,7 @@
 #define MAX_ORDER 250                /* parts of an expression */
 #define MAX_INPUTS 16
 #define KEY_ROOM 2600
+enum { ALONE, AFTER, FIRST, SECOND };       /* what the expression is to a product */
 enum { IS_NODE, IS_LEAF, IS_NUMBER, IS_COORD, IS_PRODUCT };
 
 typedef struct {
@@ -16,7 +17,9 @@ typedef struct {
   int8_t alias[MAX_INPUTS];
   uint8_t input_of[MAX_ORDER], uses[MAX_ORDER], key[KEY_ROOM];
   TlNode *after;                     /* the product that the expression follows in one kernel */
-  int n, nin, nout, given, ndim, nkey, numbers;
+  uint32_t plan;                     /* the product's, where `role` is not ALONE */
+  int role, n, nin, nout, given, ndim, nkey, numbers, nsizes, nkeep, keep[TL_MAX_DIMS];
+  int64_t sizes[TL_MAX_DIMS], dense[TL_MAX_DIMS];
   bool coords;
 } Run;
 
@@ -89,9 +92,10 @@ static void key_byte(Run *r, int v) {
   if (r->nkey < KEY_ROOM) r->key[r->nkey] = (uint8_t)v;
   r->nkey++;
 }
-static int make_key(Run *r, int nsizes) {
-  for (int i = 0; i < 4; i++) key_byte(r, r->after ? (int)(r->after->product->plan >> (8 * i)) : 255);
-  key_byte(r, nsizes);
+static int make_key(Run *r) {
+  key_byte(r, r->role);
+  for (int i = 0; i < 4 && r->role; i++) key_byte(r, (int)(r->plan >> (8 * i)));
+  key_byte(r, r->nsizes);
   for (int i = 0; i < r->n; i++) {
     Expr *e = r->order[i];
     int kind = kind_of(e);
@@ -123,10 +127,10 @@ static int append(PyObject *list, PyObject *o) {      /* steals o */
   Py_XDECREF(o);
   return r;
 }
-/* describe(dims, nodes, inputs, outputs, plan of the product that goes before or None): Python makes the kernel and gives its
+/* describe(dims, nodes, inputs, outputs, what it is to a product, the product's plan): Python makes the kernel and gives its
  * number. Nodes are (op, dtype, compute, places of the operands), an input's number, a number's dtype, (dim,) or, for the product,
  * (dtype, None). */
-static PyObject *describe(Run *r, int nsizes) {
+static PyObject *describe(Run *r) {
   GPU_HOOK(gpu.describe, NULL);
   PyObject *nodes = PyList_New(0), *ins = PyList_New(0), *outs = PyList_New(0), *made = NULL;
   int bad = 0;
@@ -149,8 +153,8 @@ static PyObject *describe(Run *r, int nsizes) {
                                     r->alias[i] < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(r->alias[i])));
   for (int i = 0; i < r->nout && !bad; i++)
     bad = append(outs, Py_BuildValue("(iOs)", (int)r->outputs[i].node->place, gpu_dtype_name(r->outputs[i].node->dtype), r->out_strides[i] ? "s" : "c"));
-  if (!bad && nodes && ins && outs) made = r->after ? PyObject_CallFunction(gpu.describe, "iOOOI", nsizes, nodes, ins, outs, (unsigned)r->after->product->plan)
-                                              : PyObject_CallFunction(gpu.describe, "iOOOO", nsizes, nodes, ins, outs, Py_None);
+  static const char *const roles[] = {NULL, "after", "first", "second"};
+  if (!bad && nodes && ins && outs) made = PyObject_CallFunction(gpu.describe, "iOOOzI", r->nsizes, nodes, ins, outs, roles[r->role], (unsigned)r->plan);
   Py_XDECREF(nodes);
   Py_XDECREF(ins);
   Py_XDECREF(outs);
@@ -158,13 +162,13 @@ static PyObject *describe(Run *r, int nsizes) {
 }
 
 /* the kernel's number; -1 with an exception */
-static int64_t plan_of(Run *r, int nsizes) {
-  if (make_key(r, nsizes) < 0 || (!plans && !(plans = PyDict_New()))) return -1;
+static int64_t plan_of(Run *r) {
+  if (make_key(r) < 0 || (!plans && !(plans = PyDict_New()))) return -1;
   PyObject *key = PyBytes_FromStringAndSize((const char *)r->key, r->nkey), *number;
   if (!key) return -1;
   int64_t plan = -1;
   number = Py_XNewRef(PyDict_GetItemWithError(plans, key));
-  if (!number && !PyErr_Occurred() && (number = describe(r, nsizes)) && PyDict_SetItem(plans, key, number) < 0) Py_CLEAR(number);
+  if (!number && !PyErr_Occurred() && (number = describe(r)) && PyDict_SetItem(plans, key, number) < 0) Py_CLEAR(number);
   if (number) plan = PyLong_AsLongLong(number);
   Py_XDECREF(number);
   Py_DECREF(key);
@@ -189,17 +193,43 @@ uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out) {
   return d == TL_I64 ? 2 : 1;
 }
 
-static void place_words(uint32_t **w, int64_t offset, const int64_t *strides, int nsizes, int nkeep, const int *keep) {
+static void place_words(const Run *r, uint32_t **w, int64_t offset, const int64_t *strides) {
   *(*w)++ = (uint32_t)offset;
-  for (int i = 0; strides && i < nsizes; i++) *(*w)++ = i < nkeep ? (uint32_t)strides[keep[i]] : 0;
+  for (int i = 0; strides && i < r->nsizes; i++) *(*w)++ = i < r->nkeep ? (uint32_t)strides[r->keep[i]] : 0;
 }
 
-/* with r->outputs in place: the kernel's words, and its launch */
-static int run_with(Run *r, TlNode *root) {
-  int ndim = r->ndim, keep[TL_MAX_DIMS], nsizes = 0, nkeep = 0, nstrided = 0;
-  int64_t dense[TL_MAX_DIMS], sizes[TL_MAX_DIMS], numel = tl_dense_strides(ndim, root->shape, dense);
+/* sizes and inputs; outputs are between these and the numbers */
+static void input_words(const Run *r, uint32_t **w) {
+  for (int i = 0; i < r->nsizes; i++) *(*w)++ = (uint32_t)r->sizes[i];
+  for (int i = 0; i < r->nin; i++) place_words(r, w, r->inputs[i]->offset, r->in_strides[i]);
+}
+static int number_words(const Run *r, uint32_t **w) {
+  for (int i = 0; i < r->n && r->numbers; i++) {
+    if (kind_of(r->order[i]) != IS_NUMBER) continue;
+    uint32_t k = gpu_scalar(((TlNumber *)r->order[i])->value, (tl_dtype)r->order[i]->dtype, *w);
+    if (!k) return -1;
+    *w += k;
+  }
+  return 0;
+}
+
+static int begin(Run *r, TlNode *root, int role) {
+  r->role = role;
+  r->n = r->nin = r->nout = r->nkey = r->numbers = 0;
+  r->ndim = root->ndim;
+  r->coords = false;
+  r->after = NULL;
+  if (++mark == 0) mark = 1;
+  return visit(r, (Expr *)root, 0);
+}
+
+/* Layouts, with r->outputs in place: "c" runs over the elements in order, four at a time where all do; "s" has a stride for each
+ * dim. How many elements; -1 with an exception. */
+static int64_t lay_out(Run *r, const TlNode *root) {
+  int ndim = r->ndim, nstrided = 0;
+  int64_t *dense = r->dense, numel = tl_dense_strides(ndim, root->shape, dense);
   if (numel < 0) return -1;
-  /* layouts: "c" runs over the elements in order, four at a time where all do; "s" has a stride for each dim */
+  r->nsizes = r->nkeep = 0;
   const int64_t *strided[MAX_INPUTS + MAX_BUFFERS];
   for (int i = 0; i < r->nin; i++)
     if ((r->in_strides[i] = r->inputs[i]->ndim < 0 ? NULL : r->inputs[i]->strides)) strided[nstrided++] = r->in_strides[i];
@@ -211,20 +241,27 @@ static int run_with(Run *r, TlNode *root) {
     for (int i = 0; i < r->nin; i++)
       if (r->inputs[i]->offset & 3) strided[nstrided++] = r->in_strides[i] = dense;      /* groups of four begin at multiples of four */
   if (r->coords) {
-    nsizes = nkeep = ndim;
-    for (int d = 0; d < ndim; d++) { sizes[d] = root->shape[d]; keep[d] = d; }
+    r->nsizes = r->nkeep = ndim;
+    for (int d = 0; d < ndim; d++) { r->sizes[d] = root->shape[d]; r->keep[d] = d; }
   } else if (nstrided) {
-    nsizes = nkeep = collapse(ndim, root->shape, nstrided, strided, sizes, keep);
-    if (!nsizes) sizes[nsizes++] = 1;
+    r->nsizes = r->nkeep = collapse(ndim, root->shape, nstrided, strided, r->sizes, r->keep);
+    if (!r->nsizes) r->sizes[r->nsizes++] = 1;
   }
+  return numel;
+}
+
+/* with r->outputs in place: the kernel's words, and its launch */
+static int run_with(Run *r, TlNode *root) {
+  int ndim = r->ndim;
+  int64_t numel = lay_out(r, root);
+  if (numel < 0) return -1;
   uint32_t words[MAX_WORDS + 1 + TL_MAX_DIMS + (MAX_INPUTS + MAX_BUFFERS) * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER], *w = words;
   if (r->after) {
     memcpy(w, r->after->product->words, r->after->product->nwords * sizeof *w);
     w += r->after->product->nwords;
   } else *w++ = (uint32_t)numel;
-  for (int i = 0; i < nsizes; i++) *w++ = (uint32_t)sizes[i];
-  for (int i = 0; i < r->nin; i++) place_words(&w, r->inputs[i]->offset, r->in_strides[i], nsizes, nkeep, keep);
-  for (int i = 0; i < r->nout; i++) place_words(&w, r->outputs[i].offset, r->out_strides[i], nsizes, nkeep, keep);
+  input_words(r, &w);
+  for (int i = 0; i < r->nout; i++) place_words(r, &w, r->outputs[i].offset, r->out_strides[i]);
   for (int i = 0; i < r->nin; i++) {
     const TlLeaf *x = r->inputs[i];
     int at = -1, users = 0;
@@ -240,18 +277,12 @@ static int run_with(Run *r, TlNode *root) {
     }
     r->alias[i] = (int8_t)at;
   }
-  int64_t plan = plan_of(r, nsizes);
-  if (plan < 0) return -1;
-  for (int i = 0; i < r->n && r->numbers; i++) {
-    if (kind_of(r->order[i]) != IS_NUMBER) continue;
-    uint32_t k = gpu_scalar(((TlNumber *)r->order[i])->value, (tl_dtype)r->order[i]->dtype, w);
-    if (!k) return -1;
-    w += k;
-  }
+  int64_t plan = plan_of(r);
+  if (plan < 0 || number_words(r, &w) < 0) return -1;
   uint32_t handles[2 * MAX_INPUTS + MAX_BUFFERS];
   size_t n = 0;
-  for (int i = 0; r->after && i < r->after->nargs; i++)
-    if (!(handles[n++] = gpu_ready(((TlLeaf *)NODE_ARGS(r->after)[i])->buffer))) return -1;
+  for (int i = 0; r->after && i < r->after->product->nreads; i++)
+    if (!(handles[n++] = gpu_ready(r->after->product->reads[i]->buffer))) return -1;
   for (int i = 0; i < r->nin; i++)
     if (r->alias[i] < 0 && !(handles[n++] = gpu_ready(r->inputs[i]->buffer))) return -1;
   for (int i = 0; i < r->nout; i++) {
@@ -279,7 +310,7 @@ static int products_of(TlNode *n, TlNode **last) {
  * need the product computed once more. */
 static bool follows(const Run *r) {
   const TlNode *p = r->after, *root = (const TlNode *)r->order[r->n - 1];
-  if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) || r->nin + r->nout + p->nargs > MAX_BUFFERS) return false;
+  if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) || r->nin + r->nout + p->product->nreads > MAX_BUFFERS) return false;
   for (int i = 0; i < r->n - 1; i++) {
     const TlNode *n = (const TlNode *)r->order[i];
     if (Py_TYPE(n) == tl_Node && n->products && Py_REFCNT((PyObject *)n) > r->uses[i] + (n->holder ? 1 : 0)) return false;
@@ -287,12 +318,61 @@ static bool follows(const Run *r) {
   for (int i = 0; i < r->nout; i++) {
     const TlBuffer *b = r->outputs[i].buffer;
     if (r->outputs[i].strides) return false;
-    for (int j = 0; j < p->nargs; j++)
-      if (((TlLeaf *)NODE_ARGS(p)[j])->buffer == b) return false;
+    for (int j = 0; j < p->product->nreads; j++)
+      if (p->product->reads[j]->buffer == b) return false;
     for (int j = 0; j < r->nin; j++)
       if (r->inputs[j]->buffer == b) return false;
   }
   return true;
+}
+
+/* The expression that the i-th operand is, the product's reads[at]: where nobody else needs its values, the product computes them
+ * where it reads them. How many buffers it reads for it then. */
+static int take_in(TlNode *p, int i, int at) {
+  TlProduct *q = p->product;
+  TlBuffer *b = q->reads[at]->buffer;
+  TlNode *n = b->pending;
+  Run r;
+  uint32_t words[1 + TL_MAX_DIMS + MAX_INPUTS * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER], *w = words;
+  if (!n || n->products || n->dtype != p->dtype || n->count > MAX_OPERAND || !gpu_only_operand(b) || Py_REFCNT((PyObject *)n) > 1) return 1;
+  if (begin(&r, n, FIRST + i) < 0) return -1;
+  if (r.nin + q->nreads - 1 > MAX_READS) return 1;
+  r.plan = q->plan;
+  int64_t numel = lay_out(&r, n), plan;
+  if (numel < 0) return -1;
+  memset(r.alias, -1, sizeof r.alias);
+  *w++ = (uint32_t)numel;
+  input_words(&r, &w);
+  if (number_words(&r, &w) < 0) return -1;
+  uint32_t k = (uint32_t)(w - words);
+  if (k > q->room - q->nwords) return 1;
+  if ((plan = plan_of(&r)) < 0) return -1;
+  memcpy(q->words + q->nwords, words, k * sizeof *words);
+  q->nwords += k;
+  q->plan = (uint32_t)plan;
+  memmove(q->reads + at + r.nin, q->reads + at + 1, sizeof *q->reads * (size_t)(q->nreads - at - 1));
+  memcpy(q->reads + at, r.inputs, sizeof *q->reads * (size_t)r.nin);
+  q->nreads += r.nin - 1;
+  q->taken[i] = gpu_unwait(b);
+  return r.nin;
+}
+int gpu_take_in(TlNode *p) {
+  int open = p->product->open, at = 0;
+  p->product->open = 0;                /* in this order, or not at all */
+  for (int i = 0; i < open; i++) {
+    int k = take_in(p, i, at);
+    if (k < 0) return -1;
+    at += k;
+  }
+  return 0;
+}
+
+/* A product whose kernel is about to be made: what runs for its operands is not to come between. */
+static int operands_ready(TlNode *p) {
+  if (gpu_take_in(p) < 0) return -1;
+  for (int i = 0; i < p->product->nreads; i++)
+    if (!gpu_ready(p->product->reads[i]->buffer)) return -1;
+  return 0;
 }
 
 int gpu_run(TlNode *root, const GpuOut *out, int nout) {
@@ -310,19 +390,16 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
     Py_DECREF(copy);
     return result;
   }
-  r.after = NULL;
-  if (products_of(root, &r.after) < 0) return -1;
-  r.n = r.nin = r.nkey = r.numbers = 0;
+  TlNode *after = NULL;
+  if (products_of(root, &after) < 0 || (after && operands_ready(after) < 0) || begin(&r, root, after ? AFTER : ALONE) < 0) return -1;
+  r.after = after;
+  r.plan = after ? after->product->plan : 0;
   r.nout = r.given = nout;
-  r.ndim = root->ndim;
-  r.coords = false;
   memcpy(r.outputs, out, sizeof *out * (size_t)nout);
-  if (++mark == 0) mark = 1;
-  if (visit(&r, (Expr *)root, 0) < 0) return -1;
   for (int i = 0; i < nout; i++)
     if (((Expr *)out[i].node)->mark != mark) { PyErr_SetString(PyExc_RuntimeError, "run: an output is not part of the expression"); return -1; }
   if (r.after && !follows(&r)) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
-  int room = MAX_BUFFERS - r.nin - r.nout - (r.after ? r.after->nargs : 0);
+  int room = MAX_BUFFERS - r.nin - r.nout - (r.after ? r.after->product->nreads : 0);
   if (r.after && r.after->holder && !room) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
   for (int k = 0; k < 2; k++)          /* the product before others: it is the dearest to compute once more */
     for (int i = 0; i < r.n && room > 0; i++) {

@@ -232,3 +232,109 @@ def test_errors_come_where_the_operands_are_wrong():
     with pytest.raises(RuntimeError, match="shape|size"):
         x @ W.to("webgpu").T + made(3).to("webgpu")
     torch.testing.assert_close((x @ W.to("webgpu").T).cpu(), X @ W.T)
+
+
+OPERANDS = {
+    "scaled": lambda x, w, b: (x * 0.5) @ (w.T + 1),
+    "an activation": lambda x, w, b: F.linear(torch.relu(x), w, b),
+    "cast": lambda x, w, b: x.to(torch.float64 if x.device.type == "cpu" else torch.float32).to(x.dtype) @ w.to(torch.int8).to(x.dtype).T,
+    "a step for each row": lambda x, w, b: F.linear(x, (w * 4).to(torch.int8).to(x.dtype) * b[:, None]),
+    "a step for each column": lambda x, w, b: x @ (w.T * b),
+    "part of it": lambda x, w, b: (x * 2 + 1)[1:5, 2:] @ (w * b[:, None])[::2, 2:].T,
+    "a view of it": lambda x, w, b: (x * 2).view(5, 6) @ (w.exp()).view(5, 7)[:, 1:].T[:, :5].T[:, :6].T,
+    "a triangle": lambda x, w, b: torch.tril(x) @ w.T,
+    "ones": lambda x, w, b: torch.ones(3, 5, device=x.device, dtype=x.dtype) @ w.T,
+    "a row": lambda x, w, b: F.linear(x[0] * 2, w * 0.5),
+    "a column": lambda x, w, b: (x * 2) @ (w[0] - 1),
+    "numbers": lambda x, w, b: (x[0] * 2) @ (w[0] - 1),
+    "batches": lambda x, w, b: (x * 2).expand(3, 6, 5) @ (w.T - 1).unsqueeze(0).expand(3, 5, 7),
+    "with what follows": lambda x, w, b: torch.relu(F.linear(x * 2, w - 1, b)) * b,
+}
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_operands_that_are_expressions(name, dtype):
+    tol = 1e-5 if dtype is torch.float32 else 2e-2
+    both(OPERANDS[name], X.to(dtype), W.to(dtype), B.to(dtype), rtol=tol, atol=tol)
+
+
+def plans(f, *tensors):
+    """The keys of the plans that f runs."""
+    from torchlite.webgpu import _stream
+
+    _stream.run_waiting()
+    known, original = [], _stream._bridge.current.plan
+    _stream._bridge.current.plan = lambda key: known.append(key) or original(key)
+    try:
+        out = f(*tensors)
+        _stream.run_waiting()
+    finally:
+        del _stream._bridge.current.plan
+    return out, known
+
+
+def test_operands_are_computed_where_they_are_read():
+    x, w, b = X.to("webgpu"), W.to("webgpu"), B.to("webgpu")
+    out, keys = plans(lambda: torch.tanh(F.linear(x * 0.125, w - 3, b)))
+    assert [k.split(":")[0] for k in keys if "after" in k] == ["matmul"] and '"first"' in keys[-1] and '"second"' in keys[-1] and '"after"' in keys[-1]
+    torch.testing.assert_close(out.cpu(), torch.tanh(F.linear(X * 0.125, W - 3, B)))
+
+    y = x * 0.25                                # somebody holds it: it is stored once, and read
+    out, keys = plans(lambda: y @ w.T)
+    assert not any('"first"' in k for k in keys)
+    torch.testing.assert_close(out.cpu(), X * 0.25 @ W.T)
+
+    image, kernel = made(2, 4, 6, 6), made(3, 4, 3, 3)
+    up, k = image.to("webgpu"), kernel.to("webgpu")
+    out, keys = plans(lambda: F.conv2d(up / 255 - 0.5, k * 2, padding=1))
+    assert any(key.startswith("conv") and '"first"' in key and '"second"' in key for key in keys)
+    torch.testing.assert_close(out.cpu(), F.conv2d(image / 255 - 0.5, kernel * 2, padding=1), rtol=1e-4, atol=1e-4)
+    out = F.conv2d(up - 1, k[:1].expand(4, 4, 3, 3)[:, :1] * 2, padding=1, groups=4)
+    torch.testing.assert_close(out.cpu(), F.conv2d(image - 1, kernel[:1].expand(4, 4, 3, 3)[:, :1] * 2, padding=1, groups=4), rtol=1e-4, atol=1e-4)
+
+
+def test_operands_read_what_was_there():
+    x, w = X.to("webgpu"), W.to("webgpu")
+    y = (x * 2) @ (w + 1).T
+    x.zero_()
+    w.zero_()
+    torch.testing.assert_close(y.cpu(), X * 2 @ (W + 1).T)
+
+    x = X.to("webgpu")
+    double = x * 2
+    y = double @ W.to("webgpu").T
+    double.add_(1)
+    torch.testing.assert_close(y.cpu(), X * 2 @ W.T)
+    torch.testing.assert_close(double.cpu(), X * 2 + 1)
+
+    for change in (lambda t: t.zero_(), lambda t: t.fill_(float("nan")), lambda t: t[0].fill_(3), lambda t: t.copy_(X.to("webgpu")), lambda t: t.copy_(X), lambda t: t.relu_()):
+        double, again = x * 2, X * 2
+        y = double @ W.to("webgpu").T
+        change(double)
+        change(again)
+        torch.testing.assert_close(y.cpu(), X * 2 @ W.T)
+        torch.testing.assert_close(double.cpu(), again, equal_nan=True)
+
+    double = x * 2
+    y, z = double @ W.to("webgpu").T, torch.relu(double)
+    del double
+    torch.testing.assert_close(z.cpu(), torch.relu(X * 2))
+    torch.testing.assert_close(y.cpu(), X * 2 @ W.T)
+
+    double = x * 2
+    y = torch.relu(double @ W.to("webgpu").T) + 1
+    torch.webgpu.synchronize()
+    x.zero_()
+    torch.testing.assert_close(y.cpu(), torch.relu(X * 2 @ W.T) + 1)
+    torch.testing.assert_close(double.cpu(), X * 2)
+
+
+def test_operands_with_gradients():
+    def step(x, w, b):
+        x, w, b = [t.clone().requires_grad_() for t in (x, w, b)]
+        y = F.linear(torch.relu(x) * 2, w * b[:, None], b)
+        (torch.sigmoid(y) * 3).sum().backward()
+        return x.grad, w.grad, b.grad
+
+    both(step, X, W, B)

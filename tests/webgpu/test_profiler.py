@@ -324,5 +324,7 @@ def test_names():
         {"product": "float32"}, {"in": 0}, {"op": "add", "args": [0, 1], "dtype": "float32"}, {"op": "relu", "args": [2], "dtype": "float32"}]}
     product = {"a": "float32", "b": "float32", "out": "float32", "tile": "thin", "bias": "float32", "after": after}
     assert _names.describe("matmul:" + json.dumps(product)) == "matmul float32 bias then relu(add(product, a))"
+    product["second"] = {"ndim": 0, "inputs": [{"dtype": "int8", "layout": "c"}], "nodes": [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float32"}]}
+    assert _names.describe("matmul:" + json.dumps(product)) == "matmul float32 bias then relu(add(product, a)) of second float32(a)"
     for odd in ("torchlite.fill", "x:{", "x:[1]", "x:1", "x:{}", "x:" + json.dumps({"nodes": []})):
         assert _names.describe(odd)

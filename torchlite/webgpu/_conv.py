@@ -60,7 +60,7 @@ def _pass(kind, first, second, bias, out, wide, narrow, kernel, stride, padding,
         buffers, at = (*buffers, c[0]), (*at, c[3])
     plan, words = _plan(kind, first.dtype, bias is not None, kernel, stride, padding, dilation), (wide[0], groups, wide[1], narrow[1], *wide[2:], *narrow[2:], *at, 0)
     if kind != "weight":
-        return product(plan, buffers, words, out, first.dtype)
+        return product(plan, buffers, words, out, first.dtype, 2)
     r, handle = made(out, numel, first.dtype)
     launch(plan, (*[ready(x) for x in buffers], handle), words)
     return r

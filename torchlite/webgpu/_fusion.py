@@ -27,10 +27,10 @@ def dense_strides(shape):
     return tuple(reversed(out))
 
 
-def _describe(ndim, parts, inputs, outputs, product):
+def _describe(ndim, parts, inputs, outputs, role, product):
     """The number of a kernel. Parts, each after what it uses: (op, dtype, compute type, places of the operands), the number of an
-    input, the dtype of a number, (dim,) for a coordinate, or (dtype, None) for the result of the plan `product`, after which
-    the expression is computed."""
+    input, the dtype of a number, (dim,) for a coordinate, or (dtype, None) for the result of the plan `product`. The expression's
+    role beside that: computed "after" it, or where it reads its "first" or "second" operand; None: there is no product."""
     nodes, scalar = [], 0
     for part in parts:
         kind = type(part)
@@ -49,10 +49,11 @@ def _describe(ndim, parts, inputs, outputs, product):
             if compute is not None:
                 node["compute"] = compute
             nodes.append(node)
-    if product is not None:
-        after = {"ndim": ndim, "inputs": [{"dtype": dtype, "layout": layout} for dtype, layout, _ in inputs], "nodes": nodes,
-                 "outputs": [{"node": k, "dtype": dtype} for k, dtype, _ in outputs]}
-        return _stream.plan(_stream.plan_key(product)[:-1] + ',"after":' + json.dumps(after, separators=(",", ":")) + "}")
+    if role is not None:
+        graph = {"ndim": ndim, "inputs": [{"dtype": dtype, "layout": layout} for dtype, layout, _ in inputs], "nodes": nodes}
+        if role == "after":
+            graph["outputs"] = [{"node": k, "dtype": dtype} for k, dtype, _ in outputs]
+        return _stream.plan('%s,"%s":%s}' % (_stream.plan_key(product)[:-1], role, json.dumps(graph, separators=(",", ":"))))
     ins = []
     for dtype, layout, alias in inputs:
         ins.append({"dtype": dtype, "layout": layout} if alias is None else {"dtype": dtype, "layout": layout, "alias": alias})

@@ -90,13 +90,13 @@ def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
         em = te[0]
     return product(_plans.get((dtype, True)) or _plan(dtype, True), (pa, pb, pe),
                    (m, n, k, 1, 1, ao, am, ak, 0, 0, bo, bk, bn, 0, 0, 0, n, 1, 0, 0, eo, em, en, 0, 0,
-                    _ONE if alpha == 1 else float_word(alpha), _ONE if beta == 1 else float_word(beta)), shape, dtype)
+                    _ONE if alpha == 1 else float_word(alpha), _ONE if beta == 1 else float_word(beta)), shape, dtype, 2)
 
 
 def _later(plan, buffers, words, shape, dtype):
     """The product, put off where something can follow it in its kernel."""
     if dtype in _FLOATS:
-        return product(plan, buffers, words, shape, dtype)
+        return product(plan, buffers, words, shape, dtype, 2)
     r, handle = fresh(shape, dtype)
     launch(plan, (*[ready(b) for b in buffers], handle), words)
     return r

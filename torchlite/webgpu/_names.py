@@ -96,9 +96,9 @@ def describe(key, words=None):
     stage = params.get("stage")
     if isinstance(stage, str) and stage not in ("full", "whole"):
         parts.append("(%s)" % stage)
-    for v in params.values():                             # what follows a product in the same kernel
+    for name, v in params.items():                        # what a product's operands are computed from, and what follows it in the same kernel
         if isinstance(v, dict) and v.get("nodes"):
-            parts += ["then", _results(v, words)]
+            parts += ["of", name, _results(v, None)] if name in ("first", "second") else ["then", _results(v, words)]
     return " ".join(map(str, parts))
 
 

@@ -159,8 +159,8 @@ def device_fill(t, value):
 
 
 def buffer_overwritten(buffer):
-    """As before_write where all of the buffer is about to change: what was to come is dropped."""
-    if buffer.pending is not None and buffer.handle == 0:
+    """As before_write where all of the buffer is about to change: what was to come, and nobody reads, is dropped."""
+    if buffer.pending is not None and buffer.handle == 0 and buffer.readers == 0:
         buffer.pending = None
     buffer.serial = 0
     before_write(buffer)

@@ -9,8 +9,9 @@
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { convDirect } from "./conv_direct.js";
 import { type After, epilogue } from "./epilogue.js";
-import { chooseTile, gemm, splitK, type TileName } from "./gemm.js";
+import { chooseTile, gemm, splitK, type TileName, TILES } from "./gemm.js";
 import { joinParts } from "./matmul.js";
+import { type Before, beforeBuffers, flat, flatAccessor, flatWords, type Inline, operandStep, worthwhile } from "./prologue.js";
 import { type Binding, computeOf, type DType, type Kernel, type Step, type UniformWord, offsets, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
 import { imageWords, narrowCoords, pixels, product, range, ravel, sizesOf, unravel, wideCoords, type Window } from "./window.js";
 
@@ -18,6 +19,9 @@ export interface ConvParams extends Window {
   readonly pass: "forward" | "input" | "weight";
   readonly dtype: DType;
   readonly tile: TileName;
+  /** What the operands are computed from, place by place; not with the tile "direct". */
+  readonly first?: Inline;
+  readonly second?: Inline;
   readonly bias?: boolean;
   /** What is computed of the result, which is not stored itself. */
   readonly after?: After;
@@ -41,11 +45,12 @@ export function conv(params: ConvParams): Kernel {
   const outType: DType = split ? "float32" : dtype;
   const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
   const [first, second, out] = names as [string, string, string];
-  const bindings: Binding[] = [input(first, dtype), input(second, dtype)];
+  const operands = [[first, params.first], [second, params.second]] as const;
+  const bindings: Binding[] = operands.flatMap(([name, before]) => (before ? beforeBuffers(before, name) : [input(name, dtype)]));
   if (bias && !split) bindings.push(input("bias", dtype));
   bindings.push(...(after?.bindings ?? [output(out, outType)]));
   const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])), ...imageWords(nd), ...uniform("u32", "cx", "cy"),
-    ...offsets(first, second, ...(split ? [] : [...(bias ? ["bias"] : []), out])), ...(after?.uniforms ?? [])];
+    ...offsets(first, second, ...(split ? [] : [...(bias ? ["bias"] : []), out])), ...operands.flatMap(([name, before]) => (before ? flatWords(before, name) : [])), ...(after?.uniforms ?? [])];
 
   if (params.tile === "direct") return convDirect(params, bindings, uniforms, outType);
 
@@ -99,8 +104,7 @@ fn load_b(k: i32, n: i32) -> f32 {
   const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
 fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"}; }
-${accessors(first, dtype, "elem", false)}
-${accessors(second, dtype, "elem", false)}
+${operands.map(([name, before]) => (before ? flatAccessor(before, name) : accessors(name, dtype, "elem", false))).join("\n")}
 ${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
 ${after?.globals ?? accessors(out, outType, outForm(outType), true)}
 ${body}
@@ -118,6 +122,10 @@ export interface ConvPlan extends Window {
   readonly narrow: number;
   readonly wideSize: readonly number[];
   readonly narrowSize: readonly number[];
+  /** What the operands are computed from, where they are no buffers, and the words of both. */
+  readonly first?: Before;
+  readonly second?: Before;
+  readonly operand?: Values;
   readonly bias?: boolean;
   readonly after?: After;
   /** Where the buffers begin: <buffer>o, 0 unless given. */
@@ -145,9 +153,16 @@ export function planConv(c: ConvPlan): Step[] {
   const splits = direct ? Math.min(c.batch, Math.ceil(1024 / (Math.ceil(M / rows) * Math.ceil(N / 4) * c.groups))) : cut;
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const split = c.pass === "weight" && splits > 1;
-  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.after && { after: c.after }) }) });
+  const names = c.pass === "forward" ? ["x", "w"] : c.pass === "input" ? ["gy", "w"] : ["gy", "x"];
+  const { bm, bn } = TILES[tile], words = c.operand ?? {};
+  // the image is read once for each place of the window over it
+  const times = c.pass === "weight" ? [Math.ceil(N / bn), taps * Math.ceil(M / bm)] : [Math.ceil(N / bn), taps * Math.ceil(M / bm)].reverse();
+  const made = [c.first, c.second].map((before, i) => (before && !direct && flat(before) && worthwhile(before, names[i]!, words, times[i]!, false) ? before : undefined));
+  const before: Step[] = [c.first, c.second].flatMap((b, i) => (b && !made[i] ? [operandStep(b, c.dtype, names[i]!, words)] : []));
+  const moved = Object.fromEntries(made.flatMap((b, i) => (b ? [...b.inputs.map((_, k) => [`${names[i]}${k}o`, value(words, `${names[i]}_i${k}o`)] as const)] : [])));
+  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(made[0] && { first: made[0] }), ...(made[1] && { second: made[1] }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.after && { after: c.after }) }) });
   const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
-  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...c.rest, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
-  if (split) return [{ kernel, values, buffers: ["gy", "x", "part"] }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];
-  return [{ kernel, values, buffers: kernel.bindings.map((x) => x.name) }];
+  const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...words, ...moved, ...c.rest, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
+  if (split) return [...before, { kernel, values, buffers: kernel.bindings.map((x) => (x.name === "gw" ? "part" : x.name)) }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];
+  return [...before, { kernel, values, buffers: kernel.bindings.map((x) => x.name) }];
 }

@@ -38,14 +38,16 @@ export function nodeDtype(g: Graph, k: number): DType {
   return "coord" in n ? "int32" : n.dtype;
 }
 
-export function scalarWords(g: Graph): UniformWord[] {
+/** tag: before their names, where a kernel has several graphs. */
+export function scalarWords(g: Graph, tag = ""): UniformWord[] {
   const words = new Map<string, UniformWord>();
   for (const n of g.nodes) {
     if ("random" in n) for (const s of ["", "h", "o"]) words.set(`s${n.stream}${s}`, { name: `s${n.stream}${s}`, type: "u32" });
     if (!("scalar" in n)) continue;
     const c = computeOf(n.dtype);
-    if (c === "i64") for (const s of ["", "h"]) words.set(`c${n.scalar}${s}`, { name: `c${n.scalar}${s}`, type: "u32" });
-    else words.set(`c${n.scalar}`, { name: `c${n.scalar}`, type: c });
+    const name = `${tag}c${n.scalar}`;
+    if (c === "i64") for (const s of ["", "h"]) words.set(name + s, { name: name + s, type: "u32" });
+    else words.set(name, { name, type: c });
   }
   return [...words.values()];
 }
@@ -98,11 +100,11 @@ function randomText({ random, stream, dtype }: Extract<Node, { random: string }>
 }
 
 /** Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index` of the linear index. */
-export function statements(g: Graph, inputs: readonly string[], coords: readonly string[], index: string): string {
+export function statements(g: Graph, inputs: readonly string[], coords: readonly string[], index: string, tag = ""): string {
   return g.nodes.map((n, k) => {
     let e: string;
     if ("in" in n) e = inputs[n.in]!;
-    else if ("scalar" in n) e = computeOf(n.dtype) === "i64" ? `vec2<u32>(p.c${n.scalar}, p.c${n.scalar}h)` : `p.c${n.scalar}`;
+    else if ("scalar" in n) e = computeOf(n.dtype) === "i64" ? `vec2<u32>(p.${tag}c${n.scalar}, p.${tag}c${n.scalar}h)` : `p.${tag}c${n.scalar}`;
     else if ("value" in n) e = literal(n.value, n.dtype);
     else if ("product" in n) e = "product";
     else if ("random" in n) e = randomText(n, index);

@@ -2,20 +2,10 @@ import { expect } from "vitest";
 import { matmul, planMatmul } from "./matmul.js";
 import type { After } from "./epilogue.js";
 import { TILES, type TileName } from "./gemm.js";
-import type { DType, Values } from "./spec.js";
-import { close, device, fromBf16, fromHalf, pipelineOf, random, randomInts, runTensors, t, test, toBf16, toHalf } from "./testing.js";
+import type { DType } from "./spec.js";
+import { close, device, fromBf16, fromHalf, pipelineOf, type Product as Case, productWords as layout, random, randomInts, runTensors, t, test, toBf16, toHalf } from "./testing.js";
 import { packUniforms } from "./spec.js";
 
-interface Case { M: number; N: number; K: number; batches?: number; ta?: boolean; tb?: boolean; dtype?: DType; out?: DType; bias?: "n" | "mn"; alpha?: number; beta?: number }
-
-export function layout(c: Case): Values {
-  const { M, N, K } = c;
-  return {
-    M, N, K, batches: c.batches ?? 1, nb1: c.batches ?? 1, alpha: c.alpha ?? 1, beta: c.beta ?? 1,
-    ao: 0, am: c.ta ? 1 : K, ak: c.ta ? M : 1, ab0: 0, ab1: M * K, bo: 0, bk: c.tb ? 1 : N, bn: c.tb ? K : 1, bb0: 0, bb1: K * N,
-    co: 0, cm: N, cn: 1, cb0: 0, cb1: M * N, eo: 0, em: c.bias === "mn" ? N : 0, en: 1, eb0: 0, eb1: 0,
-  };
-}
 const round = (d: DType, x: number[]): number[] => (d === "float16" ? x.map((v) => fromHalf(toHalf(v))) : d === "bfloat16" ? x.map((v) => fromBf16(toBf16(v))) : x);
 
 async function check(c: Case, tile?: TileName, software = c.N !== 520): Promise<void> {

@@ -9,6 +9,7 @@ import type { Node } from "./expression.js";
 import { fused } from "./fused.js";
 import { chooseTile, gemm, splitK, type TileName, TILES } from "./gemm.js";
 import { planReduce, reduce } from "./reduce.js";
+import { type Before, beforeBuffers, type Inline, inlineScalars, joined, operandFunctions, operandStep, type Place, through, worthwhile } from "./prologue.js";
 import { type Binding, computeOf, type DType, isFloat, type Kernel, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
 
 export interface MatmulParams {
@@ -21,6 +22,9 @@ export interface MatmulParams {
   /** float32 operands whose fast direction is m (n), and whose sizes, strides and offset are multiples of four. */
   readonly vecA?: boolean;
   readonly vecB?: boolean;
+  /** What an operand is computed from, element by element, in place of a buffer of its own. */
+  readonly first?: Inline;
+  readonly second?: Inline;
   readonly bias?: DType;
   /** What is computed of the result, which is dense and is not stored itself. */
   readonly after?: After;
@@ -30,46 +34,56 @@ export interface MatmulParams {
 
 const operand = (t: string, x: string, y: string): string[] => [`${t}o`, `${t}${x}`, `${t}${y}`, `${t}b0`, `${t}b1`];
 
+/** The buffers an operand is read from. */
+const sources = (t: "a" | "b", before?: Inline): string[] => (before ? before.inputs.map((_, k) => `${t}${k}`) : [t]);
+
 /**
  * Uniforms: M, N, K, batches, nb1 (size of the inner batch dim), [splits, kchunk]; offset and strides ao am ak ab0 ab1,
  * bo bk bn bb0 bb1, co cm cn cb0 cb1 (not when split), [eo em en eb0 eb1 of bias]; alpha, [beta]; [those of the epilogue].
+ * An operand that is computed has them for each of its inputs a<k> (b<k>), and its scalars a_c<k>.
  */
 export function matmul(params: MatmulParams): Kernel {
-  const { a, b, out, vecA, vecB, bias, split } = params;
+  const { a, b, out, vecA, vecB, first, second, bias, split } = params;
   const after = split || !params.after ? undefined : epilogue(params.after, out);
   if (!isFloat(a) || !isFloat(b)) throw new UnsupportedKernelError("matmul", isFloat(a) ? b : a);
   const outType: DType = split ? "float32" : out;
-  const bindings: Binding[] = [input("a", a, vecA ? "vec" : "elem"), input("b", b, vecB ? "vec" : "elem")];
+  const bindings: Binding[] = [...(first ? beforeBuffers(first, "a") : [input("a", a, vecA ? "vec" : "elem")]), ...(second ? beforeBuffers(second, "b") : [input("b", b, vecB ? "vec" : "elem")])];
+  const ofA = sources("a", first), ofB = sources("b", second);
   if (bias && !split) bindings.push(input("e", bias));
   bindings.push(...(after?.bindings ?? [output("c", outType)]));
   const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", "nb1", ...(split ? ["splits", "kchunk"] : [])),
-    ...uniform("i32", ...operand("a", "m", "k"), ...operand("b", "k", "n"))];
+    ...uniform("i32", ...ofA.flatMap((t) => operand(t, "m", "k")), ...ofB.flatMap((t) => operand(t, "k", "n"))), ...(first ? inlineScalars(first, "a") : []), ...(second ? inlineScalars(second, "b") : [])];
   if (!split) uniforms.push(...uniform("i32", ...operand("c", "m", "n"), ...(bias ? operand("e", "m", "n") : [])), ...uniform("f32", "alpha", ...(bias ? ["beta"] : [])), ...(after?.uniforms ?? []));
 
   const base = (t: string): string => `p.${t}o + z0 * p.${t}b0 + z1 * p.${t}b1`;
   const inA = "m < i32(p.M) && k < k_end", inB = "n < i32(p.N) && k < k_end";
   const sum = split ? "v" : bias ? "p.alpha * v + p.beta * ld_e(base_e + m * p.em + n * p.en)" : "p.alpha * v";
   const value = castTo(sum, "float32", outType);
-  const globals = `var<private> base_a: i32; var<private> base_b: i32; var<private> base_c: i32; var<private> base_e: i32;
-${vecA ? "" : accessors("a", a, "elem", false)}
-${vecB ? "" : accessors("b", b, "elem", false)}
+  // an operand's element from those of its sources, of which `at` gives the places
+  const element = (t: "a" | "b", of: readonly string[], before: Inline | undefined, at: (source: string) => string): string =>
+    (before ? `of_${t}(${of.map((x) => `ld_${x}(${at(x)})`).join(", ")})` : `ld_${t}(${at(t)})`);
+  // the same where all sources are alike but for where they begin, from the place in the first
+  const shifted = (of: readonly string[]) => (x: string): string => (x === of[0] ? "i" : `i - base_${of[0]} + base_${x}`);
+  const globals = `${[...ofA, ...ofB, "c", "e"].map((t) => `var<private> base_${t}: i32;`).join(" ")}
+${first ? operandFunctions(first, "a") : vecA ? "" : accessors("a", a, "elem", false)}
+${second ? operandFunctions(second, "b") : vecB ? "" : accessors("b", b, "elem", false)}
 ${bias && !split ? accessors("e", bias, "elem", false) : ""}
 ${after?.globals ?? accessors("c", outType, outForm(outType), true)}
 fn setup(z: u32${split ? ", part: u32" : ""}) {
   let z0 = i32(z / p.nb1); let z1 = i32(z % p.nb1);
-  base_a = ${base("a")}; base_b = ${base("b")};
+  ${[...ofA, ...ofB].map((t) => `base_${t} = ${base(t)};`).join(" ")}
   ${split ? "base_c = i32((part * p.batches + z) * p.M * p.N);" : `base_c = ${after ? "i32(z * p.M * p.N)" : base("c")};${bias ? ` base_e = ${base("e")};` : ""}`}
 }
-${TILES[params.tile].bk === 0 ? `fn row_m(m: i32) -> i32 { return base_a + m * p.am; }
-fn row_n(n: i32) -> i32 { return base_b + n * p.bn; }
-fn along_a(k: i32) -> i32 { return k * p.ak; }
-fn along_b(k: i32) -> i32 { return k * p.bk; }
-${vecA ? "fn get_a4(i: i32) -> vec4<f32> { return a[i >> 2u]; }" : "fn get_a(i: i32) -> f32 { return ld_a(i); }"}
-${vecB ? "fn get_b4(i: i32) -> vec4<f32> { return b[i >> 2u]; }" : "fn get_b(i: i32) -> f32 { return ld_b(i); }"}`
+${TILES[params.tile].bk === 0 ? `fn row_m(m: i32) -> i32 { return ${ofA[0] ? `base_${ofA[0]} + m * p.${ofA[0]}m` : "0"}; }
+fn row_n(n: i32) -> i32 { return ${ofB[0] ? `base_${ofB[0]} + n * p.${ofB[0]}n` : "0"}; }
+fn along_a(k: i32) -> i32 { return ${ofA[0] ? `k * p.${ofA[0]}k` : "0"}; }
+fn along_b(k: i32) -> i32 { return ${ofB[0] ? `k * p.${ofB[0]}k` : "0"}; }
+${vecA ? "fn get_a4(i: i32) -> vec4<f32> { return a[i >> 2u]; }" : `fn get_a(i: i32) -> f32 { return ${element("a", ofA, first, first ? shifted(ofA) : () => "i")}; }`}
+${vecB ? "fn get_b4(i: i32) -> vec4<f32> { return b[i >> 2u]; }" : `fn get_b(i: i32) -> f32 { return ${element("b", ofB, second, second ? shifted(ofB) : () => "i")}; }`}`
     : `${vecA ? `fn load_a4(m: i32, k: i32) -> vec4<f32> { if (${inA}) { return a[(base_a + m + k * p.ak) >> 2u]; } return vec4<f32>(0.0); }`
-      : `fn load_a(m: i32, k: i32) -> f32 { if (${inA}) { return ld_a(base_a + m * p.am + k * p.ak); } return 0.0; }`}
+      : `fn load_a(m: i32, k: i32) -> f32 { if (${inA}) { return ${element("a", ofA, first, (x) => `base_${x} + m * p.${x}m + k * p.${x}k`)}; } return 0.0; }`}
 ${vecB ? `fn load_b4(k: i32, n: i32) -> vec4<f32> { if (${inB}) { return b[(base_b + n + k * p.bk) >> 2u]; } return vec4<f32>(0.0); }`
-      : `fn load_b(k: i32, n: i32) -> f32 { if (${inB}) { return ld_b(base_b + k * p.bk + n * p.bn); } return 0.0; }`}`}
+      : `fn load_b(k: i32, n: i32) -> f32 { if (${inB}) { return ${element("b", ofB, second, (x) => `base_${x} + k * p.${x}k + n * p.${x}n`)}; } return 0.0; }`}`}
 fn store(m: i32, n: i32, v: f32) { ${after ? "finish" : "st_c"}(${split || after ? "base_c + m * i32(p.N) + n" : "base_c + m * p.cm + n * p.cn"}, ${value}); }`;
   return gemm({ family: "matmul", params, bindings, uniforms, globals, tile: params.tile, aFast: params.aFast, bFast: params.bFast,
     ...(vecA && { vecA }), ...(vecB && { vecB }), ...(split && { split }) });
@@ -79,6 +93,9 @@ export interface MatmulPlan {
   readonly a: DType;
   readonly b: DType;
   readonly out: DType;
+  /** What a and b are computed from, where they are no buffers; words as beforeWords() has them. */
+  readonly first?: Before;
+  readonly second?: Before;
   readonly bias?: DType;
   readonly after?: After;
   /** M, N, K, batches, nb1, alpha, beta and all strides, named as in the kernel's uniforms. */
@@ -97,16 +114,42 @@ const fours = (v: Values, ...names: string[]): boolean => names.every((n) => val
 /** The words of the product of the transposed operands in reverse order, whose result is the transpose. */
 function transposed(v: Values): Values {
   const other: Readonly<Record<string, string>> = { M: "N", N: "M", am: "bn", ak: "bk", bk: "ak", bn: "am", cm: "cn", cn: "cm", em: "en", en: "em", ao: "bo", bo: "ao", ab0: "bb0", bb0: "ab0", ab1: "bb1", bb1: "ab1" };
-  return Object.fromEntries(Object.entries(v).map(([name, x]) => [other[name] ?? name, x]));
+  return Object.fromEntries(Object.entries(v).map(([name, x]) => [other[name] ?? name.replace(/^[ab](?=_)/, (t) => swap(t)), x]));
+}
+const swap = (t: string): string => (t === "a" ? "b" : "a");
+
+/** An operand as the kernels take it: computed where it is read, or in a buffer, which a step of its own may fill. */
+interface Operand { readonly inline?: Inline; readonly places: readonly Place[]; readonly steps: readonly Step[] }
+
+/** times: how often each element is read; alike: its sources must be alike but for where they begin. */
+function operandOf(plan: MatmulPlan, t: "a" | "b", times: number, alike: boolean): Operand {
+  const { values: v } = plan, before = t === "a" ? plan.first : plan.second, across = t === "a" ? "m" : "n";
+  const names = [`${t}b0`, `${t}b1`, `${t}${across}`, `${t}k`];
+  const at: Place = { offset: value(v, `${t}o`), strides: names.map((n) => value(v, n)) };
+  if (!before) return { places: [at], steps: [] };
+  const nb1 = value(v, "nb1");
+  const places = worthwhile(before, t, v, times, plan.software ?? false)
+    ? through(before, t, v, at, [value(v, "batches") / nb1, nb1, value(v, across.toUpperCase()), value(v, "K")]) : undefined;
+  if (!places || (alike && places.some((x) => x.strides.some((s, j) => s !== at.strides[j])))) return { places: [at], steps: [operandStep(before, plan[t], t, v)] };
+  return { inline: before, places, steps: [] };
 }
 
-/** The kernels of one product. Buffers a, b, [e], c (with an epilogue its inputs and outputs instead); scratch part: float32 of splits * batches * M * N; sum and product: a result. */
+/** The words of an operand's sources. */
+function placeWords(t: "a" | "b", { inline, places }: Operand): Record<string, number> {
+  if (!inline) return {};
+  const x = t === "a" ? "m" : "n";
+  return Object.fromEntries(places.flatMap(({ offset, strides: [b0, b1, s, k] }, j) => [[`${t}${j}o`, offset], [`${t}${j}b0`, b0!], [`${t}${j}b1`, b1!], [`${t}${j}${x}`, s!], [`${t}${j}k`, k!]]));
+}
+
+/** The kernels of one product. Buffers a, b (a0.., b0.. where they are computed; a and b are scratch then), [e], c (with an epilogue its inputs and outputs instead); scratch part: float32 of splits * batches * M * N; sum and product: a result. */
 export function planMatmul(plan: MatmulPlan): Step[] {
   const { values: v, bias, out, after } = plan;
   const [M, N, K, batches, nb1] = ["M", "N", "K", "batches", "nb1"].map((n) => value(v, n)) as [number, number, number, number, number];
   // a CPU adds up columns side by side better than one by one: a matrix times a vector is taken as its transpose
   if (plan.software && isFloat(plan.a) && N === 1 && M > 1) {
-    return planMatmul({ ...plan, a: plan.b, b: plan.a, values: transposed(v) }).map((s) => ({ ...s, buffers: s.buffers.map((x) => (x === "a" ? "b" : x === "b" ? "a" : x)) }));
+    const { first, second, ...rest } = plan;
+    return planMatmul({ ...rest, ...(second && { first: second }), ...(first && { second: first }), a: plan.b, b: plan.a, values: transposed(v) })
+      .map((s) => ({ ...s, buffers: s.buffers.map((x) => x.replace(/^[ab](?=\d*$)/, swap)) }));
   }
   const plain = !bias && !after && (v["alpha"] ?? 1) === 1;
   const c = (n: string): number => v[n] ?? 0;
@@ -122,16 +165,21 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   const { tile } = choice, splits = ordered ? choice.splits : 1;
   const aFast = value(v, "am") === 1 && value(v, "ak") !== 1 ? "m" : "k";
   const bFast = value(v, "bn") === 1 ? "n" : "k";
-  const vecA = plan.a === "float32" && aFast === "m" && fours(v, "M", "ak", "ao", "ab0", "ab1");
-  const vecB = plan.b === "float32" && bFast === "n" && fours(v, "N", "bk", "bo", "bb0", "bb1");
-  const common = { a: plan.a, b: plan.b, out, tile, aFast, bFast, ...(vecA && { vecA }), ...(vecB && { vecB }) } as const;
+  const software = plan.software ?? false, { bm, bn } = TILES[tile];
+  const [x, y] = [operandOf(plan, "a", Math.ceil(N / bn), software), operandOf(plan, "b", Math.ceil(M / bm), software)];
+  const own = { ...v, ...placeWords("a", x), ...placeWords("b", y) };
+  const vecA = !x.inline && plan.a === "float32" && aFast === "m" && fours(v, "M", "ak", "ao", "ab0", "ab1");
+  const vecB = !y.inline && plan.b === "float32" && bFast === "n" && fours(v, "N", "bk", "bo", "bb0", "bb1");
+  const common = { a: plan.a, b: plan.b, out, tile, aFast, bFast, ...(vecA && { vecA }), ...(vecB && { vecB }), ...(x.inline && { first: x.inline }), ...(y.inline && { second: y.inline }) } as const;
+  const steps: Step[] = [...x.steps, ...y.steps];
   if (splits === 1) {
     const kernel = matmul({ ...common, ...(bias && { bias }), ...(after && { after }) });
-    return [{ kernel, values: { alpha: 1, beta: 1, ...v }, buffers: kernel.bindings.map((x) => x.name) }];
+    return [...steps, { kernel, values: { alpha: 1, beta: 1, ...own }, buffers: kernel.bindings.map((x) => x.name) }];
   }
   const parts = splitK(K, splits);
   const rows = batches * M * N;
-  const steps: Step[] = [{ kernel: matmul({ ...common, split: true }), values: { ...v, ...parts }, buffers: ["a", "b", "part"] }];
+  const partial = matmul({ ...common, split: true });
+  steps.push({ kernel: partial, values: { ...own, ...parts }, buffers: partial.bindings.map(({ name }) => (name === "c" ? "part" : name)) });
   const toOut = plain ? out : "float32";
   steps.push(joinParts(rows, parts["splits"]!, toOut, value(v, "co"), plain ? "c" : "sum"));
   if (plain) return steps;
@@ -169,19 +217,33 @@ export function joinParts(rows: number, splits: number, out: DType, offset: numb
   return { kernel, buffers: ["part", name], values: { rows, n: splits, k0: rows, r0: splits, i0o: 0, i0k0: 1, i0r0: rows, q0o: offset } };
 }
 
+const countOf = (nodes: readonly Node[]): number => nodes.reduce((n, x) => ("scalar" in x ? Math.max(n, x.scalar + 1) : n), 0);
+
 /** sum over k of a * b as a reduction: vectors (bound by memory) and integers. */
 function planProductSum(plan: MatmulPlan, nb1: number, to: "c" | "sum" = "c"): Step[] {
   const v = plan.values;
   const g = (n: string): number => value(v, n);
   const dtype: DType = computeOf(plan.out) === "f32" ? "float32" : plan.out;
+  const x = operandOf(plan, "a", g("N"), false), y = operandOf(plan, "b", g("M"), false);
+  // both operands' graphs, one after the other
+  const inputs = [...(x.inline?.inputs ?? [{ dtype: plan.a }]), ...(y.inline?.inputs ?? [{ dtype: plan.b }])];
+  const own = (t: "a" | "b", { inline }: Operand): string[] => (inline ? inlineScalars(inline, `${t}`) : []).map((w) => w.name);
+  const nodesA: readonly Node[] = x.inline?.nodes ?? [{ in: 0 }];
+  const scalars = countOf(nodesA);
+  const nodes = joined(nodesA, y.inline?.nodes ?? [{ in: 0 }], x.places.length, scalars);
+  const scalarWords = Object.fromEntries([...own("a", x).map((n) => [n.slice(2), value(v, n)]), ...own("b", y).map((n) => [n.slice(2).replace(/\d+/, (d) => `${Number(d) + scalars}`), value(v, n)])]);
+  const placesOf = (operand: Operand, from: number, m: number, n: number): [string, number][] => operand.places.flatMap(({ offset, strides: [b0, b1, s, k] }, j) => {
+    const i = `i${from + j}`;
+    return [[`${i}o`, offset], [`${i}k0`, b0!], [`${i}k1`, b1!], [`${i}k2`, s! * m], [`${i}k3`, s! * n], [`${i}r0`, k!]] as [string, number][];
+  });
   const steps = planReduce({
-    ...(plan.software && { software: true }), ...(plan.subgroups && { subgroups: true }), kept: 4, reduced: 1, inputs: [{ dtype: plan.a }, { dtype: plan.b }],
-    nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype }], outputs: [{ op: "sum", node: 2, dtype: plan.out }],
+    ...(plan.software && { software: true }), ...(plan.subgroups && { subgroups: true }), kept: 4, reduced: 1, inputs,
+    nodes: [...nodes, { op: "mul", args: [nodesA.length - 1, nodes.length - 1], dtype }], outputs: [{ op: "sum", node: nodes.length, dtype: plan.out }],
     inner: g("M") > 1 ? g("ak") === 1 : g("bk") === 1,
     values: { rows: g("batches") * g("M") * g("N"), n: g("K"), k0: g("batches") / nb1, k1: nb1, k2: g("M"), k3: g("N"), r0: g("K"),
-      i0o: g("ao"), i0k0: g("ab0"), i0k1: g("ab1"), i0k2: g("am"), i0k3: 0, i0r0: g("ak"), i1o: g("bo"), i1k0: g("bb0"), i1k1: g("bb1"), i1k2: 0, i1k3: g("bn"), i1r0: g("bk"), q0o: to === "c" ? g("co") : 0 },
+      ...Object.fromEntries([...placesOf(x, 0, 1, 0), ...placesOf(y, x.places.length, 0, 1)]), ...scalarWords, q0o: to === "c" ? g("co") : 0 },
   });
-  const names: Readonly<Record<string, string>> = { in0: "a", in1: "b", out0: to, part0: "part" };
-  return steps.map((s) => ({ ...s, buffers: s.buffers.map((b) => names[b]!) }));
+  const names: Readonly<Record<string, string>> = { ...Object.fromEntries([...sources("a", x.inline), ...sources("b", y.inline)].map((name, k) => [`in${k}`, name])), out0: to, part0: "part" };
+  return [...x.steps, ...y.steps, ...steps.map((s) => ({ ...s, buffers: s.buffers.map((b) => names[b]!) }))];
 }
 

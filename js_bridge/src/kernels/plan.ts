@@ -17,9 +17,10 @@ import { compactPlan, scatterPlan } from "./plan_index.js";
 import { checkAfter, checkDtype, checkGraph, listed, NONE, one, type Plan, type PlanDevice, type PlannedSteps } from "./plan_parts.js";
 import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sortPlan } from "./plan_rows.js";
 import { pool } from "./pool.js";
+import { type Before, beforeBuffers, beforeWords, operandBytes, operandStep } from "./prologue.js";
 import { reduce } from "./reduce.js";
 import { search } from "./search.js";
-import { type DType, DTYPES, offsets as offsetsOf, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
+import { type DType, DTYPES, offsets as offsetsOf, type Step, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
 import { upsample } from "./upsample.js";
 import { imageWords, range } from "./window.js";
 
@@ -61,36 +62,62 @@ function fusedPlan(params: FusedParams): Plan {
   return { ...one("fused", kernel, offsets, others), singles, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))) };
 }
 
+/** What a product's operands of these names are computed from, for its plan. */
+function befores(params: { readonly first?: Before; readonly second?: Before }, names: readonly [string, string], dtypes: readonly [DType, DType]) {
+  const of = [params.first, params.second].flatMap((before, i) => (before ? [{ before, name: names[i]!, dtype: dtypes[i]! }] : []));
+  for (const { before } of of) {
+    checkGraph({ ...before, outputs: [{ node: before.nodes.length - 1 }] }, before.ndim);
+    for (const x of before.inputs) checkDtype(x.dtype);
+  }
+  return {
+    any: of.length > 0,
+    buffers: (all: Plan["buffers"]): Plan["buffers"] => all.flatMap((x) => {
+      const own = of.find((o) => o.name === x.name);
+      return own ? listed(beforeBuffers(own.before, own.name)) : [x];
+    }),
+    /** Those words are after the product's own, and before those of what follows it. */
+    words: (all: Plan["words"], rest: Plan["words"]): Plan["words"] => [...all.slice(0, all.length - rest.length), ...of.flatMap((o) => beforeWords(o.before, o.name)), ...rest],
+    separate: (values: Values): Step[] => of.map((o) => operandStep(o.before, o.dtype, o.name, values)),
+    scratch: (values: Values, steps: PlannedSteps["steps"]): Record<string, number> =>
+      Object.fromEntries(of.filter((o) => steps.some((s) => s.buffers.includes(o.name))).map((o) => [o.name, operandBytes(o.dtype, o.name, values)])),
+  };
+}
+
 function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | keyof PlanDevice>): Plan {
   const { a, b, bias, after } = params;
+  const before = befores(params, ["a", "b"], [a, b]);
   checkAfter(after);
   const float = DTYPES[a].compute === "f32";
   const kernel = matmul({ ...(float ? { a, b } : { a: "float32", b: "float32" }), out: params.out, tile: "small", aFast: "k", bFast: "n", ...(bias && { bias }), ...(after && { after }) });
-  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || after))) throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
+  const rest = after ? epilogue(after, params.out).uniforms : [];
+  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || after || before.any))) throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
   if (!float) reduce({ stage: "full", lanes: 1, kept: 4, reduced: 1, inputs: [{ dtype: a }, { dtype: b }], nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype: params.out }], outputs: [{ op: "sum", node: 2, dtype: params.out }] });
   return {
-    family: "matmul", buffers: listed(kernel.bindings), words: kernel.uniforms, free: NONE,
+    family: "matmul", buffers: before.buffers(listed(kernel.bindings)), words: before.words(kernel.uniforms, rest), free: NONE,
     steps: (values, device) => {
       const steps = planMatmul({ ...params, values, ...device });
-      const v = steps[0]!.values;
+      const v = Object.assign({}, ...steps.map((s) => s.values)) as Values;
       const rows = value(values, "batches") * value(values, "M") * value(values, "N");
-      return { steps, scratch: { ...(steps.length > 1 && { part: v["splits"] ? rows * v["splits"] * 4 : rows * (v["chunks"] ?? 1) * 8, sum: rows * 4, product: rows * 4 }) } };
+      return { steps, scratch: { ...before.scratch(values, steps), ...(steps.length > 1 && { part: v["splits"] ? rows * v["splits"] * 4 : rows * (v["chunks"] ?? 1) * 8, sum: rows * 4, product: rows * 4 }) } };
     },
   };
 }
 
-function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
-  const { pass, bias, after } = params;
+function convPlan(given: Omit<ConvParams, "tile" | "split" | "rows" | "first" | "second"> & { readonly first?: Before; readonly second?: Before }): Plan {
+  const { first, second, ...params } = given;
+  const { pass, bias, after, dtype } = params;
+  const operands = pass === "forward" ? ["x", "w"] as const : pass === "input" ? ["gy", "w"] as const : ["gy", "x"] as const;
+  const before = befores(given, operands, [dtype, dtype]);
   checkAfter(after);
   const nd = params.kernel.length;
   for (const k of ["stride", "padding", "dilation"] as const) if (params[k].length !== nd) throw new Error(`${k} has ${params[k].length} numbers for ${nd} dims`);
   if (pass === "weight" && (bias || after)) throw new Error("the weight's gradient has neither bias nor epilogue");
   const kernel = conv({ ...params, tile: "small" });
   const names = kernel.bindings.map((b) => b.name);
-  const offsetWords = offsetsOf(...(pass === "forward" ? ["x", "w"] : pass === "input" ? ["gy", "w"] : ["gy", "x"]), ...(bias ? ["bias"] : []), pass === "forward" ? "y" : pass === "input" ? "gx" : "gw");
+  const offsetWords = offsetsOf(...operands, ...(bias ? ["bias"] : []), pass === "forward" ? "y" : pass === "input" ? "gx" : "gw");
   const rest = after ? epilogue(after, params.dtype).uniforms : [];
   return {
-    family: "conv", buffers: listed(kernel.bindings), words: [...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest], free: NONE,
+    family: "conv", buffers: before.buffers(listed(kernel.bindings)), words: before.words([...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest], rest), free: NONE,
     steps: (values, { software, subgroups }) => {
       const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [number, number, number, number];
       if (wide % groups || narrow % groups) throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
@@ -99,11 +126,13 @@ function convPlan(params: Omit<ConvParams, "tile" | "split" | "rows">): Plan {
       const rows = software && inRows(params, pass);
       if ((rows || !software) && groups > 1 && groups === wide && (pass === "forward" || !bias)) {
         const own = depthwise({ ...params, ...(rows && { rows }), ...(subgroups && pass === "weight" && { subgroups }) });
-        return { steps: [{ kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }] };
+        const steps = [...before.separate(values), { kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }];
+        return { steps, scratch: before.scratch(values, steps) };
       }
-      const steps = planConv({ ...params, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])), software });
-      const v = steps[0]!.values;
-      return { steps, scratch: steps.length > 1 ? { part: value(v, "splits") * groups * value(v, "M") * value(v, "N") * 4 } : {} };
+      const operand = Object.fromEntries(before.words([], []).map((w) => [w.name, value(values, w.name)]));
+      const steps = planConv({ ...given, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), operand, rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])), software });
+      const split = steps.find((s) => s.buffers.includes("part"))?.values;
+      return { steps, scratch: { ...before.scratch(values, steps), ...(split && { part: value(split, "splits") * groups * value(split, "M") * value(split, "N") * 4 }) } };
     },
   };
 }
@@ -132,8 +161,8 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   reduce: family(reducePlan, "kept", "reduced", "inputs", "nodes", "outputs", "inner", "after"),
   softmax: family(softmaxPlan, "log", "backward", "dtype", "out"),
   layerNorm: family(layerNormPlan, "dtype", "rms", "weight", "bias", "backward"),
-  matmul: family(matmulPlan, "a", "b", "out", "bias", "after"),
-  conv: family(convPlan, "pass", "dtype", ...WINDOW, "bias", "after"),
+  matmul: family(matmulPlan, "a", "b", "out", "first", "second", "bias", "after"),
+  conv: family(convPlan, "pass", "dtype", ...WINDOW, "first", "second", "bias", "after"),
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor", "positions"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
   scatter: family(scatterPlan, "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"),

@@ -223,3 +223,16 @@ export function erf(x: number): number {
   return (2 / Math.sqrt(Math.PI)) * sum;
 }
 export const erfc = (x: number): number => (x > 2.2 ? Math.exp(-x * x) * erfcx(x) : 1 - erf(x));
+
+/** A product of random matrices in tests. */
+export interface Product { M: number; N: number; K: number; batches?: number; ta?: boolean; tb?: boolean; dtype?: DType; out?: DType; bias?: "n" | "mn"; alpha?: number; beta?: number }
+
+/** Its words, for operands in order or transposed. */
+export function productWords(c: Product): Values {
+  const { M, N, K } = c;
+  return {
+    M, N, K, batches: c.batches ?? 1, nb1: c.batches ?? 1, alpha: c.alpha ?? 1, beta: c.beta ?? 1,
+    ao: 0, am: c.ta ? 1 : K, ak: c.ta ? M : 1, ab0: 0, ab1: M * K, bo: 0, bk: c.tb ? 1 : N, bn: c.tb ? K : 1, bb0: 0, bb1: K * N,
+    co: 0, cm: N, cn: 1, cb0: 0, cb1: M * N, eo: 0, em: c.bias === "mn" ? N : 0, en: 1, eb0: 0, eb1: 0,
+  };
+}
