@@ -33,3 +33,13 @@ def bridge():
         return remote.install()
     except dawn.runtime.Missing as e:
         pytest.skip(str(e))
+
+
+@pytest.fixture
+def on_the_gpu(request):
+    """No op of the test falls back to the CPU, except for those in its file's ON_THE_CPU."""
+    from torchlite.webgpu import _run
+
+    before = dict(_run.fallbacks)
+    yield
+    assert {k for k, n in _run.fallbacks.items() if n != before.get(k)} <= getattr(request.module, "ON_THE_CPU", set())

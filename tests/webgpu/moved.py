@@ -28,6 +28,10 @@ def numbers(shape: tuple[int, ...], dtype: torch.dtype, low: int = -40, high: in
     return t.reshape(shape).to(dtype)
 
 
+def made(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed + sum(shape))).to(dtype)
+
+
 def on_device(a: Any) -> Any:
     """Tensors on webgpu, with the same strides where they have gaps."""
     if isinstance(a, torch.Tensor):

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torchlite as torch
+from moved import made
 from torchlite import nn
 from torchlite.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("bridge")
+pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 EPS = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
-
-
-@pytest.fixture(autouse=True)
-def on_the_gpu():
-    """No op of a test may fall back to the CPU."""
-    from torchlite.webgpu import _run
-
-    before = dict(_run.fallbacks)
-    yield
-    assert {k: n for k, n in _run.fallbacks.items() if n != before.get(k)} == {}
-
-
-def made(*shape, dtype=torch.float32, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed + sum(shape))).to(dtype)
 
 
 def run(fn, xs, device, grad):

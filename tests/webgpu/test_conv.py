@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import pytest
 import torchlite as torch
+from moved import made
 from torchlite.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("bridge")
+pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 EPS = {torch.float32: 2e-5, torch.float16: 1e-2, torch.bfloat16: 6e-2}
 CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 SIZE, KERNEL = (7, 6, 5), (3, 2, 3)
-
-
-@pytest.fixture(autouse=True)
-def on_the_gpu():
-    """No op of a test may fall back to the CPU."""
-    from torchlite.webgpu import _run
-
-    before = dict(_run.fallbacks)
-    yield
-    assert {k: n for k, n in _run.fallbacks.items() if n != before.get(k)} == {}
-
-
-def made(*shape, dtype=torch.float32, seed=0):
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g).to(dtype)
 
 
 def run(fn, xs, device, needs):

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 
 import pytest
 import torchlite as torch
 import torchlite.nn.functional as F
 
-pytestmark = pytest.mark.usefixtures("bridge")
-
-
-@pytest.fixture(autouse=True)
-def nothing_on_the_cpu():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*not currently supported on the webgpu device.*")
-        yield
+pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 
 def rand(*shape, dtype=torch.float32, seed=0, lo=None):

@@ -6,22 +6,12 @@ import pytest
 import torchlite as torch
 from torchlite.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("bridge")
+pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 INTS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 EPS = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.complex64: 1e-5}
 SIZES = [(3, 4, 5), (1, 7, 1), (1, 64, 9), (33, 1, 2), (2, 0, 3), (0, 3, 2), (2, 3, 0), (36, 20, 40)]
-
-
-@pytest.fixture(autouse=True)
-def on_the_gpu():
-    """No op of a test may fall back to the CPU."""
-    from torchlite.webgpu import _run
-
-    before = dict(_run.fallbacks)
-    yield
-    assert {k: n for k, n in _run.fallbacks.items() if n != before.get(k)} == {}
 
 
 def made(*shape, dtype=torch.float32, seed=0):

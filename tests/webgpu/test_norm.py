@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 
 import pytest
 import torchlite as torch
 import torchlite.nn.functional as F
 
-pytestmark = pytest.mark.usefixtures("bridge")
-
-
-@pytest.fixture(autouse=True)
-def nothing_on_the_cpu():
-    """The ops of this file have kernels: none may fall back."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*not currently supported on the webgpu device.*")
-        yield
+pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 
 TOL = {torch.float32: dict(rtol=2e-5, atol=2e-6), torch.float16: dict(rtol=2e-3, atol=2e-3), torch.bfloat16: dict(rtol=2e-2, atol=2e-2)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torchlite as torch
+from moved import made
 from torchlite.nn import functional as F
 
-pytestmark = pytest.mark.usefixtures("bridge")
+pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 EPS = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 SIZE = (7, 6, 5)
@@ -14,21 +15,6 @@ MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 AVG = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 ADAPTIVE = {1: F.adaptive_avg_pool1d, 2: F.adaptive_avg_pool2d, 3: F.adaptive_avg_pool3d}
 ADAPTIVE_MAX = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
-
-
-@pytest.fixture(autouse=True)
-def on_the_gpu():
-    """No op of a test may fall back to the CPU."""
-    from torchlite.webgpu import _run
-
-    before = dict(_run.fallbacks)
-    yield
-    assert {k: n for k, n in _run.fallbacks.items() if n != before.get(k)} == {}
-
-
-def made(*shape, dtype=torch.float32, seed=0):
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g).to(dtype)
 
 
 def images(*lead, n=2, dtype=torch.float32):
