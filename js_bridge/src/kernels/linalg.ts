@@ -227,6 +227,15 @@ const ORGQR: Body = {
   }`,
 };
 
+/** Rows i and j of a matrix with `width` columns turned. */
+const rotated = (rows: string, base: string, width: string): string => `  for (var k = 0u; k < ${width}; k++) {
+    var x = ${rows}[${base} + i * ${width} + k];
+    var y = ${rows}[${base} + j * ${width} + k];
+    rotate(&x, &y, c, s, phase);
+    ${rows}[${base} + i * ${width} + k] = x;
+    ${rows}[${base} + j * ${width} + k] = y;
+  }`;
+
 /** One-sided Jacobi: in a round every row meets one other (all of a tournament in r - 1 rounds), a lane a pair. */
 const JACOBI: Body = {
   reads: [], writes: ["a", "v"], words: ["r", "m"],
@@ -256,20 +265,8 @@ fn meet(base: u32, vbase: u32, i: u32, j: u32) -> u32 {
   let c = tl_div(1.0, tl_sqrt(t * t + 1.0));
   let s = c * t;
   let phase = lconj(dot * tl_div(1.0, g));
-  for (var k = 0u; k < p.m; k++) {
-    var x = a[base + i * p.m + k];
-    var y = a[base + j * p.m + k];
-    rotate(&x, &y, c, s, phase);
-    a[base + i * p.m + k] = x;
-    a[base + j * p.m + k] = y;
-  }
-  for (var k = 0u; k < p.r; k++) {
-    var x = v[vbase + i * p.r + k];
-    var y = v[vbase + j * p.r + k];
-    rotate(&x, &y, c, s, phase);
-    v[vbase + i * p.r + k] = x;
-    v[vbase + j * p.r + k] = y;
-  }
+${rotated("a", "base", "p.m")}
+${rotated("v", "vbase", "p.r")}
   return 1u;
 }`,
   main: `  let base = u32(p.ao) + group * p.r * p.m;
