@@ -79,3 +79,9 @@ def error_of(f: Callable[..., Any], *args: Any) -> tuple[Any, str]:
     except Exception as e:
         return type(e), str(e)
     return None, ""
+
+
+def fail_alike(f: Callable[..., Any], *args: Any) -> None:
+    """f fails in the same way on both devices; a string among its arguments is the device."""
+    want, got = error_of(f, *args), error_of(f, *["webgpu" if isinstance(a, str) else on_device(a) for a in args])
+    assert want[0] is not None and got == want
