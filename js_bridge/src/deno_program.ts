@@ -6,14 +6,14 @@ const f = "float32";
 const l = "int64";
 const window3 = { kernel: [3, 3], stride: [2, 1], padding: [1, 1], dilation: [1, 1] };
 
-type Data = Float32Array | Int32Array | BigInt64Array;
-interface Case {
+type Data = Float32Array | Int32Array | BigInt64Array | Uint16Array;
+export interface Case {
   readonly plan: string;
   /** By name, in the plan's order: what is given, or the number of words of what is written. */
   readonly buffers: Readonly<Record<string, Data | number>>;
   readonly words: Readonly<Record<string, number>>;
   /** Results that are not floats. */
-  readonly kinds?: Readonly<Record<string, "i32" | "i64">>;
+  readonly kinds?: Readonly<Record<string, "i32" | "i64" | "u16">>;
 }
 
 /** Numbers between -2 and 2 that are the same everywhere. */
@@ -24,9 +24,9 @@ function numbers(n: number, seed: number): Float32Array {
     return Math.fround((state / 2 ** 32) * 4 - 2);
   });
 }
-const plan = (family: string, parameters: object): string => `${family}:${JSON.stringify(parameters)}`;
+export const plan = (family: string, parameters: object): string => `${family}:${JSON.stringify(parameters)}`;
 const image = { batch: 2, groups: 1, wide: 3, narrow: 5, x0: 9, x1: 8, y0: 5, y1: 8 };
-const heads = (name: string, length: number): Record<string, number> => ({ [`${name}o`]: 0, [`${name}b`]: 2 * length * 8, [`${name}h`]: length * 8, [`${name}${name === "k" || name === "v" ? "s" : "l"}`]: 8 });
+export const heads = (name: string, length: number): Record<string, number> => ({ [`${name}o`]: 0, [`${name}b`]: 2 * length * 8, [`${name}h`]: length * 8, [`${name}${name === "k" || name === "v" ? "s" : "l"}`]: 8 });
 const after = { ndim: 0, inputs: [{ dtype: f, layout: "c" }], nodes: [{ product: f }, { in: 0 }, { op: "mul", args: [0, 1], dtype: f }, { op: "gelu", args: [2], dtype: f }], outputs: [{ node: 3, dtype: f }] };
 
 export const CASES: Readonly<Record<string, Case>> = {
@@ -117,13 +117,15 @@ export const CASES: Readonly<Record<string, Case>> = {
 
 const put = (op: number, ...words: number[]): number[] => [(op | ((words.length + 1) << 8)) >>> 0, ...words];
 
-function decode(bytes: Uint8Array<ArrayBuffer>, kind?: "i32" | "i64"): number[] {
+function decode(bytes: Uint8Array<ArrayBuffer>, kind?: "i32" | "i64" | "u16"): number[] {
   const { buffer } = bytes.slice();
+  if (kind === "u16") return [...new Uint16Array(buffer)];
   if (kind === "i64") return Array.from(new BigInt64Array(buffer), Number);
   return [...(kind === "i32" ? new Int32Array(buffer) : new Float32Array(buffer))];
 }
 
-async function run(bridge: Bridge, { plan: key, buffers, words, kinds }: Case): Promise<Record<string, number[]>> {
+/** What a plan writes, by the names of its buffers. */
+export async function run(bridge: Bridge, { plan: key, buffers, words, kinds }: Case): Promise<Record<string, number[]>> {
   const id = bridge.plan(key);
   const layout = JSON.parse(bridge.planLayout(id)) as { buffers: { name: string; writes: boolean }[]; words: { name: string; type: string; init?: number }[] };
   const slots = layout.buffers.map(({ name }) => {

@@ -31,8 +31,10 @@ export interface DeviceOptions {
   readonly powerPreference?: GPUPowerPreference;
   /** Upper bounds on limits, for tests of small devices. They hold in this code too, below WebGPU's own minimum. */
   readonly limits?: Partial<Limits>;
-  /** Optional features to do without, for tests: without "subgroups" kernels are those of devices that have none. */
+  /** Optional features to do without, for tests: without "subgroups" or "shader-f16" kernels are those of devices that have none. */
   readonly without?: readonly string[];
+  /** For tests: whether kernels are those for CPUs, whatever the adapter is. */
+  readonly software?: boolean;
 }
 
 export interface DeviceInfo {
@@ -45,6 +47,8 @@ export interface DeviceInfo {
   readonly subgroupMinSize: number;
   readonly subgroupMaxSize: number;
   readonly features: readonly string[];
+  /** How kernels read float16: as WGSL's f16, or by its bits where the device has no shader-f16 or does not keep every half. */
+  readonly halves: "f16" | "bits";
   readonly limits: Limits;
 }
 
@@ -93,6 +97,16 @@ export class DeviceHolder {
   /** Whether the adapter is a CPU: its kernels are other ones. */
   get software(): boolean {
     return this.#get().software;
+  }
+
+  /** Whether kernels may use f16; see halves.ts. */
+  get f16(): boolean {
+    return this.#opened?.info.halves === "f16";
+  }
+
+  /** What was found out about float16. */
+  tellHalves(halves: DeviceInfo["halves"]): void {
+    if (this.#opened) this.#opened = { ...this.#opened, info: { ...this.#opened.info, halves } };
   }
 
   has(feature: string): boolean {
@@ -182,9 +196,10 @@ export class DeviceHolder {
         subgroupMinSize: info.subgroupMinSize ?? 0,
         subgroupMaxSize: info.subgroupMaxSize ?? 0,
         features,
+        halves: "bits",
         limits,
       },
-      software: (info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`),
+      software: options.software ?? ((info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`)),
     };
     this.#state = "ready";
     this.#watch(device);

@@ -206,7 +206,7 @@ export class Plans {
     const { plan } = entry;
     this.#made++;
     try {
-      const planned = plan.steps(valuesOf(entry.all, words, from), { software: this.#holder.software, subgroups: this.#holder.has("subgroups") });
+      const planned = plan.steps(valuesOf(entry.all, words, from), { software: this.#holder.software, subgroups: this.#holder.has("subgroups"), f16: this.#holder.f16 });
       const scratch = Object.entries(planned.scratch ?? {}).filter(([name]) => planned.steps.some((s) => s.buffers.includes(name)));
       const names = [...plan.buffers.map((b) => b.name)];
       return {

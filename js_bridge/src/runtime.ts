@@ -2,6 +2,7 @@
 import { probeCanvas, UNTRIED } from "./canvas";
 import { DeviceHolder, type DeviceOptions } from "./device";
 import { WebgpuError } from "./errors";
+import { readsHalves } from "./halves";
 import { Pipelines } from "./pipelines";
 import { Plans } from "./plans";
 import { Pool } from "./pool";
@@ -56,7 +57,7 @@ export class Runtime {
 
   /** Opens the device; false, with `holder.reason`, when there is none. */
   open(): Promise<boolean> {
-    if (this.holder.state === "ready") return Promise.resolve(true);
+    if (this.#opening === null && this.holder.state === "ready") return Promise.resolve(true);
     this.#opening ??= this.#open().finally(() => {
       this.#opening = null;
     });
@@ -109,6 +110,7 @@ export class Runtime {
       await new Promise((done) => setTimeout(done, ms));
       opened = await this.holder.open(this.#options);
     }
+    if (opened && this.holder.has("shader-f16") && (await this.reader.pump.wait(readsHalves(this.holder.device)))) this.holder.tellHalves("f16");
     this.reader.canvasProblem = opened ? problem : this.holder.reason;
     return opened;
   }

@@ -18,6 +18,8 @@ export interface AttentionParams {
   readonly causal?: boolean;
   /** Without workgroup memory, see attention_direct.ts; heads of at most DIRECT_HEADS. */
   readonly direct?: boolean;
+  /** Queries, keys and values are read as f16, and blocks of keys and values stay so in workgroup memory; dtype is float16. */
+  readonly f16?: boolean;
   /** dtype of a mask: bool (true takes part) or a float that is added to the scores. */
   readonly mask?: DType;
 }
@@ -30,31 +32,33 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
  * [mo mb mh ml ms], yo yb yh yl, lseo. Elements of one query, key, value and result are neighbours. Buffers: q, k, v, [m], y, lse.
  */
 export function attention(params: AttentionParams): Kernel {
-  const { dtype, dim, valueDim, causal, mask } = params;
+  const { dtype, dim, valueDim, causal, f16, mask } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("attention", dtype);
   if (dim > 128 || valueDim > 128) throw new UnsupportedKernelError("attention", dtype, `has no WebGPU kernel for heads of ${Math.max(dim, valueDim)}`);
   if (mask !== undefined && mask !== "bool" && computeOf(mask) !== "f32") throw new UnsupportedKernelError("attention", mask);
   const d4 = Math.ceil(dim / 4), v4 = Math.ceil(valueDim / 4), wide = Math.max(d4, v4);
   const keys = wide <= 16 ? 32 : 8; // queries, a block of keys or values and the weights stay below 16 KiB
-  const bindings = [input("q", dtype), input("k", dtype), input("v", dtype), ...(mask ? [input("mask", mask)] : []), output("y", dtype), output("lse", "float32")];
+  const bindings = [...["q", "k", "v"].map((n) => input(n, dtype, f16 ? "f16" : "elem")), ...(mask ? [input("mask", mask)] : []), output("y", dtype), output("lse", "float32")];
   const strides = (t: string, row: string): string[] => [`${t}o`, `${t}b`, `${t}h`, `${t}${row}`];
   const uniforms: UniformWord[] = [...uniform("u32", "B", "H", "L", "S", "group"), ...uniform("f32", "scale"),
     ...uniform("i32", ...strides("q", "l"), ...strides("k", "s"), ...strides("v", "s"), ...(mask ? [...strides("m", "l"), "ms"] : []), ...strides("y", "l"), "lseo")];
   if (params.direct) return attentionDirect(params, bindings, uniforms);
+  const type = f16 ? "f16" : "f32", wider = (v: string): string => (f16 ? `vec4<f32>(${v})` : v);
+  const element = (name: string, at: string): string => (f16 ? `${name}[${at}]` : `ld_${name}(${at})`);
   const four = (name: string, base: string, at: string, size: number): string =>
-    `vec4<f32>(${range(4).map((j) => (size % 4 === 0 ? `ld_${name}(${base} + ${at} + ${j})` : `select(0.0, ld_${name}(${base} + min(${at} + ${j}, ${size - 1})), ${at} + ${j} < ${size})`)).join(", ")})`;
+    `vec4<${type}>(${range(4).map((j) => (size % 4 === 0 ? element(name, `${base} + ${at} + ${j}`) : `select(${type}(0.0), ${element(name, `${base} + min(${at} + ${j}, ${size - 1})`)}, ${at} + ${j} < ${size})`)).join(", ")})`;
   const fill = (name: string, size: number, quads: number): string => `    for (var id = lane; id < ${keys * quads}u; id += ${QUERIES * LANES}u) {
       let j = i32(id) / ${quads}; let c = (i32(id) % ${quads}) * 4;
-      var x = vec4<f32>(0.0);
+      var x = vec4<${type}>();
       if (first + j < i32(p.S)) { let at_row = base_${name} + (first + j) * p.${name}s; x = ${four(name, "at_row", "c", size)}; }
       block[id] = x;
     }`;
   const outs = range(Math.ceil(v4 / LANES));
-  const globals = `${["q", "k", "v"].map((n) => accessors(n, dtype, "elem", false)).join("\n")}
+  const globals = `${f16 ? "" : ["q", "k", "v"].map((n) => accessors(n, dtype, "elem", false)).join("\n")}
 ${mask ? accessors("mask", mask, "elem", false) : ""}
 ${accessors("y", dtype, outForm(dtype), true)}
 var<workgroup> queries: array<vec4<f32>, ${QUERIES * d4}>;
-var<workgroup> block: array<vec4<f32>, ${keys * wide}>;
+var<workgroup> block: array<vec4<${type}>, ${keys * wide}>;
 var<workgroup> weights: array<f32, ${QUERIES * keys}>;`;
   const main = `  let blocks = (p.L + ${QUERIES - 1}u) / ${QUERIES}u;
   let z = group / blocks;
@@ -71,7 +75,7 @@ var<workgroup> weights: array<f32, ${QUERIES * keys}>;`;
   for (var id = lane; id < ${QUERIES * d4}u; id += ${QUERIES * LANES}u) {
     let row = p.qo + b * p.qb + h * p.qh + min(l0 + i32(id) / ${d4}, i32(p.L) - 1) * p.ql;
     let c = (i32(id) % ${d4}) * 4;
-    queries[id] = ${four("q", "row", "c", dim)} * p.scale;
+    queries[id] = ${wider(four("q", "row", "c", dim))} * p.scale;
   }
   var top = -tl_inf();
   var sum = 0.0;
@@ -83,7 +87,7 @@ ${fill("k", dim, d4)}
     workgroupBarrier();
     for (var j = t; j < ${keys}; j += ${LANES}) {
       var acc = vec4<f32>(0.0);
-      for (var c = 0; c < ${d4}; c++) { acc += queries[r * ${d4} + c] * block[j * ${d4} + c]; }
+      for (var c = 0; c < ${d4}; c++) { acc += queries[r * ${d4} + c] * ${wider(`block[j * ${d4} + c]`)}; }
       var s = acc.x + acc.y + acc.z + acc.w;
       let key = first + j;
       var seen = key < i32(p.S)${causal ? " && key <= l" : ""};
@@ -106,7 +110,7 @@ ${outs.map((o) => `    o${o} *= shrink;`).join("\n")}
     for (var j = 0; j < ${keys}; j++) {
       let w = weights[r * ${keys} + j];
       sum += w;
-${outs.map((o) => `      ${(o + 1) * LANES <= v4 ? "" : `if (t + ${o * LANES} < ${v4}) `}{ o${o} += w * block[j * ${v4} + t + ${o * LANES}]; }`).join("\n")}
+${outs.map((o) => `      ${(o + 1) * LANES <= v4 ? "" : `if (t + ${o * LANES} < ${v4}) `}{ o${o} += w * ${wider(`block[j * ${v4} + t + ${o * LANES}]`)}; }`).join("\n")}
     }
   }
   if (l0 + r < i32(p.L)) {

@@ -13,11 +13,11 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /** Bindings and uniforms are attention()'s. */
 export function attentionDirect(params: AttentionParams, bindings: readonly Binding[], uniforms: readonly UniformWord[]): Kernel {
-  const { dtype, dim, valueDim, causal, mask } = params;
+  const { dtype, dim, valueDim, causal, f16, mask } = params;
   const four = range(EACH), each = <T>(f: (r: number) => T): string => four.map(f).join(" ");
   const quads = range(Math.ceil(valueDim / 4));
   const elements = (c: number): number[] => four.filter((e) => 4 * c + e < valueDim);
-  const globals = bindings.slice(0, -1).map((b) => accessors(b.name, b.name === "mask" ? mask! : dtype, b.name === "y" && dtype !== "float32" ? "atomic" : "elem", b.name === "y")).join("\n");
+  const globals = bindings.slice(0, -1).map((b) => accessors(b.name, b.name === "mask" ? mask! : dtype, b.name === "y" && dtype !== "float32" ? "atomic" : f16 && "qkv".includes(b.name) ? "f16" : "elem", b.name === "y")).join("\n");
   const masked = (r: number, j: number): string => {
     const m = `ld_mask(mask${r} + (first + ${j}) * p.ms)`;
     return `if (first + ${j} < i32(p.S)) { ${mask === "bool" ? `seen${r}[${j}] = seen${r}[${j}] & (${m} != 0);` : `s${r}[${j}] += ${m};`} }`;

@@ -6,7 +6,7 @@
  *   weight    gradient of w: sum over batch and pixels; long sums are cut in parts
  * Depthwise convolutions (one input channel a group) have direct kernels in depthwise.ts.
  */
-import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
+import { accessors, castTo, halfForm, input, outForm, output } from "../wgsl/access.js";
 import { convDirect } from "./conv_direct.js";
 import { type After, epilogue } from "./epilogue.js";
 import { chooseTile, gemm, splitK, type TileName, TILES } from "./gemm.js";
@@ -19,6 +19,8 @@ export interface ConvParams extends Window {
   readonly pass: "forward" | "input" | "weight";
   readonly dtype: DType;
   readonly tile: TileName;
+  /** float16 operands are read as f16, other than those that are computed; not with the tile "direct". */
+  readonly f16?: boolean;
   /** What the operands are computed from, place by place; not with the tile "direct". */
   readonly first?: Inline;
   readonly second?: Inline;
@@ -46,7 +48,8 @@ export function conv(params: ConvParams): Kernel {
   const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
   const [first, second, out] = names as [string, string, string];
   const operands = [[first, params.first], [second, params.second]] as const;
-  const bindings: Binding[] = operands.flatMap(([name, before]) => (before ? beforeBuffers(before, name) : [input(name, dtype)]));
+  const half = (before: unknown): boolean => params.f16 === true && dtype === "float16" && !before;
+  const bindings: Binding[] = operands.flatMap(([name, before]) => (before ? beforeBuffers(before, name) : [input(name, dtype, halfForm(half(before)))]));
   if (bias && !split) bindings.push(input("bias", dtype));
   bindings.push(...(after?.bindings ?? [output(out, outType)]));
   const uniforms: UniformWord[] = [...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])), ...imageWords(nd), ...uniform("u32", "cx", "cy"),
@@ -55,15 +58,18 @@ export function conv(params: ConvParams): Kernel {
   if (params.tile === "direct") return convDirect(params, bindings, uniforms, outType);
 
   const P = (t: "x" | "y"): string => pixels(nd, t);
+  const [halfA, halfB] = (pass === "weight" ? [first, second] : [second, first]).map((name) => half(name === first ? params.first : params.second)) as [boolean, boolean];
+  const typeA = halfA ? "f16" : "f32", typeB = halfB ? "f16" : "f32";
+  const element = (name: string, at: string): string => (half(name === first ? params.first : params.second) ? `${name}[${at}]` : `ld_${name}(${at})`);
   const at = (name: string, t: "x" | "y", img: string, ch: string, coords: string[]): string =>
-    `ld_${name}(p.${name}o + ((${img}) * i32(p.batches * p.c${t}) + grp * i32(p.c${t}) + ${ch}) * i32(${P(t)}) + ${ravel(coords, sizesOf(nd, t))})`;
+    element(name, `p.${name}o + ((${img}) * i32(p.batches * p.c${t}) + grp * i32(p.c${t}) + ${ch}) * i32(${P(t)}) + ${ravel(coords, sizesOf(nd, t))}`);
   const I = range(nd).map((d) => `i${d}`), O = range(nd).map((d) => `o${d}`);
   const wide = wideCoords(params), narrow = narrowCoords(params);
   const mGuard = "m >= i32(p.M) || k >= k_end", nGuard = "n >= i32(p.N) || k >= k_end";
   let body: string;
   if (pass === "forward") {
-    body = `fn load_a(m: i32, k: i32) -> f32 { if (${mGuard}) { return 0.0; } return ld_w(p.wo + (grp * i32(p.M) + m) * i32(p.K) + k); }
-fn load_b(k: i32, n: i32) -> f32 {
+    body = `fn load_a(m: i32, k: i32) -> ${typeA} { if (${mGuard}) { return 0.0; } return ${element("w", "p.wo + (grp * i32(p.M) + m) * i32(p.K) + k")}; }
+fn load_b(k: i32, n: i32) -> ${typeB} {
   if (${nGuard}) { return 0.0; }
   let ch = k / ${taps}; let img = n / i32(${P("y")});
   ${unravel("w", `u32(k % ${taps})`, win)} ${unravel("o", `u32(n) % (${P("y")})`, sizesOf(nd, "y"))}
@@ -72,11 +78,11 @@ fn load_b(k: i32, n: i32) -> f32 {
   return 0.0;
 }`;
   } else if (pass === "input") {
-    body = `fn load_a(m: i32, k: i32) -> f32 {
+    body = `fn load_a(m: i32, k: i32) -> ${typeA} {
   if (${mGuard}) { return 0.0; }
-  return ld_w(p.wo + ((grp * i32(p.cy) + k / ${taps}) * i32(p.M) + m) * ${taps} + k % ${taps});
+  return ${element("w", `p.wo + ((grp * i32(p.cy) + k / ${taps}) * i32(p.M) + m) * ${taps} + k % ${taps}`)};
 }
-fn load_b(k: i32, n: i32) -> f32 {
+fn load_b(k: i32, n: i32) -> ${typeB} {
   if (${nGuard}) { return 0.0; }
   let ch = k / ${taps}; let img = n / i32(${P("x")});
   ${unravel("w", `u32(k % ${taps})`, win)} ${unravel("i", `u32(n) % (${P("x")})`, sizesOf(nd, "x"))}
@@ -85,12 +91,12 @@ fn load_b(k: i32, n: i32) -> f32 {
   return 0.0;
 }`;
   } else {
-    body = `fn load_a(m: i32, k: i32) -> f32 {
+    body = `fn load_a(m: i32, k: i32) -> ${typeA} {
   if (${mGuard}) { return 0.0; }
   let pix = i32(${P("y")});
-  return ld_gy(p.gyo + ((k / pix) * i32(p.batches * p.cy) + grp * i32(p.cy) + m) * pix + k % pix);
+  return ${element("gy", "p.gyo + ((k / pix) * i32(p.batches * p.cy) + grp * i32(p.cy) + m) * pix + k % pix")};
 }
-fn load_b(k: i32, n: i32) -> f32 {
+fn load_b(k: i32, n: i32) -> ${typeB} {
   if (${nGuard}) { return 0.0; }
   let ch = n / ${taps}; let img = k / i32(${P("y")});
   ${unravel("w", `u32(n % ${taps})`, win)} ${unravel("o", `u32(k) % (${P("y")})`, sizesOf(nd, "y"))}
@@ -104,12 +110,12 @@ fn load_b(k: i32, n: i32) -> f32 {
   const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
 fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"}; }
-${operands.map(([name, before]) => (before ? flatAccessor(before, name) : accessors(name, dtype, "elem", false))).join("\n")}
+${operands.map(([name, before]) => (before ? flatAccessor(before, name) : accessors(name, dtype, halfForm(half(before)), false))).join("\n")}
 ${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
 ${after?.globals ?? accessors(out, outType, outForm(outType), true)}
 ${body}
 fn store(m: i32, n: i32, v: f32) { ${after ? "finish(" : `st_${out}(${split ? "" : `p.${out}o + `}`}base + ${index}, ${v}); }`;
-  return gemm({ family: "conv", params, tile: params.tile, bindings, uniforms, globals, aFast: "k", bFast: pass === "weight" ? "k" : "n", ...(split && { split }) });
+  return gemm({ family: "conv", params, tile: params.tile, bindings, uniforms, globals, aFast: "k", bFast: pass === "weight" ? "k" : "n", ...(halfA && { halfA }), ...(halfB && { halfB }), ...(split && { split }) });
 }
 
 export interface ConvPlan extends Window {
@@ -134,6 +140,8 @@ export interface ConvPlan extends Window {
   readonly rest?: Values;
   /** The adapter is a CPU (isFallbackAdapter). */
   readonly software?: boolean;
+  /** Kernels may use f16. */
+  readonly f16?: boolean;
 }
 
 const imageParts = (batch: number, splits: number): Values => {
@@ -160,7 +168,7 @@ export function planConv(c: ConvPlan): Step[] {
   const made = [c.first, c.second].map((before, i) => (before && !direct && flat(before) && worthwhile(before, names[i]!, words, times[i]!, false) ? before : undefined));
   const before: Step[] = [c.first, c.second].flatMap((b, i) => (b && !made[i] ? [operandStep(b, c.dtype, names[i]!, words)] : []));
   const moved = Object.fromEntries(made.flatMap((b, i) => (b ? [...b.inputs.map((_, k) => [`${names[i]}${k}o`, value(words, `${names[i]}_i${k}o`)] as const)] : [])));
-  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(made[0] && { first: made[0] }), ...(made[1] && { second: made[1] }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.after && { after: c.after }) }) });
+  const kernel = conv({ ...window, pass: c.pass, dtype: c.dtype, tile, ...(direct && { rows }), ...(c.f16 && !direct && c.dtype === "float16" && made.some((b) => !b) && { f16: true }), ...(made[0] && { first: made[0] }), ...(made[1] && { second: made[1] }), ...(split ? { split } : { ...(c.bias && { bias: true }), ...(c.after && { after: c.after }) }) });
   const images: Values = Object.fromEntries(c.wideSize.flatMap((s, d) => [[`x${d}`, s], [`y${d}`, c.narrowSize[d]!]]));
   const values: Values = { M, N, K, batches: c.groups, cx, cy, ...images, ...c.offsets, ...words, ...moved, ...c.rest, ...(split && (direct ? imageParts(c.batch, splits) : splitK(K, splits))) };
   if (split) return [...before, { kernel, values, buffers: kernel.bindings.map((x) => (x.name === "gw" ? "part" : x.name)) }, joinParts(c.groups * M * N, value(values, "splits"), c.dtype, c.offsets?.["gwo"] ?? 0, "gw")];

@@ -51,7 +51,8 @@ export interface GemmSpec {
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-const wide = (half: boolean | undefined, v: string): string => (half ? `vec4<f32>(${v})` : v);
+/** Four values of an operand in float32. */
+export const wide = (half: boolean | undefined, v: string): string => (half ? `vec4<f32>(${v})` : v);
 
 /** Statements that bring a bk x width slice into workgroup memory, four elements along the width at a time. */
 function stage(name: string, width: number, bk: number, threads: number, fast: boolean, vec: boolean, type: string, load: (at: string, k: string) => string, load4: (at: string, k: string) => string): string {

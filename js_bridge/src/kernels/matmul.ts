@@ -3,11 +3,11 @@
  * float16 and bfloat16 with float32 accumulation. planMatmul picks the tile, cuts long sums into parts, and takes
  * reductions for vectors and for integers (exact, int64 included).
  */
-import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
+import { accessors, castTo, four, halfForm, input, outForm, output } from "../wgsl/access.js";
 import { type After, epilogue, following, followingWords, separate } from "./epilogue.js";
 import type { Node } from "./expression.js";
 import { fused } from "./fused.js";
-import { chooseTile, gemm, splitK, type TileName, TILES } from "./gemm.js";
+import { chooseTile, gemm, splitK, type TileName, TILES, wide as widened } from "./gemm.js";
 import { planReduce, reduce } from "./reduce.js";
 import { type Before, beforeBuffers, type Inline, inlineScalars, joined, operandFunctions, operandStep, type Place, through, worthwhile } from "./prologue.js";
 import { type Binding, computeOf, type DType, isFloat, type Kernel, type Step, type UniformWord, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
@@ -19,12 +19,14 @@ export interface MatmulParams {
   readonly tile: TileName;
   readonly aFast: "m" | "k";
   readonly bFast: "n" | "k";
-  /** float32 operands whose fast direction is m (n), and whose sizes, strides and offset are multiples of four. */
+  /** Operands whose fast direction is m (n), and whose sizes, strides and offset are multiples of four. */
   readonly vecA?: boolean;
   readonly vecB?: boolean;
   /** What an operand is computed from, element by element, in place of a buffer of its own. */
   readonly first?: Inline;
   readonly second?: Inline;
+  /** float16 operands are read as f16, other than those that are computed. */
+  readonly f16?: boolean;
   readonly bias?: DType;
   /** What is computed of the result, which is dense and is not stored itself. */
   readonly after?: After;
@@ -44,10 +46,12 @@ const sources = (t: "a" | "b", before?: Inline): string[] => (before ? before.in
  */
 export function matmul(params: MatmulParams): Kernel {
   const { a, b, out, vecA, vecB, first, second, bias, split } = params;
+  const halfA = params.f16 && a === "float16" && !first, halfB = params.f16 && b === "float16" && !second;
+  const [typeA, typeB] = [halfA ? "f16" : "f32", halfB ? "f16" : "f32"];
   const after = split || !params.after ? undefined : epilogue(params.after, out);
   if (!isFloat(a) || !isFloat(b)) throw new UnsupportedKernelError("matmul", isFloat(a) ? b : a);
   const outType: DType = split ? "float32" : out;
-  const bindings: Binding[] = [...(first ? beforeBuffers(first, "a") : [input("a", a, vecA ? "vec" : "elem")]), ...(second ? beforeBuffers(second, "b") : [input("b", b, vecB ? "vec" : "elem")])];
+  const bindings: Binding[] = [...(first ? beforeBuffers(first, "a") : [input("a", a, halfForm(halfA, vecA))]), ...(second ? beforeBuffers(second, "b") : [input("b", b, halfForm(halfB, vecB))])];
   const ofA = sources("a", first), ofB = sources("b", second);
   if (bias && !split) bindings.push(input("e", bias));
   bindings.push(...(after?.bindings ?? [output("c", outType)]));
@@ -60,13 +64,14 @@ export function matmul(params: MatmulParams): Kernel {
   const sum = split ? "v" : bias ? "p.alpha * v + p.beta * ld_e(base_e + m * p.em + n * p.en)" : "p.alpha * v";
   const value = castTo(sum, "float32", outType);
   // an operand's element from those of its sources, of which `at` gives the places
-  const element = (t: "a" | "b", of: readonly string[], before: Inline | undefined, at: (source: string) => string): string =>
-    (before ? `of_${t}(${of.map((x) => `ld_${x}(${at(x)})`).join(", ")})` : `ld_${t}(${at(t)})`);
+  const element = (t: "a" | "b", of: readonly string[], before: Inline | undefined, at: (source: string) => string, half?: boolean): string =>
+    (half ? `${t}[${at(t)}]` : before ? `of_${t}(${of.map((x) => `ld_${x}(${at(x)})`).join(", ")})` : `ld_${t}(${at(t)})`);
   // the same where all sources are alike but for where they begin, from the place in the first
   const shifted = (of: readonly string[]) => (x: string): string => (x === of[0] ? "i" : `i - base_${of[0]} + base_${x}`);
+  const quad = (t: string, dtype: DType, at: string, half?: boolean): string => (half ? `${t}[(${at}) >> 2u]` : four(t, dtype, `(${at}) >> 2u`));
   const globals = `${[...ofA, ...ofB, "c", "e"].map((t) => `var<private> base_${t}: i32;`).join(" ")}
-${first ? operandFunctions(first, "a") : vecA ? "" : accessors("a", a, "elem", false)}
-${second ? operandFunctions(second, "b") : vecB ? "" : accessors("b", b, "elem", false)}
+${first ? operandFunctions(first, "a") : vecA ? "" : accessors("a", a, halfForm(halfA), false)}
+${second ? operandFunctions(second, "b") : vecB ? "" : accessors("b", b, halfForm(halfB), false)}
 ${bias && !split ? accessors("e", bias, "elem", false) : ""}
 ${after?.globals ?? accessors("c", outType, outForm(outType), true)}
 fn setup(z: u32${split ? ", part: u32" : ""}) {
@@ -78,15 +83,15 @@ ${TILES[params.tile].bk === 0 ? `fn row_m(m: i32) -> i32 { return ${ofA[0] ? `ba
 fn row_n(n: i32) -> i32 { return ${ofB[0] ? `base_${ofB[0]} + n * p.${ofB[0]}n` : "0"}; }
 fn along_a(k: i32) -> i32 { return ${ofA[0] ? `k * p.${ofA[0]}k` : "0"}; }
 fn along_b(k: i32) -> i32 { return ${ofB[0] ? `k * p.${ofB[0]}k` : "0"}; }
-${vecA ? "fn get_a4(i: i32) -> vec4<f32> { return a[i >> 2u]; }" : `fn get_a(i: i32) -> f32 { return ${element("a", ofA, first, first ? shifted(ofA) : () => "i")}; }`}
-${vecB ? "fn get_b4(i: i32) -> vec4<f32> { return b[i >> 2u]; }" : `fn get_b(i: i32) -> f32 { return ${element("b", ofB, second, second ? shifted(ofB) : () => "i")}; }`}`
-    : `${vecA ? `fn load_a4(m: i32, k: i32) -> vec4<f32> { if (${inA}) { return a[(base_a + m + k * p.ak) >> 2u]; } return vec4<f32>(0.0); }`
-      : `fn load_a(m: i32, k: i32) -> f32 { if (${inA}) { return ${element("a", ofA, first, (x) => `base_${x} + m * p.${x}m + k * p.${x}k`)}; } return 0.0; }`}
-${vecB ? `fn load_b4(k: i32, n: i32) -> vec4<f32> { if (${inB}) { return b[(base_b + n + k * p.bk) >> 2u]; } return vec4<f32>(0.0); }`
-      : `fn load_b(k: i32, n: i32) -> f32 { if (${inB}) { return ${element("b", ofB, second, (x) => `base_${x} + k * p.${x}k + n * p.${x}n`)}; } return 0.0; }`}`}
+${vecA ? `fn get_a4(i: i32) -> vec4<f32> { return ${widened(halfA, quad("a", a, "i", halfA))}; }` : `fn get_a(i: i32) -> f32 { return ${element("a", ofA, first, first ? shifted(ofA) : () => "i")}; }`}
+${vecB ? `fn get_b4(i: i32) -> vec4<f32> { return ${widened(halfB, quad("b", b, "i", halfB))}; }` : `fn get_b(i: i32) -> f32 { return ${element("b", ofB, second, second ? shifted(ofB) : () => "i")}; }`}`
+    : `${vecA ? `fn load_a4(m: i32, k: i32) -> vec4<${typeA}> { if (${inA}) { return ${quad("a", a, "base_a + m + k * p.ak", halfA)}; } return vec4<${typeA}>(); }`
+      : `fn load_a(m: i32, k: i32) -> ${typeA} { if (${inA}) { return ${element("a", ofA, first, (x) => `base_${x} + m * p.${x}m + k * p.${x}k`, halfA)}; } return 0.0; }`}
+${vecB ? `fn load_b4(k: i32, n: i32) -> vec4<${typeB}> { if (${inB}) { return ${quad("b", b, "base_b + n + k * p.bk", halfB)}; } return vec4<${typeB}>(); }`
+      : `fn load_b(k: i32, n: i32) -> ${typeB} { if (${inB}) { return ${element("b", ofB, second, (x) => `base_${x} + k * p.${x}k + n * p.${x}n`, halfB)}; } return 0.0; }`}`}
 fn store(m: i32, n: i32, v: f32) { ${after ? "finish" : "st_c"}(${split || after ? "base_c + m * i32(p.N) + n" : "base_c + m * p.cm + n * p.cn"}, ${value}); }`;
   return gemm({ family: "matmul", params, bindings, uniforms, globals, tile: params.tile, aFast: params.aFast, bFast: params.bFast,
-    ...(vecA && { vecA }), ...(vecB && { vecB }), ...(split && { split }) });
+    ...(vecA && { vecA }), ...(vecB && { vecB }), ...(halfA && { halfA }), ...(halfB && { halfB }), ...(split && { split }) });
 }
 
 export interface MatmulPlan {
@@ -104,6 +109,8 @@ export interface MatmulPlan {
   readonly software?: boolean;
   /** Sums may go through subgroups. */
   readonly subgroups?: boolean;
+  /** Kernels may use f16. */
+  readonly f16?: boolean;
 }
 
 /** Products from which on a second dispatch pays. */
@@ -168,9 +175,10 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   const software = plan.software ?? false, { bm, bn } = TILES[tile];
   const [x, y] = [operandOf(plan, "a", Math.ceil(N / bn), software), operandOf(plan, "b", Math.ceil(M / bm), software)];
   const own = { ...v, ...placeWords("a", x), ...placeWords("b", y) };
-  const vecA = !x.inline && plan.a === "float32" && aFast === "m" && fours(v, "M", "ak", "ao", "ab0", "ab1");
-  const vecB = !y.inline && plan.b === "float32" && bFast === "n" && fours(v, "N", "bk", "bo", "bb0", "bb1");
-  const common = { a: plan.a, b: plan.b, out, tile, aFast, bFast, ...(vecA && { vecA }), ...(vecB && { vecB }), ...(x.inline && { first: x.inline }), ...(y.inline && { second: y.inline }) } as const;
+  const vecA = !x.inline && aFast === "m" && fours(v, "M", "ak", "ao", "ab0", "ab1");
+  const vecB = !y.inline && bFast === "n" && fours(v, "N", "bk", "bo", "bb0", "bb1");
+  const f16 = plan.f16 && !software && ((plan.a === "float16" && !x.inline) || (plan.b === "float16" && !y.inline));
+  const common = { a: plan.a, b: plan.b, out, tile, aFast, bFast, ...(f16 && { f16 }), ...(vecA && { vecA }), ...(vecB && { vecB }), ...(x.inline && { first: x.inline }), ...(y.inline && { second: y.inline }) } as const;
   const steps: Step[] = [...x.steps, ...y.steps];
   if (splits === 1) {
     const kernel = matmul({ ...common, ...(bias && { bias }), ...(after && { after }) });

@@ -118,7 +118,7 @@ function convPlan(given: Omit<ConvParams, "tile" | "split" | "rows" | "first" | 
   const rest = after ? epilogue(after, params.dtype).uniforms : [];
   return {
     family: "conv", buffers: before.buffers(listed(kernel.bindings)), words: before.words([...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest], rest), free: NONE,
-    steps: (values, { software, subgroups }) => {
+    steps: (values, { software, subgroups, f16 }) => {
       const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [number, number, number, number];
       if (wide % groups || narrow % groups) throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
       const sizes = (t: "x" | "y"): number[] => range(nd).map((d) => value(values, `${t}${d}`));
@@ -130,7 +130,7 @@ function convPlan(given: Omit<ConvParams, "tile" | "split" | "rows" | "first" | 
         return { steps, scratch: before.scratch(values, steps) };
       }
       const operand = Object.fromEntries(before.words([], []).map((w) => [w.name, value(values, w.name)]));
-      const steps = planConv({ ...given, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), operand, rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])), software });
+      const steps = planConv({ ...given, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), operand, rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])), software, ...(f16 && { f16 }) });
       const split = steps.find((s) => s.buffers.includes("part"))?.values;
       return { steps, scratch: { ...before.scratch(values, steps), ...(split && { part: value(split, "splits") * groups * value(split, "M") * value(split, "N") * 4 }) } };
     },
@@ -142,13 +142,16 @@ function poolPlan(params: Parameters<typeof pool>[0]): Plan {
   return one("pool", pool({ ...params, stride: params.stride ?? ones, padding: params.padding ?? ones.map(() => 0), dilation: params.dilation ?? ones }));
 }
 
-function attentionPlan(params: Omit<AttentionParams, "direct">): Plan {
+function attentionPlan(params: Omit<AttentionParams, "direct" | "f16">): Plan {
   const kernel = attention(params);
   const buffers = listed(kernel.bindings), names = kernel.bindings.map((b) => b.name);
   const small = params.dim <= DIRECT_HEADS && params.valueDim <= DIRECT_HEADS;
   return {
     family: "attention", buffers, words: kernel.uniforms, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !["B", "H", "L"].includes(w))),
-    steps: (values, { software }) => ({ steps: [{ kernel: software && small ? attention({ ...params, direct: true }) : kernel, values, buffers: names }] }),
+    steps: (values, { software, f16 }) => {
+      const own = software && small ? attention({ ...params, direct: true }) : f16 && params.dtype === "float16" ? attention({ ...params, f16 }) : kernel;
+      return { steps: [{ kernel: own, values, buffers: names }] };
+    },
   };
 }
 

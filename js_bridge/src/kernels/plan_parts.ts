@@ -10,6 +10,8 @@ export interface PlanDevice {
   readonly software: boolean;
   /** Kernels may use subgroups. */
   readonly subgroups?: boolean;
+  /** Kernels may use f16. */
+  readonly f16?: boolean;
 }
 
 export interface PlannedSteps {

@@ -21,6 +21,9 @@ export function bindingType(dtype: DType, form: Form): string {
   return `array<${WGSL_TYPE[computeOf(dtype)]}>`;
 }
 
+/** Form for an operand that may be read as f16, and may be read four at a time. */
+export const halfForm = (half?: boolean, vec?: boolean): Form => (half ? (vec ? "f16x4" : "f16") : vec ? "vec" : "elem");
+
 /** Form for an output that is written element by element. */
 export const outForm = (dtype: DType): Form => (perWord(dtype) > 1 ? "atomic" : "elem");
 
@@ -55,9 +58,9 @@ export function four(name: string, dtype: DType, at: string): string {
   return dtype === "float16" ? `tl_half4_to_f32(${word})` : dtype === "bfloat16" ? `tl_bf16x4_to_f32(${word})` : word;
 }
 
-/** Functions ld_<name>(i: i32) and, for outputs, st_<name>(i: i32, v). The form f16 gives an f16. */
+/** Functions ld_<name>(i: i32) and, for outputs, st_<name>(i: i32, v). */
 export function accessors(name: string, dtype: DType, form: Form, writes: boolean): string {
-  if (form === "f16") return `fn ld_${name}(i: i32) -> f16 { return ${name}[i]; }`;
+  if (form === "f16") return `fn ld_${name}(i: i32) -> f32 { return f32(${name}[i]); }`;
   const t = WGSL_TYPE[computeOf(dtype)];
   const per = perWord(dtype);
   if (per === 1) {
