@@ -123,9 +123,9 @@ def test_schemas_are_pytorchs():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_against_pytorch(spec, dtype):
     fn = getattr(real._C._nn, spec.name, None) if spec.namespace == "nn" else None
-    fn = fn or resolve(real, path(spec))
+    fn = fn or resolve(real, path(spec)) or getattr(real.ops.aten, spec.name, None)
     if fn is None:
-        pytest.skip("PyTorch has no public function of this name")
+        pytest.skip("PyTorch has no function of this name")
     for args, kwargs in calls(spec, getattr(torch, dtype)):
         names = [p.name for p in _schema.parse(spec.schemas[0])]
         if "reduction=Mean" in spec.schemas[0] and len(args) <= names.index("reduction"):
@@ -184,13 +184,18 @@ def _function(spec, args, kwargs):
     return fn, slots
 
 
+def _small(spec, most):
+    """The samples with at most so many elements in all, or the smallest: differences take a call for each element."""
+    made = [_function(spec, args, kwargs) for args, kwargs in calls(spec, torch.float64, grad=True)]
+    made = [(fn, ts) for fn, ts in made if any(t.requires_grad for t in ts)]
+    size = [sum(t.numel() for t in ts) for _, ts in made]
+    return [m for m, n in zip(made, size) if n <= max(most, min(size))]
+
+
 @pytest.mark.parametrize("spec", DIFFERENTIABLE, ids=ident)
 def test_gradcheck(spec):
     checked = 0
-    for args, kwargs in calls(spec, torch.float64, grad=True):
-        fn, ts = _function(spec, args, kwargs)
-        if not any(t.requires_grad for t in ts) or sum(t.numel() for t in ts) > 200:
-            continue
+    for fn, ts in _small(spec, 200):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             out = fn(*ts)
@@ -198,30 +203,17 @@ def test_gradcheck(spec):
                 continue
             assert torch.autograd.gradcheck(fn, ts, atol=1e-5, rtol=1e-3)
         checked += 1
-    if not checked:
-        pytest.skip("no sample has a differentiable output")
+    assert checked, "no sample has a differentiable output"
 
 
 @pytest.mark.parametrize("spec", [s for s in DIFFERENTIABLE if s.grad is not None], ids=ident)
 def test_gradgradcheck(spec):
     checked = 0
-    for args, kwargs in calls(spec, torch.float64, grad=True)[:2]:
-        fn, ts = _function(spec, args, kwargs)
-        if not any(t.requires_grad for t in ts) or sum(t.numel() for t in ts) > 40:
-            continue
-        if not any(o.requires_grad for o in fn(*ts)):
-            continue
-        try:
+    for fn, ts in _small(spec, 40)[:2]:
+        if any(o.requires_grad for o in fn(*ts)):
             assert torch.autograd.gradgradcheck(fn, ts, atol=1e-4, rtol=1e-3)
-        except RuntimeError as e:
-            if "does not require grad" not in str(e) and "at least one input tensor" not in str(e):
-                raise
-            continue                        # linear: its gradient does not depend on its inputs
-        except ValueError:
-            continue
-        checked += 1
-    if not checked:
-        pytest.skip("linear, or no small sample")
+            checked += 1
+    assert checked, "no sample has a differentiable output"
 
 
 @pytest.mark.parametrize("spec", [s for s in sampled() if s.inplace and not is_random(s)], ids=ident)
@@ -231,15 +223,14 @@ def test_inplace_variant(spec):
         if not isinstance(args[0], torch.Tensor):
             continue
         want = run(spec, args, kwargs)
-        if want.shape != args[0].shape or want.dtype is not args[0].dtype:
+        if want.shape != args[0].shape or not torch.can_cast(want.dtype, args[0].dtype):
             continue
         x = args[0].clone()
         got = declared_function(spec, "_")(x, *args[1:], **kwargs)
         assert got is x and x._version > 0
-        same(x, [want], spec, "float32")
+        same(x, [want.to(x.dtype)], spec, "float32")
         done += 1
-    if not done:
-        pytest.skip("no sample keeps shape and dtype")
+    assert done, "no sample keeps its shape"
 
 
 @pytest.mark.parametrize("spec", [s for s in sampled() if s.out and path(s) and path(s)[0] != "Tensor" and not is_random(s)], ids=ident)
