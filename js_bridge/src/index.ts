@@ -126,6 +126,11 @@ export class Bridge {
     return this.#runtime.plans.id(key);
   }
 
+  /** A plan by a number that the caller chose, the next one: for callers that do not wait for plan(). One without kernels fails when it is run. */
+  assume(key: string, number: number): void {
+    this.#runtime.plans.assume(key, number);
+  }
+
   /** Buffers and words of a plan in order, as JSON: {buffers: [{name, writes}], words: [{name, type}]}. */
   planLayout(id: number): string {
     return JSON.stringify(this.#runtime.plans.layout(id));

@@ -68,7 +68,9 @@ export class Plans {
   readonly #pool: Pool;
   readonly #pipelines: Pipelines;
   readonly #recorder: Recorder;
-  readonly #entries: Entry[] = [];
+  readonly #entries: (Entry | undefined)[] = [];
+  /** Why numbers that were assumed have no plan. */
+  readonly #refused = new Map<number, unknown>();
   readonly #ids = new Map<string, number>();
   /** Two generations by hash stand for an order of use: what is asked for moves to the young one. */
   #young = new Map<number, Prepared[]>();
@@ -109,6 +111,17 @@ export class Plans {
     });
     this.#ids.set(key, id);
     return id;
+  }
+
+  /** As id(), for a caller that has counted; where there are no kernels the number is used up, and says why when it is run. */
+  assume(key: string, number: number): void {
+    if (number !== this.#entries.length) throw new KernelError(`[plan] number ${number} is not the next one (${this.#entries.length})`);
+    try {
+      this.id(key);
+    } catch (e) {
+      this.#refused.set(number, e);
+      this.#entries.push(undefined);
+    }
   }
 
   name(id: number): string {
@@ -175,6 +188,7 @@ export class Plans {
 
   #entry(id: number): Entry {
     const entry = this.#entries[id];
+    if (this.#refused.has(id)) throw this.#refused.get(id);
     if (!entry) throw new KernelError(`[plan] there is no plan number ${id} (${this.#entries.length} are known)`);
     return entry;
   }

@@ -1,10 +1,10 @@
 /** The GPU worker: it owns the device, and does what Python's worker says. */
 import { PageBridge } from "./page_bridge";
-import { HEAD_BYTES, Kind, Served, tell, Word, type Answer, type CallName, type Message, type Start } from "./worker_calls";
+import { HEAD_BYTES, Kind, Served, tell, Word, type Answer, type CallName, type Message, type Start, type Words } from "./worker_calls";
 
 /** A worker's global scope, or what stands for it. */
 export interface Scope {
-  postMessage(message: Answer, transfer: Transferable[]): void;
+  postMessage(message: Answer | Words, transfer: Transferable[]): void;
   onmessage: ((event: MessageEvent<Message>) => void) | null;
 }
 
@@ -19,8 +19,11 @@ export function serve(scope: Scope): void {
 class GpuWorker {
   readonly #scope: Scope;
   readonly #served: Served;
-  readonly #head: Int32Array<SharedArrayBuffer>;
-  readonly #data: Uint8Array<SharedArrayBuffer>;
+  readonly #shared: boolean;
+  readonly #head: Int32Array;
+  readonly #data: Uint8Array;
+  /** What was told last where no memory is shared. */
+  #words = "";
   /** The answer that Python takes piece by piece. */
   #answer = new Uint8Array(0);
 
@@ -29,14 +32,19 @@ class GpuWorker {
     this.#head = new Int32Array(memory, 0, HEAD_BYTES / 4);
     this.#data = new Uint8Array(memory, HEAD_BYTES);
     this.#served = new Served(new PageBridge({ HEAPU8: new Uint8Array(0) }, options));
-    for (const key of plans) this.#served.bridge.plan(key);
-    setInterval(() => this.#beat(), beat);
+    this.#shared = typeof SharedArrayBuffer !== "undefined" && memory instanceof SharedArrayBuffer;
+    plans.forEach((key, number) => this.#served.assume(key, number));
+    setInterval(() => {
+      this.#beat();
+      this.#publish(true);
+    }, beat);
   }
 
   take(message: Exclude<Message, { start: Start }>): void {
     this.#beat();
     if ("run" in message) this.#served.run(message.run);
     else if ("upload" in message) this.#served.upload(message.handle, message.offset, message.upload);
+    else if ("assume" in message) this.#served.assume(message.assume, message.number);
     else if ("promise" in message) void this.#resolve(message.promise, message.name, message.args);
     else if ("from" in message) this.#show(message.ask, Kind.BYTES, message.from);
     else void this.#reply(message.ask, message.name, message.args);
@@ -80,8 +88,14 @@ class GpuWorker {
   }
 
   /** What Python sees without asking. */
-  #publish(): void {
+  #publish(alive = false): void {
     const { bridge, failed } = this.#served;
+    if (!this.#shared) {
+      const words = JSON.stringify({ failed, pressing: bridge.pressing(), epoch: bridge.epoch(), state: bridge.state(), reason: bridge.reason() });
+      if (alive || words !== this.#words) this.#scope.postMessage({ words }, []);
+      this.#words = words;
+      return;
+    }
     Atomics.store(this.#head, Word.FAILED, Number(failed));
     Atomics.store(this.#head, Word.PRESSING, Number(bridge.pressing()));
     Atomics.store(this.#head, Word.EPOCH, bridge.epoch());

@@ -51,7 +51,7 @@ type Own = "run" | "upload" | "barrier" | "readSyncInto" | "pressing" | "epoch" 
 /** What is no business of Python's. */
 type Inner =
   | "attach" | "kernel" | "define" | "adopt" | "addResolver" | "prepare" | "reserve" | "alloc" | "free" | "execute" | "flush"
-  | "readInto" | "readSync" | "rungs" | "forceRung" | "stats" | "put" | "workerProblem";
+  | "assume" | "readInto" | "readSync" | "rungs" | "forceRung" | "stats" | "put" | "workerProblem";
 /** A new method of PageBridge fails here until it is in the table or named above. */
 export const complete: Exclude<keyof PageBridge, CallName | Own | Inner> extends never ? true : never = true;
 
@@ -79,7 +79,8 @@ export interface PageOptions extends RuntimeOptions {
 }
 
 export interface Start {
-  readonly memory: SharedArrayBuffer;
+  /** Where it is not shared, all calls are made by promise, and what its head would tell is told by messages (Words). */
+  readonly memory: SharedArrayBuffer | ArrayBuffer;
   readonly options: RuntimeOptions;
   /** Plans that Python knows the numbers of, from an earlier GPU worker. */
   readonly plans: readonly string[];
@@ -90,6 +91,8 @@ export interface Start {
 export type Message =
   | { readonly start: Start }
   | { readonly run: Uint32Array<ArrayBuffer> }
+  /** A plan by the number that the caller gave it, the next one. */
+  | { readonly assume: string; readonly number: number }
   | { readonly handle: number; readonly offset: number; readonly upload: Uint8Array<ArrayBuffer> }
   | { readonly ask: number; readonly name: CallName; readonly args: readonly unknown[] }
   | { readonly promise: number; readonly name: CallName; readonly args: readonly unknown[] }
@@ -104,6 +107,11 @@ export interface Answer {
   readonly promise: number;
   readonly value?: unknown;
   readonly error?: Told;
+}
+
+/** What a caller without shared memory is told unasked: JSON of failed, pressing, epoch, state, reason. */
+export interface Words {
+  readonly words: string;
 }
 
 export function tell(e: unknown): Told {
@@ -130,6 +138,10 @@ export class Served {
   run(words: Uint32Array): void {
     // there is no heap here: a stream that points into one is refused
     this.#post(() => this.bridge.execute(words, true, new ArrayBuffer(0)));
+  }
+
+  assume(key: string, number: number): void {
+    this.#post(() => this.bridge.assume(key, number));
   }
 
   upload(handle: number, offset: number, data: Uint8Array): void {

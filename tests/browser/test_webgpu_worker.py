@@ -48,10 +48,14 @@ def isolated(dist_folder):
         yield base
 
 
-@pytest.fixture(scope="module")
-def opened(driver, isolated, wheel_name):
-    ask = Asking(driver, isolated, NO_JSPI + NO_CANVAS + load_text(isolated, wheel_name))
+@pytest.fixture(scope="module", params=["script", "python"])
+def opened(driver, isolated, wheel_name, request):
+    """Python's end of the wire is JavaScript, or Python where no script of a package may run in its thread (as without eval)."""
+    before = "" if request.param == "script" else "delete globalThis.eval;"
+    ask = Asking(driver, isolated, before + NO_JSPI + NO_CANVAS + load_text(isolated, wheel_name))
+    ask.end_of_wire = request.param
     ask("async", SETUP + "\nNone")
+    assert ask("sync", "type(_bridge.current._js).__name__") == ("JsProxy" if request.param == "script" else "WorkerBridge")
     yield ask
     ask.end()
 
@@ -67,7 +71,7 @@ def ask(opened):
 def test_way(ask):
     """Neither of the others is open, and the worker is found without being asked for."""
     assert ask("async", "from pyodide.ffi import can_run_sync; [can_run_sync(), _bridge.current._js.rungProblem(4)]") == [False, ""]
-    assert "canvas" in ask("sync", "_bridge.current._js.rungProblem(2)")
+    assert ("canvas" if ask.end_of_wire == "script" else "may not run in this thread") in ask("sync", "_bridge.current._js.rungProblem(2)")
     for entry in ("async", "sync"):
         assert ask(entry, READ) == ANSWER
     assert ask("sync", "s = torch.webgpu.memory_stats(); [s['webgpu.reads'], s['webgpu.sync_reads'] >= 4]") == [0, True]

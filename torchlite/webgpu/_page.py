@@ -79,8 +79,17 @@ async def _in_classic_worker(text):
         js.URL.revokeObjectURL(url)
 
 
+async def _imported(text):
+    # the page gave a function that does `import(url)`, which Python cannot say
+    url = _blob(text)
+    try:
+        await js.torchlite_import(url)
+    finally:
+        js.URL.revokeObjectURL(url)
+
+
 async def _evaluate(text):
-    # eval. Module workers have no other way to run a script that a Python package brings along.
+    # eval, and only where nothing else is open: module workers of pages that gave no importer and have no security policy against it
     js.eval(text)
 
 
@@ -88,14 +97,19 @@ def _here(name):
     return getattr(js, name, None) is not None
 
 
+class _Refused(RuntimeError):
+    """The page's security policy forbids all ways to run a script in this thread."""
+
+
 async def _load():
-    """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself."""
+    """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself; else it runs in a worker."""
     page = getattr(js, "torchlite_webgpu", None)
     if page is not None:
         return page
     text = _text()
     ways = [_in_node] if _here("process") and hasattr(js.process, "getBuiltinModule") else []
     # not by `document`: PyScript's workers have that of the page, whose scripts run there
+    ways += [_imported] if _here("torchlite_import") else []
     ways += [_in_classic_worker] if _here("importScripts") else [_in_window] if _here("document") else []
     problems = []
     for way in (*ways, _evaluate):
@@ -107,8 +121,29 @@ async def _load():
         page = js.torchlite_webgpu
         del js.torchlite_webgpu
         return page
-    raise RuntimeError("the page does not let torchlite run its WebGPU script (Content-Security-Policy): allow blob: in script-src, "
-                       "or load torchlite/webgpu/bridge.js with a script element before (%s)" % "; ".join(problems))
+    raise _Refused("; ".join(problems))
+
+
+async def _apart():
+    """The bridge where the script may not run in this thread: in a worker, which no eval is needed for."""
+    from ._worker import WorkerBridge
+    if not _here("Worker"):
+        raise RuntimeError("workers cannot start workers here")
+    bridge = WorkerBridge(options, _text())
+    try:
+        if await bridge.open():
+            return bridge
+        raise RuntimeError(bridge.reason())
+    except BaseException:
+        bridge.close()
+        raise
+
+
+def _remedy():
+    if _here("document") and not _here("WorkerGlobalScope"):
+        return "allow blob: in script-src, or load torchlite/webgpu/bridge.js (from the wheel) with a script element before"
+    return ("allow blob: in worker-src; or blob: in script-src, with `globalThis.torchlite_import = (url) => import(url)` in the worker's own script; "
+            "or let that script import torchlite/webgpu/bridge.js (from the wheel) before")
 
 
 # --- the device ---
@@ -116,9 +151,17 @@ async def _load():
 async def _open():
     global _opening, _problem
     try:
-        page = await _load()
-        # it decides here where the device lives: in this thread, or in a worker that runs the same script
-        bridge = await page.open(pyodide_js._module, json.dumps(options), "" if page.workerProblem() else _source(), _forced() or "")
+        try:
+            page = await _load()
+        except _Refused as refused:
+            try:
+                bridge = await _apart()
+            except Exception as e:
+                raise RuntimeError("the page does not let torchlite run its WebGPU script (Content-Security-Policy): %s (%s; in a worker: %s)"
+                                   % (_remedy(), refused, e)) from None
+        else:
+            # it decides here where the device lives: in this thread, or in a worker that runs the same script
+            bridge = await page.open(pyodide_js._module, json.dumps(options), "" if page.workerProblem() else _source(), _forced() or "")
     except Exception as e:
         _problem = getattr(e, "message", None) or str(e)
         return False
@@ -160,14 +203,14 @@ def problem():
 
 
 class PageBridge:
-    """The bridge's interface (_bridge.py) over js_bridge/src/page.ts."""
+    """The bridge's interface (_bridge.py) over js_bridge/src/page.ts, or over a WorkerBridge of _worker.py."""
 
     def __init__(self, bridge):
         self._js = bridge
         # looking up a method of a JavaScript object costs more than calling it
         self._plan, self._run, self._pressing = bridge.plan, bridge.run, bridge.pressing
         self._claim, self._upload, self._read = bridge.claim, bridge.upload, bridge.read
-        self._read_sync_into, self._synchronize = bridge.readSyncInto, bridge.synchronize
+        self._synchronize, self._read_now = bridge.synchronize, getattr(bridge, "readNow", None)
         self.state, self.reason, self.epoch = bridge.state, bridge.reason, bridge.epoch
         self.way = _forced()
 
@@ -220,8 +263,10 @@ class PageBridge:
                 return run_sync(self._read(handle, offset, nbytes)).to_bytes()
             problems = self._problems()
             if problems is None:
+                if self._read_now is not None:
+                    return self._read_now(handle, offset, nbytes)
                 memory = array("B", b"\0") * nbytes
-                self._read_sync_into(handle, offset, nbytes, memory.buffer_info()[0])
+                self._js.readSyncInto(handle, offset, nbytes, memory.buffer_info()[0])
                 return memory
         except JsException as e:
             raise _error(e) from None
