@@ -5,7 +5,7 @@ import { NodeWorker } from "../tools/node_worker.mjs";
 import { PageBridge, type PyBuffer } from "./page_bridge";
 import { bits, gpu, REST, Writer } from "./testing";
 import { WorkerBridge, workerProblem } from "./worker_bridge";
-import type { PageOptions } from "./worker_calls";
+import type { Answer, CallName, PageOptions, Words } from "./worker_calls";
 
 const bridges: { close(): void }[] = [];
 const workers: NodeWorker[] = [];
@@ -242,6 +242,37 @@ describe.skipIf(!gpu)("GPU worker", () => {
     expect(await problem(() => patient.info())).toMatch(/^DeviceLostError: .*the GPU worker gave no answer for 0.2 s/);
     const hanging = await start({ worker: { tick: 20, silent: 15 } }, never);
     expect(await problem(() => hanging.times())).toMatch(/^DeviceLostError: .*no sign of life for 0.3 s/);
+  });
+
+  it("serves a caller without shared memory, by messages alone", async () => {
+    const port = worker(`${source}\ntorchlite_webgpu.serve(self);`);
+    bridges.push({ close: () => port.terminate() });
+    const said: { failed: boolean; epoch: number; state: number; reason: string }[] = [];
+    const open = new Map<number, (answer: Answer) => void>();
+    port.onmessage = ({ data }: { data: Answer | Words }) => ("words" in data ? said.push(JSON.parse(data.words)) : open.get(data.promise)?.(data));
+    let last = 0;
+    const ask = (name: CallName, ...args: unknown[]): Promise<Answer> => new Promise((answered) => {
+      open.set(++last, answered);
+      port.postMessage({ promise: last, name, args }, []);
+    });
+    const post = (stream: Writer): void => port.postMessage({ run: Uint32Array.from(stream.words) }, []);
+    const failed = (): boolean => said.some((words) => words.failed);
+    port.postMessage({ start: { memory: new ArrayBuffer(64), options: { probe: false }, plans: ["nonsense:{}"], beat: 20 } }, []);
+    expect((await ask("open")).value).toBe(true);
+    expect(said.at(-1)).toMatchObject({ failed: false, epoch: 1, state: 1, reason: "" });
+    port.postMessage({ assume: DOUBLE, number: 1 }, []);
+    expect([(await ask("plan", DOUBLE)).value, (await ask("plan", "nonsense:{}")).error?.name]).toEqual([1, "UnsupportedKernelError"]);
+    post(writer().alloc(1, 16).fill(1, 0, REST, bits(4)).alloc(2, 16).plan(1, [1, 2], [4, 0, 0]));
+    expect(floats((await ask("read", 2, 0, 16)).value as Uint8Array)).toEqual([8, 8, 8, 8]);
+    expect(failed()).toBe(false);
+    // a number that was given to a key without kernels: what it should write is void, and says why
+    post(writer().plan(0, [2], [1]));
+    expect([(await ask("check")).error?.name, failed()]).toEqual(["UnsupportedKernelError", true]);
+    expect((await ask("read", 2, 0, 16)).error?.message).toMatch(/nonsense/);
+    port.postMessage({ assume: "other:{}", number: 7 }, []); // it has counted wrong
+    expect((await ask("check")).error?.message).toMatch(/number 7 is not the next one \(2\)/);
+    const heard = said.length;
+    await expect.poll(() => said.length).toBeGreaterThan(heard + 3); // signs of life
   });
 
   it("says what a GPU worker died of", async () => {

@@ -127,6 +127,11 @@ def test_module_worker(policy):
     assert info == [True, True, 0]
 
 
+def test_window_without_scripts(policy):
+    """What is allowed to workers only is enough for a window as well."""
+    assert policy("window", WORKERS, [("async", READY), ("sync", WHERE), ("async", NUMBERS)]) == [[True, ""], "WorkerBridge", RIGHT]
+
+
 def test_module_worker_that_cannot_wait(policy):
     """No shared memory and no stack switching: numbers are awaited."""
     assert policy("worker", WORKERS, [("async", READY), ("async", AWAITED), ("sync", TRAIN + "len(step(3))"), ("async", AWAITED)], NO_JSPI) == [
