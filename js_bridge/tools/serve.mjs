@@ -1,5 +1,5 @@
 // The bridge as a process: Python on the desktop drives it over pipes (tests/webgpu/remote.py). Needs a Vulkan library in reach,
-// as tools/test.mjs says. argv[2] may hold RuntimeOptions as JSON.
+// as tools/test.mjs says. argv[2] may hold RuntimeOptions as JSON. Runs in node with Dawn, and in Deno with Deno's own WebGPU.
 //
 // Frames on stdin, little endian: u32 kind, u32 bytes, payload.
 //   1 PLAN     a key                             answered with the plan's number
@@ -13,9 +13,10 @@ import { build } from "esbuild";
 import { mkdtempSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { create, globals } from "webgpu";
 
 console.log = console.info = console.debug = console.error; // stdout belongs to the frames
+const inDeno = typeof Deno !== "undefined";
+const { create, globals } = inDeno ? { create: () => navigator.gpu, globals: {} } : await import("webgpu");
 Object.assign(globalThis, globals);
 const [PLAN, RUN, UPLOAD, READ, CALL] = [1, 2, 3, 4, 5];
 

@@ -2,6 +2,7 @@
 
     import remote; remote.install()         # then device="webgpu" works in this process
 
+TORCHLITE_WEBGPU_HOST=deno takes a Deno process instead, TORCHLITE_WEBGPU_OPTIONS holds the bridge's options (RuntimeOptions) as JSON.
 TORCHLITE_WEBGPU_SYNC=1 waits after every command stream, so that its error shows where it was run.
 """
 
@@ -34,7 +35,9 @@ class RemoteBridge:
 
         self._python = _bridge
         dawn.modules()
-        cmd = [dawn.runtime.node(), str(dawn.JS / "tools" / "serve.mjs"), json.dumps(options)]
+        options = {**json.loads(os.environ.get("TORCHLITE_WEBGPU_OPTIONS") or "{}"), **options}
+        host = [dawn.deno(), "run", "--allow-all", "--no-lock"] if os.environ.get("TORCHLITE_WEBGPU_HOST") == "deno" else [dawn.runtime.node()]
+        cmd = [*host, str(dawn.JS / "tools" / "serve.mjs"), json.dumps(options)]
         self._process = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dawn.environment())
         assert self._process.stdin and self._process.stdout
         self._in, self._out = self._process.stdin, self._process.stdout

@@ -97,13 +97,14 @@ class _DeviceProperties:
         self.features = tuple(info["features"])
         self.limits = dict(info["limits"])
         self.max_buffer_size = info["limits"]["maxBufferSize"]
+        self.halves = info["halves"]         # "f16": kernels read float16 as such; "bits": no shader-f16, or it does not keep every half
         self.subgroup_sizes = (info["subgroupMinSize"], info["subgroupMaxSize"])
         self.major, self.minor, self.multi_processor_count = 0, 0, 0           # not told by browsers
         self.total_memory = get_memory_budget()
 
     def __repr__(self):
-        return "_WebGPUDeviceProperties(name='%s', is_software=%s, max_buffer_size=%dMB, features=%s)" % (
-            self.name, self.is_software, self.max_buffer_size >> 20, list(self.features))
+        return "_WebGPUDeviceProperties(name='%s', is_software=%s, max_buffer_size=%dMB, halves='%s', features=%s)" % (
+            self.name, self.is_software, self.max_buffer_size >> 20, self.halves, list(self.features))
 
 
 def get_device_properties(device=None):
