@@ -234,7 +234,7 @@ static PyObject *k_as_strided(ARGS) {
   int nd, m;
   if (tl_ints(a[1], shape, &nd) < 0 || tl_ints(a[2], strides, &m) < 0 || (a[3] != Py_None && tl_int(a[3], &offset) < 0)) return NULL;
   if (nd != m) { PyErr_Format(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
-  if (t->device == TL_CPU && tl_check_geometry(t->storage, (tl_dtype)t->dtype, nd, shape, strides, offset) < 0) return NULL;
+  if (t->device != TL_META && tl_check_geometry(t->storage, (tl_dtype)t->dtype, nd, shape, strides, offset) < 0) return NULL;
   return as_view(t, nd, shape, strides, offset);
 }
 

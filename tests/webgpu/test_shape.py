@@ -184,6 +184,10 @@ ERRORS = [
     lambda x, y: torch.arange(3, dtype=torch.bool, device=x.device), lambda x, y: torch.arange(0, float("inf"), device=x.device),
     lambda x, y: torch.arange(0, 3, 0, device=x.device),
     lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device), 0, output_size=4),
+    lambda x, y: x.as_strided((3, 3), (2, 1)),
+    lambda x, y: x.as_strided((2,), (1,), 5),
+    lambda x, y: x.as_strided((2,), (-1,), 5),
+    lambda x, y: x.as_strided_scatter(y, (3, 4), (4, 1)),
     lambda x, y: torch.cat([x, x.cpu() if not x.is_cpu else x.to("meta")]),
 ]
 
