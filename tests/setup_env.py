@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 REQUIREMENTS = ROOT / "tests" / "requirements.txt"
 TORCH = "torch==2.13.0"
+MESA = "mesa-vulkan-drivers"  # a software Vulkan driver with shader-f16
 APT = {"node": "nodejs npm", "chromium": "chromium", "chromedriver": "chromium-driver", "firefox-esr": "firefox-esr"}
 
 
@@ -40,8 +41,10 @@ def python_packages() -> None:
 
 
 def system_packages() -> None:
-    """Browsers and node, where this is a machine that lets us install them; else says what to type."""
+    """Browsers, node and a Vulkan driver, where this is a machine that lets us install them; else says what to type."""
     missing = [pkg for exe, pkg in APT.items() if shutil.which(exe) is None]
+    if sys.platform == "linux" and not any(pathlib.Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json")):
+        missing.append(MESA)
     if not missing:
         return
     command = "apt-get install -y --no-install-recommends " + " ".join(missing)
@@ -52,7 +55,7 @@ def system_packages() -> None:
         done = subprocess.run([*command.split(), "-qq"], check=False, env=env, stdout=subprocess.DEVNULL)
         if done.returncode == 0:
             return
-    print(f"note: {', '.join(missing)} not found, browser tests will skip. To have them: {command}", file=sys.stderr)
+    print(f"note: {', '.join(missing)} not found, tests that need them will skip. To have them: {command}", file=sys.stderr)
 
 
 if __name__ == "__main__":

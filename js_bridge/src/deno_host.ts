@@ -6,8 +6,9 @@ import { build } from "esbuild";
 
 /** Deno's program: that in DENO, in node_modules, or in the PATH. */
 function findDeno(): string | null {
-  const local = join(import.meta.dirname, "..", "node_modules", ".bin", "deno");
-  const named = process.env["DENO"] ?? (existsSync(local) ? local : "deno");
+  const folder = join(import.meta.dirname, "..", "node_modules", "@deno");
+  const local = (existsSync(folder) ? readdirSync(folder) : []).flatMap((n) => ["deno", "deno.exe"].map((exe) => join(folder, n, exe))).find((p) => existsSync(p));
+  const named = process.env["DENO"] ?? local ?? "deno";
   return spawnSync(named, ["--version"]).status === 0 ? named : null;
 }
 export const deno = findDeno();

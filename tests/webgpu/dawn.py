@@ -30,13 +30,28 @@ def modules() -> pathlib.Path:
 
 
 def deno() -> str:
-    """Deno, which has a WebGPU of its own: in DENO, in the PATH or among the npm packages of js_bridge."""
+    """Deno, which has a WebGPU of its own: in DENO, in the PATH or among the npm packages of js_bridge, installed where they lack it."""
     found = os.environ.get("DENO") or shutil.which("deno")
-    if not found and (JS / "node_modules" / ".bin" / "deno").exists():
-        found = str(JS / "node_modules" / ".bin" / "deno")
-    if not found:
-        raise runtime.Missing("deno is not installed: put it in the PATH or name it in DENO (the npm package deno brings it)")
-    return found
+    if found:
+        return found
+    folder = modules()
+    if not (folder / "deno").is_dir():  # made before Deno was among them
+        cmd = ["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        subprocess.run(cmd, cwd=JS, check=False, stdout=sys.stderr)
+    program = next((p for p in sorted(folder.glob("@deno/*/deno*")) if p.name in ("deno", "deno.exe")), None)
+    if program is None:
+        raise runtime.Missing("Deno is not installed: put it in the PATH or name it in DENO; the npm package deno has none for this platform, "
+                              "or the npm registry is not reachable")
+    program.chmod(0o755)
+    return str(program)
+
+
+def lavapipe() -> str:
+    """The description of Mesa's software Vulkan driver, for VK_ICD_FILENAMES: it has shader-f16. Dawn does not take it, Deno does."""
+    found = next(iter(sorted(pathlib.Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))), None)
+    if found is None:
+        raise runtime.Missing("Mesa's software Vulkan driver, which has shader-f16, is not installed: apt-get install mesa-vulkan-drivers")
+    return str(found)
 
 
 def environment() -> dict[str, str]:
