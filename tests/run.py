@@ -198,7 +198,7 @@ def webgpu_deno() -> Count:
     if not fresh_wheels():
         return Count(failed=1)
     sys.path.insert(0, str(ROOT / "tests" / "webgpu"))
-    import dawn
+    import dawn  # type: ignore[import-not-found]
 
     cmd = [PY, "tests/pyodide/run_node.py", "--deno"]
     try:
