@@ -92,8 +92,18 @@ export class Batches {
 
   /** Takes what a read found out: how many of marks() failed. */
   judge(failed: number): void {
-    if (failed > 0) this.#bad = this.#batch.number - 1;
-    else this.#seen = this.#batch.number - 1;
+    const last = this.#batch.number - 1;
+    if (failed > 0) {
+      this.#bad = last;
+      return;
+    }
+    // the read waited for them: a program that never lets the event loop turn keeps nothing of them
+    this.#seen = last;
+    this.#completed = Math.max(this.#completed, this.#submitted);
+    for (const { kernels, written } of this.#unchecked.splice(0)) {
+      kernels.clear();
+      written.clear();
+    }
   }
 
   /** Whether a batch failed, and what it should have written is not marked as void yet. */
@@ -133,11 +143,12 @@ export class Batches {
     this.#open = false;
     this.#unchecked.push(batch);
     const scopes = Promise.all([device.popErrorScope(), device.popErrorScope()]);
+    const { epoch } = this.#holder;
     const before = this.#checked; // in order, so that a later batch is still listed when an earlier one turns out bad
     this.#checked = scopes.then(
       async ([validation, memory]) => {
         await before;
-        await this.#check(batch, validation ?? memory);
+        await this.#check(batch, validation ?? memory, epoch);
       },
       () => undefined, // the device is lost, which is told elsewhere
     );
@@ -182,9 +193,10 @@ export class Batches {
     );
   }
 
-  async #check(batch: Batch, error: GPUError | null): Promise<void> {
+  async #check(batch: Batch, error: GPUError | null, epoch: number): Promise<void> {
     if (error) {
       const failure = await this.#cause(batch, error);
+      if (!this.#holder.current(epoch)) return; // of a device that is gone
       this.#failures.push(failure);
       const from = this.#unchecked.indexOf(batch);
       const later = from < 0 ? [batch] : this.#unchecked.slice(from);

@@ -44,6 +44,25 @@ describe.skipIf(!gpu)("device", () => {
     expect(() => r.holder.device).toThrow(/was closed/);
   });
 
+  it("tells nothing of an old device on a new one", async () => {
+    const r = await open();
+    const bad = r.pipelines.define("bad", { ...INC, wgsl: "nonsense" });
+    new Writer().alloc(1, 256).dispatch(bad, [1, 1, 1], [1]).run(r);
+    r.recorder.flush();
+    expect(await r.reset()).toBe(true);
+    new Writer().alloc(1, 256).fill(1, 0, REST, 0x3f800000).run(r);
+    await r.synchronize();
+    expect(await floats(r, 1, 1)).toEqual([1]);
+  });
+
+  it("marks what a fill should have written where the batch fails that it went into", async () => {
+    const r = await open({ maxDispatches: 2 });
+    const inc = r.pipelines.define("inc", INC), bad = r.pipelines.define("bad", { ...INC, wgsl: "nonsense" });
+    new Writer().alloc(1, 256).alloc(2, 256).dispatch(inc, [1, 1, 1], [2]).dispatch(inc, [1, 1, 1], [2]).fill(1, 0, REST, 0x3f800000).dispatch(bad, [1, 1, 1], [2]).run(r);
+    await expect(r.synchronize()).rejects.toThrow(/bad/);
+    await expect(floats(r, 1, 1)).rejects.toThrow(/holds no result/);
+  });
+
   it("reports a device lost during work, and starts anew", async () => {
     const r = await open();
     const inc = r.pipelines.define("inc", INC);

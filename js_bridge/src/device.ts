@@ -82,6 +82,11 @@ export class DeviceHolder {
     return this.#epoch;
   }
 
+  /** Whether what is told late is still about the device in use. */
+  current(epoch: number): boolean {
+    return this.#epoch === epoch && this.#state === "ready";
+  }
+
   get device(): GPUDevice {
     return this.#get().device;
   }

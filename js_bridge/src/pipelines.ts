@@ -120,7 +120,7 @@ export class Pipelines {
         if (entry.failure) throw entry.failure;
         if (entry.compiled) return;
         const source = this.#source(entry);
-        const device = this.#holder.device;
+        const { device, epoch } = this.#holder;
         device.pushErrorScope("validation"); // told below, by the rejection
         const layout = this.#layout(source.access, source.uniformWords > 0);
         const module = device.createShaderModule({ label: entry.key, code: source.wgsl });
@@ -131,8 +131,9 @@ export class Pipelines {
             entry.compiled ??= this.#done(entry.key, source, pipeline, layout);
           }
         } catch (e) {
-          entry.failure = await this.#explain(entry, module, e instanceof Error ? e.message : String(e));
-          throw entry.failure;
+          const failure = await this.#explain(entry, module, e instanceof Error ? e.message : String(e));
+          if (this.#holder.current(epoch)) entry.failure = failure;
+          throw failure;
         }
       }),
     );
@@ -176,7 +177,7 @@ export class Pipelines {
   }
 
   #compile(entry: Entry): Compiled {
-    const device = this.#holder.device;
+    const { device, epoch } = this.#holder;
     const source = this.#source(entry);
     device.pushErrorScope("validation");
     const layout = this.#layout(source.access, source.uniformWords > 0);
@@ -186,7 +187,8 @@ export class Pipelines {
       .popErrorScope()
       .then(
         async (error) => {
-          if (error) entry.failure = await this.#explain(entry, module, error.message);
+          const failure = error && (await this.#explain(entry, module, error.message));
+          if (failure && this.#holder.current(epoch)) entry.failure = failure;
         },
         () => undefined, // the device is lost, which is told elsewhere
       )

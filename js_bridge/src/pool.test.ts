@@ -86,6 +86,46 @@ describe.skipIf(!gpu)("pool", () => {
     r.slots.alloc(8, 8 * MiB);
   });
 
+  it("destroys what commands not yet submitted use after them", async () => {
+    const three = 0x40400000;
+    const spare = await open();
+    spare.pool.cacheLimit = MiB;
+    new Writer().alloc(1, 4 * MiB).alloc(2, 256).fill(1, 0, REST, three).copy(1, 0, 2, 0, 16).free(1).run(spare);
+    expect(spare.pool.stats.reserved).toBe(4 * MiB + 256); // it is still needed
+    expect(await floats(spare, 2, 1)).toEqual([3]);
+    expect(spare.pool.stats.reserved).toBe(256);
+
+    const full = await open({ budget: 4 * MiB });
+    new Writer().alloc(1, 2 * MiB).alloc(2, 256).fill(1, 0, REST, three).copy(1, 0, 2, 0, 16).free(1).alloc(3, 3 * MiB).fill(3, 0, REST, 0).run(full);
+    expect(full.pool.stats.reservedPeak).toBeLessThanOrEqual(4 * MiB);
+    expect(await floats(full, 2, 1)).toEqual([3]);
+
+    const large = await open(); // more than is kept for reuse, in one batch
+    large.pool.cacheLimit = 5 * MiB;
+    new Writer().alloc(9, 256).alloc(1, 2 * MiB).fill(1, 0, REST, three).alloc(2, 2 * MiB).copy(1, 0, 2, 0, 2 * MiB).alloc(3, 2 * MiB).copy(2, 0, 3, 0, 2 * MiB)
+      .copy(3, 0, 9, 0, 16).free(1).free(2).free(3).run(large);
+    await large.synchronize();
+    expect(await floats(large, 9, 1)).toEqual([3]);
+  });
+
+  it("does not hand out a buffer that turned out to have no memory", async () => {
+    const r = await open();
+    const device = r.holder.device, pop = device.popErrorScope.bind(device);
+    let first = true;
+    device.popErrorScope = () => {
+      const answer = pop();
+      if (!first) return answer;
+      first = false;
+      return answer.then(() => ({ message: "no memory" }) as GPUError);
+    };
+    r.slots.alloc(1, MiB);
+    r.slots.free(1);
+    await expect(r.synchronize()).rejects.toThrow(/the GPU has no memory for a buffer of 1.00 MiB/);
+    expect(r.pool.stats.reserved).toBe(0);
+    new Writer().alloc(2, MiB).fill(2, 0, REST, 0x3f800000).run(r);
+    expect(await floats(r, 2, 1)).toEqual([1]);
+  });
+
   it("keeps to lowered limits", async () => {
     const r = await open({ limits: { maxBufferSize: MiB, maxStorageBufferBindingSize: MiB / 2, maxStorageBuffersPerShaderStage: 1 } });
     expect(() => r.slots.alloc(1, MiB + 4)).toThrow(/over this device's limit of 1.00 MiB per buffer \(maxBufferSize\)/);

@@ -33,6 +33,13 @@ export interface PoolStats {
   readonly live: number;
 }
 
+/** Where commands are recorded. */
+export interface Queue {
+  /** Number of the batch that is being recorded. */
+  readonly current: number;
+  flush(): void;
+}
+
 export const STORAGE_USAGE = Usage.STORAGE | Usage.COPY_DST | Usage.COPY_SRC;
 const MIN_CLASS = 256;
 /** Free lists hold at most this much, so that a program with ever new sizes does not pile up buffers. */
@@ -65,6 +72,10 @@ export class Pool {
   readonly #holder: DeviceHolder;
   /** By size; the oldest buffer of a list is its last and goes out first, whatever the order they came back in. */
   readonly #free = new Map<number, PoolBuffer[]>();
+  /** Buffers to be destroyed that commands not yet submitted use. */
+  #doomed: PoolBuffer[] = [];
+  #doomedBytes = 0;
+  #queue: Queue = { current: -1, flush: () => undefined };
   #nextId = 1;
   #budget = Infinity;
   #cacheLimit = CACHE_LIMIT;
@@ -97,6 +108,21 @@ export class Pool {
   set cacheLimit(bytes: number) {
     this.#cacheLimit = bytes;
     this.#trim(this.#room());
+  }
+
+  /** Who records commands on the buffers; it calls submitted() after each batch. */
+  attach(queue: Queue): void {
+    this.#queue = queue;
+  }
+
+  /** The batch is on its way: what it used may be destroyed. */
+  submitted(): void {
+    if (this.#doomed.length === 0) return;
+    for (const buffer of this.#doomed) buffer.gpu.destroy();
+    this.#reserved -= this.#doomedBytes;
+    this.#retire(this.#doomedBytes);
+    this.#doomed = [];
+    this.#doomedBytes = 0;
   }
 
   /** Told when the GPU reports, some time after the fact, that it had no memory for a buffer. */
@@ -144,8 +170,7 @@ export class Pool {
     this.#live--;
     this.#allocated -= bytes;
     if (buffer.failure) {
-      this.#reserved -= buffer.size;
-      buffer.gpu.destroy();
+      this.#retire(this.#destroy(buffer));
       return;
     }
     this.#cached += buffer.size;
@@ -165,12 +190,14 @@ export class Pool {
   /** Forgets all: the device is gone, and its buffers with it. */
   clear(): void {
     this.#free.clear();
+    this.#doomed = [];
+    this.#doomedBytes = 0;
     this.#cached = this.#allocated = this.#reserved = this.#retiring = this.#live = 0;
   }
 
   /** What the free lists may hold. */
   #room(): number {
-    return Math.max(0, Math.min(this.#cacheLimit, this.#budget - (this.#reserved - this.#cached)));
+    return Math.max(0, Math.min(this.#cacheLimit, this.#budget - (this.#reserved - this.#doomedBytes - this.#cached)));
   }
 
   /** The size class, unless only the rounding would go over the device's limit. */
@@ -189,18 +216,20 @@ export class Pool {
       );
     }
     if (this.#reserved + size > this.#budget) this.#trim(Math.max(0, this.#room() - size));
+    if (this.#doomedBytes > 0 && (this.#reserved + size > this.#budget || this.#doomedBytes > CACHE_LIMIT)) this.#queue.flush();
     if (this.#reserved + size > this.#budget) {
       throw new OutOfMemoryError(
         `[${what}] out of WebGPU memory: ${bytesText(bytes)} more were asked for; in use ${bytesText(this.#allocated)}, ` +
           `reserved ${bytesText(this.#reserved)}, budget ${bytesText(this.#budget)} - free tensors or raise the budget`,
       );
     }
+    const { epoch } = this.#holder;
     device.pushErrorScope("out-of-memory");
     const gpu = device.createBuffer({ size, usage: STORAGE_USAGE });
     const buffer: PoolBuffer = { gpu, id: this.#nextId++, size, failure: null, batch: 0 };
     device.popErrorScope().then(
       (error) => {
-        if (error) this.#failed(buffer, error.message);
+        if (error && this.#holder.current(epoch)) this.#failed(buffer, error.message);
       },
       () => undefined, // the device is lost, which is told elsewhere
     );
@@ -215,6 +244,12 @@ export class Pool {
       `[alloc] the GPU has no memory for a buffer of ${bytesText(buffer.size)}; in use ${bytesText(this.#allocated)}, ` +
         `reserved ${bytesText(this.#reserved)} - free tensors and call empty_cache(). ${message}`,
     );
+    const list = this.#free.get(buffer.size), at = list?.indexOf(buffer) ?? -1;
+    if (at >= 0) {
+      list?.splice(at, 1);
+      this.#cached -= buffer.size;
+      this.#retire(this.#destroy(buffer));
+    }
     this.#onFailure(buffer.failure);
   }
 
@@ -227,14 +262,24 @@ export class Pool {
       while (list.length > 0 && this.#cached > keep) {
         const buffer = list.shift();
         if (!buffer) break;
-        buffer.gpu.destroy();
         this.#cached -= size;
-        this.#reserved -= size;
-        retired += size;
+        retired += this.#destroy(buffer);
       }
       if (list.length === 0) this.#free.delete(size);
     }
     this.#retire(retired);
+  }
+
+  /** Destroys a buffer, after the open batch if that uses it; the bytes that come back by that at once. */
+  #destroy(buffer: PoolBuffer): number {
+    if (buffer.batch === this.#queue.current) {
+      this.#doomed.push(buffer);
+      this.#doomedBytes += buffer.size;
+      return 0;
+    }
+    buffer.gpu.destroy();
+    this.#reserved -= buffer.size;
+    return buffer.size;
   }
 
   #retire(bytes: number): void {

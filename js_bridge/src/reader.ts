@@ -87,7 +87,7 @@ export class Reader {
     if (bytes === 0) return new Uint8Array(0);
     const { block } = slot;
     const begin = slot.offset + offset;
-    const first = begin & ~3; // copies count in words
+    const first = begin - (begin % 4); // copies count in words
     const words = new Uint8Array(Math.ceil((begin + bytes) / 4) * 4 - first);
     const { epoch } = this.#holder;
     this.#slots.hold(block);
@@ -112,7 +112,7 @@ export class Reader {
     this.#allow("canvas");
     const slot = this.#slot(handle, offset, bytes);
     const begin = slot.offset + offset;
-    const first = begin & ~3;
+    const first = begin - (begin % 4);
     const words = new Uint32Array(Math.ceil((begin + bytes - first) / 4));
     this.#recorder.flush();
     this.#look(slot.block.buffer.gpu, first, words);

@@ -50,10 +50,16 @@ export class Recorder {
     this.#uniforms = new Uniforms(holder);
     this.#groups = new BindGroups(holder, profile);
     this.batches = new Batches(holder, pipelines, options.maxInFlight ?? 64);
+    pool.attach(this);
     this.#aside = new Aside(this, pool);
     this.hot = new Hot(holder, pipelines, options.specialise);
     this.#maxDispatches = options.maxDispatches ?? 512;
     this.#fill = pipelines.define("torchlite.fill", FILL);
+  }
+
+  /** Number of the batch being recorded. */
+  get current(): number {
+    return this.batches.current;
   }
 
   /** Runs a kernel. `words[from...]` holds its uniform words; `y = 0` spreads x workgroups over three dimensions. */
@@ -81,17 +87,17 @@ export class Recorder {
       pass.dispatchWorkgroups(gx, gy, gz);
       if (this.#profile.watching) this.#profile.dispatched(kernel, words, from, [gx, gy, gz]);
       for (const b of bound) b.buffer.batch = this.batches.current;
+      this.batches.used(id);
+      for (let i = 0; i < bindings.length; i++) {
+        const block = kernel.writes[i] ? bindings[i]?.slot?.block : null;
+        if (block) this.batches.wrote(block);
+      }
     } finally {
       this.#profile.counters.asideCopies += aside.copies;
       aside.finish();
     }
     this.#dispatches++;
     this.#profile.counters.dispatches++;
-    this.batches.used(id);
-    for (let i = 0; i < bindings.length; i++) {
-      const slot = kernel.writes[i] ? bindings[i]?.slot : null;
-      if (slot) this.batches.wrote(slot.block);
-    }
   }
 
   /** Copies bytes between buffers, in words. Ranges of one buffer may overlap. */
@@ -117,10 +123,10 @@ export class Recorder {
     const buffer = slot.block.buffer;
     const begin = slot.offset + offset;
     if ((begin | bytes) & 3) throw new StreamError(`[fill] offsets and sizes are multiples of 4 (${offset}, ${bytes})`);
-    this.batches.wrote(slot.block);
     if (pattern === 0) {
       if (bytes > 0) this.encoder().clearBuffer(buffer.gpu, begin, bytes);
       buffer.batch = this.batches.current;
+      this.batches.wrote(slot.block);
       return;
     }
     const { minStorageBufferOffsetAlignment: align, maxStorageBufferBindingSize } = this.#holder.limits;
@@ -131,6 +137,7 @@ export class Recorder {
       const first = (at - base) / 4;
       const block = { slot: null, buffer, offset: base, size: first * 4 + words * 4 };
       this.dispatch(this.#fill, [block], Uint32Array.of(first, words, pattern, 0), 0, 4, Math.ceil(words / 256), 0, 1);
+      this.batches.wrote(slot.block); // the dispatch may have begun a new batch
     }
   }
 
@@ -170,6 +177,7 @@ export class Recorder {
     this.#dispatches = 0;
     this.#holder.device.queue.submit([encoder.finish()]);
     this.batches.end();
+    this.#pool.submitted();
     this.#profile.counters.submits++;
     readTimes?.();
   }
