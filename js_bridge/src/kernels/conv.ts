@@ -110,7 +110,7 @@ fn load_b(k: i32, n: i32) -> ${typeB} {
   const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
 fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"}; }
-${operands.map(([name, before]) => (before ? flatAccessor(before, name) : accessors(name, dtype, halfForm(half(before)), false))).join("\n")}
+${operands.map(([name, before]) => (before ? flatAccessor(before, name, dtype) : accessors(name, dtype, halfForm(half(before)), false))).join("\n")}
 ${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
 ${after?.globals ?? accessors(out, outType, outForm(outType), true)}
 ${body}
@@ -163,8 +163,9 @@ export function planConv(c: ConvPlan): Step[] {
   const split = c.pass === "weight" && splits > 1;
   const names = c.pass === "forward" ? ["x", "w"] : c.pass === "input" ? ["gy", "w"] : ["gy", "x"];
   const { bm, bn } = TILES[tile], words = c.operand ?? {};
-  // the image is read once for each place of the window over it
-  const times = c.pass === "weight" ? [Math.ceil(N / bn), taps * Math.ceil(M / bm)] : [Math.ceil(N / bn), taps * Math.ceil(M / bm)].reverse();
+  // how often an element is read: that of the product's first matrix, and of the image whose windows are the second, at each place of the window
+  const plainly = Math.ceil(N / bn), windowed = taps * Math.ceil(M / bm);
+  const times = c.pass === "weight" ? [plainly, windowed] : [windowed, plainly];
   const made = [c.first, c.second].map((before, i) => (before && !direct && flat(before) && worthwhile(before, names[i]!, words, times[i]!, false) ? before : undefined));
   const before: Step[] = [c.first, c.second].flatMap((b, i) => (b && !made[i] ? [operandStep(b, c.dtype, names[i]!, words)] : []));
   const moved = Object.fromEntries(made.flatMap((b, i) => (b ? [...b.inputs.map((_, k) => [`${names[i]}${k}o`, value(words, `${names[i]}_i${k}o`)] as const)] : [])));

@@ -4,7 +4,7 @@
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../wgsl/access.js";
 import { type Graph, type Node, nodeDtype, scalarWords, statements, usesCoords } from "./expression.js";
-import { fused, type Layout } from "./fused.js";
+import { fusedAnywhere, type Layout } from "./fused.js";
 import { type Binding, type DType, type Step, type UniformWord, uniform, type Values, value } from "./spec.js";
 
 /** A graph over the elements of a dense result, which is the node {product}; the outputs are dense too. */
@@ -79,7 +79,7 @@ export function followingWords(after: After, v: Values, inputs: number, scalars:
 /** The epilogue as a kernel of its own, over a dense result in the buffer "product". */
 export function separate(after: After, dtype: DType, n: number, v: Values): Step {
   const { nodes, place } = following(after, [{ in: 0 }], 0, 1, 0);
-  const kernel = fused({ ndim: after.ndim, inputs: [{ dtype, layout: "c" }, ...after.inputs], nodes,
-    outputs: after.outputs.map((o) => ({ node: place(o.node), dtype: o.dtype, layout: "c" })) });
-  return { kernel, values: { n, i0o: 0, ...followingWords(after, v, 1, 0) }, buffers: ["product", ...after.inputs.map((_, k) => `in${k}`), ...after.outputs.map((_, k) => `out${k}`)] };
+  const kernel = fusedAnywhere({ ndim: after.ndim, inputs: [{ dtype, layout: "c" }, ...after.inputs], nodes,
+    outputs: after.outputs.map((o) => ({ node: place(o.node), dtype: o.dtype, layout: "c" })) }, { n, i0o: 0, ...followingWords(after, v, 1, 0) });
+  return { ...kernel, buffers: ["product", ...after.inputs.map((_, k) => `in${k}`), ...after.outputs.map((_, k) => `out${k}`)] };
 }

@@ -10,7 +10,7 @@
 import { accessors, bindingType, castTo, type Form, loadVec, storeVec } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { type Graph, type Node, nodeDtype, scalarWords, statements, usesCoords } from "./expression.js";
-import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, perWord, type UniformWord, uniform, value, WGSL_TYPE } from "./spec.js";
+import { type Binding, computeOf, type DType, DTYPES, type Kernel, kernelKey, linearGrid, perWord, type UniformWord, uniform, type Values, value, WGSL_TYPE } from "./spec.js";
 
 export type Layout = "c" | "s";
 
@@ -27,6 +27,36 @@ export interface FusedParams {
 
 const dims = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 
+/** Whether the kernel takes four elements at a time by vector accesses. */
+const inFours = (p: FusedParams): boolean => !usesCoords(p) && p.inputs.every((i) => i.layout === "c") && p.outputs.every((o) => o.layout === "c");
+
+/** The offsets that must be multiples of four: of all that is accessed four elements at a time, and of what is written by whole words. */
+export function foursOf(params: FusedParams): string[] {
+  const vec = inFours(params), bytes = (dtype: DType): number => DTYPES[dtype].bytes;
+  return [...params.inputs.flatMap((x, i) => (vec && bytes(x.dtype) < 8 ? [`i${i}o`] : [])),
+    ...params.outputs.flatMap((x, k) => (x.layout === "c" && bytes(x.dtype) < (vec ? 8 : 4) ? [`q${k}o`] : []))];
+}
+
+/** The kernel for tensors that may begin anywhere, and its values: what does not begin at a multiple of four is taken as strided. */
+export function fusedAnywhere(params: FusedParams, values: Values): { kernel: Kernel; values: Values } {
+  const fours = foursOf(params), flat = inFours(params) || params.ndim === 0;
+  if (fours.every((name) => value(values, name) % 4 === 0)) return { kernel: fused(params), values };
+  const ndim = flat ? 1 : params.ndim;
+  const sizes = flat ? [value(values, "n")] : dims(ndim).map((d) => value(values, `size${d}`));
+  const extra: Record<string, number> = Object.fromEntries(sizes.map((s, d) => [`size${d}`, s]));
+  const strided = <T extends { layout: Layout }>(x: T, tag: string): T => {
+    if (x.layout === "s" && params.ndim === 0) extra[`${tag}s0`] = 0;
+    if (x.layout === "s" || !(inFours(params) || fours.includes(`${tag}o`))) return x;
+    for (let d = ndim - 1, s = 1; d >= 0; d--) {
+      extra[`${tag}s${d}`] = s;
+      s *= sizes[d]!;
+    }
+    return { ...x, layout: "s" };
+  };
+  const kernel = fused({ ...params, ndim, inputs: params.inputs.map((x, i) => strided(x, `i${i}`)), outputs: params.outputs.map((x, k) => strided(x, `q${k}`)) });
+  return { kernel, values: { ...values, ...extra } };
+}
+
 /**
  * Uniforms in order: n (elements); size0.. (strided form); for each input i: i<i>o and, if strided, i<i>s0..;
  * for each output k: q<k>o and, if strided, q<k>s0..; scalars c<k>.
@@ -34,7 +64,7 @@ const dims = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 export function fused(params: FusedParams): Kernel {
   const { ndim, inputs, outputs } = params;
   const graph: Graph = params;
-  const vec = !usesCoords(graph) && inputs.every((i) => i.layout === "c") && outputs.every((o) => o.layout === "c");
+  const vec = inFours(params);
   const aliased = new Set(inputs.map((i) => i.alias));
   const form = (k: number): Form => {
     const o = outputs[k]!;

@@ -6,7 +6,7 @@
 import { accessors, castTo, four, halfForm, input, outForm, output } from "../wgsl/access.js";
 import { type After, epilogue, following, followingWords, separate } from "./epilogue.js";
 import type { Node } from "./expression.js";
-import { fused } from "./fused.js";
+import { fusedAnywhere } from "./fused.js";
 import { chooseTile, gemm, splitK, type TileName, TILES, wide as widened } from "./gemm.js";
 import { planReduce, reduce } from "./reduce.js";
 import { type Before, beforeBuffers, type Inline, inlineScalars, joined, operandFunctions, operandStep, type Place, through, worthwhile } from "./prologue.js";
@@ -70,8 +70,8 @@ export function matmul(params: MatmulParams): Kernel {
   const shifted = (of: readonly string[]) => (x: string): string => (x === of[0] ? "i" : `i - base_${of[0]} + base_${x}`);
   const quad = (t: string, dtype: DType, at: string, half?: boolean): string => (half ? `${t}[(${at}) >> 2u]` : four(t, dtype, `(${at}) >> 2u`));
   const globals = `${[...ofA, ...ofB, "c", "e"].map((t) => `var<private> base_${t}: i32;`).join(" ")}
-${first ? operandFunctions(first, "a") : vecA ? "" : accessors("a", a, halfForm(halfA), false)}
-${second ? operandFunctions(second, "b") : vecB ? "" : accessors("b", b, halfForm(halfB), false)}
+${first ? operandFunctions(first, "a", a) : vecA ? "" : accessors("a", a, halfForm(halfA), false)}
+${second ? operandFunctions(second, "b", b) : vecB ? "" : accessors("b", b, halfForm(halfB), false)}
 ${bias && !split ? accessors("e", bias, "elem", false) : ""}
 ${after?.globals ?? accessors("c", outType, outForm(outType), true)}
 fn setup(z: u32${split ? ", part: u32" : ""}) {
@@ -134,9 +134,11 @@ function operandOf(plan: MatmulPlan, t: "a" | "b", times: number, alike: boolean
   const names = [`${t}b0`, `${t}b1`, `${t}${across}`, `${t}k`];
   const at: Place = { offset: value(v, `${t}o`), strides: names.map((n) => value(v, n)) };
   if (!before) return { places: [at], steps: [] };
-  const nb1 = value(v, "nb1");
-  const places = worthwhile(before, t, v, times, plan.software ?? false)
-    ? through(before, t, v, at, [value(v, "batches") / nb1, nb1, value(v, across.toUpperCase()), value(v, "K")]) : undefined;
+  const nb1 = value(v, "nb1"), outer = value(v, "batches") / nb1;
+  // batches that see the same elements read them anew
+  const again = (value(v, `${t}b0`) === 0 ? outer : 1) * (value(v, `${t}b1`) === 0 ? nb1 : 1);
+  const places = worthwhile(before, t, v, times * again, plan.software ?? false)
+    ? through(before, t, v, at, [outer, nb1, value(v, across.toUpperCase()), value(v, "K")]) : undefined;
   if (!places || (alike && places.some((x) => x.strides.some((s, j) => s !== at.strides[j])))) return { places: [at], steps: [operandStep(before, plan[t], t, v)] };
   return { inline: before, places, steps: [] };
 }
@@ -209,14 +211,15 @@ function finish(plan: MatmulPlan, nb1: number): Step[] {
   const inputs = [{ dtype: "float32" as DType, layout: "c" as const }, ...(bias ? [{ dtype: bias, layout: "s" as const }] : [])];
   const values: Values = { n, size0: batches / nb1, size1: nb1, size2: M, size3: N, i0o: 0, i1o: v["eo"] ?? 0, i1s0: v["eb0"] ?? 0, i1s1: v["eb1"] ?? 0, i1s2: v["em"] ?? 0, i1s3: v["en"] ?? 0, q0o: v["co"] ?? 0, c0: v["alpha"] ?? 1, c1: v["beta"] ?? 1 };
   if (!after) {
-    const kernel = fused({ ndim: 4, inputs, nodes, outputs: [{ node: nodes.length - 1, dtype: out, layout: "c" }] });
-    return [{ kernel, buffers: ["sum", ...(bias ? ["e"] : []), "c"], values }];
+    const kernel = fusedAnywhere({ ndim: 4, inputs, nodes, outputs: [{ node: nodes.length - 1, dtype: out, layout: "c" }] }, values);
+    return [{ ...kernel, buffers: ["sum", ...(bias ? ["e"] : []), "c"] }];
   }
   nodes.push({ op: "cast", args: [nodes.length - 1], dtype: out });
   const own = bias ? 2 : 1;
   const rest = following(after, nodes, nodes.length - 1, own, own);
-  const kernel = fused({ ndim: bias ? 4 : after.ndim, inputs: [...inputs, ...after.inputs], nodes: rest.nodes, outputs: after.outputs.map((o) => ({ node: rest.place(o.node), dtype: o.dtype, layout: "c" })) });
-  return [{ kernel, values: { ...values, ...followingWords(after, v, own, own) }, buffers: ["sum", ...(bias ? ["e"] : []), ...after.inputs.map((_, k) => `in${k}`), ...after.outputs.map((_, k) => `out${k}`)] }];
+  const kernel = fusedAnywhere({ ndim: bias ? 4 : after.ndim, inputs: [...inputs, ...after.inputs], nodes: rest.nodes, outputs: after.outputs.map((o) => ({ node: rest.place(o.node), dtype: o.dtype, layout: "c" })) },
+    { ...values, ...followingWords(after, v, own, own) });
+  return [{ ...kernel, buffers: ["sum", ...(bias ? ["e"] : []), ...after.inputs.map((_, k) => `in${k}`), ...after.outputs.map((_, k) => `out${k}`)] }];
 }
 
 /** Sum of partial results [splits, rows] in "part" into a contiguous buffer. */

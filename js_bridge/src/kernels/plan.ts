@@ -7,7 +7,7 @@ import { DIRECT_HEADS } from "./attention_direct.js";
 import { conv, type ConvParams, planConv } from "./conv.js";
 import { depthwise, inRows } from "./depthwise.js";
 import { epilogue } from "./epilogue.js";
-import { fused, type FusedParams } from "./fused.js";
+import { foursOf, fused, fusedAnywhere, type FusedParams } from "./fused.js";
 import { gather, join, pad } from "./index_ops.js";
 import { linalg } from "./linalg.js";
 import { many } from "./many.js";
@@ -29,33 +29,14 @@ export type { Plan, PlannedSteps } from "./plan_parts.js";
 type Params = Readonly<Record<string, unknown>>;
 type Builder = (params: never) => Plan;
 
-/** Dims of strided operands whose "c" neighbours do not begin at a multiple of four are strided as well. */
 function fusedPlan(params: FusedParams): Plan {
   checkGraph(params, params.ndim);
   const kernel = fused(params);
   const vec = kernel.uniforms.every((w) => w.name !== "size0");
-  const packed = (dtype: DType): boolean => DTYPES[dtype].bytes < 4;
-  const plain = [...params.inputs, ...params.outputs].every((x) => x.layout === "c") && vec;
-  const offsets = [
-    ...params.inputs.flatMap((x, i) => (plain && x.layout === "c" && DTYPES[x.dtype].bytes < 8 ? [`i${i}o`] : [])),
-    ...params.outputs.flatMap((x, k) => (x.layout === "c" && (plain ? DTYPES[x.dtype].bytes < 8 : packed(x.dtype)) ? [`q${k}o`] : [])),
-  ];
+  const offsets = foursOf(params);
   const others = (values: Values): PlannedSteps => {
-    const ndim = plain || params.ndim === 0 ? 1 : params.ndim;
-    const sizes = plain || params.ndim === 0 ? [value(values, "n")] : range(ndim).map((d) => value(values, `size${d}`));
-    const extra: Record<string, number> = {};
-    sizes.forEach((s, d) => (extra[`size${d}`] = s));
-    const strided = <T extends { layout: "c" | "s" }>(x: T, tag: string): T => {
-      if (x.layout === "s" && params.ndim === 0) extra[`${tag}s0`] = 0;
-      if (x.layout === "s" || !(plain || offsets.includes(`${tag}o`))) return x;
-      for (let d = ndim - 1, s = 1; d >= 0; d--) {
-        extra[`${tag}s${d}`] = s;
-        s *= sizes[d]!;
-      }
-      return { ...x, layout: "s" };
-    };
-    const loose = fused({ ...params, ndim, inputs: params.inputs.map((x, i) => strided(x, `i${i}`)), outputs: params.outputs.map((x, k) => strided(x, `q${k}`)) });
-    return { steps: [{ kernel: loose, values: { ...values, ...extra }, buffers: loose.bindings.map((b) => b.name) }] };
+    const loose = fusedAnywhere(params, values);
+    return { steps: [{ ...loose, buffers: loose.kernel.bindings.map((b) => b.name) }] };
   };
   const singles = vec ? [{ kernel: fused({ ...params, whole: true }), fours: ["n", ...offsets] }, { kernel, fours: offsets }] : [{ kernel, fours: offsets }];
   // the strided kernel depends on the sizes alone
@@ -68,6 +49,7 @@ function befores(params: { readonly first?: Before; readonly second?: Before }, 
   for (const { before } of of) {
     checkGraph({ ...before, outputs: [{ node: before.nodes.length - 1 }] }, before.ndim);
     for (const x of before.inputs) checkDtype(x.dtype);
+    if (before.nodes.some((n) => "random" in n)) throw new Error("an operand that is computed has no random numbers");
   }
   return {
     any: of.length > 0,

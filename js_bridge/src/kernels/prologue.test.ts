@@ -74,3 +74,22 @@ test("convolutions", async () => {
     close((await runTensors(back, { ...room, gy0: t("float32", gy), w0: t("int8", w) }))["gx"]!, gx["gx"]!, 1e-5, 1e-5);
   }
 });
+
+test("what goes before and after split products may begin anywhere", async () => {
+  const float = (n: number) => ({ dtype: "float32" as DType, zeros: n });
+  const after = { ndim: 0, inputs: [{ dtype: "float32" as DType, layout: "c" as const }], nodes: [{ product: "float32" as DType }, { in: 0 }, { op: "add" as const, args: [0, 1], dtype: "float32" as DType }], outputs: [{ node: 2, dtype: "float32" as DType }] };
+  for (const software of [true, false]) for (const c of [{ M: 1, N: 300, K: 400 }, { M: 4, N: 6, K: 4000 }]) {
+    const { M, N, K } = c, a = random(M * K + 2, -1, 1, 1), b = random(K * N, -1, 1, 2), e = random(M * N + 3, -1, 1, 3);
+    for (const [io, qo, xo] of [[1, 0, 0], [0, 1, 0], [3, 2, 2]] as const) {
+      const values = { ...layout(c), i0o: io, q0o: qo, a_n: M * K, a_i0o: xo, a_c0: 0.5 };
+      const steps = planMatmul({ a: "float32", b: "float32", out: "float32", values, software, after, first: { ...relu2, nodes: [...relu2.nodes.slice(0, 1), { op: "exp", args: [0], dtype: "float32" }, ...relu2.nodes.slice(2)] } });
+      const got = (await runTensors(steps, { a0: t("float32", a), a: float(M * K), b: t("float32", b), in0: t("float32", e), part: float(64 * M * N + 64), sum: float(M * N), product: float(M * N), out0: float(M * N + 2) }))["out0"]!;
+      const want = Array.from({ length: M * N }, (_, i) => {
+        let s = e[io + i]!;
+        for (let k = 0; k < K; k++) s += Math.exp(a[xo + Math.floor(i / N) * K + k]!) * 0.5 * b[k * N + (i % N)]!;
+        return s;
+      });
+      close(got.slice(qo, qo + M * N), want, 1e-4, 1e-3);
+    }
+  }
+});

@@ -3,9 +3,9 @@
  * each element is computed where the product reads it (a cast, a scale, a quantised weight times its step), or by a kernel of its
  * own before, where it would be computed too often.
  */
-import { accessors, input } from "../wgsl/access.js";
-import { type Graph, type Node, scalarWords, statements } from "./expression.js";
-import { fused, type Layout } from "./fused.js";
+import { accessors, castTo, input } from "../wgsl/access.js";
+import { type Graph, type Node, nodeDtype, scalarWords, statements } from "./expression.js";
+import { fusedAnywhere, type Layout } from "./fused.js";
 import { OPS } from "./op_table.js";
 import { type Binding, computeOf, type DType, DTYPES, type Step, type UniformWord, uniform, type Values, value, WGSL_TYPE } from "./spec.js";
 
@@ -39,17 +39,17 @@ export function beforeWords(before: Before, tag: string): UniformWord[] {
 export const inlineScalars = (before: Inline, tag: string): UniformWord[] => scalarWords(before, `${tag}_`);
 
 /** Functions ld_<tag><k>(i) for the inputs, and of_<tag>(their elements) -> the operand's. */
-export function operandFunctions(before: Inline, tag: string): string {
+export function operandFunctions(before: Inline, tag: string, dtype: DType): string {
   const args = before.inputs.map((x, k) => `x${k}: ${WGSL_TYPE[computeOf(x.dtype)]}`);
   return `${before.inputs.map((x, k) => accessors(`${tag}${k}`, x.dtype, "elem", false)).join("\n")}
 fn of_${tag}(${args.join(", ")}) -> f32 {
 ${statements(before, before.inputs.map((_, k) => `x${k}`), [], "0", `${tag}_`)}
-  return t${before.nodes.length - 1};
+  return ${castTo(`t${before.nodes.length - 1}`, nodeDtype(before, before.nodes.length - 1), dtype)};
 }`;
 }
 
 /** fn ld_<tag>(i), for kernels that know an operand by the place in its dense tensor alone; <tag><k>o: where the inputs begin. */
-export const flatAccessor = (before: Inline, tag: string): string => `${operandFunctions(before, tag)}
+export const flatAccessor = (before: Inline, tag: string, dtype: DType): string => `${operandFunctions(before, tag, dtype)}
 fn ld_${tag}(i: i32) -> f32 { return of_${tag}(${before.inputs.map((_, k) => `ld_${tag}${k}(p.${tag}${k}o + i)`).join(", ")}); }`;
 export const flatWords = (before: Inline, tag: string): UniformWord[] => [...uniform("i32", ...before.inputs.map((_, k) => `${tag}${k}o`)), ...inlineScalars(before, tag)];
 /** Whether that is so for all inputs. */
@@ -57,9 +57,9 @@ export const flat = (before: Before): boolean => !placed(before) && !indexed(bef
 
 /** The operand as a kernel of its own, into the dense buffer `tag`. */
 export function operandStep(before: Before, dtype: DType, tag: string, v: Values): Step {
-  const kernel = fused({ ...before, outputs: [{ node: before.nodes.length - 1, dtype, layout: "c" }] });
   const values = Object.fromEntries(beforeWords(before, tag).map(({ name }) => [name.slice(tag.length + 1), value(v, name)]));
-  return { kernel, values: { ...values, q0o: 0 }, buffers: [...before.inputs.map((_, k) => `${tag}${k}`), tag] };
+  const kernel = fusedAnywhere({ ...before, outputs: [{ node: before.nodes.length - 1, dtype, layout: "c" }] }, { ...values, q0o: 0 });
+  return { ...kernel, buffers: [...before.inputs.map((_, k) => `${tag}${k}`), tag] };
 }
 
 /** Bytes of that buffer. */
@@ -72,8 +72,8 @@ export const operandBytes = (dtype: DType, tag: string, v: Values): number => va
 export function through(before: Before, tag: string, v: Values, at: Place, sizes: readonly number[]): Place[] | undefined {
   if (indexed(before)) return undefined;
   const offset = (k: number): number => value(v, `${tag}_i${k}o`);
-  const flat = (k: number): Place => ({ offset: offset(k) + at.offset, strides: at.strides });
-  if (!placed(before)) return before.inputs.map((_, k) => flat(k));
+  const alike = (k: number): Place => ({ offset: offset(k) + at.offset, strides: at.strides });
+  if (!placed(before)) return before.inputs.map((_, k) => alike(k));
   const size = range(before.ndim).map((d) => value(v, `${tag}_size${d}`));
   const step = size.map((_, d) => size.slice(d + 1).reduce((x, y) => x * y, 1));
   const start = size.map((s, d) => Math.floor(at.offset / step[d]!) % s);
@@ -87,7 +87,7 @@ export function through(before: Before, tag: string, v: Values, at: Place, sizes
   });
   if (reach.some((r, d) => r >= size[d]!)) return undefined;
   return before.inputs.map(({ layout }, k) => {
-    if (layout === "c") return flat(k);
+    if (layout === "c") return alike(k);
     const own = size.map((_, d) => value(v, `${tag}_i${k}s${d}`));
     return { offset: offset(k) + start.reduce((sum, c, d) => sum + c * own[d]!, 0), strides: along.map((d, j) => (d < 0 ? 0 : own[d]! * (at.strides[j]! / step[d]!))) };
   });
