@@ -1,8 +1,13 @@
 /**
- * Kernels with the numbers of a dispatch in their text. Sizes and strides come as uniform words at first, so that one pipeline
+ * Kernels with the sizes and strides of a dispatch in their text. They come as uniform words at first, so that one pipeline
  * serves every shape. What is dispatched again and again with the same words is compiled once more with them as constants:
  * the compiler then divides by constants, unrolls loops and drops tests. That happens aside, one kernel at a time; until it is
- * done, and where it fails, the general kernel runs. The results are the same.
+ * done, and where it fails, the general kernel runs.
+ *
+ * When it is done is chance, so the results must be the same bit for bit. Integers are: constants or not, they are exact.
+ * Floats need not be: a compiler replaces the division by a constant by a product, and joins constants in its own way. So no float
+ * is made a constant: words that are floats stay in the uniform block, and kernels that compute floats from integers (a mean
+ * from its row's length), or count in floats, stay general.
  */
 import type { DeviceHolder } from "./device";
 import type { KernelSource, WordName } from "./kernel";
@@ -30,7 +35,7 @@ export class Hot {
   #known = new Map<number, Known[]>();
   #count = 0;
   #made = 0;
-  #busy = false;
+  #busy: Promise<void> | null = null;
   readonly #uses: number | undefined;
 
   /** uses: after how many dispatches, 0: never. Left out: not on software adapters, where compiling takes what it saves. */
@@ -45,6 +50,11 @@ export class Hot {
     return this.#made;
   }
 
+  /** Resolves when nothing is being compiled. */
+  async settled(): Promise<void> {
+    while (this.#busy) await this.#busy;
+  }
+
   /** The kernel for these words, or the general one. */
   take(id: number, kernel: Compiled, words: Uint32Array, from: number, count: number, workgroups: number): Compiled {
     const most = this.#uses ?? (this.#holder.software ? 0 : USES);
@@ -55,7 +65,11 @@ export class Hot {
     const known = list?.find((k) => k.id === id && same(k.words, words, from));
     if (known) {
       if (known.compiled) return known.compiled;
-      if (++known.uses >= most && !this.#busy && this.#made < MOST) void this.#make(known, kernel);
+      if (++known.uses >= most && !this.#busy && this.#made < MOST) {
+        known.uses = -Infinity; // once
+        const source = this.#pipelines.source(known.id), wgsl = source && constantText(source, known.words);
+        if (wgsl) this.#busy = this.#make(known, kernel, source, wgsl).finally(() => (this.#busy = null));
+      }
       return kernel;
     }
     if (this.#count >= COUNTED) this.#forget();
@@ -82,13 +96,8 @@ export class Hot {
     this.#known = kept;
   }
 
-  async #make(known: Known, kernel: Compiled): Promise<void> {
-    known.uses = -Infinity; // once
-    const source = this.#pipelines.source(known.id);
-    const wgsl = source && constantText(source, known.words);
-    if (!wgsl) return;
+  async #make(known: Known, kernel: Compiled, source: KernelSource, wgsl: string): Promise<void> {
     const device = this.#holder.device;
-    this.#busy = true;
     try {
       device.pushErrorScope("validation"); // constants can overflow or divide by zero where nothing of it would have run
       const module = device.createShaderModule({ label: kernel.key, code: wgsl });
@@ -100,8 +109,6 @@ export class Hot {
       this.#made++;
     } catch {
       // the general kernel stays
-    } finally {
-      this.#busy = false;
     }
   }
 }
@@ -111,21 +118,23 @@ function same(a: Uint32Array, words: Uint32Array, from: number): boolean {
   return true;
 }
 
-const UNIFORM = /@group\(1\) @binding\(0\) var<uniform> p: Params;/;
-const F = new Float32Array(1), U = new Uint32Array(F.buffer), I = new Int32Array(F.buffer);
+const UNIFORM = "@group(1) @binding(0) var<uniform> p: Params;";
+const LIBRARY = /^fn tl_(?:.*\}|[^]*?\n\})$/gm;
+/** Integers that become floats: not zeros and literals, nor halves from a buffer. */
+const FLOATS = /\b(?:f32|tl_[iu]\d+_to_f32)\((?!\)|\d|\w+\[)/;
+const I = new Int32Array(1);
 
-/** The text with the uniform block as a constant; null where it has none or a number is not finite. */
-function constantText(source: KernelSource, words: Uint32Array): string | null {
-  if (!UNIFORM.test(source.wgsl)) return null;
-  const values = (source.words ?? []).map((w, i) => literal(w, words[i]!));
-  return values.includes("") ? null : source.wgsl.replace(UNIFORM, `const p = Params(${values.join(", ")});`);
+/** The text with integer words as constants; null where there are none, or where floats would become constants with them. */
+export function constantText(source: Pick<KernelSource, "wgsl" | "words" | "general">, words: Uint32Array): string | null {
+  const { wgsl, general } = source;
+  if (general || !wgsl.includes(UNIFORM) || FLOATS.test(wgsl.replace(LIBRARY, ""))) return null;
+  const values = new Map((source.words ?? []).map((w, i) => [w.name, literal(w, words[i]!)]));
+  const text = wgsl.replace(/\bp\.(\w+)/g, (word, name: string) => values.get(name) ?? word);
+  return text === wgsl ? null : text;
 }
 
-function literal({ type }: WordName, word: number): string {
-  U[0] = word;
-  if (type === "u32") return `${U[0]}u`;
-  if (type === "i32") return I[0] === -2147483648 ? "i32(-2147483648)" : `i32(${I[0]})`;
-  const v = F[0]!;
-  if (!Number.isFinite(v)) return "";
-  return Object.is(v, -0) ? "-0.0" : /[.e]/.test(String(v)) ? `${v}f` : `${v}.0f`;
+function literal({ type }: WordName, word: number): string | null {
+  if (type === "u32") return `${word}u`;
+  I[0] = word;
+  return type === "f32" ? null : I[0] === -2147483648 ? "i32(-2147483648)" : `i32(${I[0]})`;
 }

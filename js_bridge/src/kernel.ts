@@ -26,6 +26,8 @@ export interface KernelSource {
   readonly features?: readonly GPUFeatureName[];
   /** What the uniform words are, where somebody knows; for those who watch (profile.ts). */
   readonly words?: readonly WordName[];
+  /** Never to be compiled for certain words (hot.ts): it counts in floats. */
+  readonly general?: boolean;
 }
 
 export interface WordName {
@@ -48,6 +50,7 @@ export interface BuiltKernel {
   readonly wgsl: string;
   readonly bindings: readonly { readonly access: "read" | "read_write" }[];
   readonly uniforms: readonly WordName[];
+  readonly general?: boolean;
 }
 
 /** What a text must enable, and WebGPU's names for it. */
@@ -60,6 +63,7 @@ export function sourceOf(kernel: BuiltKernel): KernelSource {
     access: kernel.bindings.map((b) => (b.access === "read" ? "r" : "w")).join(""),
     uniformWords: kernel.uniforms.length,
     words: kernel.uniforms,
+    ...(kernel.general && { general: true }),
     ...(features.length > 0 && { features }),
   };
 }

@@ -132,7 +132,7 @@ ${partial
     }).join("\n")}
   }`;
   return {
-    key: kernelKey("reduce", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
+    key: kernelKey("reduce", params), bindings, uniforms, ...(outputs.some((o) => ["var", "std", "rstd"].includes(o.op)) && { general: true }), wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
     workgroups: (u) => (value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes, workgroup)),
   };
 }

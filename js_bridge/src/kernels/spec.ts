@@ -56,6 +56,8 @@ export interface Kernel {
   readonly wgsl: string;
   readonly bindings: readonly Binding[];
   readonly uniforms: readonly UniformWord[];
+  /** It counts in floats, which constants would change in their last bits: never compiled for certain words (hot.ts). */
+  readonly general?: boolean;
   /** Workgroups to dispatch for these uniform values; a zero means there is nothing to do. */
   workgroups(u: Values): Grid;
 }
