@@ -17,7 +17,9 @@ PyTypeObject *tl_Buffer;
 static PyObject *module;             /* torchlite._C.webgpu() */
 static int64_t epoch = -1;           /* the device that handles belong to: after a reset old buffers are void */
 static TlBuffer *first, *last;       /* buffers that wait for their contents, oldest first */
-static int products;                 /* how many of them wait for a product */
+static int heavy;                    /* how many of them keep more memory than they take: products, and parts of large tensors */
+static bool pressing;                /* so much is under way that the next op should wait */
+static int inside;                   /* something is being run: nobody else's code may come between */
 
 typedef struct { uint32_t *data; size_t n, room; } Words;
 static Words words, spare, freed;    /* freed: handles that are used again */
@@ -49,8 +51,9 @@ int gpu_flush(void) {
   words = spare;
   spare = (Words){NULL, 0, 0};
   PyObject *r = PyObject_CallFunction(gpu.send, "Kn", (unsigned long long)(uintptr_t)batch.data, (Py_ssize_t)batch.n);
-  if (!r && batch.data[0] && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-    /* Interrupted on the way to the bridge, which sets the first word to 0: the commands go before those that came meanwhile. */
+  if (r) pressing = pressing || r == Py_True;
+  else if (batch.data[0]) {
+    /* Stopped on the way to the bridge, which sets the first word to 0: the commands go before those that came meanwhile. */
     size_t later = words.n;
     uint32_t *p = grow(&words, batch.n);
     if (p) {
@@ -132,7 +135,7 @@ TlBuffer *gpu_buffer(int64_t nbytes) {
 void gpu_wait(TlBuffer *b, TlNode *n) {
   b->pending = n;
   n->holder = b;
-  products += n->product != NULL;
+  heavy += n->heavy;
   b->prev = last;
   b->next = NULL;
   if (last) last->next = b;
@@ -147,7 +150,7 @@ TlNode *gpu_unwait(TlBuffer *b) {
   else last = b->prev;
   b->prev = b->next = NULL;
   b->pending = NULL;
-  products -= n->product != NULL;
+  heavy -= n->heavy;
   if (n->holder == b) n->holder = NULL;
   return n;
 }
@@ -239,7 +242,16 @@ static uint32_t raised(PyObject *hook, TlBuffer *b, uint32_t handle) {
 uint32_t gpu_ready(TlBuffer *b) {
   uint32_t handle = 0;
   Py_INCREF(b);
-  if (b->pending && materialize(b) < 0) handle = 0;
+  if (pressing && !inside) {           /* other code may run meanwhile, so before anything is taken apart */
+    pressing = false;
+    PyObject *r = gpu.relax ? PyObject_CallFunctionObjArgs(gpu.relax, NULL) : Py_NewRef(Py_None);
+    if (!r) { Py_DECREF(b); return 0; }
+    Py_DECREF(r);
+  }
+  inside++;
+  bool failed = b->pending && materialize(b) < 0;
+  inside--;
+  if (failed) handle = 0;
   else if (!b->handle) handle = gpu_allocate(b);
   else if (b->epoch != epoch) handle = raised(gpu.lost, b, 0);
   else handle = any_bad() ? raised(gpu.usable, b, b->handle) : b->handle;
@@ -260,13 +272,18 @@ int gpu_before_write(TlBuffer *b) {
   return 0;
 }
 
-/* Runs the oldest products where many wait: what they read, which may be far larger than their results, is kept until then. */
-void gpu_few_products(void) {
-  for (TlBuffer *b = first; b && products > MAX_PRODUCTS;) {
-    if (!b->pending->product) { b = b->next; continue; }
-    if (!gpu_ready(b)) { PyErr_Clear(); return; }        /* it goes on waiting, and who reads it is told */
+/* Runs the oldest of those that keep far more memory than they take, where many wait. */
+int gpu_few_heavy(void) {
+  for (TlBuffer *b = first; b && heavy > MAX_HEAVY;) {
+    if (!b->pending->heavy || gpu_only_operand(b)) { b = b->next; continue; }
+    if (!gpu_ready(b)) {               /* it goes on waiting, and who reads it is told; interrupts are told now */
+      if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
+      PyErr_Clear();
+      return 0;
+    }
     b = first;
   }
+  return 0;
 }
 
 /* ---- Python's view ------------------------------------------------------------------------------------------------- */
@@ -371,7 +388,7 @@ static PyObject *f_hook(PyObject *m, PyObject *args) {
   if (!PyArg_ParseTuple(args, "sO", &name, &o)) return NULL;
   struct { const char *name; PyObject **slot; } table[] = {
 #define H(n) {#n, &gpu.n}
-      H(send), H(claim), H(open), H(lost), H(usable), H(describe), H(on_cpu), H(tick), H(bad),
+      H(send), H(claim), H(open), H(lost), H(usable), H(describe), H(on_cpu), H(tick), H(bad), H(relax),
 #undef H
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)

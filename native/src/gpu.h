@@ -28,8 +28,8 @@ typedef struct { EXPR_HEAD TlBuffer *buffer; int64_t offset; int32_t ndim, unuse
  * is the result, and its words. */
 typedef struct {
   TlLeaf *done;                        /* the result, once it is there and others need it */
-  TlLeaf *reads[8];                    /* the plan's buffers but the last: the arguments, or what they are computed from */
-  TlNode *taken[2];                    /* the expressions that took an argument's place */
+  TlLeaf *reads[8];                    /* the plan's buffers but the last; the node's arguments own them, or what is in `taken` */
+  TlNode *taken[2];                    /* the expressions that took an argument's place: NODE_LEAVES of this and enclosing nodes do not know */
   uint32_t plan, nwords, room;
   int nreads, open;                    /* open: how many first arguments may be given as expressions */
   uint32_t words[];
@@ -38,7 +38,8 @@ struct TlNode {
   EXPR_HEAD
   uint16_t op;
   uint8_t ndim, nargs, nleaves;
-  bool products;                       /* there is one in it */
+  uint8_t products;                    /* how many are in it */
+  bool heavy;                          /* what it reads takes far more memory than its values */
   int32_t count;
   TlBuffer *holder;                    /* the buffer that waits for it */
   TlProduct *product;                  /* of a product, whose arguments are the tensors it reads */
@@ -51,7 +52,7 @@ struct TlNode {
 #define MAX_AFTER 7                    /* the same where a product is among what is read: with its result in place of its operands they are fewer */
 #define MAX_NODES 24
 #define MAX_BUFFERS 8
-#define MAX_PRODUCTS 8                 /* that wait at a time */
+#define MAX_HEAVY 8                    /* products and other heavy expressions that wait at a time */
 #define MAX_WORDS 64                   /* of a product */
 #define MAX_OPERAND 8                  /* parts of an expression that is computed where a product reads it */
 #define MAX_READS 5                    /* buffers of a product, with what its operands are computed from */
@@ -60,7 +61,7 @@ struct TlNode {
 extern PyTypeObject *tl_Buffer, *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
 
 /* what Python gives: functions, and lists that it shares with the core */
-typedef struct { PyObject *send, *claim, *open, *lost, *usable, *describe, *on_cpu, *tick, *bad; } GpuHooks;
+typedef struct { PyObject *send, *claim, *open, *lost, *usable, *describe, *on_cpu, *tick, *bad, *relax; } GpuHooks;
 extern GpuHooks gpu;
 
 TlBuffer *gpu_buffer(int64_t nbytes);
@@ -78,7 +79,7 @@ bool gpu_node_reads(const TlNode *n, const TlBuffer *b);
 int gpu_emit(TlNode *product, TlBuffer *b);          /* gpu_product.c: the product alone, into b */
 int gpu_settle(TlNode *product);                     /* so that it is done */
 int gpu_take_in(TlNode *product);                    /* gpu_run.c: expressions that its operands are, before it is run */
-void gpu_few_products(void);
+int gpu_few_heavy(void);
 int gpu_run(TlNode *root, const GpuOut *out, int nout);      /* one kernel; the first output is root's */
 uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out);      /* words written; 0: an exception */
 
@@ -91,6 +92,7 @@ TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64
 bool gpu_same_view(const TlLeaf *a, const TlLeaf *b);
 TlNumber *gpu_number(PyObject *value, int dtype);
 TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape);
+PyObject *gpu_run_now(TlNode *n);      /* a leaf with the node's values, which are computed now */
 TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape);
 /* order: NULL, or the expression's dims as dims of the tensor's (broadcast) shape */
 PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order);
@@ -101,6 +103,8 @@ bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape,
 void **tl_overload_entries(PyObject *overload);         /* op.c */
 bool tl_can_cast(tl_dtype from, tl_dtype to);
 bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key);   /* device.c */
+/* Kernels count elements by 31 bits. Expanded tensors and expressions need no memory, so larger ones come this far: an exception. */
+int tl_gpu_countable(int ndim, const int64_t *shape);
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_product_init(PyObject *mod);
 #define GPU_HOOK(f, r) do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
 #endif

@@ -61,7 +61,7 @@ bool gpu_same_view(const TlLeaf *a, const TlLeaf *b) {
   return a->buffer == b->buffer && a->offset == b->offset && a->ndim == b->ndim &&
          (a->ndim <= 0 || !memcmp(a->strides, b->strides, sizeof(int64_t) * (size_t)a->ndim));
 }
-/* what arguments read, each view of a buffer once, as it is an input of the kernel; -1 where they are more than `most` */
+/* what arguments read, each view of a buffer once; -1 where they are more than `most` */
 static int leaves_of(PyObject *const *args, int nargs, TlLeaf **out, int most) {
   int n = 0;
   for (int i = 0; i < nargs; i++) {
@@ -70,7 +70,7 @@ static int leaves_of(PyObject *const *args, int nargs, TlLeaf **out, int most) {
     TlLeaf *one = (TlLeaf *)args[i], **from = node ? NODE_LEAVES((TlNode *)args[i]) : &one;
     for (int j = 0, k = node ? ((TlNode *)args[i])->nleaves : 1; j < k; j++) {
       int at = 0;
-      while (at < n && !gpu_same_view(out[at], from[j])) at++;
+      while (at < n && !(out[at]->dtype == from[j]->dtype && gpu_same_view(out[at], from[j]))) at++;
       if (at < n) continue;
       if (n == most) return -1;
       out[n++] = from[j];
@@ -85,10 +85,32 @@ static int count_of(PyObject *const *args, int nargs) {
   return n;
 }
 
-static bool has_products(PyObject *const *args, int nargs) {
+static int products_in(PyObject *const *args, int nargs) {
+  int n = 0;
   for (int i = 0; i < nargs; i++)
-    if (Py_TYPE(args[i]) == tl_Node && ((TlNode *)args[i])->products) return true;
-  return false;
+    if (Py_TYPE(args[i]) == tl_Node) n += ((TlNode *)args[i])->products;
+  return n < 255 ? n : 255;
+}
+
+static bool is_heavy(const TlNode *n) {
+  int64_t numel = 1;
+  for (int i = 0; i < n->ndim; i++) numel = tl_wrap_mul(numel, n->shape[i]);
+  for (int i = 0; i < n->nleaves; i++) {
+    int64_t nbytes = NODE_LEAVES(n)[i]->buffer->nbytes;
+    if (nbytes >= 1 << 20 && nbytes / 8 > numel * tl_itemsize[n->dtype]) return true;
+  }
+  return n->products > 0;
+}
+
+int tl_gpu_countable(int ndim, const int64_t *shape) {
+  int64_t numel = 1;
+  for (int i = 0; i < ndim; i++)
+    if (!shape[i]) return 0;
+  for (int i = 0; i < ndim; i++)
+    if (__builtin_mul_overflow(numel, shape[i], &numel)) { numel = INT64_MAX; break; }
+  if (numel <= INT32_MAX) return 0;
+  PyErr_Format(PyExc_RuntimeError, "a webgpu kernel counts at most 2147483647 elements, and this operation has %lld; split the tensor", (long long)numel);
+  return -1;
 }
 
 /* whether the node's values are computed from the buffer as it is now */
@@ -105,6 +127,7 @@ bool gpu_node_reads(const TlNode *n, const TlBuffer *b) {
 
 TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
   TlLeaf *leaves[64];
+  if (tl_gpu_countable(ndim, shape) < 0) return NULL;
   int nleaves = leaves_of(args, nargs, leaves, 64);
   if (nleaves < 0) { PyErr_SetString(PyExc_RuntimeError, "an expression over too many tensors"); return NULL; }
   size_t extra = ((size_t)(nargs + nleaves) * sizeof(void *) + 7) / 8;
@@ -117,10 +140,11 @@ TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int comput
   n->nargs = (uint8_t)nargs;
   n->nleaves = (uint8_t)nleaves;
   n->count = count_of(args, nargs);
-  n->products = has_products(args, nargs);
+  n->products = (uint8_t)products_in(args, nargs);
   memcpy(n->shape, shape, sizeof(int64_t) * (size_t)ndim);
   for (int i = 0; i < nargs; i++) NODE_ARGS(n)[i] = Py_NewRef(args[i]);
   for (int i = 0; i < nleaves; i++) NODE_LEAVES(n)[i] = leaves[i];      /* the arguments own them */
+  n->heavy = is_heavy(n);
   return n;
 }
 
@@ -130,8 +154,7 @@ static int64_t numel_of(const TlNode *n) {
   return numel;
 }
 
-/* a leaf with the node's values, which are computed now */
-static PyObject *run_now(TlNode *n) {
+PyObject *gpu_run_now(TlNode *n) {
   TlBuffer *b = n->holder ? (TlBuffer *)Py_NewRef(n->holder) : gpu_buffer(numel_of(n) * tl_itemsize[n->dtype]);
   if (!b) return NULL;
   if (!n->holder) gpu_wait(b, (TlNode *)Py_NewRef(n));
@@ -142,13 +165,15 @@ static PyObject *run_now(TlNode *n) {
 
 /* a node over operands; those that would make it too large are run first */
 TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
+  /* of several products all but one are done before, and are inputs then */
   TlLeaf *leaves[MAX_AFTER];
-  if (count_of(args, nargs) <= MAX_NODES && leaves_of(args, nargs, leaves, has_products(args, nargs) ? MAX_AFTER : MAX_LEAVES) >= 0)
+  int products = products_in(args, nargs), most = products ? MAX_AFTER - products + 1 : MAX_LEAVES;
+  if (count_of(args, nargs) <= MAX_NODES && most > 0 && leaves_of(args, nargs, leaves, most) >= 0)
     return gpu_node(op, args, nargs, dtype, compute, ndim, shape);
   PyObject *own[MAX_ARGS];
   int n = 0;
   for (; n < nargs; n++)
-    if (!(own[n] = Py_TYPE(args[n]) == tl_Node ? run_now((TlNode *)args[n]) : Py_NewRef(args[n]))) break;
+    if (!(own[n] = Py_TYPE(args[n]) == tl_Node ? gpu_run_now((TlNode *)args[n]) : Py_NewRef(args[n]))) break;
   TlNode *r = n == nargs ? gpu_node(op, own, nargs, dtype, compute, ndim, shape) : NULL;
   while (n) Py_DECREF(own[--n]);
   return r;
@@ -204,7 +229,9 @@ PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order) {
   if (!b) return NULL;
   if (numel) gpu_wait(b, (TlNode *)Py_NewRef(n));
   TlStorage *s = tl_storage_of(TL_WEBGPU, (PyObject *)b, nbytes);
-  return s ? (PyObject *)tl_over(s, dtype, n->ndim, shape, strides, 0) : NULL;
+  PyObject *t = s ? (PyObject *)tl_over(s, dtype, n->ndim, shape, strides, 0) : NULL;
+  if (t && n->heavy && gpu_few_heavy() < 0) Py_CLEAR(t);
+  return t;
 }
 
 /* ---- Python's view ------------------------------------------------------------------------------------------------- */
@@ -295,7 +322,7 @@ static PyObject *node_op(TlNode *n, void *_) { (void)_; return Py_XNewRef(gpu_op
 static PyObject *node_compute(TlNode *n, void *_) { (void)_; return Py_NewRef(n->compute == NO_COMPUTE ? Py_None : dtype_names[n->compute]); }
 static PyObject *node_shape(TlNode *n, void *_) { (void)_; return tl_ints_tuple(n->ndim, n->shape); }
 static PyObject *node_count(TlNode *n, void *_) { (void)_; return PyLong_FromLong(n->count); }
-static PyObject *node_products(TlNode *n, void *_) { (void)_; return PyBool_FromLong(n->products); }
+static PyObject *node_products(TlNode *n, void *_) { (void)_; return PyBool_FromLong(n->products != 0); }
 static PyObject *node_holder(TlNode *n, void *_) { (void)_; return Py_NewRef(n->holder ? (PyObject *)n->holder : Py_None); }
 static PyObject *node_args(TlNode *n, void *_) {
   (void)_;

@@ -77,11 +77,12 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   while (i) Py_DECREF(leaves[--i]);
   if (!node) { PyMem_Free(p); return NULL; }
   node->product = p;
-  node->products = true;
+  node->products = 1;
+  node->heavy = true;
   for (i = 0; i < n; i++) p->reads[i] = (TlLeaf *)NODE_ARGS(node)[i];
   result = gpu_result(node, d, NULL);
   Py_DECREF(node);
-  if (result) gpu_few_products();
+  if (result && gpu_few_heavy() < 0) Py_CLEAR(result);
   return result;
 }
 

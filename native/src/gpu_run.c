@@ -375,6 +375,27 @@ static int operands_ready(TlNode *p) {
   return 0;
 }
 
+/* For more tensors than a kernel takes: the operands first. */
+static int run_in_parts(TlNode *root, const GpuOut *out) {
+  PyObject *own[MAX_ARGS];
+  int n = 0, result = -1;
+  bool any = false;
+  for (; n < root->nargs; n++) {
+    PyObject *arg = NODE_ARGS(root)[n];
+    any = any || Py_TYPE(arg) == tl_Node;
+    if (!(own[n] = Py_TYPE(arg) == tl_Node ? gpu_run_now((TlNode *)arg) : Py_NewRef(arg))) break;
+  }
+  TlNode *one = n < root->nargs ? NULL : any ? gpu_node(root->op, own, n, root->dtype, root->compute, root->ndim, root->shape) : (too_large(), NULL);
+  if (one) {
+    GpuOut to = *out;
+    to.node = one;
+    result = gpu_run(one, &to, 1);
+    Py_DECREF(one);
+  }
+  while (n) Py_DECREF(own[--n]);
+  return result;
+}
+
 int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   Run r;
   if (nout > MAX_BUFFERS) return too_large();
@@ -399,6 +420,7 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   for (int i = 0; i < nout; i++)
     if (((Expr *)out[i].node)->mark != mark) { PyErr_SetString(PyExc_RuntimeError, "run: an output is not part of the expression"); return -1; }
   if (r.after && !follows(&r)) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
+  if (!r.after && nout == 1 && r.nin + nout > MAX_BUFFERS) return run_in_parts(root, out);
   int room = MAX_BUFFERS - r.nin - r.nout - (r.after ? r.after->product->nreads : 0);
   if (r.after && r.after->holder && !room) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
   for (int k = 0; k < 2; k++)          /* the product before others: it is the dearest to compute once more */

@@ -122,6 +122,9 @@ class RemoteBridge:
     def pressing(self) -> bool:
         return False  # the pipe makes the writer wait
 
+    def relax(self) -> None:
+        pass
+
     def stats(self) -> dict[str, int]:
         return self._python.figures(json.loads(self._call("figures")))  # type: ignore[no-any-return]
 

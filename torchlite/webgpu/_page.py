@@ -223,11 +223,18 @@ class PageBridge:
     def run_at(self, address, count):
         try:
             self._run(address, count)
-            if self._pressing():
-                if can_run_sync():
-                    run_sync(self._synchronize())
-                elif not self._js.rungProblem(WAYS["worker"]):
-                    self._js.barrier()
+        except JsException as e:
+            raise _error(e) from None
+
+    def pressing(self):
+        return self._pressing()
+
+    def relax(self):
+        try:
+            if can_run_sync():
+                run_sync(self._synchronize())
+            elif not self._js.rungProblem(WAYS["worker"]):
+                self._js.barrier()
         except JsException as e:
             raise _error(e) from None
 

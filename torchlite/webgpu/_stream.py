@@ -34,11 +34,26 @@ def device_epoch():
 
 
 def _send(address, count):
+    """Whether so much is under way that the next op should wait before it begins (`_relax`)."""
     _bridge.current.run_at(address, count)
+    return bool(_bridge.current.pressing())
+
+
+def _relax():
+    _bridge.current.relax()
 
 
 def _claim(handle, nbytes):
-    _bridge.current.alloc(handle, nbytes)
+    try:
+        _bridge.current.alloc(handle, nbytes)
+    except Exception:
+        raise
+    except BaseException:                # an interrupt: the bridge may have done it, and the handle is free for use again
+        try:
+            _bridge.current.run((FREE | 2 << 8, handle))
+        except Exception:
+            pass
+        raise
 
 
 def _lost(buffer):
@@ -50,7 +65,7 @@ def _usable(buffer):
     usable(buffer)
 
 
-for _name, _what in {"send": _send, "claim": _claim, "open": device_epoch, "lost": _lost, "usable": _usable, "tick": tick, "bad": void}.items():
+for _name, _what in {"send": _send, "claim": _claim, "open": device_epoch, "relax": _relax, "lost": _lost, "usable": _usable, "tick": tick, "bad": void}.items():
     core.hook(_name, _what)
 
 
@@ -92,8 +107,8 @@ def write(buffer, offset, memory):
     if n & 3:                           # only at a buffer's end, where there is room
         memory, n = bytes(memory) + bytes(-n % 4), n + 3 & ~3
     if n <= SMALL_WRITE:
-        words.extend((WRITE | (4 + n // 4) << 8, handle, offset, n))
-        words.extend(array("I", memory.tobytes() if type(memory) is memoryview else memory))
+        # in one call: a garbage collection may add commands of its own between two
+        words.extend((WRITE | (4 + n // 4) << 8, handle, offset, n, *array("I", memory.tobytes() if type(memory) is memoryview else memory)))
     else:
         flush()
         _bridge.current.upload(handle, offset, memory)
