@@ -9,6 +9,8 @@ import { type Binding, type Kernel, kernelKey, linearGrid, type UniformWord, val
 
 const GROUP = 64, EACH = 4;
 export const DIRECT_HEADS = 64;
+/** Whether a float is -inf, by its bits: a compiler may take a comparison with an infinity for false. */
+export const lowest = (x: string): string => `(bitcast<u32>(${x}) == 0xff800000u)`;
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /** Bindings and uniforms are attention()'s. */
@@ -45,8 +47,8 @@ export function attentionDirect(params: AttentionParams, bindings: readonly Bind
 ${four.map((r) => `    s${r} = select(vec4<f32>(-tl_inf()), s${r}, seen${r});
     let now${r} = tl_max(tl_max(tl_max(top${r}, s${r}.x), tl_max(s${r}.y, s${r}.z)), s${r}.w);
     // while nothing was seen, the maximum is -inf and all weights are 0
-    let shift${r} = select(0.0, now${r}, now${r} != -tl_inf());
-    let shrink${r} = select(tl_exp(top${r} - shift${r}), 0.0, top${r} == -tl_inf());
+    let shift${r} = select(0.0, now${r}, !${lowest(`now${r}`)});
+    let shrink${r} = select(tl_exp(top${r} - shift${r}), 0.0, ${lowest(`top${r}`)});
     let w${r} = vec4<f32>(${["x", "y", "z", "w"].map((e) => `tl_exp(s${r}.${e} - shift${r})`).join(", ")});
     top${r} = now${r}; sum${r} = sum${r} * shrink${r} + (w${r}.x + w${r}.y + w${r}.z + w${r}.w);
     ${quads.map((c) => `o${r}_${c} *= shrink${r};`).join(" ")}`).join("\n")}
