@@ -34,7 +34,7 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   segment: (["places", "join"] as const).map((stage) => ({ stage, ndim: 1, dtype: "int64" as const, indices: ["int64" as const], mode: "amax" as const, wide: true, skip: true })),
   join: [{ ndim: 2, dim: 1, dtype: f, parts: 3 }],
   pad: (["reflect", "replicate", "circular"] as const).flatMap((mode) => [false, true].map((backward) => ({ ndim: 2, dtype: f, mode, backward }))),
-  scan: [{ op: "cumsum", dtype: f, out: f, lanes: 64 }, { op: "cummax", dtype: "int64", out: "int64", lanes: 64 }, { op: "cumprod", dtype: f, out: f, lanes: 256, chunked: "totals" }, { op: "logcumsumexp", dtype: f, out: f, lanes: 256, chunked: "apply" }],
+  scan: [{ op: "cumsum", dtype: f, out: f, lanes: 64 }, { op: "cummax", dtype: "int64", out: "int64", lanes: 64 }, { op: "cumprod", dtype: f, out: f, lanes: 256, chunked: "totals" }, { op: "logcumsumexp", dtype: f, out: f, lanes: 256, chunked: "apply" }, ...(["totals", "apply"] as const).map((chunked) => ({ op: "cummin" as const, dtype: "int8" as const, out: "int8" as const, lanes: 256, chunked }))],
   sort: (["runs", "whole", "merge", "finish"] as const).flatMap((stage) => [f, "int64" as const].map((dtype) => ({ stage, dtype }))),
   search: [{ dtype: f, values: f, compute: f, right: true, out: "int64" }, { dtype: "int64", values: "int32", compute: "int64", out: "int32" }],
   compact: [{ op: "count", dtype: f }, { op: "index", dtype: "bool", ndim: 2 }, { op: "select", dtype: "bool", data: "int8" }, { op: "scatter", dtype: "bool", data: f }],

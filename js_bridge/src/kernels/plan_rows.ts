@@ -76,11 +76,11 @@ export function scanPlan({ op, dtype, out }: { op: Parameters<typeof planScan>[0
   return {
     family: "scan", buffers: named(["x"], ["y", ...(best ? ["idx"] : [])]), free: NONE,
     words: [...uniform("u32", "outer", "n", "inner"), ...uniform("i32", "xo", "yo")],
-    steps: (values) => {
+    steps: (values, { software }) => {
       const g = (n: string): number => value(values, n);
-      const steps = planScan(op, dtype, out, g("outer"), g("n"), g("inner"), g("xo"), g("yo"));
+      const steps = planScan(op, dtype, out, g("outer"), g("n"), g("inner"), g("xo"), g("yo"), software);
       const bytes = value(steps[0]!.values, "rows") * (steps[0]!.values["chunks"] ?? 0) * 8;
-      return { steps, scratch: steps.length > 1 ? { part: bytes, sums: bytes } : {} };
+      return { steps, scratch: steps.length > 1 ? { part: bytes, sums: bytes, places: bytes, whose: bytes } : {} };
     },
   };
 }
