@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deno, inDeno, lavapipe } from "./deno_host";
 import { HALF_CASES, halfResult, type HalfResults } from "./half_program";
+import { readsHalves } from "./halves";
 import { gpu, open, closeAll } from "./testing";
 
 if (!lavapipe) console.warn("tests of shader-f16 are skipped: Mesa's software driver is not installed (Debian: mesa-vulkan-drivers)");
@@ -52,4 +53,16 @@ describe.skipIf(!gpu)("float16 on a device without shader-f16", () => {
     expect([r.holder.info.halves, r.holder.f16]).toEqual(["bits", false]);
     closeAll();
   });
+});
+
+it("a device that is lost while it is asked reads no halves, and leaves no rejection to nobody", async () => {
+  const later = <T>(ms: number): Promise<T> => new Promise((_, no) => setTimeout(no, ms, new Error("lost")));
+  const any: object = new Proxy(() => undefined, { get: (_, name) => (name === "then" ? undefined : name === "popErrorScope" ? () => later(0) : name === "mapAsync" ? () => later(20) : any), apply: () => any });
+  const unhandled: unknown[] = [];
+  const note = (e: unknown): void => void unhandled.push(e);
+  process.on("unhandledRejection", note);
+  expect(await readsHalves(any as GPUDevice)).toBe(false);
+  await new Promise((done) => setTimeout(done, 50));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
 });
