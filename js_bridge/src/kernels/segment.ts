@@ -50,13 +50,17 @@ ${unravelText(ndim)}
   return ${offset("a", ndim)}${wide ? " + c * p.ac" : ""};
 }
 fn join(a: ${cls === "i64" ? "vec2<u32>" : cls}, b: ${cls === "i64" ? "vec2<u32>" : cls}) -> ${cls === "i64" ? "vec2<u32>" : cls} { return ${JOIN[mode][cls]}; }`;
-  const main = `  if (gid >= p.n${wide ? " * p.cols" : ""}) { return; }
+  const begin = `  if (gid >= p.n${wide ? " * p.cols" : ""}) { return; }
   let i = gid${wide ? " / p.cols" : ""};
   let c = i32(gid${wide ? " % p.cols" : " & 0u"});
   let to = place[i];
+  let at = to${wide ? " + c * p.qc" : ""};`;
+  const main = mode === "set" ? `${begin}
+  if (to == ${NOWHERE}) { return; }
+  if (i + 1u < p.n) { if (place[i + 1u] == to) { return; } }
+  st_dst(at, ld_src(source(u32(from_at[i]), c)));` : `${begin}
   if (to == ${NOWHERE} || (i > 0u && place[i - 1u] == to)) { return; }
-  let at = to${wide ? " + c * p.qc" : ""};
-  ${fresh || mode === "set" ? "var r = ld_src(source(u32(from_at[i]), c));\n  var k = i + 1u;" : "var r = ld_dst(at);\n  var k = i;"}
+  ${fresh ? "var r = ld_src(source(u32(from_at[i]), c));\n  var k = i + 1u;" : "var r = ld_dst(at);\n  var k = i;"}
   while (k < p.n) {
     if (place[k] != to) { break; }
     r = join(r, ld_src(source(u32(from_at[k]), c)));
