@@ -154,6 +154,7 @@ def setitem(t, index, value):
             value = torch.as_tensor(value)
         elif isinstance(value, (int, float, complex)):
             if not rest:
+                _C.check_overlap(view)                  # fill_ would write to an expanded tensor
                 view.fill_(value)
                 return
             value = torch.tensor(value, dtype=t.dtype)

@@ -77,8 +77,10 @@ for _name in ("device_alloc", "device_resize", "device_copy", "device_fill", "de
 
 
 # those that PyTorch refuses to let write into their own inputs
-_READ_WHILE_WRITING = {"gather", "index_copy", "index_select", "kthvalue", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
+_READ_WHILE_WRITING = {"cat", "gather", "index_copy", "index_select", "kthvalue", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
                        "stack", "take", "take_along_dim"}
+# those beside the element-wise ones that it lets write over an input only where that is the very same tensor
+_IN_ORDER = {"angle", "clamp", "complex", "cumprod", "cumsum", "diff", "lerp", "logcumsumexp", "logit", "max", "min", "polar", "polygamma", "renorm", "sort", "topk", "where"}
 
 
 def _overlap(a, b):
@@ -111,16 +113,15 @@ def call_out(ov, args, out):
         if any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
             raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                                "Please clone() the tensor before performing the operation.")
+    kernel = _C.kernels.get(ov.kernel)
+    if name in _IN_ORDER or kernel is not None and kernel.in_place and name not in ("tril", "triu"):
+        for o in outs:
+            _C.check_overlap(o, *_tensors(args))
     if name in _READ_WHILE_WRITING:
         for o in outs:
             if any(_overlap(o, t) for t in _tensors(args)):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
                                    "location. Please clone() the tensor before performing the operation.")
-    if name == "cat":
-        for i, t in enumerate(args[0]):
-            if t is outs[0]:
-                raise RuntimeError("torch.cat(): unsupported operation: the input tensors cannot refer to any of the output memory "
-                                   "locations. Found overlap in input tensor %d." % i)
     result = _C.call_overload(ov, args)
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):

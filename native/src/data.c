@@ -316,6 +316,14 @@ static PyObject *py_copy(PyObject *m, PyObject *args) {
   if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
 }
+static PyObject *py_check_overlap(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  if (n < 1 || !TL_CHECK(a[0])) { PyErr_SetString(PyExc_TypeError, "check_overlap(written tensor, *arguments)"); return NULL; }
+  if (tl_check_written((const TlTensor *)a[0]) < 0) return NULL;
+  for (Py_ssize_t i = 1; i < n; i++)
+    if (TL_CHECK(a[i]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[i]) < 0) return NULL;
+  Py_RETURN_NONE;
+}
 static PyObject *py_cast(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *dt;
@@ -356,6 +364,7 @@ PyMethodDef tl_data_functions[] = {
     {"zeros", py_zeros, METH_VARARGS, "zeros(shape, dtype)"},
     {"empty_like", py_empty_like, METH_VARARGS, "empty_like(tensor, dtype=None, device code=the tensor's), keeping a dense layout"},
     {"copy", py_copy, METH_VARARGS, "copy(dst, src): dst[...] = src below autograd"},
+    {"check_overlap", (PyCFunction)(void *)py_check_overlap, METH_FASTCALL, "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
     {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
     {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
     {0}};

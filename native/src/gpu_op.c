@@ -94,6 +94,8 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   const Entry *e = entries;
   while (e && e->key != key) e = e->next;
   if (!e) return 0;
+  for (int i = 0; inplace && i < e->n; i++)
+    if (TL_CHECK(a[e->at[i]]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[e->at[i]]) < 0) { *result = NULL; return 1; }
   /* the shape of all */
   int ndim = 0;
   int64_t shape[TL_MAX_DIMS];

@@ -385,7 +385,7 @@ int tl_check_cast(tl_dtype from, tl_dtype to);
 
 /* expanded tensors: writing one element writes others. The ops that PyTorch still lets through are named. */
 static int check_overlap(const Overload *ov, const TlTensor *t) {
-  static const char *const allowed[] = {"fill", "zero", "index_fill", "index_put", "masked_fill", "masked_scatter", "tril", "triu", "put"};
+  static const char *const allowed[] = {"fill", "zero", "index_fill", "index_put", "masked_fill", "fill_diagonal", "tril", "triu"};
   bool overlap = false;
   for (int i = 0; i < t->ndim && !overlap; i++) overlap = t->shape[i] > 1 && t->strides[i] == 0;
   if (!overlap || !t->numel || (ov->flags & F_VIEW)) return 0;
@@ -535,7 +535,7 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
       Py_XDECREF(kw);
     } else {
       int64_t mark = tl_profiling ? tl_profile_begin(ov->schema, ov->flags & F_INPLACE ? 1 : 0, bound, ov->nparams) : -1;
-      result = out ? vcall_with(tl_reg.call_out, ov, bound, out) : dispatch(ov, bound);
+      result = mark == -2 ? NULL : out ? vcall_with(tl_reg.call_out, ov, bound, out) : dispatch(ov, bound);
       if (mark >= 0) tl_profile_end(mark);
       if (result && ov->named && PyTuple_CheckExact(result)) {
         PyObject *named = PyObject_CallFunctionObjArgs(ov->named, result, NULL);
@@ -682,7 +682,9 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
   return self->k->fn(self->k, args, n, out);
 }
 static PyObject *kernel_geometry(KernelObject *self, void *_) { (void)_; return PyBool_FromLong(self->k->flags & TL_K_GEOMETRY); }
-static PyGetSetDef kernel_getset[] = {{"geometry", (getter)kernel_geometry, NULL, "Whether it looks at no element.", NULL}, {0}};
+static PyObject *kernel_in_place(KernelObject *self, void *_) { (void)_; return PyBool_FromLong(self->k->flags & TL_K_OUT); }
+static PyGetSetDef kernel_getset[] = {{"geometry", (getter)kernel_geometry, NULL, "Whether it looks at no element.", NULL},
+                                      {"in_place", (getter)kernel_in_place, NULL, "Whether it can write into its first argument.", NULL}, {0}};
 static PyMemberDef kernel_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(KernelObject, vectorcall), Py_READONLY, NULL}, {0}};
 static void kernel_dealloc(PyObject *o) { PyTypeObject *tp = Py_TYPE(o); PyObject_Free(o); Py_DECREF(tp); }
 static PyType_Slot kernel_slots[] = {{Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members}, {Py_tp_getset, kernel_getset}, {Py_tp_dealloc, kernel_dealloc}, {0, NULL}};

@@ -170,36 +170,43 @@ static bool same_strides(const TlTensor *a, const TlTensor *b) {
   return true;
 }
 
-static void extent(const TlTensor *t, const char **lo, const char **hi) {
+/* bytes of the storage */
+static void extent(const TlTensor *t, int64_t *lo, int64_t *hi) {
   int64_t e = 1;
   for (int d = 0; d < t->ndim; d++) e += (t->shape[d] - 1) * t->strides[d];
-  *lo = tl_data(t);
+  *lo = t->offset * tl_itemsize[t->dtype];
   *hi = *lo + e * tl_itemsize[t->dtype];
 }
 
-/* 0: none or the very same elements; 1: results must go through a copy; -1: an error is set */
-static int check_overlap(const TlTensor *out, int nin, const PwArg *in) {
-  int rc = 0;
-  if (out->numel == 0) return 0;
+int tl_check_written(const TlTensor *out) {
+  if (out->numel == 0 || tl_is_contiguous(out)) return 0;
   for (int d = 0; d < out->ndim; d++)
     if (out->shape[d] > 1 && out->strides[d] == 0) {
       PyErr_SetString(PyExc_RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single "
                       "memory location. Please clone() the tensor before performing the operation.");
       return -1;
     }
-  for (int k = 0; k < nin; k++) {
-    const TlTensor *t = in[k].t;
-    const char *a, *b, *c, *d;
-    if (!t || t == out || t->storage != out->storage || t->numel == 0) continue;
-    extent(out, &a, &b);
-    extent(t, &c, &d);
-    if (a >= d || c >= b || (a == c && same_strides(out, t))) continue;
-    if (dense(out) && dense(t)) {
-      PyErr_SetString(PyExc_RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                      "single memory location. Please clone() the tensor before performing the operation.");
-      return -1;
-    }
-    rc = 1;
+  return 0;
+}
+
+int tl_check_overlap(const TlTensor *out, const TlTensor *t) {
+  int64_t a, b, c, d;
+  if (t->storage != out->storage || t == out || out->numel == 0 || t->numel == 0) return 0;
+  extent(out, &a, &b);
+  extent(t, &c, &d);
+  if (a >= d || c >= b || (a == c && b == d && same_strides(out, t))) return 0;
+  if (!dense(out) || !dense(t)) return 1;
+  PyErr_SetString(PyExc_RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                  "single memory location. Please clone() the tensor before performing the operation.");
+  return -1;
+}
+
+/* 0: none or the very same elements; 1: results must go through a copy; -1: an error is set */
+static int check_overlaps(const TlTensor *out, int nin, const PwArg *in) {
+  int rc = tl_check_written(out);
+  for (int k = 0; k < nin && rc >= 0; k++) {
+    int r = in[k].t ? tl_check_overlap(out, in[k].t) : 0;
+    if (r) rc = r;
   }
   return rc;
 }
@@ -302,6 +309,8 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   const char *ptr[PW_MAX_IN];
   bool same_shape = true, contig = true, exact = true;
   TlTensor *res = NULL, *target = NULL;
+  int over = out ? check_overlaps(out, nin, in) : 0;
+  if (over < 0) return NULL;
   for (int k = 0; k < nin; k++) {
     const TlTensor *t = in[k].t;
     exact = exact && t && t->dtype == it[k] && via[k] == it[k];
@@ -317,17 +326,14 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     }
     ops[nt++] = t;
   }
-  bool through = false;
+  bool through = over > 0;
   if (out) {
-    if (tl_check_cast(result, (tl_dtype)out->dtype)) return NULL;
     if (out->ndim != ndim || memcmp(out->shape, shape, sizeof(int64_t) * ndim)) {
       PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s", tl_fmt_shape(out->ndim, out->shape),
                    tl_fmt_shape(ndim, shape));
       return NULL;
     }
-    int over = check_overlap(out, nin, in);
-    if (over < 0) return NULL;
-    through = over > 0;
+    if (tl_check_cast(result, (tl_dtype)out->dtype)) return NULL;
   }
   if (out && !through) {
     res = (TlTensor *)Py_NewRef((PyObject *)out);
@@ -380,7 +386,7 @@ static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_
 PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *const *args, int common, TlTensor *out) {
   static const PwParams none;
   PwArg in[PW_MAX_IN];
-  tl_dtype it[PW_MAX_IN], via[PW_MAX_IN], d;
+  tl_dtype it[PW_MAX_IN] = {0}, via[PW_MAX_IN] = {0}, d;
   PwParams p = params ? *params : none;
   for (int k = 0; k < nin; k++)
     if (pw_arg(args[k], &in[k])) return NULL;
@@ -389,7 +395,8 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   else if (tl_result_type(nin, args, &d)) return NULL;
   tl_dtype given = d;
   if (row->kind & PW_FLOAT) d = tl_float_of(d);
-  if (out && tl_check_cast(row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d, (tl_dtype)out->dtype)) return NULL;
+  tl_dtype to = row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d;
+  if (out && !tl_can_cast(to, (tl_dtype)out->dtype)) return pw_exec(NULL, &p, nin, in, it, via, to, to, out);      /* for its errors' order */
   if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
       (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF)) {
     int64_t shape[TL_MAX_DIMS];

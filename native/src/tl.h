@@ -182,6 +182,10 @@ static inline int64_t tl_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint
 
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
+/* pw_engine.c, PyTorch's checks of a tensor that is to be written. -1 with its message: elements that share memory; memory that
+ * is shared with t, both dense. 1: memory may be shared with t. 0: none is, or t has the same elements in the same places. */
+int tl_check_written(const TlTensor *out);
+int tl_check_overlap(const TlTensor *out, const TlTensor *t);
 int tl_fill(TlTensor *dst, PyObject *value);
 int tl_check_finite(tl_dtype d, PyObject *value);      /* -1 with PyTorch's message where a finite number does not fit */
 extern bool tl_any_misaligned;                         /* whether there ever was a TL_MISALIGNED tensor */

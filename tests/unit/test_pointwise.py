@@ -132,6 +132,46 @@ def test_overlap(first, second):
     same(lambda: run(tl.arange(6.0)), lambda: run(torch.arange(6.0)))
 
 
+WRITES = {                                  # into memory that an argument has too, or that is there once for several elements
+    "sum to the right": lambda t, x: x[1:].add_(x[:-1]), "transposed": lambda t, x: x[:9].view(3, 3).mul_(x[:9].view(3, 3).T),
+    "row": lambda t, x: x[:9].view(3, 3).sub_(x[:3]), "element": lambda t, x: x.div_(x[3]), "itself": lambda t, x: x.add_(x),
+    "the same view": lambda t, x: x[1:].mul_(x[1:]), "halves": lambda t, x: x[:5].add_(x[5:]), "even and odd": lambda t, x: x[::2].add_(x[1::2]),
+    "clamp": lambda t, x: x[1:].clamp_(min=x[:-1]), "addcmul": lambda t, x: x[1:].addcmul_(x[:-1], x[1:]), "lerp": lambda t, x: x[1:].lerp_(x[:-1], 0.5),
+    "narrower": lambda t, x: x[:5].add_(x.view(t.int16)[:5]), "float to int": lambda t, x: x.int()[1:].div_(x.int()[:-1]),
+    "before shapes": lambda t, x: x[1:].add_(x[:4]), "copy": lambda t, x: x[1:].copy_(x[:-1]), "copy itself": lambda t, x: x.copy_(x[:]),
+    "copy transposed": lambda t, x: x[:9].view(3, 3).copy_(x[:9].view(3, 3).T), "copy row": lambda t, x: x[:9].view(3, 3).copy_(x[:3]),
+    "copy halves": lambda t, x: x[:5].copy_(x[5:]), "copy columns": lambda t, x: x.view(5, 2)[:, 0].copy_(x.view(5, 2)[:, 1]),
+    "copy cast": lambda t, x: x[1:].copy_(x[:-1].view(t.int32)), "assign": lambda t, x: x.__setitem__(slice(1, None), x[:-1]),
+    "out": lambda t, x: t.add(x[:-1], 1, out=x[1:]), "out unary": lambda t, x: t.neg(x[:-1], out=x[1:]), "out itself": lambda t, x: t.mul(x, 2, out=x),
+    "out apart": lambda t, x: t.exp(x[:5], out=x[5:]), "out resized": lambda t, x: t.add(x[:4], 1, out=x[:2]), "out where": lambda t, x: t.where(x[1:] > 2, x[1:], x[:-1], out=x[1:]),
+    "out cumsum": lambda t, x: t.cumsum(x[:-1], 0, out=x[1:]), "out cat": lambda t, x: t.cat([x[:2], x[2:4]], out=x[3:7]), "out cat itself": lambda t, x: t.cat([x], out=x),
+    "out sort": lambda t, x: t.sort(x[:-1], out=(x[1:], t.zeros(9, dtype=t.int64, device=x.device)))[0],
+    "expanded": lambda t, x: x[:1].expand(4).add_(1), "expanded copy": lambda t, x: x[:1].expand(4).copy_(t.ones(4)), "expanded fill": lambda t, x: x[:1].expand(4).fill_(3),
+    "expanded assign": lambda t, x: x[:1].expand(4).__setitem__(slice(None), 1.0), "expanded element": lambda t, x: x[:1].expand(4).__setitem__(2, 1.0),
+    "expanded out": lambda t, x: t.exp(x[:4], out=x[8:9].expand(4)), "expanded put": lambda t, x: x[:1].expand(4).put_(t.tensor([0], device=x.device), x[:1]),
+    "expanded mask": lambda t, x: x[:1].expand(4).masked_scatter_(x[:4] > 0, x[4:8]), "expanded diagonal": lambda t, x: x[:3].expand(3, 3).fill_diagonal_(7),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_over_an_argument(name):
+    def run(t):
+        x = t.arange(1.0, 11.0)
+        WRITES[name](t, x)
+        return x
+    same(lambda: run(tl), lambda: run(torch))
+
+
+@pytest.mark.parametrize("call", [
+    lambda t: t.ones(3, 3).int().add_(t.ones(2, 2)), lambda t: t.ones(3).int().div_(t.ones(2)), lambda t: t.ones(3, 1).int().add_(t.ones(3)),
+    lambda t: t.ones(3).int().sub_(t.ones(2, 3)), lambda t: t.ones(3).int().mul_(t.ones(1)), lambda t: t.ones(2).int().sigmoid_(),
+    lambda t: t.ones(1).int().expand(4).add_(t.ones(2))])
+def test_order_of_errors_in_place(call):
+    """What is written to, shapes, then dtypes."""
+    test_error_texts(call)
+
+
 @pytest.mark.parametrize("call", [
     lambda t: t.ones(3) + t.ones(2), lambda t: t.ones(2, 3).add_(t.ones(3, 2, 3)), lambda t: t.tensor([1]) // 0, lambda t: t.tensor([1]) % 0,
     lambda t: t.tensor([2]) ** -1, lambda t: -t.tensor([True]), lambda t: t.tensor([True]) - t.tensor([True]), lambda t: t.tensor([1]).add_(1.5),

@@ -75,6 +75,52 @@ def test_writes_between_expressions():
     same(g, c3)
 
 
+OVERLAPS = {
+    "add_": lambda x: x[1:].add_(x[:-1]), "transposed": lambda x: x[:9].view(3, 3).mul_(x[:9].view(3, 3).T), "row": lambda x: x[:9].view(3, 3).sub_(x[:3]),
+    "element": lambda x: x.div_(x[3]), "itself": lambda x: x.add_(x[:]), "halves": lambda x: x[:5].add_(x[5:]), "even and odd": lambda x: x[::2].add_(x[1::2]),
+    "lerp_": lambda x: x[1:].lerp_(x[:-1], 0.5), "complex": lambda x: torch.view_as_complex(x.view(5, 2))[1:].add_(torch.view_as_complex(x.view(5, 2))[:-1]),
+    "copy_": lambda x: x[1:].copy_(x[:-1]), "copy itself": lambda x: x.copy_(x[:]), "copy halves": lambda x: x[:5].copy_(x[5:]),
+    "copy strided": lambda x: x[::2].copy_(x[:5]),
+    "copy complex": lambda x: torch.view_as_complex(x.view(5, 2))[::2].copy_(torch.view_as_complex(x.view(5, 2))[:3]),
+    "assign": lambda x: x.__setitem__(slice(1, None), x[:-1]), "out": lambda x: torch.add(x[:-1], 1, out=x[1:]), "out itself": lambda x: torch.mul(x, 2, out=x),
+    "expanded": lambda x: x[:1].expand(4).add_(1), "expanded copy": lambda x: x[:1].expand(4).copy_(x[4:8]),
+    "expanded fill": lambda x: x[:1].expand(4).fill_(3),
+    "expanded out": lambda x: torch.exp(x[:4], out=x[8:9].expand(4)), "shapes": lambda x: x.int().add_(x[:4]), "dtypes": lambda x: x.int().add_(x),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_writes_over_an_argument(name):
+    """As on the CPU, whose errors are PyTorch's: calls that Python plans, those that the core makes from what it remembers, and values
+    that are still to come."""
+    f = OVERLAPS[name]
+    ahead = torch.arange(20.0, device="webgpu")
+    ahead[:10].add_(ahead[10:])                         # the core knows it from here on
+    for pending in (False, True):
+        x, g = torch.arange(10.0), torch.arange(10.0).to("webgpu")
+        if pending:
+            x, g = x + 1, g + 1
+        assert outcome(f, g)[1] == outcome(f, x)[1]
+        same(g, x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.uint8, torch.bool, torch.int16, torch.float32, torch.int64], ids=str)
+def test_resized(dtype):
+    """Sizes whose bytes are no multiple of 4 too."""
+    for n in (1, 2, 3, 5, 7, 8):
+        for m in (1, 2, 3, 5, 6, 9):
+            c = (torch.arange(n) % 2).to(dtype)
+            g = c.to("webgpu").resize_(m)
+            assert g.shape == (m,)
+            same(g[:n], c[:m])
+            g.fill_(1)                                  # all of it is there
+            same(g, torch.ones(m, dtype=dtype))
+    out = torch.ones(3, dtype=dtype, device="webgpu")
+    with pytest.warns(UserWarning, match="was resized"):
+        torch.logical_not(torch.zeros(5, device="webgpu"), out=out)
+    same(out, torch.ones(5, dtype=dtype))
+
+
 def test_long_chains_and_many_inputs():
     c = torch.randn(5, 7)
     z, zc = c.to("webgpu"), c

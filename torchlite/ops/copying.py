@@ -123,9 +123,8 @@ def copy_(self, src, non_blocking):
     """Copies the elements of `src`, broadcast and cast, into `self`."""
     if not isinstance(src, torch.Tensor):
         return self.fill_(src)
-    if self is not src and not self.is_contiguous() and any(n > 1 and s == 0 for n, s in zip(self.shape, self.stride())):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                           "Please clone() the tensor before performing the operation.")
+    if self is not src:
+        _C.check_overlap(self, src)
     if src.dim() > self.dim():
         raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape))))
     if _C.is_grad_enabled() and (_C.requires_grad(self) or _C.requires_grad(src)) and (self.dtype.is_floating_point or self.dtype.is_complex):

@@ -293,6 +293,8 @@ def _in_order(t, order):
 
 def pointwise(ov, row, args):
     """Runs an element-wise op: puts it off, or writes it into self for an in-place overload."""
+    if ov.flags & 4:
+        _C.check_overlap(*args)
     built = build(ov, row, args)
     if built is None:
         named = row(args)

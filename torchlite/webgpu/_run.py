@@ -128,7 +128,7 @@ def device_resize(buffer, old, new):
     fresh = Buffer(new)
     if old and new:
         from_, to = ready(buffer), ready(fresh)
-        _stream.words.extend((_stream.COPY | 6 << 8, from_, 0, to, 0, min(old, new)))
+        _stream.words.extend((_stream.COPY | 6 << 8, from_, 0, to, 0, -(-min(old, new) // 4) * 4))        # buffers are of whole words
     return fresh
 
 
@@ -181,6 +181,8 @@ def device_copy(dst, src):
     if from_ is buffer:
         if own_offset == offset and own == shape and own_strides == strides and own_dtype is dtype:
             return
+        # Values that are still to come cannot go by the command below, which copies no buffer into itself: the kernel that is run
+        # for them computes them, or reads a copy of the buffer that the bridge makes as it is written too.
         if from_.pending is None:
             src = _detached_copy(src)
             from_, own, own_strides, own_offset, own_dtype, own_dense, _ = _C.geometry(src)
