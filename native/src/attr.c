@@ -198,7 +198,7 @@ static PyObject *m_item(SELF, PyObject *_) {
   PyObject *name = PyUnicode_FromString("item"), *a[1] = {(PyObject *)t};
   if (!name) return NULL;
   int64_t mark = tl_profile_begin(name, 0, a, 1);
-  PyObject *r = tl_m_item(t, _);
+  PyObject *r = mark == -2 ? NULL : tl_m_item(t, _);
   if (mark >= 0) tl_profile_end(mark);
   Py_DECREF(name);
   return r;

@@ -92,7 +92,8 @@ static bool put_shapes(PyObject *const *a, int n) {
   return true;
 }
 
-/* The record's number, for tl_profile_end; -1 where nothing is recorded. Never fails: a record that finds no memory is counted. */
+/* The record's number, for tl_profile_end; -1 where nothing is recorded. A record that finds no memory is counted. -2 with an
+ * exception where an interrupt arrived while the stack was looked at; other errors of that are dropped. */
 int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n) {
   if (!mine) return -1;
   if (!grow((void **)&records, &room, nrecords + 1, sizeof *records)) { lost++; return -1; }
@@ -106,7 +107,13 @@ int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n) {
     mine = false;                      /* what the function calls is no part of the program */
     r.stack = PyObject_CallFunctionObjArgs(stack_of, NULL);
     mine = true;
-    if (!r.stack) PyErr_Clear();
+    if (!r.stack) {
+      if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        if (r.shapes >= 0) nshapes = r.shapes;
+        return -2;
+      }
+      PyErr_Clear();
+    }
   }
   r.name = Py_NewRef(name);
   r.memory = (int64_t)tl_bytes_live();
@@ -224,7 +231,8 @@ static PyObject *enter(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   PyObject *of[MOST];
   int count = tensors ? (int)PyObject_Size(a[2]) : 0;
   for (int i = 0; i < count; i++) of[i] = PyList_GetItem(a[2], i);
-  return PyLong_FromLongLong(tl_profile_begin(a[0], (int)kind, tensors ? of : NULL, count));
+  int64_t number = tl_profile_begin(a[0], (int)kind, tensors ? of : NULL, count);
+  return number == -2 ? NULL : PyLong_FromLongLong(number);
 }
 static PyObject *leave(PyObject *m, PyObject *o) {
   (void)m;

@@ -442,6 +442,60 @@ def test_async_context():
         assert asyncio.run(main()) == ["aten::ones"]
 
 
+class Stop(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Stop])
+def test_interrupt_while_the_stack_is_looked_at(monkeypatch, error):
+    """It reaches the program, which would otherwise not be told; another error costs the stack alone."""
+    from torchlite.profiler import _collect
+    x, raised = torchlite.ones(2), []
+
+    def stack():
+        if not raised:
+            raised.append(error)
+            raise error
+        if len(raised) == 1:
+            raised.append(ValueError)
+            raise ValueError
+        return ["here"]
+
+    monkeypatch.setattr(_collect, "_stack", stack)
+    for call in (lambda: x + 1, lambda: x[0].item(), lambda: torchlite.profiler.record_function("name").__enter__()):
+        raised.clear()
+        with torchlite.profiler.profile(with_stack=True, record_shapes=True) as p:
+            with pytest.raises(error):
+                call()
+            assert torchlite.add(x, 2).tolist() == [3, 3] and torchlite.mul(x, 2).tolist() == [2, 2]
+        assert not _C.profiling()
+        found = {e.name: e.stack for e in p.events()}
+        assert not found["aten::add"] and found["aten::mul"] == ["here"]
+    assert (x + 1).tolist() == [2, 2]
+
+
+def test_interrupt_at_the_end(monkeypatch):
+    """The recording has ended, whatever is raised while that waits for something."""
+    from torchlite.profiler import _collect
+
+    class Gpu:
+        def stop(self):
+            raise KeyboardInterrupt
+
+    def start(self):
+        begin(self)
+        self._gpu = Gpu()
+
+    begin = _collect.Recording.start
+    monkeypatch.setattr(_collect.Recording, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        with torchlite.profiler.profile() as p:
+            torchlite.ones(2)
+    assert not _C.profiling() and [e.name for e in p.events()] == ["aten::ones"]
+    monkeypatch.undo()
+    assert [e.name for e in names(lambda: torchlite.ones(3))] == ["aten::ones"]
+
+
 def test_many_calls():
     """The array grows; a record's cost is small."""
     x = torchlite.ones(1)

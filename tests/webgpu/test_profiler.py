@@ -199,6 +199,52 @@ def test_async(timed):
         assert asyncio.run(main())
 
 
+def test_interrupted_at_the_end(timed):
+    from torchlite.webgpu import _watch
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        with profile(activities=BOTH) as p:
+            torch.ones(4, device="webgpu") * 2
+            timed.synchronize = interrupt
+    timed.__dict__.pop("synchronize", None)
+    assert not _C.profiling() and not _watch._listeners and any(e.name == "aten::mul" for e in p.events())
+    with profile(activities=BOTH) as p:
+        (torch.ones(4, device="webgpu") * 2).cpu()
+    assert kernels(p)
+
+
+@pytest.mark.skipif(PYODIDE, reason="the bridge of the page waits in another way")
+def test_cancelled_at_the_end(timed):
+    import asyncio
+
+    async def work():
+        async with profile(activities=BOTH):
+            torch.ones(4, device="webgpu") * 2
+
+    async def main():
+        waiting = asyncio.Event()
+
+        async def forever():
+            waiting.set()
+            await asyncio.sleep(60)
+
+        timed.synchronize_async = forever
+        try:
+            task = asyncio.ensure_future(work())
+            await waiting.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        finally:
+            del timed.synchronize_async
+
+    asyncio.run(main())
+    assert not _C.profiling()
+
+
 def lines(capsys):
     return [line for line in capsys.readouterr().err.splitlines() if line.startswith("[webgpu]")]
 

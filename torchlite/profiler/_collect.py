@@ -83,12 +83,13 @@ class Recording:
             raise
 
     def stop(self):
-        """Ends it, waiting for the GPU where its times are recorded. An error that is told by then is kept in `error`."""
+        """Ends it, waiting for the GPU where its times are recorded. What is raised by then, an interrupt too, is kept in `error`
+        for the caller to raise."""
         kernels = []
         try:
             if self._gpu is not None:
                 kernels = self._gpu.stop()
-        except Exception as e:
+        except BaseException as e:
             self.error = e
         return self._end(kernels)
 
@@ -97,13 +98,15 @@ class Recording:
         try:
             if self._gpu is not None:
                 kernels = await self._gpu.stop_async()
-        except Exception as e:
+        except BaseException as e:              # a cancelled task's, too
             self.error = e
         return self._end(kernels)
 
     def _end(self, kernels):
-        self._unhook()
-        records, end, lost = _C.profile_stop()
+        try:
+            self._unhook()
+        finally:
+            records, end, lost = _C.profile_stop()
         if lost:
             warnings.warn("the profiler had no memory for %d records; they are missing" % lost, stacklevel=4)
         return self._events(records if self.use_cpu else [], kernels)
