@@ -308,7 +308,8 @@ def test_operands_read_what_was_there():
     torch.testing.assert_close(y.cpu(), X * 2 @ W.T)
     torch.testing.assert_close(double.cpu(), X * 2 + 1)
 
-    for change in (lambda t: t.zero_(), lambda t: t.fill_(float("nan")), lambda t: t[0].fill_(3), lambda t: t.copy_(X.to("webgpu")), lambda t: t.copy_(X), lambda t: t.relu_()):
+    for change in (lambda t: t.zero_(), lambda t: t.fill_(float("nan")), lambda t: t[0].fill_(3), lambda t: t.copy_(X.to("webgpu")),
+                   lambda t: t.copy_(X), lambda t: t.relu_()):
         double, again = x * 2, X * 2
         y = double @ W.to("webgpu").T
         change(double)
