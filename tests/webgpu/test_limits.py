@@ -44,8 +44,9 @@ def test_sums_of_many_products(stream, monkeypatch):
 def test_too_many_elements():
     a, b = torch.ones(65536, 1, device=D), torch.ones(1, 65537, device=D)
     wide = torch.ones(1, device=D).expand(65536, 65537)
-    for f in (lambda: a * b, lambda: (a * b).sum(), lambda: wide.sum(), lambda: wide.count_nonzero(), lambda: wide.argmax(), lambda: wide.sum(1), lambda: wide.softmax(1), lambda: wide + 1):
-        with pytest.raises(RuntimeError, match="at most 2147483647 elements, and this operation has 4295032832|out of WebGPU memory|over this device's limit"):
+    for f in (lambda: a * b, lambda: (a * b).sum(), lambda: wide.sum(), lambda: wide.count_nonzero(), lambda: wide.argmax(), lambda: wide.sum(1),
+              lambda: wide.softmax(1), lambda: wide + 1):
+        with pytest.raises(RuntimeError, match="at most 2147483647 elements, and this operation has 4295032832"):
             f().cpu()
     assert wide[:100, :100].sum().item() == 10000
 
