@@ -59,7 +59,7 @@ class FirefoxBiDi:
         env = dict(os.environ, **vulkan_environment(pathlib.Path(self._dir.name, "vulkan")))
         env["HOME"] = self._dir.name
         self._process = subprocess.Popen(
-            [exe, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"],
+            [exe, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0", "--remote-allow-system-access"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
         url = self._address()
         self._socket = websocket.create_connection(url + "/session", suppress_origin=True, timeout=300)
@@ -67,8 +67,20 @@ class FirefoxBiDi:
         self._timeout = 300.0
         self._call("session.new", {"capabilities": {}})
         self._call("session.subscribe", {"events": ["log.entryAdded"]})
+        self._leave_workers_alone()
         self._context = self._call("browsingContext.getTree", {})["contexts"][0]["context"]
         self.log: list[str] = []
+
+    def _leave_workers_alone(self) -> None:
+        """Firefox's agent listens for workers that start. While anybody does so, `new Worker` in a worker can block for ever: that thread and the
+        new one wait on one condition variable, of whose waiters one only is woken (WorkerPrivate::WaitForIsDebuggerRegistered). No test needs this."""
+        chrome = self._call("browsingContext.getTree", {"moz:scope": "chrome"})["contexts"][0]["context"]
+        module = "chrome://remote/content/shared/js-process-actors/WebDriverWorkerListenerActor.sys.mjs"
+        done = self._call("script.evaluate", {
+            "expression": f'ChromeUtils.importESModule("{module}").unregisterWebDriverWorkerListenerActor(); "done"',
+            "awaitPromise": False, "target": {"context": chrome}})
+        if done["type"] != "success" and "Failed to load" not in done["exceptionDetails"]["text"]:      # another Firefox may have no such module
+            raise RuntimeError("Firefox's listener for workers: " + done["exceptionDetails"]["text"])
 
     def _address(self) -> str:
         assert self._process.stderr
