@@ -9,6 +9,7 @@
 import { TEXTURE_COPY_DST, Usage } from "./constants";
 import type { Marks } from "./batches";
 import { HEADER_WORDS, MARKS, PACK } from "./builtin";
+import { answered } from "./device";
 import { ReadError } from "./errors";
 
 const WIDTH = 256; // pixels; one row is 1024 bytes, and rows in copies to textures are multiples of 256
@@ -175,9 +176,9 @@ export async function probeCanvas(gpu: GPU): Promise<string> {
   if (!CanvasReader.possible()) return "there is no OffscreenCanvas";
   let device: GPUDevice | null = null;
   try {
-    const adapter = await gpu.requestAdapter();
+    const adapter = await answered(gpu.requestAdapter());
     if (!adapter) return NO_ADAPTER;
-    device = await adapter.requestDevice({ label: "torchlite canvas probe" });
+    device = await answered(adapter.requestDevice({ label: "torchlite canvas probe" }), undefined, (late) => late.destroy());
     const words = Uint32Array.from({ length: 1000 }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 0);
     words.set([0x7fc00001, 0xffc00000, 0x80000000, 0xffffffff, 0, 0x00ff00ff], 0); // NaNs, -0 and corner values of bytes
     const buffer = device.createBuffer({ size: words.byteLength, usage: Usage.STORAGE | Usage.COPY_DST });

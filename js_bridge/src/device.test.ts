@@ -19,6 +19,10 @@ describe("without a device", () => {
     const r = new Runtime({ gpu: refusing, probe: false });
     expect(await r.open()).toBe(false);
     expect(r.holder.reason).toMatch(/asking for an adapter failed: blocked by policy/);
+    const mute = { requestAdapter: () => new Promise(() => undefined) } as unknown as GPU;
+    const waiting = new Runtime({ gpu: mute, probe: false, opening: 1 });
+    expect(await waiting.open()).toBe(false);
+    expect(waiting.holder.reason).toBe("asking for an adapter failed: the browser gave no answer for 1 s");
     const none = new Runtime();
     expect(await none.open()).toBe(false);
     expect(none.holder.reason).toMatch(/has no WebGPU/);

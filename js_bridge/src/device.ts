@@ -33,6 +33,8 @@ export interface DeviceOptions {
   readonly limits?: Partial<Limits>;
   /** Optional features to do without, for tests: without "subgroups" or "shader-f16" kernels are those of devices that have none. */
   readonly without?: readonly string[];
+  /** Seconds after which open() gives up where the browser does not answer. 120 when left out. */
+  readonly opening?: number;
   /** For tests: whether kernels are those for CPUs, whatever the adapter is. */
   readonly software?: boolean;
 }
@@ -51,6 +53,9 @@ export interface DeviceInfo {
   readonly halves: "f16" | "bits";
   readonly limits: Limits;
 }
+
+/** Seconds that a browser may take over an adapter or a device. */
+const OPENING = 120;
 
 interface Opened {
   readonly device: GPUDevice;
@@ -169,7 +174,7 @@ export class DeviceHolder {
     if (!gpu) return this.#refuse("this browser or runtime has no WebGPU (navigator.gpu is missing)");
     let adapter: GPUAdapter | null;
     try {
-      adapter = await gpu.requestAdapter(options.powerPreference ? { powerPreference: options.powerPreference } : {});
+      adapter = await answered(gpu.requestAdapter(options.powerPreference ? { powerPreference: options.powerPreference } : {}), options.opening);
     } catch (e) {
       return this.#refuse(`asking for an adapter failed: ${e instanceof Error ? e.message : String(e)}`);
     }
@@ -179,11 +184,12 @@ export class DeviceHolder {
     const limits = effectiveLimits(adapter.limits, options.limits ?? {});
     let device: GPUDevice;
     try {
-      device = await adapter.requestDevice({
+      const asked = adapter.requestDevice({
         label: "torchlite",
         requiredFeatures: features,
         requiredLimits: Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]])),
       });
+      device = await answered(asked, options.opening, (late) => late.destroy());
     } catch (e) {
       return this.#refuse(`the adapter gives no device: ${e instanceof Error ? e.message : String(e)}`);
     }
@@ -228,6 +234,20 @@ export class DeviceHolder {
       for (const listener of this.#onError) listener(event.error.message);
     };
   }
+}
+
+/** Fails where a browser never answers. In seconds that this thread was awake, and not by the clock, which goes on while the machine sleeps. */
+export function answered<T>(promise: Promise<T>, seconds = OPENING, late?: (value: T) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let left = Math.ceil(seconds);
+    const timer = setInterval(() => {
+      if (--left > 0) return;
+      clearInterval(timer);
+      reject(new Error(`the browser gave no answer for ${Math.ceil(seconds)} s`));
+      void promise.then(late, () => undefined);
+    }, 1000);
+    promise.then(resolve, reject).finally(() => clearInterval(timer));
+  });
 }
 
 function effectiveLimits(given: GPUSupportedLimits, caps: Partial<Limits>): Limits {

@@ -237,9 +237,11 @@ describe.skipIf(!gpu)("GPU worker", () => {
   it("does not wait for ever for an answer either, nor for promises of a worker that hangs", async () => {
     const never = `const { serve } = torchlite_webgpu;
       torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope;
-        scope.onmessage = (e) => { if (e.data.name === "info") return; if (e.data.name === "times") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); onmessage(e); }; };`;
+        scope.onmessage = (e) => { if (e.data.name === "info" || e.data.name === "spans") return; if (e.data.name === "times") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); onmessage(e); }; };`;
     const patient = await start({ worker: { tick: 20, patient: 10 } }, never);
     expect(await problem(() => patient.info())).toMatch(/^DeviceLostError: .*the GPU worker gave no answer for 0.2 s/);
+    const awaiting = await start({ worker: { tick: 20, patient: 10 } }, never);
+    expect(await problem(() => awaiting.spans())).toMatch(/^DeviceLostError: .*the GPU worker gave no answer for 0.2 s/);
     const hanging = await start({ worker: { tick: 20, silent: 15 } }, never);
     expect(await problem(() => hanging.times())).toMatch(/^DeviceLostError: .*no sign of life for 0.3 s/);
   });

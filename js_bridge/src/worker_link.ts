@@ -16,6 +16,8 @@ const MOST_POSTED = 64;
 const MOST_BYTES = 64 << 20;
 
 interface Waiting {
+  /** Ticks. */
+  waited: number;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -105,7 +107,7 @@ export class WorkerLink {
     return new Promise((resolve, reject) => {
       const promise = ++this.#last;
       this.#alive().postMessage({ promise, name, args }, []);
-      this.#waiting.set(promise, { resolve, reject });
+      this.#waiting.set(promise, { waited: 0, resolve, reject });
       if (this.#waiting.size === 1) this.#guard();
     });
   }
@@ -187,15 +189,17 @@ export class WorkerLink {
     else waiting?.resolve(value);
   }
 
-  /** Looks for signs of life while promises are open. */
+  /** Looks for signs of life while promises are open, and gives up on one that never settles though there are some. */
   #guard(): void {
-    const { tick, silent } = this.#options;
+    const { tick, silent, patient } = this.#options;
     const quiet = this.#silence();
     let still = 0;
     clearInterval(this.#watch);
     this.#watch = setInterval(() => {
       still = quiet() ? still + 1 : 0;
+      const waited = Math.max(...[...this.#waiting.values()].map((w) => ++w.waited));
       if (still >= silent) this.end(`the GPU worker gave no sign of life for ${(still * tick) / 1000} s`);
+      else if (waited >= patient) this.end(`the GPU worker gave no answer for ${(waited * tick) / 1000} s`);
     }, tick);
   }
 }

@@ -54,6 +54,27 @@ RIGHT = ["webgpu:0", True, [0, 2, 4, 6, 8, 10]]
 READY = "import torch; [await torch.ready(), torch.webgpu.why_not()]"
 WHERE = "from torchlite.webgpu import _bridge; type(_bridge.current._js).__name__"
 
+# a GPU worker that never answers one call
+DEAF = """
+from torchlite.webgpu import _bridge, _page
+text = _page._text() + '''
+const { serve } = torchlite_webgpu;
+torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => { if (e.data.name !== "spans") onmessage(e); }; };
+'''
+_page._text = lambda: text
+_page.options["worker"] = {"tick": 50, "silent": 1200}
+""" + READY
+UNANSWERED = """
+link = _bridge.current._js
+patient, link._patient = link._patient, 20
+try:
+    told = await _bridge.current.spans_async()
+except torch.webgpu.DeviceLostError as e:
+    told = torch.webgpu.why_not() if torch.webgpu.why_not() in str(e) else str(e)
+link._patient = patient
+[told, await torch.webgpu.reset()]
+"""
+
 
 RUN = """
 let ready;
@@ -93,8 +114,9 @@ class Policy:
         (self.folder / "page.mjs").write_text(ASK[where] + f"""
           globalThis.done = (async () => {{
             const results = [];
+            const late = (call) => new Promise((ok) => setTimeout(ok, 100_000, {{ error: "no answer for 100 s: " + call }}));
             for (const call of {json.dumps(calls)}) {{
-              const {{ ok, error }} = await ask(call);
+              const {{ ok, error }} = await Promise.race([ask(call), late(call)]); // what hangs is named
               results.push(error === undefined ? ok : "error: " + error);
             }}
             ask.end?.();
@@ -143,6 +165,13 @@ def test_isolated_module_worker(policy, jspi):
     """Everything works at once, on shared memory."""
     assert policy("worker", WORKERS, [("async", READY), ("sync", WHERE), ("sync", NUMBERS), ("async", NUMBERS), ("async", AWAITED)],
                   "" if jspi else NO_JSPI, isolated=True) == [[True, ""], "WorkerBridge", RIGHT, RIGHT, RIGHT]
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_answer_that_never_comes(policy, isolated):
+    """A GPU worker that lives and does not answer is a lost device in the end, for who awaits as well."""
+    assert policy("worker", WORKERS, [("async", DEAF), ("async", NUMBERS), ("async", UNANSWERED), ("async", NUMBERS)], isolated=isolated) == [
+        [True, ""], RIGHT, ["the GPU worker gave no answer for 1 s", True], RIGHT]
 
 
 def test_module_worker_with_an_importer(policy):

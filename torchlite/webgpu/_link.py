@@ -129,14 +129,19 @@ class Link:
         return future
 
     async def _guard(self):
-        """Looks for signs of life while answers are awaited."""
-        still, before = 0, self._beat()
+        """Looks for signs of life while answers are awaited, and gives up on one that never comes though there are some."""
+        still, before, waited = 0, self._beat(), {}
         while self._waiting:
             await asyncio.sleep(self._tick / 1000)
             beat = self._beat()
             still, before = (still + 1 if beat == before else 0), beat
-            if still >= self._silent and self._waiting:
+            waited = {number: waited.get(number, 0) + 1 for number in self._waiting}
+            if not waited:
+                return
+            if still >= self._silent:
                 self.end("the GPU worker gave no sign of life for %g s" % (still * self._tick / 1000))
+            elif max(waited.values()) >= self._patient:
+                self.end("the GPU worker gave no answer for %g s" % (self._patient * self._tick / 1000))
 
     def _beat(self):
         return self._beats if self._head is None else self._word(BEAT)
