@@ -100,7 +100,8 @@ export class Batches {
     // the read waited for them: a program that never lets the event loop turn keeps nothing of them
     this.#seen = last;
     this.#completed = Math.max(this.#completed, this.#submitted);
-    for (const { kernels, written } of this.#unchecked.splice(0)) {
+    const after = this.#unchecked.findIndex(({ number }) => number > this.#bad); // one of those before failed, as an earlier look found
+    for (const { kernels, written } of after < 0 ? [] : this.#unchecked.splice(after)) {
       kernels.clear();
       written.clear();
     }
