@@ -102,13 +102,21 @@ static bool is_heavy(const TlNode *n) {
   return n->products > 0;
 }
 
-int tl_gpu_countable(int ndim, const int64_t *shape) {
+int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize) {
   int64_t numel = 1;
   for (int i = 0; i < ndim; i++)
     if (!shape[i]) return 0;
   for (int i = 0; i < ndim; i++)
     if (__builtin_mul_overflow(numel, shape[i], &numel)) { numel = INT64_MAX; break; }
   if (numel <= INT32_MAX) return 0;
+  if (itemsize && numel >= ((int64_t)1 << 32) / itemsize) {            /* more than a buffer can have */
+    PyObject *torch = PyImport_ImportModule("torchlite"), *type = torch ? PyObject_GetAttrString(torch, "OutOfMemoryError") : NULL;
+    if (type) PyErr_Format(type, "out of WebGPU memory: %lld elements are %lld GiB, and a webgpu kernel counts at most 2147483647 elements; split the tensor",
+                           (long long)numel, (long long)(numel >> 30) * itemsize);
+    Py_XDECREF(type);
+    Py_XDECREF(torch);
+    return -1;
+  }
   PyErr_Format(PyExc_RuntimeError, "a webgpu kernel counts at most 2147483647 elements, and this operation has %lld; split the tensor", (long long)numel);
   return -1;
 }
@@ -127,7 +135,7 @@ bool gpu_node_reads(const TlNode *n, const TlBuffer *b) {
 
 TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
   TlLeaf *leaves[64];
-  if (tl_gpu_countable(ndim, shape) < 0) return NULL;
+  if (tl_gpu_countable(ndim, shape, tl_itemsize[dtype]) < 0) return NULL;
   int nleaves = leaves_of(args, nargs, leaves, 64);
   if (nleaves < 0) { PyErr_SetString(PyExc_RuntimeError, "an expression over too many tensors"); return NULL; }
   size_t extra = ((size_t)(nargs + nleaves) * sizeof(void *) + 7) / 8;

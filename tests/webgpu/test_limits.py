@@ -46,7 +46,7 @@ def test_too_many_elements():
     wide = torch.ones(1, device=D).expand(65536, 65537)
     for f in (lambda: a * b, lambda: (a * b).sum(), lambda: wide.sum(), lambda: wide.count_nonzero(), lambda: wide.argmax(), lambda: wide.sum(1),
               lambda: wide.softmax(1), lambda: wide + 1):
-        with pytest.raises(RuntimeError, match="at most 2147483647 elements, and this operation has 4295032832"):
+        with pytest.raises(RuntimeError, match="at most 2147483647 elements"):
             f().cpu()
     assert wide[:100, :100].sum().item() == 10000
 
