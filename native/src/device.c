@@ -84,7 +84,7 @@ static PyObject *geometry(PyObject *mod, PyObject *o) {
   if (!TL_CHECK(o)) { PyErr_SetString(PyExc_TypeError, "geometry: expected a tensor"); return NULL; }
   TlTensor *t = (TlTensor *)o;
   PyObject *owner = t->storage->owner ? t->storage->owner : Py_None;
-  if (t->device == TL_WEBGPU && t->numel > INT32_MAX && tl_gpu_countable(t->ndim, t->shape, t->storage->nbytes > INT32_MAX ? tl_itemsize[t->dtype] : 0) < 0) return NULL;
+  if (t->device == TL_WEBGPU && t->numel > INT32_MAX && tl_gpu_countable(t->ndim, t->shape, tl_is_contiguous(t) ? tl_itemsize[t->dtype] : 0) < 0) return NULL;
   return Py_BuildValue("(ONNLNOL)", owner, tl_ints_tuple(t->ndim, t->shape), tl_ints_tuple(t->ndim, t->strides), (long long)t->offset,
                        tl_dtype_object(t->dtype), tl_is_contiguous(t) ? Py_True : Py_False, (long long)t->numel);
 }
