@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 
 import pages
@@ -11,6 +12,7 @@ from pages import run_async
 from test_webgpu import load_text
 
 pytestmark = pytest.mark.timeout(240)
+once = pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="once is enough; windows and module workers run on each Pyodide")
 
 # Pyodide's own needs, and what a wheel can only be: text in this page
 BLOB = "script-src 'self' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:"
@@ -149,17 +151,20 @@ def test_module_worker(policy):
     assert info == [True, True, 0]
 
 
+@once
 def test_window_without_scripts(policy):
     """What is allowed to workers only is enough for a window as well."""
     assert policy("window", WORKERS, [("async", READY), ("sync", WHERE), ("async", NUMBERS)]) == [[True, ""], "WorkerBridge", RIGHT]
 
 
+@once
 def test_module_worker_that_cannot_wait(policy):
     """No shared memory and no stack switching: numbers are awaited."""
     assert policy("worker", WORKERS, [("async", READY), ("async", AWAITED), ("sync", TRAIN + "len(step(3))"), ("async", AWAITED)], NO_JSPI) == [
         [True, ""], RIGHT, 3, RIGHT]
 
 
+@once
 @pytest.mark.parametrize("jspi", [True, False])
 def test_isolated_module_worker(policy, jspi):
     """Everything works at once, on shared memory."""
@@ -167,6 +172,7 @@ def test_isolated_module_worker(policy, jspi):
                   "" if jspi else NO_JSPI, isolated=True) == [[True, ""], "WorkerBridge", RIGHT, RIGHT, RIGHT]
 
 
+@once
 @pytest.mark.parametrize("isolated", [True, False])
 def test_answer_that_never_comes(policy, isolated):
     """A GPU worker that lives and does not answer is a lost device in the end, for who awaits as well."""
@@ -174,12 +180,14 @@ def test_answer_that_never_comes(policy, isolated):
         [True, ""], RIGHT, ["the GPU worker gave no answer for 1 s", True], RIGHT]
 
 
+@once
 def test_module_worker_with_an_importer(policy):
     """A line in the worker's own script, and the device is in its thread."""
     ready, where, *numbers = policy("worker", BLOB, [("async", READY), ("sync", WHERE), ("async", NUMBERS), ("sync", NUMBERS)], IMPORTER)
     assert [ready, where, *numbers] == [[True, ""], "JsProxy", RIGHT, RIGHT]
 
 
+@once
 @pytest.mark.parametrize("where", ["window", "worker"])
 def test_nothing_allowed(policy, where):
     """The error says what to do, and that works."""
