@@ -109,6 +109,7 @@ PyGetSetDef tl_tensor_getset[] = {
     GS(nbytes, NULL, "Bytes of all elements."),
     {"_version", (getter)get_version, NULL, "Number of in-place changes.", NULL},
     {"_base", (getter)get_base, (setter)set_base, "The tensor this one is a view of, or None.", NULL},
+    {"_grad", (getter)get_raw_grad, (setter)set_grad, "Another name of grad.", NULL},
     {"_raw_grad", (getter)get_raw_grad, (setter)set_raw_grad, "grad without checks.", NULL},
     {"_raw_grad_fn", (getter)get_raw_grad_fn, (setter)set_raw_grad_fn, "grad_fn without the view rule.", NULL},
     {"_meta", (getter)get_meta, (setter)set_meta, "Autograd's own record: hooks, view origin.", NULL},
