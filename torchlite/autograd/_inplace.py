@@ -83,6 +83,14 @@ def old_value(t):
     return old
 
 
+def before_change(t):
+    """t for an op that is about to overwrite t with a function of it; where that is recorded, its old value."""
+    if not (_C.is_grad_enabled() and _C.requires_grad(t)):
+        return t
+    check_inplace(t)
+    return old_value(t)
+
+
 class Zeros(Node):
     """History of values that do not depend on what was there before (fill_, zero_ and the like)."""
 
