@@ -216,6 +216,38 @@ def test_gradgradcheck(spec):
     assert checked, "no sample has a differentiable output"
 
 
+def _smallest_complex(spec):
+    """The smallest sample that the op takes with complex numbers, or None."""
+    try:
+        made = [_function(spec, args, kwargs) for args, kwargs in calls(spec, torch.complex128, grad=True)]
+    except (RuntimeError, TypeError):
+        return None                         # the sample itself is made for real numbers
+    made = sorted((m for m in made if any(t.requires_grad and t.is_complex() for t in m[1])), key=lambda m: sum(t.numel() for t in m[1]))
+    for fn, ts in made:
+        if sum(t.numel() for t in ts) > 36:
+            return None
+        try:
+            if any(o.requires_grad for o in fn(*ts)):
+                return fn, ts
+        except (RuntimeError, TypeError, NotImplementedError):
+            pass
+    return None
+
+
+COMPLEX = [pytest.param(*found, id=ident(s)) for s in DIFFERENTIABLE for found in [_smallest_complex(s)] if found]
+
+
+@pytest.mark.parametrize("fn, ts", COMPLEX)
+def test_complex_gradients(fn, ts):
+    assert torch.autograd.gradcheck(fn, ts, atol=1e-5, rtol=1e-3, fast_mode=True)
+    assert torch.autograd.gradgradcheck(fn, ts, atol=1e-4, rtol=1e-3, fast_mode=True)
+
+
+def test_complex_gradients_cover():
+    """Operators that lose their complex numbers are missed here."""
+    assert len(COMPLEX) > 200
+
+
 @pytest.mark.parametrize("spec", [s for s in sampled() if s.inplace and not is_random(s)], ids=ident)
 def test_inplace_variant(spec):
     done = 0

@@ -78,9 +78,9 @@ def _double_backward(c, gi, gw, gb):
             total = b if total is None else total + b
         out["grad_output"] = total
     if c.needs_input and gw is not None:
-        out["input"] = convolution_backward(g, x.conj(), gw, None, *rest, [True, False, False])[0]
+        out["input"] = convolution_backward(g.conj(), x, gw, None, *rest, [True, False, False])[0]
     if c.needs_weight and gi is not None:
-        out["weight"] = convolution_backward(g, gi, w.conj(), None, *rest, [False, True, False])[1]
+        out["weight"] = convolution_backward(g.conj(), gi, w, None, *rest, [False, True, False])[1]
     return out
 
 

@@ -85,12 +85,13 @@ def _scatter_reduce_grad(c, g):
         gx, gs = hit_x * g, hit_s * g.gather(dim, ix)
     else:
         nonzero = x.masked_fill(x == 0, 1)
-        gx = g * nonzero.scatter_reduce(dim, ix, src, "prod", include_self=include) / nonzero
+        gx = g * (nonzero.scatter_reduce(dim, ix, src, "prod", include_self=include) / nonzero).conj()
         zero = src == 0
         zeros = torch.zeros_like(x).scatter_add(dim, ix, zero.to(x.dtype)).gather(dim, ix)
         single = zero & (zeros == 1)
         without = x.scatter_reduce(dim, ix, src.masked_fill(single, 1), "prod", include_self=include)
-        gs = torch.where(single, (g * without).gather(dim, ix), (g * result).gather(dim, ix) / src.masked_fill(zero, 1))
+        g = g.gather(dim, ix)
+        gs = g * torch.where(single, without.gather(dim, ix), result.gather(dim, ix) / src.masked_fill(zero, 1)).conj()
     return {"self": gx if include else gx.scatter(dim, ix, 0), "src": gs}
 
 
@@ -155,13 +156,13 @@ def _index_reduce_grad(c, g):
         gx, gs = hit_x * g, hit_s * g.index_select(dim, ix)
     else:
         nonzero = x.masked_fill(x == 0, 1)
-        gx = g * nonzero.index_reduce(dim, ix, src, "prod", include_self=include) / nonzero
+        gx = g * (nonzero.index_reduce(dim, ix, src, "prod", include_self=include) / nonzero).conj()
         zero = src == 0
         zeros = torch.zeros_like(x).index_add(dim, ix, zero.to(x.dtype)).index_select(dim, ix)
         single = zero & (zeros == 1)
         without = x.index_reduce(dim, ix, src.masked_fill(single, 1), "prod", include_self=include)
-        gs = torch.where(single, (g * without).index_select(dim, ix),
-                         (g * result).index_select(dim, ix) / src.masked_fill(zero, 1))
+        g = g.index_select(dim, ix)
+        gs = g * torch.where(single, without.index_select(dim, ix), result.index_select(dim, ix) / src.masked_fill(zero, 1)).conj()
     return {"self": gx if include else gx.index_fill(dim, ix, 0), "source": gs}
 
 

@@ -56,7 +56,8 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     return (grad_output - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
 
 
-@op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), 1)])
+@op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", variants="function",
+    grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)}, samples=lambda t: [(t(3, 4), 1)])
 def _safe_softmax(self, dim, dtype=None):
     """Softmax that gives zeros where a whole row is -inf."""
     out = torch.softmax(self, dim, dtype=dtype)
@@ -65,6 +66,11 @@ def _safe_softmax(self, dim, dtype=None):
 
 
 # ---- layer norm -----------------------------------------------------------------------------------------------------------------
+def _real_only(x, kernel):
+    if x.is_complex():
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
+
+
 def _tail(x, shape):
     return tuple(range(x.dim() - len(shape), x.dim()))
 
@@ -97,6 +103,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     samples=lambda t: [(t(3, 4), (4,), t(4), t(4), 1e-5), (t(2, 3, 4), (3, 4), None, None, 1e-5)])
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """Layer norm with the means and the reciprocal deviations it used."""
+    _real_only(input, "LayerNormKernelImpl")
     dims = _tail(input, normalized_shape)
     mean = input.mean(dims, True)
     rstd = torch.rsqrt(((input - mean) ** 2).mean(dims, True) + eps)
@@ -148,7 +155,7 @@ def _rms_body(input, normalized_shape, weight, eps):
 @op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", variants="function",
     kernel="_fused_rms_norm", nondiff=(1,),
     grad=lambda c, g: dict(zip(("input", "weight"), torch._fused_rms_norm_backward(
-        g[0], c.input, c.normalized_shape, c.result1, c.weight, (c.needs_input, c.needs_weight)))),
+        g[0], c.input.conj(), c.normalized_shape, c.result1.conj(), None if c.weight is None else c.weight.conj(), (c.needs_input, c.needs_weight)))),
     samples=lambda t: [(t(3, 4), (4,), t(4), 1e-5)])
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """rms_norm with the reciprocal roots it used."""
@@ -194,6 +201,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     samples=lambda t: [(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5)])
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """Batch norm with the means and the reciprocal deviations of the batch; updates the running statistics."""
+    _real_only(input, "batch_norm")
     if training:
         dims = tuple(d for d in range(input.dim()) if d != 1)
         mean = input.mean(dims)
@@ -305,6 +313,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     samples=lambda t: [(t(2, 4, 3), t(4), t(4), 2, 4, 3, 2, 1e-5)])
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Group norm with the means and the reciprocal deviations it used, of shape [N, group]."""
+    _real_only(input, "GroupNormKernelImpl")
     x = input.reshape(N, group, -1)
     mean = x.mean(-1, True)
     rstd = torch.rsqrt(((x - mean) ** 2).mean(-1, True) + eps)
