@@ -290,21 +290,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             sizes = tuple(sizes[0])
         if self.requires_grad:
             raise RuntimeError("cannot resize variables that require grad")
-        if memory_format is _device.preserve_format:
-            raise RuntimeError("Unsupported memory formatPreserve")
         if tuple(self.shape) != tuple(sizes):
             _C.resize(self, tuple(sizes))
-        if memory_format is not None:
-            from .ops.copying import _channels_last_strides
-            last = memory_format is not _device.contiguous_format
-            self.as_strided_(sizes, _channels_last_strides(sizes, memory_format) if last else _contiguous_strides(sizes))
         return self
 
     def resize_as_(self, other, *, memory_format=None):
-        """Changes the shape in place to that of `other`; preserve_format takes its memory format as well."""
-        if memory_format is _device.preserve_format:
-            memory_format = _device.suggested_format(other)
-        return self.resize_(other.shape, memory_format=memory_format)
+        return self.resize_(other.shape)
 
     def dim_order(self):
         """Dims from outermost to innermost in memory."""
@@ -320,7 +311,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.to(type_to_dtype(dtype))
 
     def cpu(self, memory_format=_device.preserve_format):
-        return self.to("cpu", memory_format=memory_format)
+        return self if self.is_cpu else self.to("cpu")
 
     async def cpu_async(self):
         """As `cpu()`, for code that may await: the page goes on while the GPU finishes."""
@@ -338,7 +329,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return (await self.cpu_async()).tolist()
 
     def cuda(self, device=None, non_blocking=False, memory_format=_device.preserve_format):
-        return self.to("cuda" if device is None else device, memory_format=memory_format)
+        return self.to("cuda" if device is None else device)
 
     @property
     def is_cuda(self):

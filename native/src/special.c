@@ -15,7 +15,7 @@ double sp_digamma(double x) {
   double r = 0;
   if (x < 0) {
     if (x == floor(x)) return NAN;
-    r = -PI / tan(PI * (x - floor(x)));
+    r = -PI / tan(PI * fmod(x, 1)); /* the fraction of a small x is exact, x - floor(x) is not */
     x = 1 - x;
   }
   for (; x < 10; x += 1) r -= 1 / x;
@@ -38,6 +38,7 @@ double sp_zeta(double s, double q) {
   static const double b2k[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798};
   if (s == 1) return INFINITY;
   if (!(s > 1) || isnan(q)) return NAN;
+  if (q == INFINITY) return 0;
   if (q <= 0) {
     if (q == floor(q)) return INFINITY;
     if (s != floor(s)) return NAN;

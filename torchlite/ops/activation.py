@@ -132,6 +132,30 @@ def prelu(self, weight):
         weight = weight.view([1] + [-1] + [1] * (self.dim() - 2)) if self.dim() > 1 else weight
     elif weight.dim() == 1:
         weight = weight.view([])
+    return torch.ops.aten._prelu_kernel(self, weight)
+
+
+def _prelu_curvature(c, g):
+    """The two slopes of prelu meet at 0; PyTorch counts 0 to the right one here, and to the left one in the first gradient."""
+    x, w, (gx, gw) = c.self, c.weight, g
+    gx, gw = torch.zeros_like(x) if gx is None else gx, torch.zeros_like(x) if gw is None else gw
+    return {"grad_output": torch.where(x >= 0, gx, gx * w + gw * x), "self": torch.where(x >= 0, 0, gw * c.grad_output),
+            "weight": torch.where(x >= 0, 0, gx * c.grad_output)}
+
+
+@op("_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", module="aten", variants="function",
+    save=("grad_output", "self", "weight"), grad=_prelu_curvature, samples=lambda t: [(t(3, 4), t(3, 4), t(1, 4))])
+def _prelu_kernel_backward(grad_output, self, weight):
+    """The gradients of prelu for its input and, not yet summed, its weight."""
+    right = self > 0
+    return torch.where(right, grad_output, weight * grad_output), torch.where(right, 0, self * grad_output)
+
+
+@op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", module="aten", tags="pointwise", save=("self", "weight"),
+    grad=lambda c, g: dict(zip(("self", "weight"), torch.ops.aten._prelu_kernel_backward(g, c.self, c.weight))),
+    samples=lambda t: [(t(3, 4), t(1, 4))])
+def _prelu_kernel(self, weight):
+    """x where x > 0, else weight * x, for a weight that broadcasts."""
     return torch.where(self > 0, self, weight * self)
 
 
@@ -208,9 +232,9 @@ def elu(self, alpha=1, scale=1, input_scale=1):
 def _elu_curvature(c, g):
     x, k = c.self_or_result, c.alpha * c.scale
     if c.is_result:
-        d = torch.where(x <= 0, c.input_scale, 0)
+        d = torch.where(x < 0, c.input_scale, 0)
     else:
-        d = torch.where(x <= 0, c.input_scale * c.input_scale * k * torch.exp(x * c.input_scale), 0)
+        d = torch.where(x < 0, c.input_scale * c.input_scale * k * torch.exp(x.clamp_max(0) * c.input_scale), 0)
     return g * c.grad_output * d
 
 
@@ -257,8 +281,9 @@ def softplus(self, beta=1, threshold=20):
 
 
 def _softplus_curvature(c, g):
-    s = torch.sigmoid(c.self * c.beta)
-    return torch.where(c.self * c.beta > c.threshold, 0, g * c.grad_output * (c.beta * s * (1 - s)))
+    x = c.self * c.beta
+    s = torch.sigmoid(x)
+    return g * c.grad_output * (c.beta * s * (1 - s)) * (x < c.threshold)
 
 
 @op("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", kernel="softplus_backward", tags="pointwise",
@@ -325,5 +350,4 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
     variants="function")
 def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
     """In-place rrelu."""
-    from ..autograd._inplace import before_change
-    return self.copy_(torch.rrelu(before_change(self), lower, upper, training, generator))
+    return self.copy_(torch.rrelu(self, lower, upper, training, generator))

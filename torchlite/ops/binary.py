@@ -109,7 +109,7 @@ def _pow_exponent(g, x, e, result):
         zero = (x == 0) & (torch.imag(e) == 0) & (torch.real(e) >= 0)
     else:
         zero = (x == 0) & (e >= 0)
-    return torch.where(zero, 0.0, g * (result * x.log()).conj())
+    return g * torch.where(zero, 0.0, (result * x.log()).conj())
 
 
 @op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
@@ -153,7 +153,7 @@ def float_power_(self, exponent):
 
 @op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", "copysign.Scalar(Tensor self, Scalar other) -> Tensor",
     kernel="copysign", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: torch.where(c.self == 0, 0.0, g * (c.result / c.self)), "other": lambda c, g: torch.zeros_like(g)}, samples=_pair)
+    grad={"self": lambda c, g: g * torch.where(c.self == 0, 0.0, c.result / c.self), "other": lambda c, g: torch.zeros_like(g)}, samples=_pair)
 def copysign(self, other):
     """|self| with the sign of other (-0.0 counts as negative)."""
 
@@ -176,11 +176,9 @@ def ldexp(self, other):
     return torch.mul(self, torch.pow(2.0, other))
 
 
-def _xlogy_self(g, x, y, offset):
-    if not isinstance(x, torch.Tensor):
-        return None
-    live = x != 0
-    return g * (torch.special.xlog1py(live, y) if offset else torch.xlogy(live, y))
+def _xlogy_self(g, x, y, pole):
+    """xlogy(g, y), but 0 at x = 0 where the logarithm has no value; xlog1py is the same with its pole at -1."""
+    return (torch.special.xlog1py if pole else torch.xlogy)(g, y).masked_fill((x == 0) & (y <= pole), 0)
 
 
 @op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
@@ -228,7 +226,13 @@ def _complex(real, imag):
     return torch.view_as_complex(torch.stack([real, imag], -1))
 
 
-@op("polar(Tensor abs, Tensor angle) -> Tensor", out=True, tags="pointwise", variants="function",
+def _polar_grad(c, g):
+    """PyTorch takes the direction from the result: the gradient of `abs` is 0 at 0, and turns where `abs` is negative."""
+    g, z = g.conj(), c.result
+    return {"abs": torch.real(g * z.sgn()), "angle": torch.real(g * (z * 1j))}
+
+
+@op("polar(Tensor abs, Tensor angle) -> Tensor", out=True, tags="pointwise", variants="function", grad=_polar_grad,
     samples=lambda t: [(t(3, 4, lo=0.1, hi=2), t(3, 4))])
 def polar(abs, angle):
     """abs * (cos(angle) + i sin(angle)) as a complex tensor."""

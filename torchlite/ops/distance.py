@@ -28,7 +28,10 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = torch.broadcast_tensors(x1.to(common), x2.to(common))
 
     def unit(x):
-        return x / torch.linalg.vector_norm(x, 2, dim, True).clamp_min(eps)
+        norm = torch.linalg.vector_norm(x, 2, dim, True).clone()
+        with torch.no_grad():               # the gradient is the norm's where it is below eps, too
+            norm.clamp_min_(eps)
+        return x / norm
 
     return (unit(x1) * unit(x2)).sum(dim)
 

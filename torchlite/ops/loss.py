@@ -76,7 +76,7 @@ def smooth_l1_loss(self, target, reduction=1, beta=1.0):
 
 def _huber_slope(c, g):
     d = c.self - c.target
-    return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() <= c.delta, d, d.sgn() * c.delta)
+    return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() >= c.delta, d.sgn() * c.delta, d)
 
 
 @op("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", module="nn", kernel="huber_loss", out=True,
@@ -94,8 +94,7 @@ def huber_loss(self, target, reduction=1, delta=1.0):
     samples=lambda t: [(t(3, 4), t(3, 4).sign())])
 def soft_margin_loss(self, target, reduction=1):
     """log(1 + exp(-target * x))."""
-    z = -target * self
-    return _reduce(torch.log1p(torch.exp(-z.abs())) + z.clamp_min(0), reduction)
+    return _reduce(-torch._C._nn.log_sigmoid(target * self), reduction)
 
 
 # ---- cross entropies -------------------------------------------------------------------------------------------------------------
@@ -138,12 +137,8 @@ def _logits_grad(c, g):
     return out / c.self.numel() if c.reduction == 1 else out
 
 
-def _log_sigmoid(x):
-    return -(torch.log1p(torch.exp(-x.abs())) + (-x).clamp_min(0))
-
-
 def _logits_target_grad(c, g):
-    out = -c.self if c.pos_weight is None else _log_sigmoid(-c.self) - c.pos_weight * _log_sigmoid(c.self)
+    out = -c.self if c.pos_weight is None else torch._C._nn.log_sigmoid(-c.self) - c.pos_weight * torch._C._nn.log_sigmoid(c.self)
     out = out * g
     if c.weight is not None:
         out = out * c.weight
@@ -155,7 +150,7 @@ def _logits_target_grad(c, g):
     samples=lambda t: [(t(3, 4), t(3, 4, lo=0, hi=1)), (t(3, 4), t(3, 4, lo=0, hi=1), t(4, lo=0.5, hi=2, requires_grad=False), t(4, lo=0.5, hi=2, requires_grad=False), 2)])
 def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     """Binary cross entropy of sigmoid(x), computed without overflow; `pos_weight` scales the term of the positive class."""
-    log_sigmoid = _log_sigmoid(self)
+    log_sigmoid = torch._C._nn.log_sigmoid(self)
     if pos_weight is not None:
         log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * self - log_sigmoid
@@ -213,7 +208,7 @@ def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index
     """Gradient of nll_loss_forward."""
     dim, safe, w = _picked(self, target, weight, ignore_index)
     if reduction == 1:
-        w = w / total_weight
+        w = (w / total_weight).masked_fill(target == ignore_index, 0)      # not 0 / 0 where all are ignored
     return torch.zeros_like(self.detach()).scatter(dim, safe.unsqueeze(dim), (-w * grad_output).unsqueeze(dim))
 
 
@@ -312,7 +307,7 @@ def _cross_entropy_backward(grad_output, self, target, weight, lse, total, reduc
         d = (1 - label_smoothing) * d + label_smoothing / self.size(dim) * (p * w.sum() - w)
     g = grad_output / total if reduction == 1 else grad_output
     g = g.reshape(labels.shape) if reduction == 0 else g
-    return (d * g).masked_fill(labels == ignore_index, 0).to(self.dtype)
+    return (d * torch.where(labels == ignore_index, 0, g)).to(self.dtype)
 
 
 @op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",

@@ -28,6 +28,8 @@ def _spread(g, shape, dim, keepdim):
 
 def _count(shape, dim):
     n = 1
+    if not shape:
+        return n
     for d in _dims(dim, len(shape)):
         n *= shape[d]
     return n
@@ -114,6 +116,8 @@ def _exclusive(x, dim):
 
 
 def _prod_grad(g, x, result, dim):
+    if x.numel() == 1:
+        return g.expand(x.shape)
     if x.numel() == 0:
         return torch.zeros_like(x)
     if not bool((x == 0).any()):

@@ -3,6 +3,7 @@ import math
 
 import torchlite as torch
 from ._declare import op
+from .binary import _xlogy_self
 
 
 def _line(t):
@@ -64,7 +65,7 @@ def special_entr(self):
 
 @op("special_xlog1py(Tensor self, Tensor other) -> Tensor", "special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
     "special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", kernel="special_xlog1py", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * torch.special.xlog1py(c.self != 0, c.other), "other": lambda c, g: g * c.self / (c.other + 1)},
+    grad={"self": lambda c, g: _xlogy_self(g, c.self, c.other, -1), "other": lambda c, g: g * c.self / (c.other + 1)},
     samples=lambda t: [(t(3, 4), t(4, lo=0.2, hi=3)), (t(5), 2.5)])
 def special_xlog1py(self, other):
     """self * log1p(other); 0 where self is 0, NaN where other is NaN."""
@@ -98,8 +99,7 @@ def _polygamma_method(self, n):
 @op("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", variants="method", tags="pointwise")
 def polygamma_(self, n):
     """In-place polygamma."""
-    from ..autograd._inplace import before_change
-    return self.copy_(torch.polygamma(n, before_change(self)))
+    return self.copy_(torch.polygamma(n, self))
 
 
 @op("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True, tags="pointwise", alias=("special.multigammaln",),
@@ -110,7 +110,7 @@ def mvlgamma(self, p):
         raise RuntimeError("p has to be greater than or equal to 1")
     if self.dtype == torch.bool:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
-    x = self if self.is_floating_point() else self.to(torch.get_default_dtype())
+    x = self if self.is_floating_point() or self.is_complex() else self.to(torch.get_default_dtype())
     shift = torch.arange(-p / 2 + 0.5, 0.25, 0.5, dtype=x.dtype, device=x.device)
     return torch.lgamma(x.unsqueeze(-1) + shift).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
@@ -154,18 +154,21 @@ def special_i0e(self):
     """exp(-|x|) * i0(x)."""
 
 
-def _over(result, x):
-    return torch.where(x == 0, 0.5, result / x)
+def _slope_at_zero(x, slope):
+    """slope(x, 1 / x), and at 0 its limit 1/2, which does not change with x to the second order."""
+    tiny = x.abs() <= torch.finfo(x.dtype).eps
+    x = torch.where(tiny, 1, x)
+    return torch.where(tiny, 0.5, slope(x, x.reciprocal()))
 
 
 @op("special_i1(Tensor self) -> Tensor", kernel="special_i1", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * (torch.i0(c.self) - _over(c.result, c.self))}, samples=_line)
+    grad={"self": lambda c, g: g * _slope_at_zero(c.self, lambda x, r: torch.i0(x) - c.result * r)}, samples=_line)
 def special_i1(self):
     """Modified Bessel function of the first kind, order 1."""
 
 
 @op("special_i1e(Tensor self) -> Tensor", kernel="special_i1e", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * (torch.special.i0e(c.self) - c.result * c.self.sgn() - _over(c.result, c.self))}, samples=_line)
+    grad={"self": lambda c, g: g * _slope_at_zero(c.self, lambda x, r: torch.special.i0e(x) - c.result * (x.sgn() + r))}, samples=_line)
 def special_i1e(self):
     """exp(-|x|) * i1(x)."""
 

@@ -8,14 +8,14 @@ from .reduction import _count, _restore, _select_grad, _share, _spread
 
 # ---- variance ------------------------------------------------------------------------------------------------------------
 def _var_grad(g, x, dim, correction, keepdim):
-    dof = _count(x.shape, dim) - (1 if correction is None else correction)
-    if dim is None or dim == ():
-        mean = x.mean()
-    else:
-        mean, g = x.mean(dim, True), _restore(g, x.shape, dim, keepdim)
-    if dof <= 0:
-        return g * torch.where(x == mean, math.nan, math.inf)
-    return g * (2.0 / dof) * (x - mean)
+    correction = 1 if correction is None else correction
+    if dim is None or not x.shape:
+        mean, dof = x.mean(), x.numel() - correction
+        if dof <= 0:
+            return (g * torch.where(x == mean, math.nan, math.inf)).to(x.dtype)
+        return g * (2.0 / dof) * (x - mean)
+    dof = _count(x.shape, dim) - correction
+    return _restore(g, x.shape, dim, keepdim) * (2.0 / dof if dof else math.inf) * (x - x.mean(dim, True))
 
 
 def _std_grad(g, x, result, dim, correction, keepdim):
@@ -149,7 +149,7 @@ def std_mean_dim(self, dim, unbiased=True, keepdim=False):
 def _norm_grad(g, x, result, p, dim, keepdim):
     result, g = _restore(result, x.shape, dim, keepdim), _restore(g, x.shape, dim, keepdim)
     if p == 0:
-        return torch.zeros_like(x)
+        return None
     if p == 1:
         return x.sgn() * g
     if p == 2:
@@ -160,9 +160,9 @@ def _norm_grad(g, x, result, p, dim, keepdim):
         return x.sgn() * ((g / (mask.sum() if dim is None or dim == () else mask.sum(dim, True))) * mask)
     if p < 1:
         return x.sgn() * size.pow(p - 1).masked_fill(x == 0, 0) * g * result.pow(1 - p)
-    if p < 2:
-        return x.sgn() * size.pow(p - 1) * (g * result.pow(1 - p)).masked_fill(result == 0, 0)
-    return x * size.pow(p - 2) * (g / result.pow(p - 1)).masked_fill(result == 0, 0)
+    power = result.pow(p - 1)
+    scale = (g / power).masked_fill(power < torch.finfo(power.dtype).tiny, 0)         # where it underflows, 0 as at 0
+    return (x.sgn() * size.pow(p - 1) if p < 2 else x * size.pow(p - 2)) * scale
 
 
 @op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",

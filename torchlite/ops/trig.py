@@ -73,8 +73,13 @@ def asinh(self):
     """Inverse hyperbolic sine."""
 
 
+def _acosh_grad(c, g):
+    x = c.self
+    return g * ((x - 1).rsqrt() * (x + 1).rsqrt()).conj() if x.is_complex() else g * (x * x - 1).rsqrt()
+
+
 @op("acosh(Tensor self) -> Tensor", kernel="acosh", inplace=True, out=True, tags="pointwise", alias=("arccosh",),
-    grad={"self": lambda c, g: g * ((c.self - 1).rsqrt() * (c.self + 1).rsqrt()).conj()}, samples=lambda t: [(t(3, 4, lo=1.1, hi=5),)])
+    grad={"self": _acosh_grad}, samples=lambda t: [(t(3, 4, lo=1.1, hi=5),)])
 def acosh(self):
     """Inverse hyperbolic cosine, not negative; NaN below 1."""
 
@@ -87,9 +92,8 @@ def atanh(self):
 
 def _sinc_grad(c, g):
     x = c.self
-    p = x * math.pi
-    d = (p * p.cos() - p.sin()) / (p * x)
-    return torch.where(x == 0, 0.0, g * d.conj())
+    p, square = x * math.pi, x * x * math.pi
+    return torch.where(square == 0, 0.0, g * ((p * p.cos() - p.sin()) / square).conj())
 
 
 @op("sinc(Tensor self) -> Tensor", kernel="sinc", inplace=True, out=True, tags="pointwise", alias=("special.sinc",),
@@ -100,7 +104,8 @@ def sinc(self):
 
 def _atan2_grad(c, g):
     y, x = c.self, c.other
-    r = 1 / (y * y + x * x)
+    square = y * y + x * x
+    r = square.reciprocal().masked_fill(square == 0, 0)
     return {"self": g * x * r, "other": g * -y * r}
 
 
