@@ -116,6 +116,7 @@ TEST_REAL(b_lt, a < b) TEST_REAL(b_le, a <= b) TEST_REAL(b_gt, a > b) TEST_REAL(
 TEST(b_logical_and, a != 0 && b != 0, TRUE(a) && TRUE(b)) TEST(b_logical_or, a != 0 || b != 0, TRUE(a) || TRUE(b))
 TEST(b_logical_xor, (a != 0) != (b != 0), TRUE(a) != TRUE(b))
 
+DBL(b__standard_gamma_grad, sp_gamma_grad(a, b)) PW_L3(b__dirichlet_grad_f64, double, double, sp_dirichlet_grad(a, b, c))
 DBL(b_igamma, sp_igamma(a, b)) DBL(b_igammac, sp_igammac(a, b)) DBL(b_special_zeta, sp_zeta(a, b))
 /* a degree out of range (NaN, infinity) counts as negative on every machine */
 static inline int64_t degree(double n) { return n < 9.2e18 && n > -9.2e18 ? (int64_t)n : -1; }

@@ -699,6 +699,7 @@ end:
 }
 
 PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);   /* sampling.c */
+PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 
 static PyObject *k_generator(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   (void)out;
@@ -730,4 +731,5 @@ const TlKernel tl_kernels_random[] = {
   {"poisson", tl_k_sampled, 0, 0, NULL},
   {"binomial", tl_k_sampled, 1, 0, NULL},
   {"standard_gamma", tl_k_sampled, 2, 0, NULL},
+  {"sample_dirichlet", tl_k_dirichlet, 0, 0, NULL},
   {0}};

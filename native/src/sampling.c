@@ -69,12 +69,16 @@ static double binomial(TlGenerator *g, double count, double p) {
   return count - (count * (1 - p) >= 10 ? binomial_large(g, count, 1 - p) : binomial_small(g, count, 1 - p));
 }
 
-/* single: what PyTorch computes in float for a float alpha; its third is a float one for double too */
-static double gamma_sample(TlGenerator *g, double alpha, int single) {
+/* single: what PyTorch computes in float for a float alpha; its third is a float one for double too. log_scale, when
+ * given: the logarithm of a small alpha's factor, which itself may underflow. */
+static double gamma_sample(TlGenerator *g, double alpha, int single, double *log_scale) {
   double scale = 1, d, c;
+  if (!(alpha >= 0)) return NAN;      /* no draw would ever be accepted */
   if (alpha < 1) {
     if (alpha == 0) return 0;
-    scale = pow(1 - uniform_d(g), single ? (double)(1.0f / (float)alpha) : 1 / alpha);
+    double u = 1 - uniform_d(g);
+    scale = pow(u, single ? (double)(1.0f / (float)alpha) : 1 / alpha);
+    if (log_scale) *log_scale = log(u) / alpha;
     alpha = single ? (double)((float)alpha + 1.0f) : alpha + 1;
   }
   d = single ? (double)((float)alpha - 1.0f / 3.0f) : alpha - (double)(1.0f / 3.0f);
@@ -87,6 +91,50 @@ static double gamma_sample(TlGenerator *g, double alpha, int single) {
     xx = x * x;
     if (u < 1 - 0.0331 * xx * xx || log(u) < 0.5 * xx + d * (1 - v + log(v))) return scale * d * v;
   }
+}
+
+/* One Dirichlet draw: gamma draws in double over their sum. Where all of them underflow their logarithms decide. log: scratch. */
+static void dirichlet_row(TlGenerator *g, const double *alpha, double *x, double *log_scale, int64_t n, double least, double most) {
+  double sum = 0, top = -INFINITY;
+  for (int64_t i = 0; i < n; i++) {
+    log_scale[i] = alpha[i] > 0 ? 0 : -INFINITY;
+    x[i] = fmax(gamma_sample(g, alpha[i], 0, log_scale + i), 2.2250738585072014e-308);
+    sum += x[i];
+    top = fmax(top, log_scale[i]);
+  }
+  if (sum <= (double)n * 2.2250738585072014e-308 && isfinite(top)) {
+    sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] = exp(log_scale[i] - top);
+  }
+  for (int64_t i = 0; i < n; i++) x[i] = fmin(fmax(x[i] / sum, least), most);
+}
+
+/* _sample_dirichlet(self, generator): 0 and 1 themselves are never drawn */
+PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *x = NULL, *r = NULL, *result = NULL;
+  TlGenerator *g = tl_generator(a[n - 1]);
+  bool single = self->dtype == TL_F32;
+  int64_t cols = self->ndim ? self->shape[self->ndim - 1] : 1;
+  double *scratch = NULL;
+  (void)k; (void)out;
+  if (!g) return NULL;
+  if (!single && self->dtype != TL_F64) {
+    PyErr_Format(PyExc_NotImplementedError, "\"dirichlet\" not implemented for '%s'", tl_scalar_type_name[self->dtype]);
+    return NULL;
+  }
+  if (!(x = tl_contiguous_as(self, TL_F64)) || !(r = tl_empty(TL_F64, self->ndim, self->shape))) goto end;
+  if (!(scratch = tl_malloc((uint64_t)cols * sizeof(double)))) goto end;
+  for (int64_t i = 0; i < r->numel; i += cols) {
+    dirichlet_row(g, (double *)tl_data(x) + i, (double *)tl_data(r) + i, scratch, cols,
+                  single ? 1.1754943508222875e-38 : 2.2250738585072014e-308, single ? 1 - 0x1p-24 : 1 - 0x1p-53);
+    if (!(i / cols & 1023) && tl_check_interrupt() < 0) goto end;
+  }
+  result = tl_cast(r, self->dtype);
+end:
+  tl_free(scratch);
+  TL_DEC(x);
+  TL_DEC(r);
+  return (PyObject *)result;
 }
 
 /* id 0: poisson(self, generator); 1: binomial(count, prob, generator); 2: _standard_gamma(self, generator) */
@@ -128,7 +176,7 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     } else if (k->id == 1) *o = binomial(g, v, ((double *)tl_data(y))[i]);
     else {
       double least = self->dtype == TL_F64 ? 2.2250738585072014e-308 : self->dtype == TL_F16 ? 6.103515625e-05 : 1.1754943508222875e-38;
-      *o = gamma_sample(g, v, self->dtype == TL_F32);
+      *o = gamma_sample(g, v, self->dtype == TL_F32, NULL);
       if (*o < least) *o = least;
     }
     if (!(i & 4095) && tl_check_interrupt() < 0) goto end;

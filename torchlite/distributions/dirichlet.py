@@ -8,6 +8,23 @@ from .exp_family import ExponentialFamily
 __all__ = ["Dirichlet"]
 
 
+class _Dirichlet(torch.autograd.Function):
+    """Draws, with the derivative by implicit differentiation: a marginal is a beta distribution."""
+
+    @staticmethod
+    def forward(ctx, concentration):
+        x = torch._sample_dirichlet(concentration)
+        ctx.save_for_backward(x, concentration)
+        return x
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        x, concentration = ctx.saved_tensors
+        grad = torch._dirichlet_grad(x, concentration, concentration.sum(-1, True).expand_as(concentration))
+        return grad * (grad_output - (x * grad_output).sum(-1, True))
+
+
 class Dirichlet(ExponentialFamily):
     """Points of the simplex with the concentrations in the last dim."""
 
@@ -24,10 +41,7 @@ class Dirichlet(ExponentialFamily):
 
     def rsample(self, sample_shape=torch.Size()):
         concentration = self.concentration.expand(self._extended_shape(sample_shape))
-        if not (torch.is_grad_enabled() and concentration.requires_grad):
-            return torch._sample_dirichlet(concentration)
-        gamma = torch._standard_gamma(concentration)      # the same draws, differentiable
-        return gamma / gamma.sum(-1, keepdim=True)
+        return _Dirichlet.apply(concentration)
 
     def log_prob(self, value):
         if self._validate_args:

@@ -204,33 +204,21 @@ def _standard_gamma(self, generator):
     """Gamma numbers with the shapes `self` and scale 1."""
 
 
-@op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", variants="function", grad=None, differentiable=False)
+@op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", kernel="_standard_gamma_grad", variants="function", grad=None,
+    differentiable=False)
 def _standard_gamma_grad(self, output):
-    """The derivative of a draw `output` of _standard_gamma with respect to its shape `self`, at a fixed probability: the sum over n
-    of (digamma(a + n + 1) - log x) x**(n + 1) / (a (a + 1) ... (a + n))."""
-    if not self.is_cpu:
-        from ..webgpu._run import through_cpu
-        return through_cpu("_standard_gamma_grad", _standard_gamma_grad, self, output)
-    a, x = self.double(), output.double()
-    log_x, digamma = x.log(), torch.digamma(a + 1)
-    term = x / a
-    total = term * (digamma - log_x)
-    for _ in range(100000):
-        a = a + 1
-        digamma = digamma + a.reciprocal()
-        term = term * (x / a)
-        change = term * (digamma - log_x)
-        total = total + change
-        if not ((change.abs() > total.abs() * 1e-16) | (x > a)).any():
-            break
-    return total.to(output.dtype)
+    """The derivative of a draw `output` of _standard_gamma with respect to its shape `self`, at a fixed probability."""
 
 
-@op(f"_sample_dirichlet(Tensor self, {_GEN}) -> Tensor", variants="function", grad=None, differentiable=False)
+@op(f"_sample_dirichlet(Tensor self, {_GEN}) -> Tensor", kernel="sample_dirichlet", variants="function", grad=None, differentiable=False)
 def _sample_dirichlet(self, generator):
     """Dirichlet numbers with the concentrations in the last dim of `self`."""
-    g = torch._standard_gamma(self.detach(), generator)
-    return g / g.sum(-1, keepdim=True)
+
+
+@op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", kernel="_dirichlet_grad", variants="function", grad=None,
+    differentiable=False)
+def _dirichlet_grad(x, alpha, total):
+    """The derivative of a draw `x` of Beta(alpha, total - alpha) with respect to alpha, at a fixed probability, over 1 - x."""
 
 
 # ---- dropout ---------------------------------------------------------------------------------------------------------
