@@ -26,9 +26,9 @@ class AcceleratorError(RuntimeError):
     __module__ = "torch"
 
 
-def _bind_error(op, args, kwargs):
+def _bind_error(op, args, kwargs, out):
     from ._arg_errors import bind_error
-    raise bind_error(op, args, kwargs)
+    return bind_error(op, args, kwargs, out)
 
 
 def _setup():
@@ -90,6 +90,15 @@ def _install():
         fn = g[name]
         return lambda a, b: fn(b, a)
 
+    def eq_array(a, b):
+        try:
+            b = g["from_numpy"](b)
+        except TypeError:
+            if b.dtype.kind == "u":
+                raise
+            return NotImplemented
+        return g["eq"](a, b)
+
     def invert(a):
         if a.dtype.is_floating_point or a.dtype.is_complex:
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
@@ -104,7 +113,7 @@ def _install():
         "neg": m("neg"), "abs": m("abs"), "invert": invert, "lt": m("lt"), "le": m("le"), "eq": m("eq"), "ne": m("ne"),
         "gt": m("gt"), "ge": m("ge"), "iadd": m("add_"), "isub": m("sub_"), "imul": m("mul_"), "itruediv": m("div_"),
         "ifloordiv": m("floor_divide_"), "imod": m("remainder_"), "ipow": m("pow_"), "iand": m("bitwise_and_"), "ior": m("bitwise_or_"),
-        "ixor": m("bitwise_xor_"), "ilshift": m("bitwise_left_shift_"), "irshift": m("bitwise_right_shift_")})
+        "ixor": m("bitwise_xor_"), "ilshift": m("bitwise_left_shift_"), "irshift": m("bitwise_right_shift_"), "eqarray": eq_array})
 
 
 from . import functional  # noqa: E402, F401

@@ -6,6 +6,8 @@ schemas ("Tensor", "int[2]?", "Scalar", ...), `default` NotImplemented when the 
 
 import torchlite as torch
 
+from . import _C
+
 _WORDS = {"Tensor": "Tensor", "Scalar": "Number", "number": "Number", "int": "int", "SymInt": "int", "float": "float",
           "complex": "complex", "bool": "bool", "str": "str", "ScalarType": "torch.dtype", "Layout": "torch.layout",
           "MemoryFormat": "torch.memory_format", "Device": "torch.device", "Generator": "torch.Generator",
@@ -312,9 +314,52 @@ def _listed(overload, is_method):
     return found
 
 
-def bind_error(op, args, kwargs):
-    """The TypeError for a call of a declared op that no overload accepts; `args` of a method start with self."""
+# Signatures of old, which PyTorch still takes: numbers before the tensors they belong to. Those of functions; methods leave `self` out.
+_OLD = {**dict.fromkeys(("add", "sub"), ("self alpha other",)), **dict.fromkeys(("addcmul", "addcdiv"), ("self value tensor1 tensor2",)),
+        **{name: ("beta self alpha " + factors, "beta self " + factors) for name, factors in
+           (("addbmm", "batch1 batch2"), ("addmm", "mat1 mat2"), ("addmv", "mat vec"), ("addr", "vec1 vec2"), ("baddbmm", "batch1 batch2"))}}
+_NUMBERS = ("alpha", "beta", "value")
+
+
+def _old_call(op, args, kwargs, out):
+    """(result,) of a call by a signature of old, else None."""
+    for names in _OLD.get(op.__name__.rstrip("_"), ()):
+        names = names.split()
+        if op.is_method:
+            names = ["self", *(n for n in names if n != "self")]
+        if len(args) + len(kwargs) != len(names) or set(kwargs) - set(names[len(args):]):
+            continue
+        given = {**dict(zip(names, args)), **kwargs}
+        if all(_is_number(v) if n in _NUMBERS else isinstance(v, torch.Tensor) or n == "other" and _is_number(v) for n, v in given.items()):
+            _warn_old(op, names, out)
+            numbers = {n: given.pop(n) for n in names if n in _NUMBERS}
+            if out is not None:
+                numbers["out"] = out
+            return op(*(given[n] for n in names if n in given), **numbers),
+    return None
+
+
+def _warn_old(op, names, out):
+    def text(names):
+        return ", ".join(("Number " if n in _NUMBERS else "Tensor ") + ("input" if n == "self" else n) for n in names if n != "self" or not op.is_method)
+    tensors = [n for n in names if n not in _NUMBERS]
+    numbers = sorted((n for n in ("beta", "alpha", "value") if n in names or "beta" in names and n == "alpha"), key=("beta", "alpha", "value").index)
+    last = ["Number %s = 1" % n for n in numbers] + ([] if op.is_method else ["Tensor out = None"])
+    tail = "" if op.is_method else ", *, Tensor out = None"
+    lines = ["This overload of %s is deprecated:" % op.__name__, "\t%s(%s%s)" % (op.__name__, text(names), tail),
+             "Consider using one of the following signatures instead:"]
+    for more in ("", ", torch.dtype out_dtype")[:2 if op.__name__ in ("addmm", "baddbmm") and not op.is_method else 1]:
+        lines.append("\t%s(%s%s, *, %s)" % (op.__name__, text(tensors), more, ", ".join(last)))
+    _C.warn_once("\n".join(lines))
+
+
+def bind_error(op, args, kwargs, out=None):
+    """The result of a call of a declared op that fits a signature of old; raises the TypeError of one that fits none. `args` of a
+    method start with self."""
+    old = _old_call(op, args, kwargs, out)
+    if old is not None:
+        return old[0]
     args = args[1:] if op.is_method else args
     spec = op.overloads[0].spec
     name = spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__       # torch.fft.fft is fft_fft() here
-    return explain(name, [_listed(o, op.is_method) for o in op.overloads], args, kwargs, op.is_method)
+    raise explain(name, [_listed(o, op.is_method) for o in op.overloads], args, kwargs, op.is_method)

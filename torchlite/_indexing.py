@@ -18,15 +18,24 @@ def _items(index):
 
 
 def _as_tensor(x, device):
+    """An index that is no number, slice or the like as a tensor; sequences give int64 whatever they hold, but for masks."""
     if isinstance(x, Tensor):
         return x
-    if hasattr(x, "__array_interface__"):
-        return torch.as_tensor(x)
-    if isinstance(x, (list, tuple, range)):
-        return torch.tensor(list(x) if not isinstance(x, list) else x, device=device) if len(x) else torch.empty(0, dtype=torch.int64, device=device)
-    if isinstance(x, str):
-        raise TypeError("new(): invalid data type 'str'")
-    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)" % type(x).__name__)
+    if isinstance(x, (str, bytes)):
+        raise TypeError("new(): invalid data type '%s'" % type(x).__name__)
+    if _C.is_ndarray(x):
+        t = torch.as_tensor(x)
+        return t if t.dtype in _MASKS else t.to(torch.int64)
+    if not hasattr(x, "__getitem__") or not hasattr(x, "__len__") or hasattr(x, "keys"):
+        raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)"
+                         % torch.functional.type_name(x))
+    if not len(x):
+        return torch.empty(0, dtype=torch.int64, device=device)
+    t = torch.tensor(x if isinstance(x, (list, tuple)) else list(x), device=device)
+    return t if t.dtype in _MASKS else t.to(torch.int64)
+
+
+_MASKS = (torch.bool, torch.uint8)
 
 
 def _width(x):
@@ -46,7 +55,11 @@ def _width(x):
 
 
 def _bound(v):
-    return v if v is None or isinstance(v, int) else int(v)
+    if v is None or isinstance(v, int):
+        return v
+    if not hasattr(v, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return v.__index__()
 
 
 def _views(t, index):
@@ -55,10 +68,8 @@ def _views(t, index):
     used = sum(_width(x) for x in items)
     if used > t.dim():
         raise IndexError("too many indices for tensor of dimension %d" % t.dim())
-    if sum(1 for x in items if x is Ellipsis) == 0:
+    if not any(x is Ellipsis for x in items):
         items = items + (Ellipsis,)
-    elif sum(1 for x in items if x is Ellipsis) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
     dim, rest, ndim = 0, [], t.dim()
     for x in items:
         if x is None:
@@ -81,8 +92,10 @@ def _views(t, index):
                 t = _slice(t, dim, start, stop, 1 if step is None else step)
             rest.append(None)
             dim += 1
-        elif not isinstance(x, (Tensor, list, tuple, range)) and hasattr(x, "__index__") and not hasattr(x, "__array_interface__") or _is_int_scalar(x):
-            i, size = int(x), t.size(dim)
+        elif not isinstance(x, (Tensor, list, tuple, range)) and hasattr(x, "__index__") and not isinstance(x, bool) and not hasattr(x, "__array_interface__") or _is_int_scalar(x):
+            i, size = x.__index__(), t.size(dim)
+            if not -2**63 <= i < 2**63:
+                raise ValueError("Overflow when unpacking long long")
             if not -size <= i < size:
                 raise IndexError("index %d is out of bounds for dimension %d with size %d" % (i, dim, size))
             t = t.select(dim, i)
@@ -91,6 +104,9 @@ def _views(t, index):
             if x.dtype.is_floating_point or x.dtype.is_complex:
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
             rest.append(x)
+            if x.dtype is torch.uint8 and x.dim():
+                import warnings
+                warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=3)
             if x.dtype in (torch.bool, torch.uint8):
                 if x.dim() == 0:
                     t = t.unsqueeze(dim)
@@ -121,15 +137,24 @@ def _slice(t, dim, start, stop, step):
 
 
 def _plain_sequence(index):
-    """PyTorch treats a list holding slices, None, Ellipsis or tensors as a tuple."""
-    return isinstance(index, list) and any(isinstance(x, (slice, Tensor, list, tuple)) or x is None or x is Ellipsis for x in index) and len(index) <= 32
+    """PyTorch treats a short sequence that holds slices, None, Ellipsis, tensors or sequences as a tuple."""
+    if isinstance(index, (tuple, Tensor, int, slice)) or not hasattr(index, "__getitem__") or not hasattr(index, "__len__") or hasattr(index, "keys") \
+            or _C.is_ndarray(index) or _C.is_number(index) or len(index) >= 32:
+        return False
+    if not any(isinstance(x, (slice, Tensor)) or x is None or x is Ellipsis or hasattr(x, "__getitem__") and not _C.is_number(x) for x in index):
+        return False
+    import warnings
+    warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] "
+                  "instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an "
+                  "error or a different result", UserWarning, stacklevel=3)
+    return True
 
 
 def getitem(t, index):
     kind = type(t)
     if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
         return kind.__torch_function__(Tensor.__getitem__, (kind,), (t, index), {})
-    if _plain_sequence(index) and not all(isinstance(x, list) for x in index):
+    if _plain_sequence(index):
         index = tuple(index)
     view, rest = _views(t, index)
     if rest:
@@ -141,7 +166,7 @@ def setitem(t, index, value):
     kind = type(t)
     if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
         return kind.__torch_function__(Tensor.__setitem__, (kind,), (t, index, value), {})
-    if _plain_sequence(index) and not all(isinstance(x, list) for x in index):
+    if _plain_sequence(index):
         index = tuple(index)
     view = None
     if not (_grad_mode() and t.requires_grad):
@@ -150,18 +175,18 @@ def setitem(t, index, value):
     if view is None:
         view, rest = _views(t, index)
     if not isinstance(value, Tensor):
-        if hasattr(value, "__array_interface__"):
-            value = torch.as_tensor(value)
-        elif isinstance(value, (int, float, complex)):
+        if isinstance(value, (int, float, complex)):
+            if isinstance(value, int) and not -2**63 <= value < 2**63:
+                raise ValueError("Overflow when unpacking long long")
             if not rest:
                 _C.check_overlap(view)                  # fill_ would write to an expanded tensor
                 view.fill_(value)
                 return
             value = torch.tensor(value, dtype=t.dtype)
-        elif hasattr(value, "__float__") or hasattr(value, "__index__"):
-            value = torch.tensor(value.item() if hasattr(value, "item") else float(value), dtype=t.dtype)
+        elif hasattr(value, "__index__") and not _C.is_ndarray(value):
+            value = torch.tensor(value.__index__(), dtype=t.dtype)
         else:
-            raise TypeError("can't assign a %s to a torch.%s" % (type(value).__name__, t.type().partition(".")[2]))
+            raise TypeError("can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2]))
     if rest:
         if value.dtype is not t.dtype and value.numel() == 1 and _one_mask(rest):
             value = value.to(t.dtype).reshape(())           # PyTorch fills there

@@ -164,11 +164,13 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self if self.dim() == 0 else self.flip(0)
 
     def __contains__(self, element):
-        if isinstance(element, (Tensor, int, float, complex)):
+        if isinstance(element, (Tensor, int, float, complex)) or _C.is_number(element):
             return bool((self == element).any().item())
         raise RuntimeError("Tensor.__contains__ only supports Tensor or scalar, but you passed in a %s." % type(element))
 
     def __complex__(self):
+        if self.numel() == 1 and not self.is_complex():
+            return complex(float(self))
         return complex(self.item())
 
     def __dir__(self):
@@ -219,7 +221,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         import torchlite as torch
-        return torch.from_numpy(array)
+        return torch.from_numpy(array.astype("uint8") if array.dtype == bool else array)         # uint8, as PyTorch has it still
 
     def numpy(self, *, force=False):
         """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
@@ -412,33 +414,48 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     @property
     def T(self):
-        if self.dim() == 2:
-            return self.t()
-        return self.permute(*range(self.dim() - 1, -1, -1))
+        n = self.dim()
+        if n == 0:
+            _C.warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+        elif n != 2:
+            _C.warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
+                         "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+                         "reverse the dimensions of a tensor.")
+        return self.t() if n == 2 else self.permute(tuple(range(n - 1, -1, -1)))
 
     @property
     def mT(self):
-        if self.dim() < 2:
-            raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor." % self.dim())
+        if self.dim() == 0:
+            _C.warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+            return self.view(())
+        if self.dim() == 1:
+            raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
         return self.transpose(-2, -1)
 
     @property
     def H(self):
         if self.dim() not in (0, 2):
-            raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor. For batches of matrices, consider using tensor.mH" % self.dim())
-        return self.mT.conj() if self.dim() else self.conj()
+            raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s"
+                               % (self.dim(), " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""))
+        if self.dim() == 0:
+            _C.warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+            return self.conj()
+        return self.mT.conj()
 
     @property
     def mH(self):
-        if self.dim() < 2:
-            raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got %d-D tensor." % self.dim())
+        if self.dim() == 0:
+            _C.warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
+            return self.conj()
+        if self.dim() == 1:
+            raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
         return self.mT.conj()
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
         """A tensor from data, of this tensor's dtype and device."""
         import torchlite as torch
-        return torch.tensor(data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device,
-                            requires_grad=requires_grad)
+        t = torch.functional._new(data, self.dtype if dtype is None else dtype, "tensor.new_tensor")
+        return torch.functional._place(t, self.device if device is None else device, requires_grad)
 
     def new(self, *args, **kwargs):
         """Old constructor of a tensor of the same dtype."""

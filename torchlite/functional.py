@@ -3,9 +3,8 @@
 from . import _C, _device, _dtypes
 from ._tensor import Tensor
 
-_FROM_NUMPY = {"bool": _dtypes.bool, "uint8": _dtypes.uint8, "int8": _dtypes.int8, "int16": _dtypes.int16, "int32": _dtypes.int32, "int64": _dtypes.int64,
-               "float16": _dtypes.float16, "float32": _dtypes.float32, "float64": _dtypes.float64, "complex64": _dtypes.complex64,
-               "complex128": _dtypes.complex128}
+_FROM_NUMPY = {"b1": _dtypes.bool, "u1": _dtypes.uint8, "i1": _dtypes.int8, "i2": _dtypes.int16, "i4": _dtypes.int32, "i8": _dtypes.int64,
+               "f2": _dtypes.float16, "f4": _dtypes.float32, "f8": _dtypes.float64, "c8": _dtypes.complex64, "c16": _dtypes.complex128}
 
 
 def _place(t, device, requires_grad):
@@ -24,28 +23,44 @@ def tensor(data=NotImplemented, *, dtype=None, device=None, requires_grad=False,
     """A new tensor holding a copy of `data` (number, nested sequence, array, tensor)."""
     if data is NotImplemented:
         raise TypeError('tensor() missing 1 required positional arguments: "data"')
+    return _place(_new(data, dtype, "torch.tensor"), device, requires_grad)
+
+
+def _new(data, dtype, name):
+    """A tensor of its own holding data: what `name`, torch.tensor or tensor.new_tensor, makes."""
     if isinstance(data, Tensor):
         import warnings
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
-        t = data.detach().clone() if dtype is None else data.detach().to(dtype, copy=True)
-    elif hasattr(data, "__array_interface__"):
-        t = _from_array(data)
-        t = t.clone() if dtype is None or dtype is t.dtype else t.to(dtype)
-    else:
-        t = _C.tensor_from_data(data, dtype)
-    return _place(t, device, requires_grad)
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than %s(sourceTensor)." % name, UserWarning, stacklevel=3)
+        return data.detach().clone() if dtype is None else data.detach().to(dtype, copy=True)
+    if not hasattr(data, "__array_interface__"):
+        return _C.tensor_from_data(data, dtype)
+    t = _from_array(data)
+    return t.clone() if dtype is None or dtype is t.dtype else t.to(dtype)
 
 
-def _from_array(a):
+def unsupported(name):
+    """The error of a numpy type that no tensor can have."""
+    if name in ("uint16", "uint32", "uint64"):
+        return TypeError("numpy arrays of type numpy.%s are not supported; convert to a signed type first" % name)
+    return TypeError("can't convert np.ndarray of type numpy.%s. The only supported types are: float64, float32, float16, complex64, complex128, "
+                     "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool." % name)
+
+
+_C.register("unsupported_array", unsupported)
+
+
+def _from_array(a, shared=False):
+    """A tensor over the memory of an array; `shared`: it will be seen as such, so one that is read-only is warned of."""
     import numpy as np
     a = np.asarray(a)
-    d = _FROM_NUMPY.get(a.dtype.name)
+    d = _FROM_NUMPY.get(a.dtype.str[1:])
     if d is None:
-        if a.dtype.name in ("uint16", "uint32", "uint64"):
-            raise TypeError("numpy arrays of type numpy.%s are not supported; convert to a signed type first" % a.dtype.name)
-        raise TypeError("can't convert np.ndarray of type numpy.%s. The only supported types are: float64, float32, float16, complex64, complex128, "
-                        "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool." % a.dtype.name)
+        raise unsupported(a.dtype.type.__name__)
+    if shared and not a.flags.writeable:
+        _C.warn_once("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
+                     "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+                     "it to a tensor. This type of warning will be suppressed for the rest of this program.", 3)
     if any(s < 0 for s in a.strides):
         raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
                          "(You can probably work around this by making a copy of your array  with array.copy().) ")
@@ -66,9 +81,15 @@ def _from_array(a):
 
 def from_numpy(ndarray):
     """A tensor over the memory of a numpy array."""
-    if not hasattr(ndarray, "__array_interface__") or not hasattr(ndarray, "strides"):
-        raise TypeError("expected np.ndarray (got %s)" % type(ndarray).__name__)
-    return _from_array(ndarray)
+    if not _C.is_ndarray(ndarray):
+        raise TypeError("expected np.ndarray (got %s)" % type_name(ndarray))
+    return _from_array(ndarray, True)
+
+
+def type_name(o):
+    """The type of an object as PyTorch's messages have it."""
+    cls = type(o)
+    return "numpy." + cls.__name__ if cls.__module__.partition(".")[0] == "numpy" else cls.__name__
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -76,13 +97,19 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
     if hasattr(data, "__array_interface__"):
-        t = _from_array(data) if getattr(data, "ndim", 0) else _C.tensor_from_data(data.item(), _FROM_NUMPY.get(getattr(data.dtype, "name", ""), None))
+        t = _from_array(data, True)
         return _place(t if dtype is None else t.to(dtype), device, False)
     return _place(_C.tensor_from_data(data, dtype), device, False)
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
+    if copy is False and (isinstance(obj, Tensor) or hasattr(obj, "__array_interface__")):
+        t = obj if isinstance(obj, Tensor) else _from_array(obj, True)
+        if dtype is not None and dtype is not t.dtype:
+            raise ValueError("can't alias tensor with dtype '%s' into dtype '%s'." % (t.dtype._scalar_type, dtype._scalar_type))
+        if device is not None and _device.device(device).type != t.device.type:
+            raise ValueError("can't alias tensor from device '%s' to '%s'." % (t.device, _device.device(device)))
     if isinstance(obj, Tensor):
         t = obj if dtype is None else obj.to(dtype)
         if copy and t._storage is obj._storage:
@@ -90,7 +117,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         if not requires_grad and t.requires_grad:
             t = t.detach()
     elif hasattr(obj, "__array_interface__"):
-        t = as_tensor(obj, dtype)
+        t = _from_array(obj, not copy)
+        t = t if dtype is None else t.to(dtype)
         if copy:
             t = t.clone()
     elif isinstance(obj, (bytes, bytearray, memoryview)):
@@ -106,7 +134,10 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A vector over the memory of an object with the buffer protocol."""
-    view = memoryview(buffer)
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
     total, size = view.nbytes, dtype.itemsize
     if count == 0 or total == 0:
         raise ValueError("both buffer length (%d) and count (%d) must not be 0" % (total, count))
@@ -120,10 +151,9 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         raise ValueError("requested buffer length (%d * %d bytes) after offset (%d bytes) must not be greater than actual buffer length (%d bytes)"
                          % (count, size, offset, total))
     if view.readonly:
-        import warnings
-        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
-                      "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable "
-                      "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+        _C.warn_once("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
+                     "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable "
+                     "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
     whole = view.cast("B") if view.format != "B" or view.ndim != 1 else view
     storage = _C.storage_from_buffer(whole[offset:] if offset % size else whole)
     t = _C.tensor_from_storage(storage, dtype, 0 if offset % size else offset // size, (count,), (1,))
@@ -334,11 +364,14 @@ def set_num_interop_threads(n):
 
 
 def set_warn_always(b):
-    """Warnings follow Python's own filters."""
+    """Whether warnings that are given once in a process are given each time."""
+    if not isinstance(b, bool):
+        raise RuntimeError("setWarnOnlyOnce expects a bool, but got %s" % type(b).__name__)
+    _C.set_warn_always(b)
 
 
 def is_warn_always_enabled():
-    return False
+    return _C.is_warn_always()
 
 
 def compiled_with_cxx11_abi():

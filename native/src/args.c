@@ -150,7 +150,7 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
   struct { const char *name; PyObject **slot; } table[] = {
 #define R(n) {#n, &tl_reg.n}
       R(Tensor), R(Size), R(device), R(dtype), R(record), R(record_inplace), R(dispatch_other), R(call_out), R(bind_error), R(getitem),
-      R(setitem), R(compile_schema), R(set_grad), R(get_grad_fn), R(set_requires_grad), R(host_copy), R(device_alloc), R(device_resize), R(device_copy), R(device_fill), R(device_run), R(torch_function), R(named_result),
+      R(setitem), R(compile_schema), R(set_grad), R(get_grad_fn), R(set_requires_grad), R(host_copy), R(device_alloc), R(device_resize), R(device_copy), R(device_fill), R(device_run), R(torch_function), R(named_result), R(unsupported_array),
 #undef R
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -176,7 +176,42 @@ static PyObject *set_inference_mode(PyObject *m, PyObject *a) {
   return PyBool_FromLong(old);
 }
 static PyObject *default_dtype(PyObject *m, PyObject *a) { (void)m; (void)a; return tl_dtype_object(tl_default_dtype); }
+static PyObject *warned;      /* the texts that were warned of once; None: warn always */
+static int warn_once(PyObject *text, int level) {
+  if (!warned && !(warned = PySet_New(NULL))) return -1;
+  if (warned != Py_None) {
+    int seen = PySet_Contains(warned, text);
+    if (seen) return seen < 0 ? -1 : 0;
+    if (PySet_Add(warned, text) < 0) return -1;
+  }
+  PyObject *utf8 = PyUnicode_AsUTF8String(text);
+  int r = utf8 ? PyErr_WarnEx(PyExc_UserWarning, PyBytes_AsString(utf8), level) : -1;
+  Py_XDECREF(utf8);
+  return r;
+}
+int tl_warn_once(const char *text) {
+  PyObject *o = PyUnicode_FromString(text);
+  int r = o ? warn_once(o, 1) : -1;
+  Py_XDECREF(o);
+  return r;
+}
+static PyObject *py_warn_once(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *text;
+  int level = 2;
+  if (!PyArg_ParseTuple(args, "U|i", &text, &level) || warn_once(text, level) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+static PyObject *set_warn_always(PyObject *m, PyObject *o) {
+  (void)m;
+  Py_XSETREF_(warned, PyObject_IsTrue(o) == 1 ? Py_NewRef(Py_None) : NULL);
+  Py_RETURN_NONE;
+}
+static PyObject *warn_always(PyObject *m, PyObject *o) { (void)m; (void)o; return PyBool_FromLong(warned == Py_None); }
 PyMethodDef tl_args_functions[] = {
+    {"warn_once", py_warn_once, METH_VARARGS, "warn_once(text, stacklevel=2): a UserWarning that each process shows once"},
+    {"set_warn_always", set_warn_always, METH_O, "Whether warn_once warns each time."},
+    {"is_warn_always", warn_always, METH_NOARGS, "Whether warn_once warns each time."},
     {"register", reg, METH_VARARGS, "Gives the core a Python object it needs."},
     {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
     {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},

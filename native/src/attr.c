@@ -23,7 +23,21 @@ static PyObject *get_is_leaf(SELF, void *c) {
   Py_DECREF(fn);
   return PyBool_FromLong(fn == Py_None);
 }
-static PyObject *get_grad(SELF, void *c) { (void)c; return Py_NewRef(t->grad ? t->grad : Py_None); }
+static PyObject *get_raw_grad(SELF, void *c) { (void)c; return Py_NewRef(t->grad ? t->grad : Py_None); }
+static PyObject *get_grad(SELF, void *c) {
+  if (!t->grad && !(t->flags & TL_RETAINS_GRAD) && tl_requires_grad(t)) {
+    PyObject *leaf = get_is_leaf(t, c);
+    int rc = leaf ? 0 : -1;
+    if (leaf == Py_False)
+      rc = PyErr_WarnEx(PyExc_UserWarning, "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+                        "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+                        "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+                        "github.com/pytorch/pytorch/pull/30531 for more information.", 1);
+    Py_XDECREF(leaf);
+    if (rc) return NULL;
+  }
+  return get_raw_grad(t, c);
+}
 static int set_grad(SELF, PyObject *v, void *c) {
   (void)c;
   if (!v || v == Py_None) { Py_CLEAR(t->grad); return 0; }
@@ -31,7 +45,6 @@ static int set_grad(SELF, PyObject *v, void *c) {
   Py_XDECREF(r);
   return r ? 0 : -1;
 }
-static PyObject *get_raw_grad(SELF, void *c) { return get_grad(t, c); }
 static int set_raw_grad(SELF, PyObject *v, void *c) {
   (void)c;
   Py_XSETREF_(t->grad, v && v != Py_None ? Py_NewRef(v) : NULL);

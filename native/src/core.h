@@ -29,7 +29,7 @@ typedef struct {
   PyObject *Tensor, *Size, *device, *dtype;
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema, *set_grad,
-      *get_grad_fn, *set_requires_grad, *host_copy, *device_alloc, *device_resize, *device_copy, *device_fill, *device_run, *torch_function, *named_result;
+      *get_grad_fn, *set_requires_grad, *host_copy, *device_alloc, *device_resize, *device_copy, *device_fill, *device_run, *torch_function, *named_result, *unsupported_array;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes belong to a thread, as in PyTorch; in WASM there is one */
@@ -45,6 +45,10 @@ PyObject *tl_size_object(int n, const int64_t *v);
 PyObject *tl_ints_tuple(int n, const int64_t *v);
 
 bool tl_requires_grad(const TlTensor *t);   /* views of a base that an in-place op gave a history included */
+int tl_number(PyObject **v, PyObject **made);       /* Python numbers and numpy's (number.c) */
+bool tl_is_ndarray(PyObject *o), tl_is_numpy_scalar(PyObject *o);
+char tl_numpy_kind(PyObject *o, int *bytes);
+int tl_warn_scalar(const TlTensor *t);
 PyObject *tl_m_item(TlTensor *t, PyObject *unused), *tl_m_tolist(TlTensor *t, PyObject *unused);
 #define Py_XSETREF_(slot, value) do { PyObject *old_ = (PyObject *)(slot); (slot) = (value); Py_XDECREF(old_); } while (0)
 /* profile.c: one test of tl_profiling is all that a call costs while nothing is recorded */

@@ -1,5 +1,6 @@
 /* data.c: between Python objects and elements: item, tolist, torch.tensor's reading of nested sequences. */
 #include "core.h"
+#include <stdio.h>
 
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
   union { uint8_t u8; int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint16_t h; float f[2]; double d[2]; } v;
@@ -25,8 +26,13 @@ static bool reading_data;        /* torch.tensor's messages name the dtype, othe
 
 static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   int overflow;
+  if (PyComplex_Check(v) && !reading_data && PyComplex_ImagAsDouble(v) != 0) {
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" :
+                 dtype == TL_I16 ? "int16_t" : dtype == TL_I32 ? "int" : "int64_t");
+    return -1;
+  }
   PyObject *i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
-  if (!i && PyErr_ExceptionMatches(PyExc_TypeError)) { PyErr_Clear(); i = PyNumber_Long(v); }
+  if (!i && PyErr_ExceptionMatches(PyExc_TypeError) && !(reading_data && tl_is_numpy_scalar(v))) { PyErr_Clear(); i = PyNumber_Long(v); }
   const char *type = reading_data ? tl_dtype_name[dtype] : dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" : dtype == TL_I16 ? "int16_t"
                      : dtype == TL_I32 ? "int" : "int64_t";
   if (!i && PyFloat_Check(v)) {       /* NaN and infinities */
@@ -54,10 +60,16 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
 }
 
 int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
+  if (tl_is_complex(dtype) && !PyComplex_Check(v) && !TL_CHECK(v) && tl_is_numpy_scalar(v)) {      /* complex64 has __complex__ alone */
+    PyObject *s = PyObject_CallMethod(v, "item", NULL);
+    int r = s ? tl_scalar_store(dtype, p, s) : -1;
+    Py_XDECREF(s);
+    return r;
+  }
   if (TL_CHECK(v)) {
     TlTensor *t = (TlTensor *)v;
     if (t->numel != 1) { PyErr_SetString(PyExc_TypeError, "only 0-dimensional tensors can be converted to Python scalars"); return -1; }
-    PyObject *s = tl_m_item(t, NULL);
+    PyObject *s = tl_is_float(dtype) && tl_warn_scalar(t) < 0 ? NULL : tl_m_item(t, NULL);
     if (!s) return -1;
     int r = tl_scalar_store(dtype, p, s);
     Py_DECREF(s);
@@ -134,18 +146,39 @@ PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
 }
 
 /* ---- torch.tensor ---------------------------------------------------------------------------------------------------- */
-typedef struct { int ndim; int64_t shape[TL_MAX_DIMS]; int kind; tl_dtype dtype; bool typed; } Seen;   /* kind: -1 none, 0 bool, 1 int, 2 float, 3 complex */
+/* dtype: what the leaves have in common so far, -1 before the first */
+typedef struct { int ndim; int64_t shape[TL_MAX_DIMS]; int dtype; bool any_dtype; } Seen;
 
 static bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
 
-static int see(Seen *s, int kind) { if (kind > s->kind) s->kind = kind; return 0; }
+static int see(Seen *s, tl_dtype d) { s->dtype = s->dtype < 0 ? (int)d : (int)tl_promote((tl_dtype)s->dtype, d); return 0; }
 
-/* shape from the first branch, category from all leaves */
+/* the dtype of a numpy array or scalar */
+static int see_numpy(Seen *s, PyObject *o) {
+  static const char *const known = "b1 u1 i1 i2 i4 i8 f2 -- f4 f8 c8 c16";      /* in the order of the codes */
+  int bytes;
+  char kind = tl_numpy_kind(o, &bytes), text[16];
+  snprintf(text, sizeof text, "%c%d", kind ? kind : '?', bytes);
+  const char *at = strstr(known, text);
+  if (at && (at[strlen(text)] == ' ' || !at[strlen(text)])) return see(s, (tl_dtype)((at - known) / 3));
+  if (s->any_dtype) return 0;
+  PyObject *dtype = PyObject_GetAttrString(o, "dtype"), *type = dtype ? PyObject_GetAttrString(dtype, "type") : NULL;
+  PyObject *name = type ? PyObject_GetAttrString(type, "__name__") : NULL, *e = name ? PyObject_CallFunctionObjArgs(tl_reg.unsupported_array, name, NULL) : NULL;
+  if (e) PyErr_SetObject((PyObject *)Py_TYPE(e), e);
+  Py_XDECREF(e);
+  Py_XDECREF(name);
+  Py_XDECREF(type);
+  Py_XDECREF(dtype);
+  return -1;
+}
+static bool is_0d_array(PyObject *o) { return tl_is_ndarray(o) && PySequence_Size(o) < 0 && (PyErr_Clear(), true); }
+
+/* shape from the first branch, dtype from all leaves */
 static int scan(PyObject *o, int depth, Seen *s) {
-  if (PyBool_Check(o)) return see(s, 0);
-  if (PyFloat_Check(o)) return see(s, 2);
-  if (PyLong_Check(o)) return see(s, 1);
-  if (PyComplex_Check(o)) return see(s, 3);
+  if (PyBool_Check(o)) return see(s, TL_BOOL);
+  if (PyFloat_CheckExact(o)) return see(s, tl_default_dtype);
+  if (PyLong_Check(o)) return see(s, TL_I64);
+  if (PyComplex_CheckExact(o)) return see(s, tl_default_dtype == TL_F64 ? TL_C128 : TL_C64);
   if (TL_CHECK(o)) {
     TlTensor *t = (TlTensor *)o;
     if (t->numel != 1) {            /* PyTorch reads tensors in a list as numbers */
@@ -154,13 +187,19 @@ static int scan(PyObject *o, int depth, Seen *s) {
                                                                         : "only one element tensors can be converted to Python scalars");
       return -1;
     }
-    s->dtype = s->typed ? tl_promote(s->dtype, t->dtype) : (tl_dtype)t->dtype;
-    s->typed = true;
-    return 0;
+    return see(s, (tl_dtype)t->dtype);
   }
+  if (tl_is_numpy_scalar(o)) {
+    if (!PyUnicode_Check(o) && !PyBytes_Check(o)) return see_numpy(s, o);
+  } else if (tl_is_ndarray(o)) {
+    if (see_numpy(s, o) < 0) return -1;
+    if (is_0d_array(o)) return 0;
+  } else if (PyFloat_Check(o)) return see(s, tl_default_dtype);
+  else if (PyComplex_Check(o)) return see(s, tl_default_dtype == TL_F64 ? TL_C128 : TL_C64);
   if (PyUnicode_Check(o) || PyBytes_Check(o)) {
-    if (depth == 0) PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'");
-    else PyErr_SetString(PyExc_ValueError, "too many dimensions 'str'");
+    const char *type = PyUnicode_Check(o) ? "str" : "bytes";
+    if (depth == 0) PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", type);
+    else PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", type);
     return -1;
   }
   if (PySequence_Check(o)) {
@@ -177,7 +216,7 @@ static int scan(PyObject *o, int depth, Seen *s) {
       PyObject *x = list ? Py_XNewRef(PyList_GetItem(o, i)) : tuple ? Py_XNewRef(PyTuple_GetItem(o, i)) : PySequence_GetItem(o, i);
       if (!x) return -1;
       if (depth + 1 < s->ndim && is_number(x)) {
-        PyErr_Format(PyExc_TypeError, "expected sequence object with len >= 0 or a buffer; got a number at dim %d", depth + 1);
+        PyErr_SetString(PyExc_TypeError, "not a sequence");
         Py_DECREF(x);
         return -1;
       }
@@ -187,8 +226,7 @@ static int scan(PyObject *o, int depth, Seen *s) {
     }
     return 0;
   }
-  if (PyObject_HasAttrString(o, "__float__") || PyObject_HasAttrString(o, "__index__"))
-    return see(s, PyObject_HasAttrString(o, "__index__") ? 1 : 2);
+  if (s->any_dtype && (PyObject_HasAttrString(o, "__float__") || PyObject_HasAttrString(o, "__index__"))) return 0;
   PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
   if (name) PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", name);
   Py_XDECREF(name);
@@ -202,6 +240,9 @@ static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
     return r;
   }
   bool list = PyList_Check(o), tuple = PyTuple_Check(o);
+  if (!list && !tuple && tl_is_ndarray(o) &&
+      tl_warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single numpy.ndarray with "
+                   "numpy.array() before converting to a tensor.") < 0) return -1;
   if (!list && !tuple && !PySequence_Check(o)) {
     PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d", (long long)t->shape[depth], depth);
     return -1;
@@ -225,12 +266,9 @@ static PyObject *tensor_from_data(PyObject *mod, PyObject *args) {
   (void)mod;
   PyObject *data, *dt = Py_None;
   if (!PyArg_ParseTuple(args, "O|O", &data, &dt)) return NULL;
-  Seen s = {.kind = -1};
+  Seen s = {.dtype = -1, .any_dtype = dt != Py_None};
   if (scan(data, 0, &s) < 0) return NULL;
-  tl_dtype d = tl_default_dtype;
-  if (s.typed) d = s.dtype;
-  if (s.kind >= 0 && !(s.typed && s.kind <= (s.dtype == TL_BOOL ? 0 : tl_is_integral(s.dtype) ? 1 : tl_is_float(s.dtype) ? 2 : 3)))
-    d = s.kind == 0 ? TL_BOOL : s.kind == 1 ? TL_I64 : s.kind == 2 ? tl_default_dtype : tl_default_dtype == TL_F64 ? TL_C128 : TL_C64;
+  tl_dtype d = s.dtype < 0 ? tl_default_dtype : (tl_dtype)s.dtype;
   if (tl_dtype_arg(dt, d, &d) < 0) return NULL;
   TlTensor *t = tl_empty(d, s.ndim, s.shape);
   if (!t) return NULL;

@@ -274,6 +274,18 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
     PyErr_Format(PyExc_RuntimeError, "masked_scatter_ only supports boolean masks, but got mask with dtype %s", tl_scalar_type_name[mask->dtype]);
     return NULL;
   }
+  for (int i = 1; out && i <= mask->ndim; i++) {      /* in place: the mask is expanded to self, never the other way */
+    int64_t m = mask->shape[mask->ndim - i];
+    if (i <= self->ndim && (m == 1 || m == self->shape[self->ndim - i])) continue;
+    if (mask->ndim > self->ndim)
+      PyErr_Format(PyExc_RuntimeError, "expand(CPUBoolType{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions "
+                   "in the tensor (%d)", tl_fmt_shape(mask->ndim, mask->shape), tl_fmt_shape(self->ndim, self->shape), self->ndim, mask->ndim);
+    else
+      PyErr_Format(PyExc_RuntimeError, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  "
+                   "Target sizes: %s.  Tensor sizes: %s", (long long)self->shape[self->ndim - i], (long long)m, self->ndim - i,
+                   tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(mask->ndim, mask->shape));
+    return NULL;
+  }
   if (tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0) return NULL;
   r = tl_empty(self->dtype, nd, shape);
   if (r && tl_copy(r, self) < 0) TL_CLEAR(r);

@@ -1,15 +1,16 @@
 /* number.c: Tensor's operators, conversions and item access as type slots; they call the ops Python registered. */
 #include "core.h"
+#include <stdlib.h>
 
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index);
 
 enum { O_add, O_sub, O_rsub, O_mul, O_truediv, O_rtruediv, O_floordiv, O_rfloordiv, O_mod, O_rmod, O_pow, O_rpow, O_matmul, O_rmatmul,
        O_and, O_or, O_xor, O_lshift, O_rlshift, O_rshift, O_rrshift, O_neg, O_abs, O_invert, O_lt, O_le, O_eq, O_ne, O_gt, O_ge,
-       O_iadd, O_isub, O_imul, O_itruediv, O_ifloordiv, O_imod, O_ipow, O_iand, O_ior, O_ixor, O_ilshift, O_irshift, O_COUNT };
+       O_iadd, O_isub, O_imul, O_itruediv, O_ifloordiv, O_imod, O_ipow, O_iand, O_ior, O_ixor, O_ilshift, O_irshift, O_eqarray, O_COUNT };
 static const char *const names[O_COUNT] = {
     "add", "sub", "rsub", "mul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul",
     "and", "or", "xor", "lshift", "rlshift", "rshift", "rrshift", "neg", "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge",
-    "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift"};
+    "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift", "eqarray"};
 static PyObject *ops[O_COUNT];
 
 static PyObject *set_operators(PyObject *mod, PyObject *dict) {
@@ -21,7 +22,52 @@ static PyObject *set_operators(PyObject *mod, PyObject *dict) {
   Py_RETURN_NONE;
 }
 
-static bool operand(PyObject *o) { return TL_CHECK(o) || PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+/* numpy's own type of that name, borrowed and kept; NULL while numpy is not imported */
+static PyObject *numpy_type(PyObject **slot, const char *name) {
+  if (*slot) return *slot;
+  PyObject *key = PyUnicode_FromString("numpy"), *module = key ? PyImport_GetModule(key) : NULL;
+  Py_XDECREF(key);
+  if (module) *slot = PyObject_GetAttrString(module, name);
+  Py_XDECREF(module);
+  PyErr_Clear();
+  return *slot;
+}
+static PyObject *np_generic, *np_ndarray;
+static bool is_numpy(PyObject **slot, const char *name, PyObject *o) {
+  PyObject *type = numpy_type(slot, name);
+  return type && PyObject_IsInstance(o, type) == 1;
+}
+bool tl_is_ndarray(PyObject *o) { return is_numpy(&np_ndarray, "ndarray", o); }
+bool tl_is_numpy_scalar(PyObject *o) { return is_numpy(&np_generic, "generic", o); }
+
+/* the letter of numpy's dtype: b bool, i and u integers, f, c; 0 where there is none. *bytes: the size of an element. */
+char tl_numpy_kind(PyObject *o, int *bytes) {
+  PyObject *dtype = PyObject_GetAttrString(o, "dtype"), *str = dtype ? PyObject_GetAttrString(dtype, "str") : NULL;     /* "<f4" */
+  PyObject *b = str && PyUnicode_Check(str) ? PyUnicode_AsUTF8String(str) : NULL;
+  const char *s = b ? PyBytes_AsString(b) : NULL;
+  char kind = s && s[0] && s[1] ? s[1] : 0;
+  *bytes = kind ? atoi(s + 2) : 0;
+  Py_XDECREF(b);
+  Py_XDECREF(str);
+  Py_XDECREF(dtype);
+  PyErr_Clear();
+  return kind;
+}
+
+/* 1: *v is a Python number, in place of a numpy scalar a new one in *made; 0: it is neither; -1: an error. As in PyTorch numpy's
+ * integers are ints, and all its others floats: bool_ and complex64 too (numpy itself warns of the latter). */
+int tl_number(PyObject **v, PyObject **made) {
+  PyObject *o = *v;
+  int bytes;
+  *made = NULL;
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return 1;
+  if (TL_CHECK(o) || !tl_is_numpy_scalar(o)) return 0;
+  char kind = tl_numpy_kind(o, &bytes);
+  if (kind == 'i' || kind == 'u') *made = PyNumber_Index(o);
+  else if (kind == 'b' || kind == 'f' || kind == 'c') *made = PyNumber_Float(o);
+  else return 0;
+  return (*v = *made) ? 1 : -1;
+}
 
 static PyObject *call2(int slot, PyObject *a, PyObject *b) {
   PyObject *v[2] = {a, b};
@@ -29,20 +75,25 @@ static PyObject *call2(int slot, PyObject *a, PyObject *b) {
   return PyObject_Vectorcall(ops[slot], v, 2, NULL);
 }
 
-/* numpy scalars and the like become Python numbers; anything else is not ours */
+/* what is neither a tensor nor a number is not ours */
 static PyObject *binary(int slot, int reflected, PyObject *a, PyObject *b) {
   PyObject *made = NULL, **other = TL_CHECK(a) ? &b : &a, *r;
-  if (!operand(*other)) {
-    if (!PyObject_HasAttrString(*other, "item") || !PyObject_HasAttrString(*other, "ndim") || PySequence_Size(*other) >= 0) {
-      if (PyErr_Occurred()) PyErr_Clear();
-      Py_RETURN_NOTIMPLEMENTED;
-    }
-    PyErr_Clear();
-    made = PyObject_CallMethod(*other, "item", NULL);
-    if (!made) return NULL;
-    *other = made;
+  if (!TL_CHECK(*other)) {
+    int number = tl_number(other, &made);
+    if (number < 0) return NULL;
+    if (!number && reflected == O_rtruediv && other == &a && tl_is_ndarray(a)) return call2(reflected, b, a);      /* PyTorch's is Python */
+    if (!number) Py_RETURN_NOTIMPLEMENTED;
   }
   r = TL_CHECK(a) ? call2(slot, a, b) : call2(reflected, b, a);
+  Py_XDECREF(made);
+  return r;
+}
+static PyObject *inplace(int slot, PyObject *a, PyObject *b) {
+  PyObject *made = NULL, *r;
+  int number = TL_CHECK(b) ? 1 : tl_number(&b, &made);
+  if (number < 0) return NULL;
+  if (!number) Py_RETURN_NOTIMPLEMENTED;
+  r = call2(slot, a, b);
   Py_XDECREF(made);
   return r;
 }
@@ -54,15 +105,34 @@ static PyObject *nb_matmul(PyObject *a, PyObject *b) {
   return call2(O_matmul, a, b);
 }
 static PyObject *nb_pow(PyObject *a, PyObject *b, PyObject *mod) { (void)mod; return binary(O_pow, O_rpow, a, b); }
-#define IOP(name) static PyObject *nb_##name(PyObject *a, PyObject *b) { if (!operand(b)) Py_RETURN_NOTIMPLEMENTED; return call2(O_##name, a, b); }
-IOP(iadd) IOP(isub) IOP(imul) IOP(itruediv) IOP(ifloordiv) IOP(imod) IOP(iand) IOP(ior) IOP(ixor) IOP(ilshift) IOP(irshift)
-static PyObject *nb_ipow(PyObject *a, PyObject *b, PyObject *mod) { (void)mod; return operand(b) ? call2(O_ipow, a, b) : Py_NewRef(Py_NotImplemented); }
+/* Never NotImplemented: a class that inherits __iadd__ has it as sq_inplace_concat too, where that would be the result. */
+static PyObject *nb_iadd(PyObject *a, PyObject *b) {
+  PyObject *r = inplace(O_iadd, a, b), *type, *e, *trace;
+  if (r != Py_NotImplemented) return r;
+  Py_DECREF(r);
+  r = PyNumber_Add(a, b);
+  if (!r && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Fetch(&type, &e, &trace);
+    PyObject *s = e ? PyObject_Str(e) : NULL, *sign = s ? PyUnicode_FromString("for +:") : NULL, *with = sign ? PyUnicode_FromString("for +=:") : NULL;
+    PyObject *text = with ? PyUnicode_Replace(s, sign, with, 1) : NULL;
+    if (text) { Py_XSETREF_(e, text); }
+    Py_XDECREF(s);
+    Py_XDECREF(sign);
+    Py_XDECREF(with);
+    PyErr_Restore(type, e, trace);
+  }
+  return r;
+}
+#define IOP(name) static PyObject *nb_##name(PyObject *a, PyObject *b) { return inplace(O_##name, a, b); }
+IOP(isub) IOP(imul) IOP(itruediv) IOP(ifloordiv) IOP(imod) IOP(iand) IOP(ior) IOP(ixor) IOP(ilshift) IOP(irshift)
+static PyObject *nb_ipow(PyObject *a, PyObject *b, PyObject *mod) { (void)mod; return inplace(O_ipow, a, b); }
 #define UN(name) static PyObject *nb_##name(PyObject *a) { return PyObject_Vectorcall(ops[O_##name], &a, 1, NULL); }
 UN(neg) UN(abs) UN(invert)
 static PyObject *nb_pos(PyObject *a) { return Py_NewRef(a); }
 
 static PyObject *compare(PyObject *a, PyObject *b, int op) {
   static const int slot[] = {[Py_LT] = O_lt, [Py_LE] = O_le, [Py_EQ] = O_eq, [Py_NE] = O_ne, [Py_GT] = O_gt, [Py_GE] = O_ge};
+  if (op == Py_EQ && !TL_CHECK(b) && tl_is_ndarray(b)) return call2(O_eqarray, a, b);       /* the only comparison with arrays that PyTorch has */
   return binary(slot[op], slot[op], a, b);
 }
 
@@ -76,11 +146,17 @@ static int nb_bool(TlTensor *t) {
   Py_XDECREF(o);
   return r;
 }
+/* PyTorch warns where a float is made of a tensor with a history; int(), item() and bool() say nothing */
+int tl_warn_scalar(const TlTensor *t) {
+  return tl_grad_mode && tl_requires_grad(t) ? tl_warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                                                            "Consider using tensor.detach() first.") : 0;
+}
 static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *), const char *type) {
   if (t->numel != 1) {
     PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
     return NULL;
   }
+  if (type[0] == 'd' && tl_warn_scalar(t) < 0) return NULL;
   PyObject *o = tl_m_item(t, NULL), *r = NULL;
   if (o && PyComplex_Check(o)) {       /* real numbers only where nothing is lost */
     double re = PyComplex_RealAsDouble(o), im = PyComplex_ImagAsDouble(o);
@@ -151,6 +227,16 @@ static PyObject *basic_index(PyObject *mod, PyObject *args) {
   if (PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
 }
-PyMethodDef tl_number_functions[] = {{"set_operators", set_operators, METH_O, "Names the ops behind Tensor's operators."},
+static PyObject *py_is_ndarray(PyObject *mod, PyObject *o) { (void)mod; return PyBool_FromLong(tl_is_ndarray(o)); }
+static PyObject *py_is_number(PyObject *mod, PyObject *o) {
+  (void)mod;
+  PyObject *made;
+  int r = tl_number(&o, &made);
+  Py_XDECREF(made);
+  return r < 0 ? NULL : PyBool_FromLong(r);
+}
+PyMethodDef tl_number_functions[] = {{"is_number", py_is_number, METH_O, "Whether the object is a Python number or a numpy scalar."},
+                                     {"is_ndarray", py_is_ndarray, METH_O, "Whether the object is a numpy.ndarray; does not import numpy."},
+                                     {"set_operators", set_operators, METH_O, "Names the ops behind Tensor's operators."},
                                      {"basic_index", basic_index, METH_VARARGS, "A view for ints, slices, None and Ellipsis; None for other indices."},
                                      {0}};

@@ -102,7 +102,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
   *made = NULL;
   if (o == Py_None && p->optional) return 1;
   switch (p->kind) {
-    case K_TENSOR: return TL_CHECK(o) || (p->size && is_number(o));
+    case K_TENSOR: return TL_CHECK(o) || (p->size && tl_number(v, made));
     case K_SCALAR:
       if (is_number(o)) return 1;
       if (TL_CHECK(o)) {
@@ -110,8 +110,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
         if (t->ndim != 0 || t->requires_grad || t->grad_fn) return 0;
         return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
       }
-      if (PyUnicode_Check(o) || plain_sequence(o) || PyType_Check(o) || !PyNumber_Check(o) || !PyObject_HasAttrString(o, "item")) return 0;
-      return (*v = *made = PyObject_CallMethod(o, "item", NULL)) ? (is_number(*v) ? 1 : 0) : -1;
+      return tl_number(v, made);
     case K_INT:
       if (is_int(o)) return 1;
       if (!is_index(o)) return 0;
@@ -162,8 +161,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
         if (t->ndim != 0 || t->requires_grad || tl_is_complex(t->dtype)) return 0;
         return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
       }
-      if (PyUnicode_Check(o) || plain_sequence(o) || PyComplex_Check(o) || !PyObject_HasAttrString(o, "__float__")) return 0;
-      return (*v = *made = PyNumber_Float(o)) ? 1 : -1;
+      return PyComplex_Check(o) ? 0 : tl_number(v, made);
     case K_BOOL:
       if (PyBool_Check(o)) return 1;
       return 0;
@@ -383,9 +381,9 @@ static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyOb
 
 int tl_check_cast(tl_dtype from, tl_dtype to);
 
-/* expanded tensors: writing one element writes others. The ops that PyTorch still lets through are named. */
+/* Expanded tensors: writing one element writes others. PyTorch still lets some ops through, those of the second list with a warning. */
 static int check_overlap(const Overload *ov, const TlTensor *t) {
-  static const char *const allowed[] = {"fill", "zero", "index_fill", "index_put", "masked_fill", "fill_diagonal", "tril", "triu"};
+  static const char *const allowed[] = {"fill", "zero", "fill_diagonal", "tril", "triu", "index_fill", "index_put", "masked_fill"};
   bool overlap = false;
   for (int i = 0; i < t->ndim && !overlap; i++) overlap = t->shape[i] > 1 && t->strides[i] == 0;
   if (!overlap || !t->numel || (ov->flags & F_VIEW)) return 0;
@@ -393,13 +391,18 @@ static int check_overlap(const Overload *ov, const TlTensor *t) {
   if (!b) return -1;
   const char *s = PyBytes_AsString(b);
   size_t n = strcspn(s, "_.(");
+  int rc = -1;
   while (s[n] == '_' && s[n + 1] != '(' && s[n + 1] != '.') n += 1 + strcspn(s + n + 1, "_.(");
-  for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-    if (strlen(allowed[i]) == n && !strncmp(s, allowed[i], n)) { Py_DECREF(b); return 0; }
+  for (size_t i = 0; i < sizeof allowed / sizeof *allowed && rc; i++)
+    if (strlen(allowed[i]) == n && !strncmp(s, allowed[i], n))
+      rc = i < 5 ? 0 : PyErr_WarnFormat(PyExc_UserWarning, 1, "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                                        "operation. This also applies to advanced indexing e.g. tensor[%s] = %s", allowed[i],
+                                        i == 6 ? "indices" : "mask", i == 6 ? "tensor" : "scalar");
   Py_DECREF(b);
-  PyErr_SetString(PyExc_RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                                      "Please clone() the tensor before performing the operation.");
-  return -1;
+  if (rc && !PyErr_Occurred())
+    PyErr_SetString(PyExc_RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                                        "Please clone() the tensor before performing the operation.");
+  return rc;
 }
 
 /* below autograd: self <- op(self, ...), by a kernel that writes in place, else by a copy */
@@ -548,7 +551,7 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
     for (Py_ssize_t i = 0; t && i < nargs; i++) PyTuple_SetItem(t, i, Py_NewRef(args[i]));
     for (Py_ssize_t k = 0; kw && k < nk; k++)
       if (args[nargs + k]) PyDict_SetItem(kw, PyTuple_GetItem(kwnames, k), args[nargs + k]);
-    if (t && kw) result = PyObject_CallFunctionObjArgs(tl_reg.bind_error, (PyObject *)op, t, kw, NULL);
+    if (t && kw) result = PyObject_CallFunctionObjArgs(tl_reg.bind_error, (PyObject *)op, t, kw, out ? out : Py_None, NULL);
     Py_XDECREF(t);
     Py_XDECREF(kw);
   }

@@ -404,6 +404,8 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   tl_dtype c = (tl_dtype)((TlTensor *)args[0])->dtype;
   if (c != TL_BOOL && c != TL_U8)
     return PyErr_Format(PyExc_RuntimeError, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tl_display_name(c));
+  if (c == TL_U8 && tl_warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+                                 "Use a boolean condition instead.") < 0) return NULL;
   for (int i = 0; i < 3; i++) if (pw_arg(args[i], &in[i])) return NULL;
   if (tl_result_type(2, args + 1, &d)) return NULL;
   int cls = pw_class(d);

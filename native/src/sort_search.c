@@ -243,6 +243,12 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
     goto done;
   }
   tl_dtype loop = tl_compute[common];
+  struct { TlTensor *t; const char *text; } slow[] = {
+#define SLOW(what) "torch.searchsorted(): " what " tensor is non-contiguous, this will lower the performance due to extra data copy when converting " \
+                   "non-contiguous tensor to contiguous, please use contiguous " what " tensor if possible. This message will only appear once per program."
+      {v, SLOW("input value")}, {b, SLOW("boundary")}, {sorter, SLOW("sorter")}};
+  for (int i = 0; i < 3; i++)
+    if (slow[i].t && !tl_is_contiguous(slow[i].t) && tl_warn_once(slow[i].text) < 0) goto done;
   if (!(bc = tl_contiguous_as(b, loop)) || !(vc = tl_contiguous_as(v, loop))) goto done;
   if (sorter && !(sc = tl_contiguous(sorter))) goto done;
   int64_t n = b->shape[b->ndim - 1], rows = b->ndim == 1 ? 1 : n ? b->numel / n : 0;

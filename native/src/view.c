@@ -367,7 +367,7 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
     used++;
   }
   if (used > t->ndim) {
-    PyErr_Format(PyExc_IndexError, t->ndim == 0 ? "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+    PyErr_Format(PyExc_IndexError, t->ndim == 0 && !tuple && PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor." : t->ndim == 0 ? "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
                  : "too many indices for tensor of dimension %d", t->ndim);
     return NULL;
   }
@@ -381,7 +381,10 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
       for (int m = t->ndim - used; m > 0; m--, d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
     } else if (PyLong_Check(x)) {
       int64_t v;
-      if (tl_int(x, &v) < 0) return NULL;
+      if (tl_int(x, &v) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_RuntimeError)) PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+        return NULL;
+      }
       if (v < -t->shape[d] || v >= t->shape[d]) {
         PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, d, (long long)t->shape[d]);
         return NULL;

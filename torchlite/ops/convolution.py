@@ -2,6 +2,7 @@
 convolutions again."""
 import torchlite as torch
 
+from .. import _C
 from ._declare import op
 
 _ZERO = (0,)
@@ -174,6 +175,7 @@ def _declare_conv(n):
         dilation = tuple(dilation) * (n if len(dilation) == 1 else 1)
         total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])]
         if any(t % 2 for t in total):   # one more at the end
+            _C.warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created")
             extra = []
             for t in reversed(total):
                 extra += [0, t % 2]

@@ -67,8 +67,7 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
     if same:
         return self.clone(memory_format=memory_format)
     if self.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
-        import warnings
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+        _C.warn_once("Casting complex values to real discards the imaginary part", 3)
     return torch.ops.aten._to_dtype(self, dtype=dtype, memory_format=memory_format)
 
 
@@ -127,6 +126,8 @@ def copy_(self, src, non_blocking):
         _C.check_overlap(self, src)
     if src.dim() > self.dim():
         raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape))))
+    if src.dtype.is_complex and not self.dtype.is_complex and self.dtype is not torch.bool:
+        _C.warn_once("Casting complex values to real discards the imaginary part")
     if _C.is_grad_enabled() and (_C.requires_grad(self) or _C.requires_grad(src)) and (self.dtype.is_floating_point or self.dtype.is_complex):
         from ..autograd._inplace import copy_in
         return copy_in(self, src)

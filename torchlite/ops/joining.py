@@ -179,16 +179,17 @@ def repeat_interleave(self, repeats, dim=None, output_size=None):  # noqa: F811
     x = self
     if dim is None:
         x, dim = x.reshape(-1), 0
-    size = x.shape[dim] if x.dim() else 1
+    if not x.dim() and isinstance(repeats, torch.Tensor):
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not -x.dim() <= dim < x.dim():
+        n = max(x.dim(), 1)
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim if x.dim() else 1})")
+    size = x.shape[dim]
     if not isinstance(repeats, torch.Tensor):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
-        if x.dim() and not -x.dim() <= dim < x.dim():
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-x.dim()}, {x.dim() - 1}], but got {dim})")
         if output_size is not None and output_size != size * repeats:
             raise RuntimeError("repeat_interleave: Invalid output_size")
-        if not x.dim():
-            return x.expand((repeats,)).clone()
         dim %= x.dim()
         return x.unsqueeze(dim + 1).expand(x.shape[:dim + 1] + (repeats,) + x.shape[dim + 1:]).clone(
             memory_format=torch.contiguous_format).flatten(dim, dim + 1)

@@ -609,6 +609,10 @@ def pca_lowrank(A, q=None, center=True, niter=2):
 
 def lu(A, pivot=True, get_infos=False, out=None):
     """Deprecated: see torch.linalg.lu_factor; A_LU, pivots and, when asked for, infos."""
+    lines = [f"LU, pivots{more} = torch.{name}(A, compute_pivots{flag})" for more, name, flag in
+             (("", "lu", ""), ("", "linalg.lu_factor", ""), (", info", "lu", ", get_infos=True"), (", info", "linalg.lu_factor_ex", ""))]
+    torch._C.warn_once("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future PyTorch "
+                       "release.\n%s\nshould be replaced with\n%s\nand\n%s\nshould be replaced with\n%s" % tuple(lines))
     LU, pivots, info = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     result = (LU, pivots, info) if get_infos else (LU, pivots)
     if out is not None:

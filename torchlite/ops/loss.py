@@ -94,6 +94,9 @@ def huber_loss(self, target, reduction=1, delta=1.0):
     samples=lambda t: [(t(3, 4), t(3, 4).sign())])
 def soft_margin_loss(self, target, reduction=1):
     """log(1 + exp(-target * x))."""
+    if torch.broadcast_shapes(self.shape, target.shape) != self.shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+                           f"{list(torch.broadcast_shapes(self.shape, target.shape))}")
     return _reduce(-torch._C._nn.log_sigmoid(target * self), reduction)
 
 

@@ -3,6 +3,7 @@ import math
 
 import torchlite as torch
 
+from .. import _C
 from ._declare import _functions, op
 from .einsum import einsum
 
@@ -352,6 +353,8 @@ def bilinear(input1, input2, weight, bias=None):
 def cross(self, other, dim=None):
     """Vector product along a dim of size 3: by default the first such dim."""
     if dim is None:
+        _C.warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+                     "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.", 2)
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")

@@ -3,6 +3,7 @@ import math
 
 import torchlite as torch
 
+from .. import _C
 from ._declare import op
 from .fft import fft_c2c, fft_c2r, fft_r2c
 from .matmul import _type_name
@@ -27,6 +28,10 @@ def _flag(v):
                        (t(2, 20), 6, None, None, None, True, "constant", {"onesided": False, "return_complex": True})])
 def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
     """Fourier transforms of windows of a signal (or a batch of signals), `hop_length` apart: (..., frequencies, frames)."""
+    if window is None:
+        _C.warn_once("A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such as "
+                     "torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress this warning and use a "
+                     "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     x = self
@@ -94,6 +99,9 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
                        (t(2, 4, 5, dtype="complex64" if t.dtype is torch.float32 else "complex128"), 6, 2, 6, None, False, True, {"length": 9})])
 def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
     """The signal whose stft is `self`, in the least squares sense; `length` cuts it or fills it up with zeros."""
+    if window is None:
+        _C.warn_once("A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the inversion "
+                     "lossless.To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.")
     if not self.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
     hop = n_fft // 4 if hop_length is None else hop_length

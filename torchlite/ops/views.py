@@ -2,6 +2,7 @@
 
 import torchlite as torch
 
+from .. import _C
 from ._declare import op
 
 
@@ -366,8 +367,8 @@ def flatten(self, start_dim, end_dim):
 
 @op("ravel(Tensor(a) self) -> Tensor(a)", samples=lambda t: [(t(2, 3),)])
 def ravel(self):
-    """`self` as a vector."""
-    return self.reshape((-1,))
+    """`self` as a contiguous vector, a view where it is contiguous already."""
+    return self.contiguous().view((-1,))
 
 
 @op("unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)", samples=lambda t: [(t(2, 6), 1, (2, -1))])
@@ -559,4 +560,7 @@ def conj(self):
 @op("adjoint(Tensor(a) self) -> Tensor(a)")
 def adjoint(self):
     """The conjugate with the last two dims exchanged."""
+    if self.dim() == 0:
+        _C.warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", 3)
+        return self.conj()
     return self.transpose(-2, -1).conj()

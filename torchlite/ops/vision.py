@@ -374,10 +374,10 @@ def affine_grid_generator(theta, size, align_corners):
     return base.expand(size[0], -1, -1).bmm(theta.transpose(1, 2)).reshape((size[0],) + dims + (n,))
 
 
-def _warn_corners(name):
+def _warn_corners():
     import warnings
     warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                  f"align_corners=True if the old behavior is desired. See the documentation of {name} for details.", stacklevel=3)
+                  "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3)
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
@@ -388,7 +388,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
                          f"'{padding_mode}'")
     if align_corners is None:
-        _warn_corners("grid_sample")
+        _warn_corners()
     return grid_sampler(input, grid, ("bilinear", "nearest", "bicubic").index(mode), ("zeros", "border", "reflection").index(padding_mode),
                         bool(align_corners))
 
@@ -396,7 +396,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 def affine_grid(theta, size, align_corners=None):
     """A grid for `grid_sample` from affine matrices `theta` (N, 2, 3) or (N, 3, 4) and the output's `size` (N, C, d...)."""
     if align_corners is None:
-        _warn_corners("affine_grid")
+        _warn_corners()
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     shape = tuple(size)

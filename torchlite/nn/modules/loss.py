@@ -48,6 +48,12 @@ class NLLLoss(_WeightedLoss):
 class NLLLoss2d(NLLLoss):
     """Deprecated name of NLLLoss."""
 
+    def __init__(self, *args, **kwargs):
+        import warnings
+        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
+                      "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
+
 
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of a Poisson distribution."""

@@ -102,6 +102,21 @@ class Transformer(Module):
                 xavier_uniform_(p)
 
 
+def _why_not_nested(layer):
+    """What PyTorch, which has nested tensors, names as the reason not to use them with this layer; "" where it uses them."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return " was not TransformerEncoderLayer"
+    a = layer.self_attn
+    reasons = ((layer.norm_first, ".norm_first was True"),
+               (not a.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference performance)"),
+               (not a._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
+               (a.in_proj_bias is None, ".self_attn was passed bias=False"),
+               (not getattr(layer, "activation_relu_or_gelu", 1), ".activation_relu_or_gelu was not True"),
+               (layer.norm1.eps != layer.norm2.eps, ".norm1.eps was not equal to encoder_layer.norm2.eps"),
+               (a.num_heads % 2 == 1, ".self_attn.num_heads is odd"))
+    return next((text for so, text in reasons if so), "")
+
+
 class TransformerEncoder(Module):
     """A stack of `num_layers` copies of an encoder layer."""
 
@@ -114,6 +129,10 @@ class TransformerEncoder(Module):
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
         self.use_nested_tensor = False
+        why = enable_nested_tensor and _why_not_nested(encoder_layer)
+        if why:
+            import warnings
+            warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer" + why, stacklevel=2)
         self.mask_check = mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
@@ -176,6 +195,8 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
+        self.activation_relu_or_gelu = 1 if self.activation is F.relu or isinstance(self.activation, torch.nn.ReLU) else \
+            2 if self.activation is F.gelu or isinstance(self.activation, torch.nn.GELU) else 0
 
     def __setstate__(self, state):
         super().__setstate__(state)

@@ -1,0 +1,73 @@
+"""Runs lines of Python in torch and in torchlite: same values, dtypes, shapes, strides, exceptions, texts and warnings.
+
+In a line `torch`, `F`, `nn`, `np` and `math` are there; its last expression is the result. Every warning counts, also those that a
+process gives once, in the order of their first showing.
+"""
+import ast
+import math
+import re
+import warnings
+
+import pytest
+
+import torchlite
+
+torch = pytest.importorskip("torch")
+np = pytest.importorskip("numpy")
+
+
+def _number(v):
+    if isinstance(v, list):
+        return [_number(x) for x in v]
+    return "%.4g" % v if isinstance(v, float) else "%.4g%+.4gj" % (v.real, v.imag) if isinstance(v, complex) else v
+
+
+def _shown(x, lib):
+    if isinstance(x, lib.Tensor):
+        return (type(x).__name__, _number(x.detach().tolist()), str(x.dtype), tuple(x.shape), x.stride(), x.requires_grad)
+    if isinstance(x, np.ndarray):
+        return ("ndarray", _number(x.tolist()), str(x.dtype), x.shape)
+    if isinstance(x, (list, tuple)):
+        return type(x).__name__, [_shown(v, lib) for v in x]
+    if isinstance(x, dict):
+        return [(k, _shown(v, lib)) for k, v in x.items()]
+    return type(x).__name__, repr(x).replace("torchlite", "torch")
+
+
+def _plain(text):
+    """A text without the place in PyTorch's source that raised it."""
+    return re.sub(r"\s*\(Triggered internally at [^)]*\)", "", text).replace("torchlite", "torch").rstrip()
+
+
+def outcome(lib, line):
+    """(result or exception, warnings) of a line."""
+    names = {"torch": lib, "np": np, "F": lib.nn.functional, "nn": lib.nn, "math": math}
+    line = re.sub(r"\b(import|from) torch\b", r"\1 " + lib.__name__, line)
+    tree = ast.parse(line)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    result, always = None, lib.is_warn_always_enabled()
+    lib.manual_seed(0)
+    lib.set_warn_always(True)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            exec(compile(tree, line, "exec"), names)
+            if last is not None:
+                result = _shown(eval(compile(ast.Expression(last.value), line, "eval"), names), lib)
+        except Exception as e:
+            result = type(e).__name__, _plain(str(e))
+        finally:
+            lib.set_warn_always(always)
+    # __array_wrap__ and __array__ have the arguments that numpy asks for; PyTorch's lack them
+    told = [(w.category.__name__, _plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
+    return result, list(dict.fromkeys(told))
+
+
+def alike(line):
+    assert outcome(torchlite, line) == outcome(torch, line)
+
+
+def cases(text):
+    """A decorator that makes a test of each line of a text."""
+    lines = [s for s in text.strip().split("\n") if s and not s.startswith("#")]
+    return pytest.mark.parametrize("line", lines)
