@@ -127,9 +127,11 @@ from .functional import split as split
 from .ops.linalg_derived import svd_lowrank as svd_lowrank
 from .functional import tensor as tensor
 from .ops.matmul import tensordot as tensordot
+from .functional import type_name as type_name
 from .functional import typename as typename
 from .ops.sorting import unique as unique
 from .ops.sorting import unique_consecutive as unique_consecutive
+from .functional import unsupported as unsupported
 from .functional import use_deterministic_algorithms as use_deterministic_algorithms
 from .func import vmap as vmap
 
