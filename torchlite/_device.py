@@ -224,3 +224,8 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = MEMORY_FOR
  per_channel_affine_float_qparams) = QSCHEMES = qscheme._family(
     "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
     "per_channel_affine_float_qparams")
+
+
+def suggested_format(t):
+    """The memory format that results computed from t shall have: a channels_last one or contiguous_format."""
+    return contiguous_format if not _C.suggests_channels_last(t) else channels_last if t.dim() == 4 else channels_last_3d

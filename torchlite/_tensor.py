@@ -292,12 +292,21 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             sizes = tuple(sizes[0])
         if self.requires_grad:
             raise RuntimeError("cannot resize variables that require grad")
+        if memory_format is _device.preserve_format:
+            raise RuntimeError("Unsupported memory formatPreserve")
         if tuple(self.shape) != tuple(sizes):
             _C.resize(self, tuple(sizes))
+        if memory_format is not None:
+            from .ops.copying import _channels_last_strides
+            last = memory_format is not _device.contiguous_format
+            self.as_strided_(sizes, _channels_last_strides(sizes, memory_format) if last else _contiguous_strides(sizes))
         return self
 
     def resize_as_(self, other, *, memory_format=None):
-        return self.resize_(other.shape)
+        """Changes the shape in place to that of `other`; preserve_format takes its memory format as well."""
+        if memory_format is _device.preserve_format:
+            memory_format = _device.suggested_format(other)
+        return self.resize_(other.shape, memory_format=memory_format)
 
     def dim_order(self):
         """Dims from outermost to innermost in memory."""
@@ -313,7 +322,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.to(type_to_dtype(dtype))
 
     def cpu(self, memory_format=_device.preserve_format):
-        return self if self.is_cpu else self.to("cpu")
+        return self.to("cpu", memory_format=memory_format)
 
     async def cpu_async(self):
         """As `cpu()`, for code that may await: the page goes on while the GPU finishes."""
@@ -331,7 +340,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return (await self.cpu_async()).tolist()
 
     def cuda(self, device=None, non_blocking=False, memory_format=_device.preserve_format):
-        return self.to("cuda" if device is None else device)
+        return self.to("cuda" if device is None else device, memory_format=memory_format)
 
     @property
     def is_cuda(self):

@@ -122,6 +122,7 @@ PyGetSetDef tl_tensor_getset[] = {
     GS(nbytes, NULL, "Bytes of all elements."),
     {"_version", (getter)get_version, NULL, "Number of in-place changes.", NULL},
     {"_base", (getter)get_base, (setter)set_base, "The tensor this one is a view of, or None.", NULL},
+    {"_grad", (getter)get_raw_grad, (setter)set_grad, "Another name of grad.", NULL},
     {"_raw_grad", (getter)get_raw_grad, (setter)set_raw_grad, "grad without checks.", NULL},
     {"_raw_grad_fn", (getter)get_raw_grad_fn, (setter)set_raw_grad_fn, "grad_fn without the view rule.", NULL},
     {"_meta", (getter)get_meta, (setter)set_meta, "Autograd's own record: hooks, view origin.", NULL},
@@ -182,16 +183,6 @@ static PyObject *m_stride(SELF, PyObject *const *args, Py_ssize_t n, PyObject *k
   return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, &d, 1, t->strides, false);
 }
 
-/* strides of the channels-last formats: channels innermost, then space from the last dim on, then the batch */
-static bool channels_last(SELF) {
-  int64_t expect = 1;
-  for (int i = 0; i < t->ndim; i++) {
-    int d = i == 0 ? 1 : i == t->ndim - 1 ? 0 : t->ndim - i;
-    if (t->shape[d] != 1 && t->strides[d] != expect) return false;
-    expect *= t->shape[d];
-  }
-  return true;
-}
 static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
   PyObject *fmt = n ? args[0] : kw && PyTuple_Size(kw) ? args[0] : NULL;
   if (fmt && fmt != Py_None) {
@@ -199,7 +190,7 @@ static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyOb
     if (!name) return NULL;
     bool cl2 = !PyUnicode_CompareWithASCIIString(name, "torch.channels_last"), cl3 = !PyUnicode_CompareWithASCIIString(name, "torch.channels_last_3d");
     Py_DECREF(name);
-    if (cl2 || cl3) return PyBool_FromLong(t->ndim == (cl2 ? 4 : 5) && channels_last(t));
+    if (cl2 || cl3) return PyBool_FromLong(t->ndim == (cl2 ? 4 : 5) && tl_is_channels_last(t));
   }
   return PyBool_FromLong(tl_is_contiguous(t));
 }

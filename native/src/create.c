@@ -41,7 +41,7 @@ PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   tl_dtype d;
   (void)out;
   if (size_arg(a[0], shape, &n, k->id == 1 ? "zeros" : NULL) < 0 || tl_dtype_arg(a[1], tl_default_dtype, &d) < 0) return NULL;
-  if (k->id == 0 && n_ > 5 && memory_format(a[5], 1) == 2) return TL_FALLBACK();
+  if (k->id == 0 && n_ > 5 && memory_format(a[5], 1) != 1) return TL_FALLBACK();
   if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
   if (k->id == 0) return (PyObject *)tl_empty(d, n, shape);
   return (PyObject *)filled(tl_empty(d, n, shape), one());
@@ -65,7 +65,7 @@ PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTens
   (void)out;
   if (tl_dtype_arg(a[1 + at], (tl_dtype)self->dtype, &d) < 0) return NULL;
   if (format == 2) return TL_FALLBACK();
-  r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_like(self, d);
+  r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_preserved(TL_CPU, self, d);
   if (!r || !k->id) return (PyObject *)r;
   if (k->id == 1) { memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]); return (PyObject *)r; }   /* always dense */
   return (PyObject *)filled(r, k->id == 2 ? one() : a[1]);

@@ -328,7 +328,7 @@ static PyObject *py_empty_like(PyObject *m, PyObject *args) {
   tl_dtype d;
   int device = -1;
   if (!PyArg_ParseTuple(args, "O|Oi", &t, &dt, &device) || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
-  return (PyObject *)tl_empty_like_on(device < 0 ? ((TlTensor *)t)->device : device, (TlTensor *)t, d);
+  return (PyObject *)tl_empty_preserved(device < 0 ? ((TlTensor *)t)->device : device, (TlTensor *)t, d);
 }
 /* src must broadcast to dst's shape; leading ones that dst lacks are let through */
 static int check_copy(const TlTensor *dst, const TlTensor *src) {
@@ -385,6 +385,7 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
   if (tl_set_geometry(t, (TlStorage *)Py_NewRef(t->storage), t->dtype, nd, sh, st, t->offset) < 0) return NULL;
   return Py_NewRef(o);
 }
+static PyObject *py_suggests_channels_last(PyObject *m, PyObject *t) { (void)m; return PyBool_FromLong(tl_suggests_channels_last((TlTensor *)t)); }
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;
@@ -405,4 +406,5 @@ PyMethodDef tl_data_functions[] = {
     {"check_overlap", (PyCFunction)(void *)py_check_overlap, METH_FASTCALL, "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
     {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
     {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
+    {"suggests_channels_last", py_suggests_channels_last, METH_O, "suggests_channels_last(tensor): whether results of it shall be channels last"},
     {0}};

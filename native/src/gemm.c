@@ -5,6 +5,9 @@
 int PyErr_CheckSignals(void);
 
 enum { MR = 4, GEMM_MC = 128, GEMM_KC = 256, GEMM_NC = 1024 };
+/* Long sums are taken in blocks, whose sums are added in double: elements in a block of a dot product, and depth of the
+ * parts a deep product is cut into. */
+enum { DOT_BLOCK = 1024, DEEP = 4096 };
 
 /* Packing memory is kept between calls, as most programs multiply again at once. A signal handler may call a product
  * while one runs: the inner one then allocates its own. */
@@ -36,6 +39,7 @@ typedef uint64_t v2l __attribute__((vector_size(16)));
 typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 
 #define T float
+#define ACC double
 #define V v4f
 #define V_U v4f_u
 #define L 4
@@ -43,6 +47,7 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define F(name) name##_f32
 #include "gemm_impl.h"
 #undef T
+#undef ACC
 #undef V
 #undef V_U
 #undef L
@@ -57,12 +62,14 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define MADD(a, b, c) ((a) * (b) + (c))
 #endif
 #define T double
+#define ACC double
 #define V v2d
 #define V_U v2d_u
 #define L 2
 #define F(name) name##_f64
 #include "gemm_impl.h"
 #undef T
+#undef ACC
 #undef V
 #undef V_U
 #undef L
@@ -71,6 +78,7 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 
 /* integers of every width: sums modulo 2^64 cut to the result's width are exact modulo that width */
 #define T uint64_t
+#define ACC uint64_t
 #define V v2l
 #define V_U v2l_u
 #define L 2

@@ -215,11 +215,32 @@ static inline T F(start)(const TlGemm *g, int64_t i, int64_t j) {
 }
 #define C_AT(i, j) ((T *)g->c)[(i) * g->c_rs + (j) * g->c_cs]
 
+static ACC F(dot)(const T *a, const T *b, int64_t K) {
+  ACC total = 0;
+  for (int64_t n; K; K -= n) {
+    n = K < DOT_BLOCK ? K : DOT_BLOCK;
+    const T *end = a + n / L * L, *whole = a + n / (4 * L) * (4 * L);
+    V c0 = {0}, c1 = {0}, c2 = {0}, c3 = {0};
+    for (; a < whole; a += 4 * L, b += 4 * L) {
+      c0 = MADD(F(ld)(a), F(ld)(b), c0);
+      c1 = MADD(F(ld)(a + L), F(ld)(b + L), c1);
+      c2 = MADD(F(ld)(a + 2 * L), F(ld)(b + 2 * L), c2);
+      c3 = MADD(F(ld)(a + 3 * L), F(ld)(b + 3 * L), c3);
+    }
+    for (; a < end; a += L, b += L) c0 = MADD(F(ld)(a), F(ld)(b), c0);
+    T s = F(hsum)((c0 + c1) + (c2 + c3));
+    for (int64_t k = 0; k < n % L; k++) s += *a++ * *b++;
+    total += s;
+  }
+  return total;
+}
+
 /* both operands contiguous along k: dot products, 4 x 2 or 1 x 4 at a time */
 static int F(dots)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   const int64_t as = g->a.is, bs = g->b.is, K = g->k, KV = K - K % L, KW = K - K % (2 * L);
   int64_t work = 0, m4 = g->m - g->m % 4;
+  if (g->m == 1 && g->n == 1) { C_AT(0, 0) = (T)(F(start)(g, 0, 0) + F(dot)(A, B, K)); return 0; }
   for (int64_t j = 0; j + 2 <= g->n && m4; j += 2) {
     const T *b0 = B + j * bs, *b1 = b0 + bs;
     for (int64_t i = 0; i < m4; i += 4) {
@@ -347,7 +368,7 @@ static int F(direct)(const TlGemm *g) {
           for (int s = 0; s < NR; s++) tmp[r * NR + s] = r < mi && s < nj ? F(start)(&sub, i + r, j + s) : 0;
         if (mi == MR) F(tile_direct)(kc, a, ar, g->a.ks, b, ldb, tmp, NR, tmp, NR);
         else for (int r = 0; r < mi; r++) {
-          V c0 = F(ld)(tmp + r * NR), c1 = F(ld)(tmp + r * NR + L), d0 = {0}, d1 = {0};
+          V c0 = {0}, c1 = {0}, d0 = {0}, d1 = {0};
           const T *ap = a + r * g->a.is, *bp = b;
           int64_t k = 0;
           for (; k + 2 <= kc; k += 2, bp += 2 * ldb) {
@@ -356,8 +377,8 @@ static int F(direct)(const TlGemm *g) {
             d0 = MADD(y, F(ld)(bp + ldb), d0); d1 = MADD(y, F(ld)(bp + ldb + L), d1);
           }
           if (k < kc) { V x = F(dup)(ap[k * g->a.ks]); c0 = MADD(x, F(ld)(bp), c0); c1 = MADD(x, F(ld)(bp + L), c1); }
-          F(st)(tmp + r * NR, c0 + d0);
-          F(st)(tmp + r * NR + L, c1 + d1);
+          F(st)(tmp + r * NR, F(ld)(tmp + r * NR) + (c0 + d0));
+          F(st)(tmp + r * NR + L, F(ld)(tmp + r * NR + L) + (c1 + d1));
         }
         for (int r = 0; r < mi; r++)
           for (int s = 0; s < nj; s++) C_AT(i + r, j + s) = tmp[r * NR + s];
@@ -366,6 +387,32 @@ static int F(direct)(const TlGemm *g) {
     }
   }
   return 0;
+}
+
+int F(tl_gemm)(const TlGemm *g);
+/* a product much deeper than wide: in parts of DEEP, so that its error does not grow with the depth */
+static int F(deep)(const TlGemm *g) {
+  const int64_t size = g->m * g->n;
+  ACC *acc = tl_malloc((uint64_t)size * (sizeof(ACC) + sizeof(T)));
+  T *part = (T *)(acc + size);
+  TlGemm sub = *g;
+  sub.c = part;
+  sub.c_rs = g->n;
+  sub.c_cs = 1;
+  sub.accumulate = false;
+  sub.row_bias = sub.col_bias = NULL;
+  int rc = acc ? 0 : -1;
+  for (int64_t i = 0; !rc && i < size; i++) acc[i] = F(start)(g, i / g->n, i % g->n);
+  for (int64_t k = 0; !rc && k < g->k; k += DEEP) {
+    sub.k = g->k - k < DEEP ? g->k - k : DEEP;
+    sub.a.p = (const T *)g->a.p + k * g->a.ks;
+    sub.b.p = (const T *)g->b.p + k * g->b.ks;
+    rc = F(tl_gemm)(&sub);
+    for (int64_t i = 0; !rc && i < size; i++) acc[i] += part[i];
+  }
+  for (int64_t i = 0; !rc && i < size; i++) C_AT(i / g->n, i % g->n) = (T)acc[i];
+  tl_free(acc);
+  return rc;
 }
 #undef C_AT
 
@@ -384,6 +431,7 @@ int F(tl_gemm)(const TlGemm *g) {
     if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) { s = F(swapped)(g); g = &s; }
     const int64_t size = g->m * g->n * g->k;
     const bool nt = g->a.ks == 1 && g->b.ks == 1 && g->k > 1, nn = g->b.is == 1;
+    if (g->k > 2 * DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4) return F(deep)(g);
     if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L)) return F(dots)(g);
     if (g->k && g->m == 1 && nn && g->c_cs == 1 && g->n >= 16) return F(axpys)(g);
     if (g->k && nn && (g->m <= 8 || size <= 65536)) return F(direct)(g);

@@ -55,7 +55,7 @@ PW_V2(a_gelu_tanh_backward_f32, a * gelu_tanh_grad4(b)) PW_L2(a_gelu_tanh_backwa
 /* ---- functions of exp ---- */
 #define SIG1(x) (1 / (1 + exp(-(x))))
 PW_V1(a_silu_f32, a / (V(1.0f) + vm_exp(-a))) PW_L1(a_silu_f64, double, double, a / (1 + exp(-a)))
-PW_L1(a_silu_c128, tl_c128, tl_c128, cz_mul(a, cz_sigmoid(a)))
+PW_L1(a_silu_c128, tl_c128, tl_c128, cz_div(a, cz_add(cz_of(1, 0), cz_exp(cz_neg(a)))))
 static inline v4f silu_grad4(v4f x) { v4f s = vm_sigmoid(x); return s * v4_madd(x, V(1.0f) - s, V(1.0f)); }
 static inline double silu_grad1(double x) { double s = SIG1(x); return s * (1 + x * (1 - s)); }
 static inline cz silu_gradc(cz x) { cz s = cz_sigmoid(x), o = cz_of(1, 0); return cz_mul(s, cz_add(o, cz_mul(x, cz_sub(o, s)))); }

@@ -97,12 +97,7 @@ static double logadd(double a, double b, bool two) {
   double m = a > b ? a : b, d = -fabs(a - b);
   return two ? m + log1p(exp2(d)) * 1.4426950408889634074 : m + log1p(exp(d));
 }
-static cz clogadd(cz a, cz b) {
-  if (cz_eq(a, b) && isinf(a.re)) return a;
-  if (a.re < b.re) { cz t = a; a = b; b = t; }
-  return cz_add(a, cz_log1p(cz_exp(cz_sub(b, a))));
-}
-DBL(b_logaddexp, logadd(a, b, false)) CZ(b_logaddexp, clogadd(a, b))
+DBL(b_logaddexp, logadd(a, b, false)) CZ(b_logaddexp, cz_log_add(a, b))
 DBL(b_logaddexp2, logadd(a, b, true))
 REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
 INTS(b_bitwise_and, a & b) INTS(b_bitwise_or, a | b) INTS(b_bitwise_xor, a ^ b)

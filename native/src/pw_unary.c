@@ -19,7 +19,9 @@
   PW_L1(f##_i32, uint8_t, int32_t, EI) PW_L1(f##_i64, uint8_t, int64_t, EI) PW_L1(f##_f32, uint8_t, float, EF) \
   PW_L1(f##_f64, uint8_t, double, EF)
 
-UINTS(u_neg, 0 - a) FLOATS(u_neg, -a, -a) PW_L1(u_neg_c64, tl_c64, tl_c64, ((tl_c64){-a.re, -a.im})) CZ(u_neg, cz_neg(a))
+UINTS(u_neg, 0 - a) FLOATS(u_neg, -a, -a) 
+/* PyTorch's -z has no negative zeros: roots and logarithms of it take the upper side of their cut */
+PW_L1(u_neg_c64, tl_c64, tl_c64, ((tl_c64){0 - a.re, 0 - a.im})) CZ(u_neg, cz_of(0 - a.re, 0 - a.im))
 PW_L1(u_abs_i32, uint32_t, int32_t, a < 0 ? 0u - (uint32_t)a : (uint32_t)a)
 PW_L1(u_abs_i64, uint64_t, int64_t, a < 0 ? 0u - (uint64_t)a : (uint64_t)a)
 FLOATS(u_abs, fabsf(a), fabs(a))

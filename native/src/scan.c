@@ -1,7 +1,7 @@
 /* scan.c: cumsum, cumprod, cummax, cummin, logcumsumexp along one dim. The input is taken as [outer, n, inner]; running
  * sums of floats are kept in double. */
 #include "reduce.h"
-#include <math.h>
+#include "cmath.h"
 
 enum { CUMSUM, CUMPROD, CUMMAX, CUMMIN, LOGCUMSUMEXP };
 enum { TILE = 256 };
@@ -65,6 +65,7 @@ SCAN(logcumsumexp_d, double, double, -INFINITY, a = log_add(a, x))
   }
 SCAN_COMPLEX(cumsum_c, ((tl_c128){0, 0}), CADD)
 SCAN_COMPLEX(cumprod_c, ((tl_c128){1, 0}), CMUL)
+SCAN_COMPLEX(logcumsumexp_c, ((tl_c128){-INFINITY, 0}), cz_log_add)
 
 /* the computation itself: contiguous in, contiguous out, both of the loop dtype */
 static int scan_run(int op, tl_dtype d, const void *x, void *y, TlAxis ax) {
@@ -74,7 +75,7 @@ static int scan_run(int op, tl_dtype d, const void *x, void *y, TlAxis ax) {
     case CUMPROD:
       return d == TL_I64 ? cumprod_l(x, y, ax) : d == TL_F32 ? cumprod_f(x, y, ax) : d == TL_F64 ? cumprod_d(x, y, ax) : cumprod_c(x, y, ax);
     default:
-      return d == TL_F32 ? logcumsumexp_f(x, y, ax) : logcumsumexp_d(x, y, ax);
+      return d == TL_F32 ? logcumsumexp_f(x, y, ax) : d == TL_F64 ? logcumsumexp_d(x, y, ax) : logcumsumexp_c(x, y, ax);
   }
 }
 
@@ -90,8 +91,6 @@ static PyObject *k_scan(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     if (tl_dtype_arg(nargs > 2 ? args[2] : Py_None, tl_is_integral(t->dtype) ? TL_I64 : t->dtype, &want) < 0) return NULL;
   } else if (tl_is_integral(t->dtype)) {
     return tl_not_implemented("logcumsumexp_out_cpu", t->dtype);
-  } else if (tl_is_complex(t->dtype)) {
-    return TL_FALLBACK();
   }
   loop = tl_is_integral(want) ? TL_I64 : tl_is_complex(want) ? TL_C128 : tl_compute[want];
   if (t->dtype != want && tl_is_integral(want)) {          /* the cast to the wanted type comes first, as in PyTorch */

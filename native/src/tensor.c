@@ -260,14 +260,15 @@ static PyType_Spec storage_spec = {"torchlite._C.StorageBase", sizeof(TlStorage)
 /* ---- tensor ------------------------------------------------------------------------------------------------------- */
 static bool geometry_contiguous(int ndim, const int64_t *shape, const int64_t *strides) {
   int64_t expect = 1;
+  bool dense = true;
   for (int i = ndim - 1; i >= 0; i--) {
-    if (shape[i] == 0) return true;
+    if (shape[i] == 0) return true;     /* nothing lies anywhere */
     if (shape[i] != 1) {
-      if (strides[i] != expect) return false;
+      dense = dense && strides[i] == expect;
       expect = tl_wrap_mul(expect, shape[i]);
     }
   }
-  return true;
+  return dense;
 }
 
 static TlTensor *alloc_tensor_of(PyTypeObject *tp, int ndim) {
@@ -423,10 +424,76 @@ TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, 
   return t;
 }
 
-/* PyTorch's rule for results shaped like an operand: its order of dims is kept, its gaps are not. Dims are sorted by
- * stride, innermost first; a stride of 0 decides nothing. */
-TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype) {
-  if (tl_is_contiguous(t)) return empty_dense(device, dtype, t->ndim, t->shape);
+/* ---- memory formats ---------------------------------------------------------------------------------------------- */
+/* dims of a channels-last tensor from the innermost on: channels, then space from the last dim on, then the batch */
+static int last_dim(int ndim, int i) { return i == 0 ? 1 : i == ndim - 1 ? 0 : ndim - i; }
+
+void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides) {
+  int64_t step = 1;
+  for (int i = 0; i < ndim; i++) {
+    strides[last_dim(ndim, i)] = step;
+    step = tl_wrap_mul(step, shape[last_dim(ndim, i)]);
+  }
+}
+
+bool tl_is_channels_last(const TlTensor *t) {
+  int64_t expect = 1;
+  if (t->ndim != 4 && t->ndim != 5) return false;
+  for (int i = 0; i < t->ndim; i++) {
+    int d = last_dim(t->ndim, i);
+    if (t->shape[d] == 1) continue;
+    if (t->strides[d] != expect) return false;
+    expect = tl_wrap_mul(expect, t->shape[d]);
+  }
+  return true;
+}
+
+bool tl_suggests_channels_last(const TlTensor *t) {
+  int64_t least = 0;
+  if ((t->ndim != 4 && t->ndim != 5) || t->strides[1] == 0) return false;
+  for (int i = 0; i < t->ndim; i++) {
+    int d = last_dim(t->ndim, i);
+    if (t->shape[d] == 0 || t->strides[d] < least) return false;
+    if (d == 0 && least == t->strides[1]) return false;     /* one pixel in one channel, whose strides decide nothing */
+    least = t->shape[d] > 1 ? tl_wrap_mul(t->strides[d], t->shape[d]) : t->strides[d];
+  }
+  return true;
+}
+
+bool tl_is_dense(const TlTensor *t) {
+  if (tl_is_contiguous(t) || tl_is_channels_last(t)) return true;
+  int order[TL_MAX_DIMS], n = 0;
+  int64_t expect = 1;
+  for (int d = 0; d < t->ndim; d++) {       /* dims of more than one element by stride */
+    if (t->shape[d] < 2) continue;
+    int j = n++;
+    for (; j > 0 && t->strides[order[j - 1]] > t->strides[d]; j--) order[j] = order[j - 1];
+    order[j] = d;
+  }
+  for (int i = 0; i < n; i++) {
+    if (t->strides[order[i]] != expect) return false;
+    expect = tl_wrap_mul(expect, t->shape[order[i]]);
+  }
+  return true;
+}
+
+TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool channels_last) {
+  int64_t strides[TL_MAX_DIMS];
+  if (!channels_last) return tl_empty(dtype, ndim, shape);
+  tl_channels_last_strides(ndim, shape, strides);
+  return tl_empty_strided(dtype, ndim, shape, strides);
+}
+
+TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last) {
+  if (!channels_last) return tl_contiguous_as(t, dtype);
+  if (t->dtype == dtype && tl_is_channels_last(t)) return (TlTensor *)Py_NewRef((PyObject *)t);
+  TlTensor *r = tl_empty_format(dtype, t->ndim, t->shape, true);
+  if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
+  return r;
+}
+
+/* the order of dims is kept, gaps are not. Dims are sorted by stride, innermost first; a stride of 0 decides nothing. */
+static TlTensor *empty_ordered(int device, const TlTensor *t, tl_dtype dtype) {
   int order[TL_MAX_DIMS], nd = t->ndim;
   int64_t strides[TL_MAX_DIMS], expect = 1;
   for (int i = 0; i < nd; i++) order[i] = nd - 1 - i;
@@ -443,6 +510,20 @@ TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype) {
     expect = tl_wrap_mul(expect, t->shape[order[i]] > 1 ? t->shape[order[i]] : 1);
   }
   return empty_strided(device, dtype, nd, t->shape, strides);
+}
+
+TlTensor *tl_empty_preserved(int device, const TlTensor *t, tl_dtype dtype) {
+  return tl_is_dense(t) ? empty_strided(device, dtype, t->ndim, t->shape, t->strides) : empty_ordered(device, t, dtype);
+}
+
+TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype) {
+  if (tl_is_contiguous(t)) return empty_dense(device, dtype, t->ndim, t->shape);
+  if (tl_is_channels_last(t)) {
+    int64_t strides[TL_MAX_DIMS];
+    tl_channels_last_strides(t->ndim, t->shape, strides);
+    return empty_strided(device, dtype, t->ndim, t->shape, strides);
+  }
+  return tl_empty_preserved(device, t, dtype);
 }
 TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) { return tl_empty_like_on(t->device, t, dtype); }
 
@@ -553,7 +634,7 @@ TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype) {
 
 TlTensor *tl_cast(TlTensor *t, tl_dtype dtype) {
   if (t->dtype == dtype) return (TlTensor *)Py_NewRef((PyObject *)t);
-  TlTensor *r = tl_empty_like(t, dtype);
+  TlTensor *r = tl_empty_preserved(t->device, t, dtype);
   if (r && tl_copy(r, t) < 0) { Py_DECREF(r); return NULL; }
   return r;
 }

@@ -168,7 +168,8 @@ static inline bool tl_is_contiguous(const TlTensor *t) { return t->flags & TL_CO
  * initialised. */
 TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape);                 /* contiguous, CPU */
 TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
-TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype);                          /* keeps a dense layout (channels_last, transposed) */
+TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype);                          /* layout of an element-wise result of t alone */
+TlTensor *tl_empty_preserved(int device, const TlTensor *t, tl_dtype dtype);         /* layout of clone(): a dense t's own strides, else its order of dims */
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape);
 TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset); /* same storage and version */
 TlTensor *tl_contiguous(TlTensor *t);                                                /* t itself (new reference) when contiguous already */
@@ -176,6 +177,16 @@ TlTensor *tl_cast(TlTensor *t, tl_dtype dtype);                                 
 TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);                             /* contiguous and of that dtype */
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p);                           /* element -> Python bool/int/float/complex */
 int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v);                           /* Python number or 0-dim tensor -> element; -1 on error */
+
+/* Memory formats. Channels last means the format of 4 or 5 dims. Where sizes of 1 leave it open, a tensor may be contiguous in
+ * both formats, and its strides say which one its results shall have: tl_suggests_channels_last is PyTorch's
+ * suggest_memory_format, and asks for the order of strides only, not for dense memory. */
+bool tl_is_channels_last(const TlTensor *t);                                         /* is_contiguous(memory_format=channels_last[_3d]) */
+bool tl_suggests_channels_last(const TlTensor *t);
+bool tl_is_dense(const TlTensor *t);                                                 /* no gaps, no shared elements; any order of dims */
+void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides);
+TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool channels_last);   /* channels last, else contiguous; CPU */
+TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last);             /* t or a copy, contiguous in the format and of that dtype */
 
 /* wraps around: strides of dims that hold at most one element can be anything */
 static inline int64_t tl_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }

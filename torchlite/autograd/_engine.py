@@ -196,23 +196,38 @@ def _post_accumulate(t):
 
 
 def accumulate(t, g, create_graph):
-    """t.grad += g, taking g over where nobody else holds it."""
+    """t.grad += g, taking g over where nobody else holds it and it lies in memory as t does."""
     have = t._raw_grad
     if g.shape != t.shape:
         g = g.sum_to_size(t.shape)
     if g.dtype is not t.dtype:
-        g = g.to(t.dtype)
+        g = (g.real if g.is_complex() and not t.dtype.is_complex else g).to(t.dtype)
     if have is None:
-        if create_graph:
-            t._raw_grad = g
-        elif g._base is None and g.is_contiguous() and getrefcount(g) <= _OWNED:
+        strides = _grad_strides(t)
+        if not create_graph and g._base is None and _lies_so(g, strides) and getrefcount(g) <= _OWNED:
             t._raw_grad = g if g._raw_grad_fn is None and not g._leaf_flag else g.detach()
+            return
+        g = g if create_graph else g.detach()
+        if strides is None:
+            t._raw_grad = g.clone(memory_format=_contiguous_format())
         else:
-            t._raw_grad = g.detach().clone(memory_format=_contiguous_format())
+            t._raw_grad = _torch().empty_strided(t.shape, strides, dtype=g.dtype, device=g.device).copy_(g)
     elif create_graph:
         t._raw_grad = have + g
     else:
         have.add_(g)
+
+
+def _grad_strides(t):
+    """Strides that t.grad gets: those of t where t is dense, else (None) those of a contiguous tensor."""
+    if t.is_contiguous():
+        return None
+    strides = t.stride()
+    return strides if _C.empty_like(t).stride() == strides else None
+
+
+def _lies_so(g, strides):
+    return g.is_contiguous() if strides is None else all(a == b or n == 1 for a, b, n in zip(g.stride(), strides, g.shape))
 
 
 def _calibrate():
@@ -228,6 +243,11 @@ def _count(t, g, create_graph):
 
 
 _OWNED = _calibrate()
+
+
+def _torch():
+    import torchlite
+    return torchlite
 
 
 def _contiguous_format():

@@ -4,6 +4,8 @@ Changing a view changes its base: the base's new history is a CopySlices node (t
 replaced), and every view of it finds its grad_fn anew, as a strided view of the base.
 """
 
+import math
+
 from .. import _C
 from . import _node
 from ._node import Node, edge, meta
@@ -23,9 +25,9 @@ def check_inplace(t):
         raise RuntimeError(own.frozen)
     if t._unrecorded and t._base is not None:
         raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. " + UNRECORDED)
-    if t._raw_grad_fn is None and t._leaf_flag:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     base = t._base
+    if t._raw_grad_fn is None and t._leaf_flag:
+        raise RuntimeError("%s Variable that requires grad is being used in an in-place operation." % ("a leaf" if base is None else "a view of a leaf"))
     if base is not None:
         if base._raw_grad_fn is None and base._leaf_flag:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
@@ -43,8 +45,8 @@ def record_inplace(ov, args):
     if spec.grad is None and spec.differentiable:
         if spec.body is None:
             raise RuntimeError("derivative for aten::%s_ is not implemented" % spec.name)
-        result = spec.body(*args)                   # differentiable through its body: compute, then copy in
-        return copy_in(self, result)
+        # Differentiable through its body: compute, then copy in. The ops of the body save the old value, not self.
+        return copy_in(self, spec.body(old_value(self), *args[1:]))
     if not spec.differentiable:
         out = _C.call_inplace_below(ov, args)
         cut = Zeros([edge(self)])
@@ -55,9 +57,7 @@ def record_inplace(ov, args):
     edges, lengths = _node.make_edges(rec, args)
     kept = args
     if any(i == 0 and (users is None or any(edges[at] is not None for at in users)) for _, i, users in rec.saved):
-        before = _C.empty_like(self)
-        _C.copy(before, self)
-        kept = (before, *args[1:])
+        kept = (old_value(self), *args[1:])
     if any(a is self for a in kept[1:]):            # y.mul_(y): a node that held y itself would close a cycle
         kept = (kept[0], *(_alias(a) if a is self else a for a in kept[1:]))
     node = rec.node_type(rec, kept, edges)
@@ -68,6 +68,27 @@ def record_inplace(ov, args):
     if rec.results:
         node.keep_results(self)
     return self
+
+
+def old_value(t):
+    """A copy of t with t's history: what an in-place op saves of the tensor that it is about to change.
+
+    Its gradient is that of the value before the change, so second derivatives flow through it too.
+    """
+    old = _C.empty_like(t)
+    _C.copy(old, t)
+    made = edge(t)
+    if made is not None:
+        old._raw_grad_fn, old._output_nr = made
+    return old
+
+
+def before_change(t):
+    """t for an op that is about to overwrite t with a function of it; where that is recorded, its old value."""
+    if not (_C.is_grad_enabled() and _C.requires_grad(t)):
+        return t
+    check_inplace(t)
+    return old_value(t)
 
 
 class Zeros(Node):
@@ -113,25 +134,27 @@ def copy_in(dst, src):
 
 
 class CopySlices(Node):
-    """The base of a view that was changed in place by `inner`."""
+    """The base of a view that was changed in place by `inner`, whose edge `slot` is the old view's."""
 
-    __slots__ = ("inner", "base", "view", "parts")
+    __slots__ = ("inner", "slot", "base", "view", "parts")
 
     def name(self):
         return "torch::autograd::CopySlices"
 
     def apply(self, grads):
+        import torchlite as torch
         g = grads[0]
         shape, strides, _ = self.base
-        whole = _C.empty_strided(shape, strides, g.dtype)
-        whole.copy_(g)
+        whole = torch.empty_strided(shape, strides, dtype=g.dtype, device=g.device).copy_(g)
         part = _window(whole, self.view, self.parts)
-        inner = self.inner.apply((part.clone(),))
-        if inner[0] is None:
+        found = list(self.inner.apply((part.clone(memory_format=torch.contiguous_format),)))
+        old = found[self.slot]
+        if old is None:
             part.zero_()
         else:
-            part.copy_(inner[0])
-        return [whole, *inner[1:]]
+            part.copy_(old)
+        found[self.slot] = whole
+        return found
 
     def release(self):
         self.inner.release()
@@ -183,17 +206,28 @@ def scatter_strided(g, base, view):
     first = min(start, offset)
     start, offset = start - first, offset - first
     n = max(span(shape, strides, start), span(size, steps, offset))
+    total = math.prod(shape)
+    if n == total and start == 0 and _apart(size, steps) and _apart(shape, strides):
+        flat = torch.zeros(n, dtype=g.dtype, device=g.device)
+        return torch.as_strided_scatter(flat, g, size, steps, offset).as_strided(shape, strides, 0)
     index = torch.arange(n, device=g.device).as_strided(size, steps, offset).reshape(-1)
     flat = torch.zeros(n, dtype=g.dtype, device=g.device).index_add(0, index, g.reshape(-1))
-    total = 1
-    for s in shape:
-        total *= s
     if total > span(shape, strides, 0) or any(s == 0 and k > 1 for k, s in zip(shape, strides)):
         places = torch.arange(n, device=g.device).as_strided(shape, strides, start).reshape(-1)
         flat = flat / torch.zeros_like(flat).index_add(0, places, torch.ones(total, dtype=g.dtype, device=g.device)).clamp_(min=1)
     if n == total and start == 0 and all(s == k or m == 1 for s, k, m in zip(strides, _dense(shape), shape)):
         return flat.reshape(shape)
     return flat.as_strided(shape, strides, start)
+
+
+def _apart(shape, strides):
+    """Whether each element surely has a place of its own."""
+    reach = 0
+    for step, n in sorted((s, n) for s, n in zip(strides, shape) if n != 1):
+        if step <= reach:
+            return False
+        reach += (n - 1) * step
+    return True
 
 
 def _dense(shape):
@@ -204,16 +238,16 @@ def _dense(shape):
     return reversed(strides)
 
 
-def set_history(t, node):
-    """Makes node the maker of t, after an in-place change."""
+def set_history(t, node, slot=0):
+    """Makes node the maker of t, after an in-place change; slot: which of node's edges is that of t before the change."""
     base = t._base
     if base is None:
         _move_retained(t, t._raw_grad_fn, node, 0)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = node, 0, False
         meta(t).rebased = t._version           # views of t find their history anew
         return
-    cs = CopySlices([edge(base), *node.next[1:]])
-    cs.inner = node
+    cs = CopySlices([*node.next[:slot], edge(base), *node.next[slot + 1:]])
+    cs.inner, cs.slot = node, slot
     _relate(cs, base, t)
     _move_retained(base, base._raw_grad_fn, cs, 0)
     base._raw_grad_fn, base._output_nr, base._leaf_flag = cs, 0, False

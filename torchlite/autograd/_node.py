@@ -259,7 +259,7 @@ class Recorder:
     """Plan of an overload: where its tensors are, which values its gradient needs."""
 
     __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "types", "layouts", "needs", "grad", "joint", "reduce",
-                 "holds", "node_type", "context", "nresults", "view", "index")
+                 "single", "holds", "node_type", "context", "nresults", "view", "index")
 
     def __init__(self, ov):
         spec = ov.spec
@@ -300,6 +300,7 @@ class Recorder:
         self.holds = any(n in every for n, _ in self.plain)          # a list of tensors is among the plain values
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
+        self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None
         self.view = spec.view
         names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.types, self.layouts, self.needs) for n, *_ in part]
         self.context = type("Context", (), {"__slots__": tuple(names)})
@@ -481,6 +482,11 @@ def record(ov, args):
     if lengths:
         node.metadata_ = {"lengths": lengths}
     nondiff = rec.spec.nondiff
+    if rec.single is not None and (source := args[rec.single]) is not None:
+        first = out if rec.nresults == 1 else out[0] if out else None
+        if first is not None and first.dtype is not source.dtype:
+            # x * 1j of a real x: what comes back is complex, and the gradient of x is its real part
+            node.input_meta = [(source.shape, source.dtype)]
     if rec.nresults == 1:
         if out is None or not (out.dtype.is_floating_point or out.dtype.is_complex):
             return out

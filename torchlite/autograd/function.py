@@ -11,6 +11,11 @@ _FROZEN = "Output %d of %s is a view and is being modified inplace. %s"
 _ONE_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
              "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
              "behavior is forbidden. You can fix this by cloning the output of the custom Function.")
+_DIRTY_VIEW = ("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. "
+               "This is not supported by the current autograd engine. You should either make sure the input is not a view (using .clone() for "
+               "example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
+               "returns a single Tensor and a second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ "
+               "if you need help to do this change.")
 _MANY_VIEWS = ("This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
                "inplace. You should replace the inplace operation by an out-of-place one.")
 
@@ -174,7 +179,9 @@ class Function:
                 from ._inplace import set_history
                 if t._leaf_flag and t._raw_grad_fn is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-                set_history(t, ctx)
+                if t._base is not None and len(outs) > 1:
+                    raise RuntimeError(_DIRTY_VIEW)
+                set_history(t, ctx, [a is t for a, k in zip(args, kinds) if k].index(True))
                 t._output_nr = i
             elif id(t) in made:                     # one tensor twice: both are the last output, as in PyTorch
                 t = made[id(t)]

@@ -350,4 +350,5 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
     variants="function")
 def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
     """In-place rrelu."""
-    return self.copy_(torch.rrelu(self, lower, upper, training, generator))
+    from ..autograd._inplace import before_change
+    return self.copy_(torch.rrelu(before_change(self), lower, upper, training, generator))

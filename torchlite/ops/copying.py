@@ -6,13 +6,16 @@ from .. import _C, _device
 from ._declare import op
 
 
-def _channels_last_strides(shape):
+def _channels_last_strides(shape, memory_format):
+    """Strides of the format `memory_format`, channels_last or channels_last_3d."""
     n = len(shape)
-    order = [1, *range(n - 1, 1, -1), 0]
+    want = 4 if memory_format is _device.channels_last else 5
+    if n != want:
+        raise RuntimeError("required rank %d tensor to use %s format" % (want, str(memory_format).partition(".")[2]))
     strides, step = [0] * n, 1
-    for d in order:
+    for d in (1, *range(n - 1, 1, -1), 0):
         strides[d] = step
-        step *= max(shape[d], 1)
+        step *= shape[d]
     return tuple(strides)
 
 
@@ -23,10 +26,7 @@ def _fresh(t, dtype, memory_format, device=None):
         return _C.empty_like(t, dtype, code)
     if memory_format is _device.contiguous_format:
         return _C.empty_on(code, tuple(t.shape), None, dtype)
-    want = 4 if memory_format is _device.channels_last else 5
-    if t.dim() != want:
-        raise RuntimeError("required rank %d tensor to use %s format" % (want, str(memory_format).partition(".")[2]))
-    return _C.empty_on(code, tuple(t.shape), _channels_last_strides(t.shape), dtype)
+    return _C.empty_on(code, tuple(t.shape), _channels_last_strides(t.shape, memory_format), dtype)
 
 
 @op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", grad={"self": lambda c, g: g},
@@ -39,9 +39,11 @@ def clone(self, memory_format):
 @op("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", variants="method", samples=lambda t: [(t(3, 2).t(),)])
 def contiguous(self, memory_format):
     """`self` when it lies densely in memory order already, else a copy that does."""
+    if self.is_contiguous(memory_format):
+        return self
     if memory_format is _device.preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    return self if self.is_contiguous(memory_format) else self.clone(memory_format=memory_format)
+    return self.clone(memory_format=memory_format)
 
 
 @op("_to_dtype(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", variants="function", module="aten",
@@ -62,7 +64,8 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}[dtype]
     same = dtype is None or dtype is self.dtype
-    if same and not copy and (memory_format is None or memory_format is _device.preserve_format or self.is_contiguous(memory_format)):
+    if same and not copy and (memory_format is None or memory_format is _device.preserve_format or
+                               memory_format is _device.suggested_format(self)):
         return self
     if same:
         return self.clone(memory_format=memory_format)

@@ -2,26 +2,17 @@
 import torchlite as torch
 
 from ._declare import op
+from .copying import _channels_last_strides
 
 _OPT = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _LIKE = _OPT + ", MemoryFormat? memory_format=None"
 
 
-def _channels_last_strides(shape):
-    order = (1, 3, 2, 0) if len(shape) == 4 else (1, 4, 3, 2, 0)
-    strides, step = [0] * len(shape), 1
-    for d in order:
-        strides[d] = step
-        step *= shape[d]
-    return strides
-
-
 def _formatted(size, dtype, device, memory_format):
     """An empty tensor in one of the channels_last formats."""
-    want = 4 if memory_format == torch.channels_last else 5
-    if len(size) != want:
-        raise RuntimeError(f"required rank {want} tensor to use channels_last{'' if want == 4 else '_3d'} format")
-    return torch.empty_strided(size, _channels_last_strides(size), dtype=dtype, device=device)
+    if memory_format is torch.preserve_format:
+        raise RuntimeError("unsupported memory format Preserve")
+    return torch.empty_strided(size, _channels_last_strides(size, memory_format), dtype=dtype, device=device)
 
 
 # ---- from a size -----------------------------------------------------------------------------------------------------

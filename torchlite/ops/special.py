@@ -99,7 +99,8 @@ def _polygamma_method(self, n):
 @op("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", variants="method", tags="pointwise")
 def polygamma_(self, n):
     """In-place polygamma."""
-    return self.copy_(torch.polygamma(n, self))
+    from ..autograd._inplace import before_change
+    return self.copy_(torch.polygamma(n, before_change(self)))
 
 
 @op("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True, tags="pointwise", alias=("special.multigammaln",),

@@ -415,7 +415,7 @@ def _like(ov, a):
         r = empty(size, dtype, like.stride())
     elif format_ in (torch.channels_last, torch.channels_last_3d):
         from ..ops.copying import _channels_last_strides
-        r = empty(size, dtype, _channels_last_strides(size))
+        r = empty(size, dtype, _channels_last_strides(size, format_))
     else:
         r = empty(size, dtype)
     if value is not None and r.numel():

@@ -1,0 +1,150 @@
+"""Random programs in PyTorch and in torchlite, and what differs.
+
+    python tests/fuzz [--programs N | --seconds S] [--seed S] [--first N] [--device cpu|webgpu] [--kind REGEX] [--quick]
+
+A finding prints as a script that runs: `python finding.py torch` and `python finding.py torchlite`. All go to .out/fuzz too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+OUT = ROOT / ".out" / "fuzz"
+
+
+def signature(kind: str, lines: list[str]) -> str:
+    """What findings of one cause have in common: the kind and the functions called, not the names and numbers."""
+    calls = re.findall(r"(?<![\w.])(?:torch\.|F\.)[\w.]+(?=\()|\.\w+(?=\()|\w+(?==True)|[-+*/%]+= |\] = ",
+                       re.sub(r"^t\d+ = fill.*$", "", "\n".join(lines), flags=re.M))
+    plain = {".requires_grad_", ".sum", "torch.autograd.grad", ".reshape", ".sin", ".square", ".exp", "create_graph",
+             "allow_unused", "retain_graph", "torch.tensor", ".real", "torch.no_grad"}
+    return kind + " | " + " ".join(sorted(set(c.strip() for c in calls) - plain))
+
+
+def child(a: argparse.Namespace) -> int:
+    """Runs programs and prints a JSON line for each: what differed, minimised."""
+    import torch as real
+
+    import torchlite as lite
+    from fuzz import compare, generate, minimise
+
+    real.set_num_threads(1)
+    if a.device == "webgpu":
+        sys.path.insert(0, str(ROOT / "tests" / "webgpu"))
+        import remote  # type: ignore[import-not-found]
+
+        remote.install()
+    make = generate.programs(real, a.seed, a.device)
+    end = time.monotonic() + a.seconds if a.seconds else None
+    seen: collections.Counter[str] = collections.Counter()
+    for n in range(a.first, a.first + a.programs if not end else sys.maxsize):
+        if end and time.monotonic() > end:
+            break
+        print(json.dumps({"start": n}), flush=True)
+        lines = make(n)
+        found = compare.check(real, lite, lines, a.device)
+        if a.kind:
+            found = [d for d in found if re.search(a.kind, d.kind)]
+        for d in found:
+            small = lines
+            seen[d.kind] += 1
+            if not a.quick and seen[d.kind] <= 40:
+                def keeps(less: list[str], kind: str = d.kind) -> bool:
+                    return any(x.kind == kind for x in compare.check(real, lite, less, a.device))
+                small = minimise.minimise(lines, keeps)
+                d = next((x for x in compare.check(real, lite, small, a.device) if x.kind == d.kind), d)
+            print(json.dumps({"n": n, "kind": d.kind, "text": str(d), "lines": small}), flush=True)
+        print(json.dumps({"done": n, "lines": len(lines)}), flush=True)
+    return 0
+
+
+class Findings:
+    """Prints one example of each cause, the shortest first seen, and counts them all."""
+
+    def __init__(self, quick: bool) -> None:
+        self.causes: dict[str, int] = {}
+        self.quick = quick
+        OUT.mkdir(parents=True, exist_ok=True)
+
+    def add(self, n: int, seed: int, kind: str, text: str, lines: list[str]) -> None:
+        from fuzz.program import script
+
+        cause = kind if self.quick else signature(kind, lines)
+        self.causes[cause] = self.causes.get(cause, 0) + 1
+        if self.causes[cause] == 1:
+            name = f"{seed}-{n}-{re.sub(r'[^a-z]+', '-', kind.lower()).strip('-')}.py"
+            (OUT / name).write_text(f"# {text}\n" + script(lines))
+            print(f"\n# program {n}: {text}\n" + "\n".join(lines), flush=True)
+
+
+def run(a: argparse.Namespace) -> tuple[Findings, int, int]:
+    """Starts children until all programs are done; one that dies has found something."""
+    findings, first, programs, total = Findings(a.quick), a.first, 0, 0
+    end = time.monotonic() + a.seconds if a.seconds else None
+    while True:
+        options = ["--child", "--seed", str(a.seed), "--first", str(first), "--device", a.device,
+                   *(["--quick"] if a.quick else []), *(["--kind", a.kind] if a.kind else []),
+                   *(["--seconds", str(max(1.0, end - time.monotonic()))] if end
+                     else ["--programs", str(a.first + a.programs - first)])]
+        process = subprocess.Popen([sys.executable, "-X", "faulthandler", __file__, *options], stdout=subprocess.PIPE,
+                                   text=True,
+                                   env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])})
+        started: Any = None
+        assert process.stdout
+        for line in process.stdout:
+            if not line.startswith("{"):
+                continue
+            event = json.loads(line)
+            if "start" in event:
+                started = event["start"]
+            elif "done" in event:
+                started, programs, total = None, programs + 1, total + event["lines"]
+                first = event["done"] + 1
+            else:
+                findings.add(event["n"], a.seed, event["kind"], event["text"], event["lines"])
+        if process.wait() == 0:
+            return findings, programs, total
+        if started is None:
+            raise SystemExit(f"the fuzzer itself failed with status {process.returncode}")
+        findings.add(started, a.seed, "died", f"the process ended with status {process.returncode}: run --first {started} --programs 1", [])
+        first = started + 1
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--programs", type=int, default=300)
+    p.add_argument("--seconds", type=float, default=0.0)
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--first", type=int, default=0)
+    p.add_argument("--device", choices=["cpu", "webgpu"], default="cpu")
+    p.add_argument("--kind", help="only differences whose kind matches")
+    p.add_argument("--quick", action="store_true", help="do not minimise")
+    p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    a = p.parse_args()
+    if a.child:
+        return child(a)
+    start = time.monotonic()
+    findings, programs, total = run(a)
+    count = f"{sum(findings.causes.values())} differences of {len(findings.causes)} causes"
+    print(f"\n{programs} programs, {total} lines, {time.monotonic() - start:.0f} s; {count}")
+    kinds: collections.Counter[str] = collections.Counter()
+    for cause, n in findings.causes.items():
+        kinds[cause.partition(" |")[0]] += n
+    for kind, n in kinds.most_common():
+        print(f"{n:6} {kind}")
+    return 1 if findings.causes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

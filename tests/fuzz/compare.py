@@ -1,0 +1,155 @@
+"""Finds what differs between two runs of a program."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from fuzz import known
+from fuzz.program import EPS, FIELDS, Trace, execute
+
+
+@dataclasses.dataclass
+class Difference:
+    """`kind` is what a minimised program must keep: "raises Theirs Ours", a trait of FIELDS, "value", "grad" or "grad's trait"."""
+
+    kind: str
+    line: int
+    name: str
+    theirs: Any
+    ours: Any
+
+    def __str__(self) -> str:
+        where = "at the end" if self.line < 0 else f"after line {self.line + 1}"
+        return f"{self.kind}: {self.name} {where}: PyTorch {self.theirs}, torchlite {self.ours}"
+
+
+def distance(a: Any, b: Any) -> float:
+    """|a - b|, 0 for two NaN; infinite where only one of them is finite."""
+    if isinstance(a, complex) or isinstance(b, complex):
+        a, b = complex(a), complex(b)
+        return max(distance(a.real, b.real), distance(a.imag, b.imag))
+    if a == b or (a != a and b != b):
+        return 0.0
+    a, b = float(a), float(b)
+    return abs(a - b) if math.isfinite(a) and math.isfinite(b) else math.inf
+
+
+def strided(shape: Any, a: Any, b: Any) -> str:
+    """The kind of a difference of strides: those that reach no element are a kind of their own."""
+    if len(a) == len(b) and (0 in shape or all(n == 1 or x == y for n, x, y in zip(shape, a, b))):
+        return "stride, unused"
+    return "stride"
+
+
+def size(values: Any) -> float:
+    return max((abs(v) for v in values if isinstance(v, (int, float, complex)) and abs(v) < math.inf), default=0.0)
+
+
+def far(theirs: list[Any], ours: list[Any], eps: float) -> list[tuple[int, float]]:
+    """The places where two lists of numbers differ by more than rounding explains, with the distance."""
+    if len(theirs) != len(ours):
+        return [(0, math.inf)]
+    if theirs == ours:
+        return []
+    room = eps * 64 * (1 + size(theirs))
+    pairs = ((i, distance(a, b)) for i, (a, b) in enumerate(zip(theirs, ours)))
+    return [(i, d) for i, d in pairs if d > room]
+
+
+def tolerance(dtype: str, floor: float) -> float:
+    return max(EPS.get(dtype.removeprefix("torch."), 0.0), floor if dtype.removeprefix("torch.") in EPS else 0.0)
+
+
+def differences(theirs: Trace, ours: Trace, floor: float = 0.0, device: str = "cpu") -> list[Difference]:
+    """The first difference of each kind, in the order of the program. `floor` is the least rounding error that counts."""
+    found: dict[str, Difference] = {}
+
+    def add(kind: str, line: int, name: str, a: Any, b: Any) -> None:
+        found.setdefault(kind, Difference(kind, line, name, a, b))
+
+    for i, (a, b) in enumerate(zip(theirs.errors, ours.errors)):
+        if a != b:
+            add(f"raises {a or 'nothing'}, {b or 'nothing'}", i, "", theirs.texts[i] or "nothing",
+                ours.texts[i] or "nothing")
+            return list(found.values())             # what follows are consequences
+        for name in theirs.traits[i].keys() & ours.traits[i].keys():
+            for field, x, y in zip(FIELDS, theirs.traits[i][name], ours.traits[i][name]):
+                if field == "device":
+                    x = device
+                if x != y:
+                    add(strided(theirs.traits[i][name][1], x, y) if field == "stride" else field, i, name, x, y)
+        if any(not kind.startswith("stride") for kind in found):
+            return list(found.values())
+    last = theirs.traits[-1] if theirs.traits else {}
+    for name, a in theirs.values.items():
+        if name not in ours.values:
+            continue
+        b = ours.values[name]
+        if name.endswith(".grad"):
+            if (a is None) != (b is None):
+                add("grad's presence", -1, name, a and "a tensor", b and "a tensor")
+            elif a is not None:
+                for field, x, y in zip(FIELDS, a[0], b[0]):
+                    if x != y:
+                        add("grad's " + (strided(a[0][1], x, y) if field == "stride" else field), -1, name, x, y)
+                places = far(a[1], b[1], tolerance(a[0][0], floor))
+                if places and a[0][1] == b[0][1]:
+                    add("grad", -1, name, *_show(a[1], b[1], places))
+        elif isinstance(a, list) and isinstance(b, list):
+            places = far(a, b, tolerance(last[name][0], floor)) if name in last else []
+            if places:
+                add("value", -1, name, *_show(a, b, places))
+        elif type(a) is not type(b):
+            add("type", -1, name, a, b)
+        elif distance_of(a, b) > 1e-9 + floor * 64:
+            add("value", -1, name, a, b)
+    return list(found.values())
+
+
+def distance_of(a: Any, b: Any) -> float:
+    if isinstance(a, (str, type(None))):
+        return 0.0 if a == b else math.inf
+    return distance(a, b) / (1 + abs(a)) if abs(a) < math.inf else distance(a, b)
+
+
+def _show(a: list[Any], b: list[Any], places: list[tuple[int, float]]) -> tuple[str, str]:
+    at = [i for i, _ in places[:4]]
+    if len(a) != len(b):
+        return f"{len(a)} numbers", f"{len(b)} numbers"
+    return f"{[a[i] for i in at]} at {at}", f"{[b[i] for i in at]}"
+
+
+def rounding(torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: float) -> bool:
+    """True where PyTorch's own numbers move as far when its inputs are moved by a rounding error: nothing can be said then."""
+    a = {k: v[1] if k.endswith(".grad") and v is not None else v for k, v in theirs.values.items()}
+    b = {k: v[1] if k.endswith(".grad") and v is not None else v for k, v in ours.values.items()}
+    moved: dict[str, float] = {}
+    for jitter in (1, 2, 3, 4):
+        other = execute(torch, lines, jitter=jitter, look=False)
+        if other.errors != theirs.errors:
+            return True
+        for k, v in other.values.items():
+            v = v[1] if k.endswith(".grad") and v is not None else v
+            if isinstance(v, list) and isinstance(a.get(k), list) and len(v) == len(a[k]):
+                moved[k] = max([moved.get(k, 0.0), *(distance(x, y) for x, y in zip(a[k], v))])
+    grown = 1600 if floor else 100          # a GPU's functions are rounded more coarsely
+    for k, v in a.items():
+        if isinstance(v, list) and isinstance(b.get(k), list) and len(v) == len(b[k]):
+            dtype = theirs.traits[-1].get(k.removesuffix(".grad"), ("",))[0]
+            if any(d > moved.get(k, 0.0) * grown for _, d in far(v, b[k], tolerance(dtype, floor))):
+                return False
+    return True
+
+
+def check(real: Any, lite: Any, lines: list[str], device: str = "cpu") -> list[Difference]:
+    """Runs the lines in both; returns the differences that count."""
+    floor = 2.0**-18 if device != "cpu" else 0.0
+    theirs = execute(real, lines)
+    ours = execute(lite, lines, device)
+    found = [d for d in differences(theirs, ours, floor, device) if not known.justified(d, lines, theirs, ours, device)]
+    doubtful = [d for d in found if d.kind in ("value", "grad") or d.kind.startswith("raises")]
+    if any(d.kind in ("value", "grad") for d in doubtful) and rounding(real, lines, theirs, ours, floor):
+        found = [d for d in found if d.kind not in ("value", "grad")]
+    return found

@@ -1,0 +1,125 @@
+"""Makes programs: random lines, each tried in PyTorch as it is made, so that most of them succeed."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any, Callable
+
+from fuzz import declared_ops, lines_of
+from fuzz.program import environment
+
+LARGEST = 400           # elements of a tensor
+FLOATS = ("float64", "float64", "float64", "float64", "float32", "complex128")
+
+
+class Generator:
+    """One program in the making: `env` are its variables, as PyTorch has them so far."""
+
+    def __init__(self, real: Any, ops: list[declared_ops.Declared], seed: int, device: str = "cpu") -> None:
+        self.real, self.ops, self.device = real, ops, device
+        self.rng = random.Random(seed)
+        self.env = environment(real)
+        self.lines: list[str] = []
+        self.count = 0
+        self.fills = 0
+        self.dtype = "float32" if device != "cpu" else self.rng.choice(FLOATS)
+
+    # --- variables ---
+
+    def new(self) -> str:
+        self.count += 1
+        return f"t{self.count}"
+
+    def tensors(self, want: Callable[[Any], bool] = lambda t: True) -> list[str]:
+        def wanted(t: Any) -> bool:
+            try:
+                return bool(want(t))
+            except RuntimeError:        # a view of several, whose base was changed: it cannot be asked any more
+                return False
+        return [k for k, v in self.env.items() if isinstance(v, self.real.Tensor) and wanted(v)]
+
+    def pick(self, want: Callable[[Any], bool] = lambda t: True, views: bool = False) -> str | None:
+        """A variable; later ones more often, views (`views`) more often."""
+        names = self.tensors(want)
+        if not names:
+            return None
+        weights = [1 + 2 * i / len(names) + (3 if views and self.env[n]._is_view() else 0) for i, n in enumerate(names)]
+        return self.rng.choices(names, weights)[0]
+
+    def floating(self, min_dim: int = 0, views: bool = False) -> str | None:
+        return self.pick(lambda t: (t.is_floating_point() or t.is_complex()) and t.dim() >= min_dim and t.numel() > 0,
+                         views)
+
+    def fill(self, shape: Any, dtype: str = "", lo: float = -2, hi: float = 2) -> str:
+        self.fills += 1
+        args = ", ".join(str(s) for s in (self.fills, *shape))
+        dtype = dtype or self.dtype
+        more = "" if (lo, hi) == (-2, 2) else f", lo={lo}, hi={hi}"
+        return f'fill({args}{more})' if dtype == "float64" else f'fill({args}, dtype="{dtype}"{more})'
+
+    def within(self, name: str, lo: float, hi: float) -> str:
+        """The variable's numbers brought to a range where the op is defined."""
+        if lo <= -1 and hi >= 1:
+            return name
+        if self.env[name].is_complex():
+            return name
+        return f"({name}.sigmoid() * {round(hi - lo, 3)} + {lo})"
+
+    def operand(self, shape: Any, lo: float = -2, hi: float = 2) -> str:
+        """Something that broadcasts to a shape, without growing it."""
+        def fits(t: Any) -> bool:
+            return t.dim() <= len(shape) and all(a in (1, b) for a, b in zip(reversed(t.shape), reversed(shape)))
+        name = self.pick(lambda t: fits(t) and (t.is_floating_point() or t.is_complex()))
+        if name is None or self.rng.random() < 0.15:
+            drop = self.rng.choice((0, 0, 0, 1))
+            return self.fill([s if self.rng.random() < 0.8 else 1 for s in shape[drop:]], lo=lo, hi=hi)
+        return self.within(name, lo, hi)
+
+    # --- lines ---
+
+    def run(self, line: str) -> bool:
+        """Tries a line; keeps it where it works (and, seldom, where it raises: the other library has to raise too)."""
+        before = dict(self.env)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                exec(compile(line, "<program>", "exec"), self.env)
+        except Exception:
+            self.env = before
+            self.real.set_grad_enabled(True)
+            if self.rng.random() > 0.04:
+                return False
+            self.lines.append(line)
+            return True
+        for name in self.tensors():
+            if name not in before and self.env[name].numel() > LARGEST:
+                self.env = before
+                return False
+        self.lines.append(line)
+        return True
+
+    def add(self, make: Callable[[Generator], str | None], tries: int = 6) -> bool:
+        for _ in range(tries):
+            line = make(self)
+            if line is not None and self.run(line):
+                return True
+        return False
+
+    def program(self) -> list[str]:
+        for _ in range(self.rng.randint(1, 3)):
+            self.add(lines_of.leaf)
+        if self.rng.random() < 0.6:
+            self.add(lines_of.copy)
+        kinds, weights = zip(*lines_of.KINDS)
+        for _ in range(self.rng.randint(5, 18)):
+            self.add(self.rng.choices(kinds, weights)[0])
+        for line in lines_of.ending(self):
+            self.run(line)
+        return self.lines
+
+
+def programs(real: Any, seed: int, device: str = "cpu") -> Callable[[int], list[str]]:
+    """n -> the n-th program of a seed."""
+    ops = declared_ops.collect(real)
+    return lambda n: Generator(real, ops, seed * 1_000_003 + n, device).program()

@@ -1,0 +1,154 @@
+"""Runs a program, a list of lines of Python, in one library, and says what can be seen of it afterwards."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import warnings
+from typing import Any
+
+HEAD = '''\
+import random, sys
+torch = __import__(sys.argv[1] if len(sys.argv) > 1 else "torchlite")
+F = torch.nn.functional
+
+def fill(seed, *shape, dtype="float64", lo=-2, hi=2):
+    rng, dtype, n = random.Random(seed), getattr(torch, dtype), 1
+    for s in shape:
+        n *= s
+    def one():
+        return rng.randint(int(lo), int(hi)) if not (dtype.is_floating_point or dtype.is_complex) else round(rng.uniform(lo, hi), 2)
+    values = [complex(one(), one()) if dtype.is_complex else rng.random() < 0.5 if dtype == torch.bool else one() for _ in range(n)]
+    return torch.tensor(values, dtype=dtype).reshape(shape)
+
+'''
+
+EPS = {"float64": 2.0**-50, "complex128": 2.0**-50, "float32": 2.0**-22, "complex64": 2.0**-22, "float16": 2.0**-10,
+       "bfloat16": 2.0**-7}
+SECONDS = 5             # a line may take this long
+
+
+class TooSlow(BaseException):
+    pass
+
+
+def script(lines: list[str]) -> str:
+    """The program as a file that runs: `python file.py torch`, `python file.py torchlite`."""
+    shown = "\n".join(lines)
+    return f"{HEAD}{shown}\n"
+
+
+def maker(torch: Any, device: str = "cpu", jitter: int = 0) -> Any:
+    """`fill` of a library; with jitter, inputs are moved by a rounding error (each number of jitter by another one)."""
+
+    def fill(seed: int, *shape: int, dtype: str = "float64", lo: float = -2, hi: float = 2) -> Any:
+        rng, kind, n = random.Random(seed), getattr(torch, dtype), 1
+        for s in shape:
+            n *= s
+        wobble = random.Random(f"{seed} {jitter}")
+        eps = 4 * EPS.get(dtype, 0) if jitter else 0
+
+        def one() -> float:
+            if not (kind.is_floating_point or kind.is_complex):
+                return rng.randint(int(lo), int(hi))
+            v = round(rng.uniform(lo, hi), 2)
+            return v * (1 + eps * wobble.uniform(-1, 1)) if eps else v
+        values = [complex(one(), one()) if kind.is_complex else rng.random() < 0.5 if kind == torch.bool else one()
+                  for _ in range(n)]
+        return torch.tensor(values, dtype=kind).reshape(shape).to(device)
+    return fill
+
+
+def environment(torch: Any, device: str = "cpu", jitter: int = 0) -> dict[str, Any]:
+    env = {"torch": torch, "F": torch.nn.functional, "fill": maker(torch, device, jitter)}
+    env["DEVICE"] = device
+    return env
+
+
+FIELDS = ("dtype", "shape", "stride", "graph", "version", "device")
+
+
+def traits(t: Any, started: int = 0) -> tuple[Any, ...]:
+    """What a tensor says of itself without its numbers, in the order of FIELDS. Versions count from when the variable appeared:
+    how often an op writes to its own new result is nobody's business."""
+    try:
+        graph = f"requires_grad={t.requires_grad}, is_leaf={t.is_leaf}, grad_fn={t.grad_fn is not None}"
+    except RuntimeError:                # a view of several, whose base was changed
+        graph = "RuntimeError"
+    return (str(t.dtype), tuple(t.shape), tuple(t.stride()), graph, t._version - started, t.device.type)
+
+
+def numbers(t: Any) -> list[Any]:
+    t = t.detach().cpu()
+    for name in ("resolve_conj", "resolve_neg"):
+        if hasattr(t, name):
+            t = getattr(t, name)()
+    flat = t.reshape(-1).tolist()
+    return flat
+
+
+class Trace:
+    """What a run showed: for each line the exception's type or "", and the traits of all variables; at the end the numbers too."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.texts: list[str] = []
+        self.traits: list[dict[str, Any]] = []
+        self.values: dict[str, Any] = {}
+
+    def leaf(self, name: str) -> bool:
+        """A leaf that has a gradient, or could have one."""
+        return bool(self.traits) and "requires_grad=True, is_leaf=True" in self.traits[-1].get(name, ("",) * 4)[3]
+
+
+def _alarm(*_: Any) -> None:
+    raise TooSlow
+
+
+def execute(torch: Any, lines: list[str], device: str = "cpu", jitter: int = 0, look: bool = True) -> Trace:
+    trace = Trace()
+    env = environment(torch, device, jitter)
+    hidden = set(env) | {"__builtins__"}
+    timed = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+    old = signal.signal(signal.SIGALRM, _alarm) if timed else None
+    enabled = torch.is_grad_enabled()
+    started: dict[str, tuple[Any, int]] = {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number, line in enumerate(lines):
+                error = text = ""
+                try:
+                    if timed:
+                        signal.alarm(SECONDS)
+                    exec(compile(line, "<program>", "exec"), env)
+                except TooSlow:
+                    error = "TooSlow"
+                except Exception as e:
+                    error, text = type(e).__name__.lstrip("_"), str(e).partition("\n")[0]
+                finally:
+                    if timed:
+                        signal.alarm(0)
+                    torch.set_grad_enabled(enabled)
+                trace.errors.append(error)
+                trace.texts.append(text)
+                if look or number == len(lines) - 1:
+                    now = {k: v for k, v in env.items() if isinstance(v, torch.Tensor)}
+                    for k, v in now.items():
+                        if k not in started or started[k][0] is not v:
+                            started[k] = v, v._version
+                    trace.traits.append({k: traits(v, started[k][1]) for k, v in now.items()})
+            seen = {k: v for k, v in env.items() if k not in hidden}
+            for k, v in seen.items():
+                if isinstance(v, torch.Tensor):
+                    trace.values[k] = numbers(v)
+                    g = v.grad if trace.leaf(k) else None
+                    if trace.leaf(k):
+                        trace.values[k + ".grad"] = None if g is None else (traits(g)[:4], numbers(g))
+                elif isinstance(v, (bool, int, float, complex, str, type(None))):
+                    trace.values[k] = v
+    finally:
+        if timed:
+            signal.signal(signal.SIGALRM, old)
+    return trace
