@@ -1,4 +1,5 @@
-/* conv.c: the convolution ops: arguments, shapes and PyTorch's messages; the loops are in conv_run.c and depthwise.c. */
+/* conv.c: the convolution ops: arguments, shapes and PyTorch's messages; the loops are in conv_run.c and
+ * depthwise.c, those of channels-last memory in conv_last.c and depthwise_last.c. */
 #include "conv.h"
 
 #define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
@@ -132,18 +133,67 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
 
 static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
 
+/* ---- memory format ----------------------------------------------------------------------------------------------------------- */
+/* suggest_memory_format, of a row of pixels as of an image of height 1 */
+static bool suggests(const TlTensor *t, bool dense) {
+  if (t->ndim > 3) return tl_suggests_channels_last(t);
+  int64_t shape[4] = {t->shape[0], t->shape[1], 1, t->shape[2]}, strides[4], *st = t->strides;
+  int64_t own[3] = {t->shape[1] * t->shape[2], t->shape[2], 1};
+  if (dense && !tl_is_contiguous(t)) st = own;
+  strides[0] = st[0]; strides[1] = st[1]; strides[2] = tl_wrap_mul(shape[3], st[2]); strides[3] = st[2];
+  TlTensor v = {.ndim = 4, .shape = shape, .strides = strides};
+  return tl_suggests_channels_last(&v);
+}
+
+/* whether PyTorch computes this by oneDNN (with more than one thread, on a processor that has it) */
+static bool by_onednn(const Args *a, const TlTensor *x, const TlTensor *w) {
+  bool big = false;
+  const int64_t *k = w->shape + w->ndim - 2, first[4] = {x->shape[0], x->shape[1], a->nd == 1 ? 1 : x->shape[2], x->shape[a->nd == 1 ? 2 : 3]};
+  for (int i = 0; i < a->nd; i++) big |= a->outpad[i] >= a->stride[i];
+  if (x->dtype != TL_F32 || (a->transposed && (big || (a->groups > 1 && a->groups == x->shape[1])))) return false;
+  return a->groups > 1 || (a->nd > 1 && k[0] > 3 && k[1] > 3) || x->shape[0] > 1 || first[0] * first[1] * first[2] * first[3] > 20480;
+}
+
+/* Whether results are channels last. In PyTorch input or weight can ask for it, but an input of one spatial dim is made contiguous
+ * before, and volumes are channels last only where oneDNN computes them. */
+static bool last_format(const Args *a, const TlTensor *x, const TlTensor *w) {
+  return x->numel && w->numel && (suggests(x, true) || suggests(w, false)) && (a->nd < 3 || by_onednn(a, x, w));
+}
+
+/* an uninitialised tensor in the format, which for one spatial dim is that of an image of height 1 */
+static TlTensor *empty_in(bool last, tl_dtype dt, int ndim, const int64_t *shape) {
+  int64_t strides[5];
+  if (!last) return tl_empty(dt, ndim, shape);
+  tl_channels_last_strides(ndim, shape, strides);
+  return tl_empty_strided(dt, ndim, shape, strides);
+}
+
+/* t, or a copy in the format and of the dtype of the loops */
+static TlTensor *operand(TlTensor *t, tl_dtype dt, bool last) {
+  if (!last || t->ndim > 3) return tl_in_format(t, dt, last);
+  if (t->dtype == dt && (t->strides[1] == 1 || t->shape[1] == 1) && (t->strides[2] == t->shape[1] || t->shape[2] == 1) &&
+      (t->strides[0] == t->shape[1] * t->shape[2] || t->shape[0] == 1)) return (TlTensor *)Py_NewRef(t);
+  TlTensor *r = empty_in(true, dt, 3, t->shape);
+  if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
+  return r;
+}
+
+typedef int (*conv_fn)(const TlConv *, tl_dtype, const void *, const void *, const void *, void *);
+static conv_fn forward_of(bool last) { return last ? tl_conv_last_forward : tl_conv_forward; }
+static conv_fn data_of(bool last) { return last ? tl_conv_last_data : tl_conv_data; }
+
 static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   TlConv c;
   int64_t shape[5];
   if (check(a, x, w, bias) || geometry(a, x, w, &c, shape + 2)) return NULL;
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
   const tl_dtype dt = x->dtype, wd = work_dtype(dt);
-  TlTensor *xc = tl_contiguous_as(x, wd), *wc = tl_contiguous_as(w, wd), *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
+  const bool last = last_format(a, x, w);
+  TlTensor *xc = operand(x, wd, last), *wc = operand(w, wd, last), *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
   shape[0] = c.n;
   shape[1] = (a->transposed ? c.xc : c.yc) * c.groups;
-  if (!xc || !wc || (bias && !bc) || !(y = tl_empty(wd, a->nd + 2, shape))) goto done;
-  int rc = !y->numel ? 0 : a->transposed ? tl_conv_data(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y))
-                                          : tl_conv_forward(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y));
+  if (!xc || !wc || (bias && !bc) || !(y = empty_in(last, wd, a->nd + 2, shape))) goto done;
+  int rc = !y->numel ? 0 : (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y));
   if (!rc) r = tl_cast(y, dt);
 done:
   Py_XDECREF(xc);
@@ -189,6 +239,7 @@ KERNEL(k_conv) {
   if (x->ndim == nd + 2) return run(&a, x, w, OPT(2));
   int64_t shape[5] = {1}, strides[5] = {0};
   for (int i = 0; i <= nd; i++) { shape[i + 1] = x->shape[i]; strides[i + 1] = x->strides[i]; }
+  strides[0] = tl_wrap_mul(shape[1], strides[1]);
   if (!(xb = tl_view(x, nd + 2, shape, strides, x->offset))) return NULL;
   PyObject *r = run(&a, xb, w, OPT(2));
   Py_DECREF(xb);
@@ -198,12 +249,30 @@ KERNEL(k_conv) {
   return (PyObject *)v;
 }
 
+/* rows of channels */
+static void channel_sums(const char *p, int64_t rows, int64_t ch, tl_dtype wd, double *sum, int64_t *isum) {
+  for (int64_t r = 0; r < rows; r++) {
+    if (wd == TL_F32) for (int64_t c = 0; c < ch; c++) sum[c] += ((const float *)p)[r * ch + c];
+    else if (wd == TL_F64) for (int64_t c = 0; c < ch; c++) sum[c] += ((const double *)p)[r * ch + c];
+    else for (int64_t c = 0; c < ch; c++) isum[c] += ((const int64_t *)p)[r * ch + c];
+  }
+}
+
 /* sums over the batch and the pixels */
-static TlTensor *bias_grad(TlTensor *g, tl_dtype wd) {
+static TlTensor *bias_grad(TlTensor *g, tl_dtype wd, bool last) {
   const int64_t ch = g->shape[1], pix = g->shape[0] && ch ? g->numel / g->shape[0] / ch : 0;
   TlTensor *b = tl_zeros(wd, 1, &ch);
   if (!b) return NULL;
   const char *p = tl_data(g);
+  if (last) {
+    const bool whole = wd == TL_I64;
+    TlTensor *sum = tl_zeros(whole ? TL_I64 : TL_F64, 1, &ch);
+    if (sum) channel_sums(p, g->numel / ch, ch, wd, (double *)tl_data(sum), (int64_t *)tl_data(sum));
+    Py_DECREF(b);
+    b = sum ? tl_cast(sum, wd) : NULL;
+    Py_XDECREF(sum);
+    return b;
+  }
   for (int64_t c = 0; c < ch; c++) {
     double sum = 0;
     int64_t isum = 0;
@@ -223,6 +292,12 @@ static TlTensor *bias_grad(TlTensor *g, tl_dtype wd) {
     else ((int64_t *)tl_data(b))[c] = isum;
   }
   return b;
+}
+
+static TlTensor *zeros_like(const TlTensor *t) {
+  TlTensor *r = tl_empty_preserved(TL_CPU, t, t->dtype);
+  if (r) memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[r->dtype]);
+  return r;
 }
 
 static int put(PyObject *tuple, int i, TlTensor *t, tl_dtype dt) {
@@ -260,24 +335,31 @@ KERNEL(k_backward) {
     Py_DECREF(m);
   }
   const tl_dtype dt = x->dtype, wd = work_dtype(dt);
-  if (!(gc = tl_contiguous_as(g, wd)) || (mask[1] && !(xc = tl_contiguous_as(x, wd))) || (mask[0] && !(wc = tl_contiguous_as(w, wd)))) goto done;
+  const bool last = last_format(&a, x, w);
+  if (!x->shape[0]) {       /* no image: zeros like the arguments */
+    TlTensor *gx = mask[0] ? zeros_like(x) : NULL, *gw = mask[1] ? zeros_like(w) : NULL, *gb = mask[2] ? tl_zeros(dt, 1, g->shape + 1) : NULL;
+    if ((mask[0] && !gx) || (mask[1] && !gw) || (mask[2] && !gb)) { Py_XDECREF(gx); Py_XDECREF(gw); Py_XDECREF(gb); return NULL; }
+    return Py_BuildValue("NNN", gx ? (PyObject *)gx : Py_NewRef(Py_None), gw ? (PyObject *)gw : Py_NewRef(Py_None), gb ? (PyObject *)gb : Py_NewRef(Py_None));
+  }
+  if (!(gc = operand(g, wd, last)) || (mask[1] && !(xc = operand(x, wd, last))) || (mask[0] && !(wc = operand(w, wd, last)))) goto done;
   if (!(res = PyTuple_New(3))) goto done;
   if (mask[0]) {
-    TlTensor *gx = tl_empty(wd, x->ndim, x->shape);
+    TlTensor *gx = empty_in(last, wd, x->ndim, x->shape);
     if (!gx) goto fail;
-    int rc = !gx->numel ? 0 : a.transposed ? tl_conv_forward(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx))
-                                           : tl_conv_data(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
+    int rc = !gx->numel ? 0 : (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
     if (rc) { Py_DECREF(gx); goto fail; }
     if (put(res, 0, gx, dt)) goto fail;
   } else PyTuple_SetItem(res, 0, Py_NewRef(Py_None));
   if (mask[1]) {
-    TlTensor *gw = tl_empty(wd, w->ndim, w->shape);
+    /* a weight that is contiguous in both formats keeps its strides in PyTorch's own loops; its memory is the same */
+    const bool both = tl_is_contiguous(w) && (w->shape[1] == 1 || c.k[0] * c.k[1] * c.k[2] == 1);
+    TlTensor *gw = empty_in(last && (!both || suggests(w, false) || by_onednn(&a, x, w)), wd, w->ndim, w->shape), *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
-    int rc = !gw->numel ? 0 : a.transposed ? tl_conv_weight(&c, wd, tl_data(gc), tl_data(xc), tl_data(gw)) : tl_conv_weight(&c, wd, tl_data(xc), tl_data(gc), tl_data(gw));
+    int rc = !gw->numel ? 0 : (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
     if (rc) { Py_DECREF(gw); goto fail; }
     if (put(res, 1, gw, dt)) goto fail;
   } else PyTuple_SetItem(res, 1, Py_NewRef(Py_None));
-  if (mask[2]) { if (put(res, 2, bias_grad(gc, wd), dt)) goto fail; }
+  if (mask[2]) { if (put(res, 2, bias_grad(gc, wd, last), dt)) goto fail; }
   else PyTuple_SetItem(res, 2, Py_NewRef(Py_None));
   goto done;
 fail:
