@@ -135,7 +135,7 @@ _STORAGES = {"FloatStorage", "DoubleStorage", "HalfStorage", "LongStorage", "Int
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "set_printoptions": "_tensor_str",
                "compile": "_lazy_names", "vmap": "func", "get_device_module": "_lazy_names", "autocast": "amp", "GradScaler": "amp",
                "get_autocast_dtype": "amp", "is_autocast_enabled": "amp", "set_autocast_enabled": "amp", "set_autocast_dtype": "amp",
-               "printoptions": "_tensor_str", "fork_rng": "random", "ready": "webgpu"}
+               "printoptions": "_tensor_str", "fork_rng": "random", "ready": "webgpu", "self_test": "_self_test"}
 
 
 def __getattr__(name):

@@ -109,6 +109,7 @@ from .webgpu._bridge import ready as ready
 from .functional import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed
+from ._self_test import self_test as self_test
 from .amp import set_autocast_dtype as set_autocast_dtype
 from .amp import set_autocast_enabled as set_autocast_enabled
 from .functional import set_default_device as set_default_device

@@ -79,13 +79,12 @@ def traits(t: Any, started: int = 0) -> tuple[Any, ...]:
     return (str(t.dtype), tuple(t.shape), tuple(t.stride()), graph, t._version - started, t.device.type)
 
 
-def numbers(t: Any) -> list[Any]:
-    t = t.detach().cpu()
-    for name in ("resolve_conj", "resolve_neg"):
-        if hasattr(t, name):
-            t = getattr(t, name)()
-    flat = t.reshape(-1).tolist()
-    return flat
+def numbers(t: Any) -> Any:
+    """The elements in order; the error's type where they cannot be read."""
+    try:
+        return t.detach().cpu().resolve_conj().resolve_neg().reshape(-1).tolist()
+    except RuntimeError as e:
+        return type(e).__name__
 
 
 class Trace:
