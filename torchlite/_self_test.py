@@ -6,7 +6,7 @@ import warnings
 
 import torchlite as torch
 
-from . import _C, ops
+from . import ops
 from .ops import _schema
 
 _RANDOM = ("dropout", "rand", "bernoulli", "multinomial", "normal", "rrelu", "alpha_dropout", "feature_", "empty", "new_empty")
