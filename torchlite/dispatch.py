@@ -83,6 +83,12 @@ _READ_WHILE_WRITING = {"cat", "gather", "index_copy", "index_select", "kthvalue"
 _IN_ORDER = {"angle", "clamp", "complex", "cumprod", "cumsum", "diff", "lerp", "logcumsumexp", "logit", "max", "min", "polar", "polygamma", "renorm", "sort", "topk", "where"}
 
 
+# their out= forms are composed below autograd in PyTorch
+_BELOW_AUTOGRAD = {"softmax", "log_softmax"}
+# non-differentiable ops that do not mind a result that requires grad
+_OUT_UNSEEN = ("special_", "histc")
+
+
 def _overlap(a, b):
     """Whether two tensors, of which PyTorch looks at dense ones only, have memory in common."""
     if a is b:
@@ -102,17 +108,14 @@ def call_out(ov, args, out):
     for o in outs:
         if not isinstance(o, _C.TensorBase):
             raise TypeError("%s(): argument 'out' must be Tensor, not %s" % (name, type(out).__name__))
+    spec = ov.spec
     if _C.is_grad_enabled():
-        for t in _tensors(args):
-            if t.requires_grad:
-                raise RuntimeError("%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad." % name)
-        for o in outs:
-            if o.requires_grad:
-                raise RuntimeError("%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad." % name)
-    for o in outs:
-        if any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
-            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                               "Please clone() the tensor before performing the operation.")
+        # what has no derivative looks at its result only, and of those some at nothing
+        ins = _tensors(args) if spec.differentiable and spec.grad != {} else ()
+        seen = outs if spec.differentiable or not name.startswith(_OUT_UNSEEN) else ()
+        if name not in _BELOW_AUTOGRAD and any(t.requires_grad for t in (*ins, *seen)):
+            raise RuntimeError("%s%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+                               % ("" if spec.differentiable else "aten::", name))
     kernel = _C.kernels.get(ov.kernel)
     if name in _IN_ORDER or kernel is not None and kernel.in_place and name not in ("tril", "triu"):
         for o in outs:
@@ -130,15 +133,22 @@ def call_out(ov, args, out):
         if not _C.can_cast(r.dtype, o.dtype):
             raise RuntimeError("result type %s can't be cast to the desired output type %s" % (r.dtype._scalar_type, o.dtype._scalar_type))
     for r, o in zip(results, outs):
-        if r.shape != o.shape:
+        if r.shape == o.shape:
+            if any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
+                raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                                   "Please clone() the tensor before performing the operation.")
+        else:
             if o.numel():
                 import warnings
                 warnings.warn("An output with one or more elements was resized since it had shape %s, which does not match the required output "
                               "shape %s. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
                               "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
                               % (list(o.shape), list(r.shape)), UserWarning, stacklevel=3)
-            o.resize_(r.shape)
-        _C.copy(o, r)
+            _C.resize(o, tuple(r.shape))                # where resize_ refuses what requires grad, an op under no_grad does not
+        if r.requires_grad and name in _BELOW_AUTOGRAD:
+            o.copy_(r)                                  # the result has the op's history
+        else:
+            _C.copy(o, r)
     return out if len(outs) == 1 else type(result)(outs) if type(result) is not tuple else tuple(outs)
 
 

@@ -295,7 +295,7 @@ def broadcast_tensors(*tensors):
     shape = ()
     for i, t in enumerate(tensors):
         shape = _broadcast2(shape, tuple(t.shape))
-    return tuple(t.expand(shape) for t in tensors)
+    return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in tensors)
 
 
 def _broadcast2(a, b):

@@ -41,7 +41,7 @@ def aliases(spec) -> list[str]:
 
 
 def gradient(spec) -> str:
-    if not spec.differentiable:
+    if not spec.differentiable or spec.grad == {}:
         return "none"
     return "declared" if spec.grad is not None else "body" if spec.body else "none"
 

@@ -10,8 +10,12 @@ int pw_class(tl_dtype d) {
 }
 
 PyObject *pw_not_implemented(const char *msg, tl_dtype d) {
-  const char *bar = strchr(msg, '|'); /* after the bar: the words for complex operands */
-  if (bar && tl_is_complex(d)) { PyErr_SetString(PyExc_NotImplementedError, bar + 1); return NULL; }
+  const char *bar = strchr(msg, '|'); /* after the bar: the words for complex operands; after "|!" too, as a plain RuntimeError */
+  if (bar && tl_is_complex(d)) {
+    int plain = bar[1] == '!';
+    PyErr_SetString(plain ? PyExc_RuntimeError : PyExc_NotImplementedError, bar + 1 + plain);
+    return NULL;
+  }
   char name[64] = {0};
   strncpy(name, msg, bar && bar - msg < 63 ? (size_t)(bar - msg) : 63);
   return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name, tl_display_name(d));

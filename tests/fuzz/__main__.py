@@ -23,8 +23,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 OUT = ROOT / ".out" / "fuzz"
 
 
-def signature(kind: str, lines: list[str]) -> str:
-    """What findings of one cause have in common: the kind and the functions called, not the names and numbers."""
+def signature(kind: str, text: str, lines: list[str]) -> str:
+    """What findings of one cause have in common: the kind, and the words of the errors or the functions called, not the names and numbers."""
+    if kind.startswith("raises"):
+        words = re.sub(r"^.*?: PyTorch|\w+\(\)|[\d\[\]().,-]+", "", text)
+        return f"{kind} | {words[:120]}"
     calls = re.findall(r"(?<![\w.])(?:torch\.|F\.)[\w.]+(?=\()|\.\w+(?=\()|\w+(?==True)|[-+*/%]+= |\] = ",
                        re.sub(r"^t\d+ = fill.*$", "", "\n".join(lines), flags=re.M))
     plain = {".requires_grad_", ".sum", "torch.autograd.grad", ".reshape", ".sin", ".square", ".exp", "create_graph",
@@ -80,7 +83,7 @@ class Findings:
     def add(self, n: int, seed: int, kind: str, text: str, lines: list[str]) -> None:
         from fuzz.program import script
 
-        cause = kind if self.quick else signature(kind, lines)
+        cause = kind if self.quick else signature(kind, text, lines)
         self.causes[cause] = self.causes.get(cause, 0) + 1
         if self.causes[cause] == 1:
             name = f"{seed}-{n}-{re.sub(r'[^a-z]+', '-', kind.lower()).strip('-')}.py"

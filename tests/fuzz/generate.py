@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from typing import Any, Callable
 
@@ -11,6 +12,16 @@ from fuzz.program import environment
 
 LARGEST = 400           # elements of a tensor
 FLOATS = ("float64", "float64", "float64", "float64", "float32", "complex128")
+
+
+def overlaps(t: Any) -> bool:
+    """Whether two elements may lie at one place."""
+    room = 1
+    for n, stride in sorted(((n, s) for n, s in zip(t.shape, t.stride()) if n > 1), key=lambda p: p[1]):
+        if stride < room:
+            return True
+        room = stride * (n - 1) + room
+    return False
 
 
 class Generator:
@@ -81,6 +92,7 @@ class Generator:
     def run(self, line: str) -> bool:
         """Tries a line; keeps it where it works (and, seldom, where it raises: the other library has to raise too)."""
         before = dict(self.env)
+        shapes = {name: tuple(self.env[name].shape) for name in self.tensors()}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -93,11 +105,20 @@ class Generator:
             self.lines.append(line)
             return True
         for name in self.tensors():
-            if name not in before and self.env[name].numel() > LARGEST:
-                self.env = before
+            t = self.env[name]
+            if "out=" in line and name in before and self.written(name, line) and tuple(t.shape) != shapes[name] and t.requires_grad:
+                self.env = before           # the graph knows it in another shape
+                return False
+            if name not in before and t.numel() > LARGEST or self.written(name, line) and overlaps(t):
+                self.env = before           # numbers written through overlapping elements depend on the order of the loop
                 return False
         self.lines.append(line)
         return True
+
+    def written(self, name: str, line: str) -> bool:
+        """Whether a line writes to a variable itself."""
+        n = re.escape(name)
+        return re.search(rf"(^|: |; ){n}(\.\w+_\(|\[.*\] .?.?= | [-+*/]+= )|F\.\w+\({n}, .*inplace|out={n}\b|{n}\.(data|detach\(\))\.", line) is not None
 
     def add(self, make: Callable[[Generator], str | None], tries: int = 6) -> bool:
         for _ in range(tries):

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
-# (kind, text of the program: regular expressions; the largest distance of numbers; reason)
-MEANT: list[tuple[str, str, float, str]] = [
-    ("value|grad", r"hardsigmoid|hardswish", 1e-6, "PyTorch's derivative has 1/6 as a float32 in float64 too"),
-    ("stride, unused", r"", 0, "the stride of a dimension of size 1, or of an empty tensor, reaches no element"),
-    ("grad's stride, unused", r"", 0, "the same"),
+
+class Meant(NamedTuple):
+    kind: str               # of the difference; these are regular expressions
+    program: str            # found in the program
+    words: str              # found in what the libraries say
+    most: float             # the largest distance of numbers; 0: any
+    reason: str
+
+
+MEANT = [
+    Meant("value|grad", r"hardsigmoid|hardswish", "", 1e-6, "PyTorch's derivative has 1/6 as a float32 in float64 too"),
+    Meant("value|grad", r"gamma", "", 1e-7, "PyTorch's trigamma has ten digits"),
+    Meant("value of integers", r"kthvalue|median|mode|topk|sort|(min|max)\(", "", 0, "which of equal elements is named, PyTorch leaves open"),
+    Meant("raises RuntimeError, nothing", "", "PyTorch one of the variables needed for gradient computation has been modified by an inplace", 0,
+          "where nothing that was overwritten is needed here, the gradient is right and given"),
+    Meant("raises RuntimeError, nothing", "", "PyTorch Trying to backward through the graph a second time", 0,
+          "a number is not saved for backward here, so less is freed"),
+    Meant("raises RuntimeError, nothing", "silu", "PyTorch silu does not support automatic differentiation", 0, "silu of complex numbers has a gradient here"),
+    Meant("value|grad", r"silu\((?s:.*)complex|complex(?s:.*)silu", "", 0, "the same; in place PyTorch gives one that lacks a conjugation"),
+    Meant("graph", r"\bt\d+\[.*\] .?= |copy_", "integers", 0, "an integer or bool tensor that was written to never requires grad here"),
+    Meant("graph", r"native_group_norm|native_layer_norm|native_batch_norm", "", 0, "the saved statistics of a norm have no gradient here"),
+    Meant("version", r"\.conj\(\)|\.adjoint\(\)|\.mH", "", 0, "conj() is computed at once and is no view"),
+    Meant("(grad's )?stride, unused", "", "", 0, "the stride of a dimension of size 1, or of an empty tensor, reaches no element"),
 ]
 
 
 def justified(d: Any, lines: list[str]) -> bool:
     text = "\n".join(lines)
-    return any(re.fullmatch(kind, d.kind) and re.search(what, text) and (d.size <= most or not most) for kind, what, most, _ in MEANT)
+    return any(re.fullmatch(m.kind, d.kind) and re.search(m.program, text) and re.search(m.words, str(d)) and (d.size <= m.most or not m.most)
+               for m in MEANT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any, Callable
 
 from fuzz import expressions as ex
@@ -81,8 +82,9 @@ def declared_grad(g: Generator) -> str | None:
 
 def out(g: Generator) -> str | None:
     ops = [d for d in g.ops if d.spec.out and d.functions and not d.random]
-    v = g.floating(views=True)
     call = declared(g, g.rng.choice(ops), "function", assign=False)
+    used = {g.env[n].untyped_storage().data_ptr() for n in g.tensors() if re.search(rf"\b{n}\b", call or "")}
+    v = g.pick(lambda t: t.is_floating_point() and t.untyped_storage().data_ptr() not in used, views=True)
     return v and call and f"with torch.no_grad(): {call[:-1]}, out={v})"
 
 

@@ -39,15 +39,16 @@ def script(lines: list[str]) -> str:
     return f"{HEAD}{shown}\n"
 
 
-def maker(torch: Any, device: str = "cpu", jitter: int = 0) -> Any:
-    """`fill` of a library; with jitter, inputs are moved by a rounding error (each number of jitter by another one)."""
+def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0) -> Any:
+    """`fill` of a library; with jitter, inputs are moved by a rounding error (each number of jitter by another one),
+    by that of their dtype, `coarse` at the least."""
 
     def fill(seed: int, *shape: int, dtype: str = "float64", lo: float = -2, hi: float = 2) -> Any:
         rng, kind, n = random.Random(seed), getattr(torch, dtype), 1
         for s in shape:
             n *= s
         wobble = random.Random(f"{seed} {jitter}")
-        eps = 4 * EPS.get(dtype, 0) if jitter else 0
+        eps = 4 * max(EPS[dtype], coarse) if jitter and dtype in EPS else 0
 
         def one() -> float:
             if not (kind.is_floating_point or kind.is_complex):
@@ -60,8 +61,8 @@ def maker(torch: Any, device: str = "cpu", jitter: int = 0) -> Any:
     return fill
 
 
-def environment(torch: Any, device: str = "cpu", jitter: int = 0) -> dict[str, Any]:
-    env = {"torch": torch, "F": torch.nn.functional, "fill": maker(torch, device, jitter)}
+def environment(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0) -> dict[str, Any]:
+    env = {"torch": torch, "F": torch.nn.functional, "fill": maker(torch, device, jitter, coarse)}
     env["DEVICE"] = device
     return env
 
@@ -82,7 +83,10 @@ def traits(t: Any, started: int = 0) -> tuple[Any, ...]:
 def numbers(t: Any) -> Any:
     """The elements in order; the error's type where they cannot be read."""
     try:
-        return t.detach().cpu().resolve_conj().resolve_neg().reshape(-1).tolist()
+        t = t.detach().cpu()
+        if hasattr(t, "_is_zerotensor") and t._is_zerotensor():     # PyTorch's zeros without memory
+            t = t.clone()
+        return t.resolve_conj().resolve_neg().reshape(-1).tolist()
     except RuntimeError as e:
         return type(e).__name__
 
@@ -105,9 +109,10 @@ def _alarm(*_: Any) -> None:
     raise TooSlow
 
 
-def execute(torch: Any, lines: list[str], device: str = "cpu", jitter: int = 0, look: bool = True) -> Trace:
+def execute(torch: Any, lines: list[str], device: str = "cpu", jitter: int = 0, look: bool = True,
+            coarse: float = 0.0) -> Trace:
     trace = Trace()
-    env = environment(torch, device, jitter)
+    env = environment(torch, device, jitter, coarse)
     hidden = set(env) | {"__builtins__"}
     timed = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
     old = signal.signal(signal.SIGALRM, _alarm) if timed else None

@@ -36,7 +36,7 @@ def call(spec, args, kwargs):
         if spec.name.endswith("_") and args and isinstance(args[0], torch.Tensor):
             args = (args[0].clone(), *args[1:])
         out = [t for t in tensors(declared_function(spec)(*args, **kwargs)) if isinstance(t, torch.Tensor)]
-        wanted = [t for t in out if t.requires_grad]
+        wanted = [t for t in out if t.requires_grad and spec.grad != {}]
         grads = torch.autograd.grad(wanted, start, [torch.ones_like(t) for t in wanted], allow_unused=True) if wanted and start else ()
         return out, grads, None
     except Exception as error:

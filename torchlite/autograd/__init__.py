@@ -154,12 +154,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         if g is None:
             if materialize_grads:
                 import torchlite as torch
-                g = torch.zeros_like(t)
+                g = torch.zeros_like(t, requires_grad=bool(create_graph))
             elif not allow_unused:
                 raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
                                    "if this is the desired behavior.")
-        elif not create_graph and g.requires_grad:
-            g = g.detach()
         result.append(g)
     return tuple(result)
 

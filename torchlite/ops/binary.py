@@ -70,7 +70,7 @@ def div_mode(self, other, rounding_mode):
 
 
 @op("floor_divide(Tensor self, Tensor other) -> Tensor", "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="floor_divide", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False, samples=_nonzero)
+    kernel="floor_divide", inplace=True, out=True, tags="pointwise", grad={}, samples=_nonzero)
 def floor_divide(self, other):
     """self / other rounded down, as Python's //."""
 

@@ -22,10 +22,10 @@ def _std_grad(g, x, result, dim, correction, keepdim):
     return _var_grad((g / (result * 2)).masked_fill(result == 0, 0), x, dim, correction, keepdim)
 
 
-def _pair_grad(c, g, dim, correction, keepdim, root):
+def _pair_grad(c, g, dim, correction, keepdim, deviation=None):
     spread = None
     if g[0] is not None:
-        spread = _std_grad(g[0], c.self, c.result0, dim, correction, keepdim) if root else _var_grad(g[0], c.self, dim, correction, keepdim)
+        spread = _var_grad(g[0], c.self, dim, correction, keepdim) if deviation is None else _std_grad(g[0], c.self, deviation, dim, correction, keepdim)
     if g[1] is None:
         return spread
     mean = _spread(g[1], c.self.shape, dim, keepdim) / _count(c.self.shape, dim)
@@ -100,23 +100,23 @@ _PAIR_SAVE = ("self", "result0")
 
 
 @op("var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    kernel="var_mean_correction", tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim, False)}, samples=lambda t: [(t(3, 4), 0)])
+    kernel="var_mean_correction", tags="reduction", save=("self",),
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim)}, samples=lambda t: [(t(3, 4), 0)])
 def var_mean_correction(self, dim=None, correction=None, keepdim=False):
     """Variances and means over `dim`."""
     return _var_body(self, dim, correction, keepdim, False), _mean_body(self, dim, keepdim)
 
 
-@op("var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", kernel="var_mean", tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False, False)}, samples=lambda t: [(t(3, 4), False)])
+@op("var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", kernel="var_mean", tags="reduction", save=("self",),
+    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False)}, samples=lambda t: [(t(3, 4), False)])
 def var_mean_all(self, unbiased=True):
     """The variance and the mean of all elements."""
     return _var_body(self, None, int(unbiased), False, False), self.mean()
 
 
 @op("var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", kernel="var_mean",
-    tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim, False)}, samples=lambda t: [(t(3, 4), 0, False)])
+    tags="reduction", save=("self",),
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim)}, samples=lambda t: [(t(3, 4), 0, False)])
 def var_mean_dim(self, dim, unbiased=True, keepdim=False):
     """Variances and means over `dim`."""
     return _var_body(self, dim, int(unbiased), keepdim, False), _mean_body(self, dim, keepdim)
@@ -124,14 +124,14 @@ def var_mean_dim(self, dim, unbiased=True, keepdim=False):
 
 @op("std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     kernel="std_mean_correction", tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim, True)}, samples=lambda t: [(t(3, 4), 0)])
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim, c.result0)}, samples=lambda t: [(t(3, 4), 0)])
 def std_mean_correction(self, dim=None, correction=None, keepdim=False):
     """Standard deviations and means over `dim`."""
     return _var_body(self, dim, correction, keepdim, True), _mean_body(self, dim, keepdim)
 
 
 @op("std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", kernel="std_mean", tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False, True)}, samples=lambda t: [(t(3, 4), False)])
+    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False, c.result0)}, samples=lambda t: [(t(3, 4), False)])
 def std_mean_all(self, unbiased=True):
     """The standard deviation and the mean of all elements."""
     return _var_body(self, None, int(unbiased), False, True), self.mean()
@@ -139,7 +139,7 @@ def std_mean_all(self, unbiased=True):
 
 @op("std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", kernel="std_mean",
     tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim, True)}, samples=lambda t: [(t(3, 4), 0, False)])
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim, c.result0)}, samples=lambda t: [(t(3, 4), 0, False)])
 def std_mean_dim(self, dim, unbiased=True, keepdim=False):
     """Standard deviations and means over `dim`."""
     return _var_body(self, dim, int(unbiased), keepdim, True), _mean_body(self, dim, keepdim)

@@ -82,7 +82,7 @@ def as_strided_scatter(self, src, size, stride, storage_offset):
     else:
         full = self.as_strided((self.untyped_storage().nbytes() // self.element_size(),), (1,), 0).clone()   # strides mean self's memory
         out = full.as_strided(self.shape, self.stride(), self.storage_offset())
-    return _replaced(out, src, lambda t: t.as_strided(size, stride, storage_offset))
+    return _replaced(out, src, lambda t: t.as_strided(size, stride, storage_offset)).data     # no view of a base that has no history
 
 
 @op("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True, samples=lambda t: [(t(4, 3), 0, 1, 2)])

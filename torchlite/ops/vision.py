@@ -207,7 +207,8 @@ def pixel_shuffle(self, upscale_factor):
                            f"input.size(-3)={c} is not divisible by {r * r}")
     x = self.reshape(lead + (c // (r * r), r, r, h, w))
     n = len(lead)
-    return x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]).reshape(lead + (c // (r * r), h * r, w * r))
+    # a copy also where the permuted tensor could be viewed
+    return x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]).clone(memory_format=torch.contiguous_format).view(lead + (c // (r * r), h * r, w * r))
 
 
 @op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", variants="function", alias=("nn.pixel_unshuffle",),
@@ -226,7 +227,7 @@ def pixel_unshuffle(self, downscale_factor):
                                f"divisible by {r}")
     n = len(lead)
     x = self.reshape(lead + (c, h // r, r, w // r, r))
-    return x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]).reshape(lead + (c * r * r, h // r, w // r))
+    return x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]).clone(memory_format=torch.contiguous_format).view(lead + (c * r * r, h // r, w // r))
 
 
 @op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", variants="function", alias=("nn.channel_shuffle", "native_channel_shuffle",
@@ -241,7 +242,8 @@ def channel_shuffle(self, groups):
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    return self.reshape([self.shape[0], groups, c // groups] + list(self.shape[2:])).transpose(1, 2).reshape(self.shape)
+    x = self.reshape([self.shape[0], groups, c // groups] + list(self.shape[2:])).transpose(1, 2)
+    return x.clone(memory_format=torch.contiguous_format).view(self.shape)
 
 
 # ---- grids -----------------------------------------------------------------------------------------------------------
