@@ -64,7 +64,12 @@ static int set_raw_grad_fn(SELF, PyObject *v, void *c) {
 static PyObject *get_output_nr(SELF, void *c) { (void)c; return PyLong_FromLong(t->output_nr); }
 static int set_output_nr(SELF, PyObject *v, void *c) { (void)c; int64_t n = 0; if (v && tl_int(v, &n) < 0) return -1; t->output_nr = (int32_t)n; return 0; }
 static PyObject *get_base(SELF, void *c) { (void)c; return Py_NewRef(t->base ? t->base : Py_None); }
-static int set_base(SELF, PyObject *v, void *c) { (void)c; Py_XSETREF_(t->base, v && v != Py_None ? Py_NewRef(v) : NULL); return 0; }
+static int set_base(SELF, PyObject *v, void *c) {
+  (void)c;
+  if (v && v != Py_None && !TL_CHECK(v)) { PyErr_SetString(PyExc_TypeError, "_base must be a tensor or None"); return -1; }
+  Py_XSETREF_(t->base, v && v != Py_None ? Py_NewRef(v) : NULL);
+  return 0;
+}
 static PyObject *get_meta(SELF, void *c) { (void)c; return Py_NewRef(t->meta ? t->meta : Py_None); }
 static int set_meta(SELF, PyObject *v, void *c) { (void)c; Py_XSETREF_(t->meta, v && v != Py_None ? Py_NewRef(v) : NULL); return 0; }
 static PyObject *get_version(SELF, void *c) { (void)c; return PyLong_FromLongLong(t->version ? t->version->value : 0); }
@@ -102,7 +107,7 @@ static int set_data(SELF, PyObject *v, void *c) {
   return tl_set_geometry(t, (TlStorage *)Py_NewRef(s->storage), s->dtype, s->ndim, shape, strides, s->offset);
 }
 static PyObject *get_itemsize(SELF, void *c) { (void)c; return PyLong_FromLong(tl_itemsize[t->dtype]); }
-static PyObject *get_nbytes(SELF, void *c) { (void)c; return PyLong_FromLongLong(t->numel * tl_itemsize[t->dtype]); }
+static PyObject *get_nbytes(SELF, void *c) { (void)c; return PyLong_FromLongLong(tl_wrap_mul(t->numel, tl_itemsize[t->dtype])); }
 static PyObject *get_false(SELF, void *c) { (void)c; (void)t; Py_RETURN_FALSE; }
 static PyObject *get_on_device(SELF, void *c) { return PyBool_FromLong(t->device == (int)(intptr_t)c); }
 static PyObject *get_storage(SELF, void *c) { (void)c; return Py_NewRef(t->storage); }
@@ -158,11 +163,13 @@ static PyObject *m_is_complex(SELF, PyObject *_) { (void)_; return PyBool_FromLo
 static PyObject *m_is_signed(SELF, PyObject *_) { (void)_; return PyBool_FromLong(t->dtype > TL_U8); }
 static PyObject *m_bump(SELF, PyObject *_) { (void)_; tl_bump(t); Py_RETURN_NONE; }
 
-static PyObject *dims_or_one(SELF, PyObject *const *args, Py_ssize_t n, const int64_t *v, bool size) {
-  if (n == 0 || args[0] == Py_None) return size ? tl_size_object(t->ndim, v) : tl_ints_tuple(t->ndim, v);
+static PyObject *dims_or_one(SELF, PyObject *o, bool size) {
+  const int64_t *v = size ? t->shape : t->strides;
+  if (o == Py_None) return size ? tl_size_object(t->ndim, v) : tl_ints_tuple(t->ndim, v);
   int64_t d;
   int i;
-  if (tl_int(args[0], &d) < 0) return NULL;
+  if (tl_int(o, &d) < 0) return NULL;
+  v = size ? t->shape : t->strides;      /* its __index__ may have changed them */
   if (t->ndim == 0) { PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)d); return NULL; }
   if (tl_wrap_dim(d, t->ndim, &i) < 0) return NULL;
   return PyLong_FromLongLong(v[i]);
@@ -176,11 +183,11 @@ static int kw_dim(PyObject *const *args, Py_ssize_t n, PyObject *kw, PyObject **
 }
 static PyObject *m_size(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
   PyObject *d;
-  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, &d, 1, t->shape, true);
+  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, d, true);
 }
 static PyObject *m_stride(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
   PyObject *d;
-  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, &d, 1, t->strides, false);
+  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, d, false);
 }
 
 static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {

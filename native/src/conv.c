@@ -1,5 +1,6 @@
 /* conv.c: the convolution ops: arguments, shapes and PyTorch's messages; the loops are in conv_run.c and
  * depthwise.c, those of channels-last memory in conv_last.c and depthwise_last.c. */
+#include "check.h"
 #include "conv.h"
 
 #define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
@@ -71,6 +72,13 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
     FAIL("Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead", LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
   if (w->shape[0] % a->groups)
     FAIL("Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead", LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
+  if (tl_product(w->ndim, w->shape, NULL) || tl_product(x->ndim, x->shape, NULL)) return -1;
+  for (int i = 0; i < nd; i++) {         /* so that no position below overflows */
+    const int64_t most = INT64_MAX / 8, k = w->shape[i + 2], in = x->shape[i + 2];
+    int64_t span, all = 0;
+    if (__builtin_mul_overflow(a->dilation[i], k, &span) || (a->transposed && __builtin_mul_overflow(in, a->stride[i], &all)) || span > most || all > most || in > most ||
+        a->padding[i] > most || a->outpad[i] > most) FAIL("integer out of range");
+  }
   const int64_t want = a->transposed ? w->shape[0] : w->shape[1] * a->groups, outc = a->transposed ? w->shape[1] * a->groups : w->shape[0];
   if (x->shape[1] != want)
     FAIL("Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead", a->transposed ? "transposed" : "groups",
@@ -110,17 +118,26 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
   const int nd = a->nd, lead = 3 - nd;
   *c = (TlConv){.n = x->shape[0], .groups = a->groups, .xc = w->shape[1], .yc = w->shape[0] / a->groups};
   bool small = false;
+  int64_t xpad[3] = {1, 1, 1}, ypad[3] = {1, 1, 1};
   for (int i = 0; i < 3; i++) {
     c->x[i] = c->y[i] = c->k[i] = c->s[i] = c->d[i] = 1;
     c->p[i] = 0;
     if (i < lead) continue;
     int j = i - lead;
     c->k[i] = w->shape[j + 2]; c->s[i] = a->stride[j]; c->p[i] = a->padding[j]; c->d[i] = a->dilation[j];
-    int64_t in = x->shape[j + 2], span = c->d[i] * (c->k[i] - 1);
+    int64_t in = x->shape[j + 2], span = c->d[i] * (c->k[i] - 1), whole;
     out[j] = a->transposed ? (in - 1) * c->s[i] - 2 * c->p[i] + span + a->outpad[j] + 1 : (in + 2 * c->p[i] - span - 1) / c->s[i] + 1;
     small |= out[j] < (c->n ? 1 : 0);
     c->x[i] = a->transposed ? out[j] : in;
     c->y[i] = a->transposed ? in : out[j];
+    whole = c->x[i] + 2 * c->p[i] + 1;
+    xpad[i] = whole;
+    if (whole > 0 && c->s[i] > whole) c->s[i] = whole;      /* there is one window, whatever the stride */
+    ypad[i] = c->y[i] + 2 * ((whole + (span > 0 ? span : 0)) / c->s[i] + 1);
+  }
+  for (int side = 0; side < 2 && !small; side++) {         /* the loops pad copies of the images */
+    const int64_t *v = side ? ypad : xpad;
+    if (tl_product(6, (int64_t[]){c->n, c->groups, side ? c->yc : c->xc, v[0], v[1], v[2]}, NULL)) return -1;
   }
   if (small && a->transposed) {
     char s1[96], s2[96];
@@ -315,6 +332,10 @@ KERNEL(k_backward) {
   TlConv c;
   int64_t size[3];
   bool mask[3];
+  if (w->ndim < 3 || w->ndim > 5) {
+    PyErr_Format(PyExc_RuntimeError, "convolution_backward: weight should have 3, 4 or 5 dimensions, got %d", w->ndim);
+    return NULL;
+  }
   if (parse(&a, w->ndim - 2, args[4], args[5], args[6], args[8], args[9]) || check(&a, x, w, NULL) || geometry(&a, x, w, &c, size)) return NULL;
   if (g->ndim != x->ndim) {
     PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output has %d dimensions, input has %d", g->ndim, x->ndim);

@@ -6,8 +6,10 @@
 TlStorage *tl_storage_new(int64_t nbytes);
 bool tl_is_storage(PyObject *o);
 int64_t tl_dense_strides(int ndim, const int64_t *shape, int64_t *strides);   /* contiguous; returns the number of elements, -1 on error */
+bool tl_within(const TlTensor *t, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
 /* storages and tensors of any device (device.c) */
+int tl_check_device_code(int device);
 extern bool tl_any_device;
 TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes);   /* steals owner */
 TlStorage *tl_device_storage(int device, int64_t nbytes);

@@ -303,7 +303,7 @@ static PyObject *alias(PyObject *mod, PyObject *args) {
   (void)mod;
   PyObject *o;
   int share = 1;
-  if (!PyArg_ParseTuple(args, "O|p", &o, &share)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!|p", tl_TensorBase, &o, &share)) return NULL;
   TlTensor *t = (TlTensor *)o;
   return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, share);
 }
@@ -316,6 +316,7 @@ static PyObject *make(PyObject *args, int mode) {
   tl_dtype d;
   if (mode == 1 ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt) : !PyArg_ParseTuple(args, "O|O", &shape, &dt)) return NULL;
   if (tl_ints(shape, sh, &n) < 0 || (strides && tl_ints(strides, st, &m) < 0) || tl_dtype_arg(dt, tl_default_dtype, &d) < 0) return NULL;
+  if (n < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return NULL; }
   if (strides && m != n) { PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
   return (PyObject *)(mode == 1 ? tl_empty_strided(d, n, sh, st) : mode == 2 ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
 }
@@ -327,7 +328,7 @@ static PyObject *py_empty_like(PyObject *m, PyObject *args) {
   PyObject *t, *dt = Py_None;
   tl_dtype d;
   int device = -1;
-  if (!PyArg_ParseTuple(args, "O|Oi", &t, &dt, &device) || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!|Oi", tl_TensorBase, &t, &dt, &device) || tl_check_device_code(device < 0 ? TL_CPU : device) < 0 || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
   return (PyObject *)tl_empty_preserved(device < 0 ? ((TlTensor *)t)->device : device, (TlTensor *)t, d);
 }
 /* src must broadcast to dst's shape; leading ones that dst lacks are let through */
@@ -349,7 +350,7 @@ static PyObject *py_copy(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *dst, *src;
   int bump = 1;
-  if (!PyArg_ParseTuple(args, "OO|p", &dst, &src, &bump) || tl_check_inference((TlTensor *)dst) < 0 ||
+  if (!PyArg_ParseTuple(args, "O!O!|p", tl_TensorBase, &dst, tl_TensorBase, &src, &bump) || tl_check_inference((TlTensor *)dst) < 0 ||
       check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
   if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
@@ -366,7 +367,7 @@ static PyObject *py_cast(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *dt;
   tl_dtype d;
-  if (!PyArg_ParseTuple(args, "OO", &t, &dt) || tl_dtype_arg(dt, TL_F32, &d) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &t, &dt) || tl_dtype_arg(dt, TL_F32, &d) < 0) return NULL;
   return (PyObject *)tl_cast((TlTensor *)t, d);
 }
 /* resize_(tensor, shape): the storage grows when needed, the result is contiguous */
@@ -375,11 +376,12 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
   PyObject *o, *shape;
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], n, end;
   int nd;
-  if (!PyArg_ParseTuple(args, "OO", &o, &shape) || tl_ints(shape, sh, &nd) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &o, &shape) || tl_ints(shape, sh, &nd) < 0) return NULL;
   TlTensor *t = (TlTensor *)o;
-  if (nd < 0 || (n = tl_dense_strides(nd, sh, st)) < 0) return NULL;
+  if (nd < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return NULL; }
+  if ((n = tl_dense_strides(nd, sh, st)) < 0) return NULL;
   if (n) {
-    if (__builtin_add_overflow(n, t->offset, &end) || __builtin_mul_overflow(end, (int64_t)tl_itemsize[t->dtype], &end)) end = INT64_MAX;
+    if (t->offset < 0 || __builtin_add_overflow(n, t->offset, &end) || __builtin_mul_overflow(end, (int64_t)tl_itemsize[t->dtype], &end)) end = INT64_MAX;
     if (end > (int64_t)t->storage->nbytes && tl_storage_resize(t->storage, end) < 0) return NULL;
   }
   if (tl_set_geometry(t, (TlStorage *)Py_NewRef(t->storage), t->dtype, nd, sh, st, t->offset) < 0) return NULL;
@@ -389,7 +391,7 @@ static PyObject *py_suggests_channels_last(PyObject *m, PyObject *t) { (void)m; 
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;
-  if (!PyArg_ParseTuple(args, "OO", &t, &value) || tl_check_inference((TlTensor *)t) < 0 || tl_fill((TlTensor *)t, value) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &t, &value) || tl_check_inference((TlTensor *)t) < 0 || tl_fill((TlTensor *)t, value) < 0) return NULL;
   tl_bump((TlTensor *)t);
   return Py_NewRef(t);
 }

@@ -7,6 +7,12 @@ int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize);      /* gpu_
 
 bool tl_any_device;      /* whether there ever was a storage elsewhere: programs on the CPU do not look for one */
 
+int tl_check_device_code(int device) {
+  if (device >= TL_CPU && device <= TL_META) return 0;
+  PyErr_Format(PyExc_ValueError, "no device has the code %d", device);
+  return -1;
+}
+
 /* A storage of another device: `owner` is what the device's allocator returns, and goes when the storage goes. */
 TlStorage *tl_device_storage(int device, int64_t nbytes) {
   if (!tl_reg.device_alloc) { PyErr_SetString(PyExc_RuntimeError, "this device has no allocator"); return NULL; }
@@ -54,11 +60,16 @@ static PyObject *device_tensor(PyObject *mod, PyObject *args) {
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
   int n, m = -1;
   if (!PyArg_ParseTuple(args, "iOLOO|OL", &device, &owner, &nbytes, &dt, &shape, &strides, &offset)) return NULL;
-  if (tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
+  if (tl_check_device_code(device) < 0 || tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
   if (PyTuple_Size(args) > 5 && strides != Py_None) { if (tl_ints(strides, st, &m) < 0) return NULL; }
-  else if (tl_dense_strides(n, sh, st) < 0) return NULL;
+  else if (n >= 0) { m = n; if (tl_dense_strides(n, sh, st) < 0) return NULL; }
+  if (device == TL_CPU || n < 0 || m != n || nbytes < 0 || (uint64_t)nbytes > SIZE_MAX / 2) {
+    PyErr_SetString(PyExc_ValueError, "device_tensor: needs another device than the CPU, a size in bytes, and a stride for each size");
+    return NULL;
+  }
   TlStorage *s = tl_storage_of(device, Py_NewRef(owner), nbytes);
   if (!s) return NULL;
+  if (tl_check_geometry(s, d, n, sh, st, offset) < 0) { Py_DECREF(s); return NULL; }
   TlTensor *t = tl_over(s, d, n, sh, st, offset);
   return (PyObject *)t;
 }
@@ -71,7 +82,8 @@ static PyObject *empty_on(PyObject *mod, PyObject *args) {
   tl_dtype d;
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
   if (!PyArg_ParseTuple(args, "iOOO", &device, &shape, &strides, &dt)) return NULL;
-  if (tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
+  if (tl_check_device_code(device) < 0 || tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
+  if (n < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return NULL; }
   if (strides == Py_None) return (PyObject *)tl_empty_on(device, d, n, sh, NULL);
   if (tl_ints(strides, st, &m) < 0) return NULL;
   if (m != n) { PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
@@ -120,6 +132,7 @@ static PyObject *signature(PyObject *mod, PyObject *args) {
   (void)mod;
   PyObject *a[7];
   uint64_t key;
+  if (!PyTuple_Check(args)) { PyErr_SetString(PyExc_TypeError, "signature(tuple of arguments)"); return NULL; }
   Py_ssize_t n = PyTuple_Size(args);
   for (Py_ssize_t i = 0; i < n && i < 7; i++) a[i] = PyTuple_GetItem(args, i);
   if (!tl_signature(a, n, &key)) Py_RETURN_NONE;

@@ -1,6 +1,7 @@
 /* fft.c: discrete Fourier transforms along the dims of a tensor. Lines are transformed in complex double, whatever the
  * dtype: Stockham's mixed radix for lengths of small primes, Bluestein's convolution for the others. Only the forward
  * transform is written; the backward one exchanges real and imaginary parts before and after. */
+#include "check.h"
 #include "reduce.h"
 #include "simd.h"
 #include <math.h>
@@ -288,7 +289,7 @@ static TlTensor *arranged(TlTensor *t, tl_dtype dtype, const int64_t *shape, con
       order[at] = d;
     }
   }
-  while (n--) { strides[order[n]] = step; step *= shape[order[n]] ? shape[order[n]] : 1; }
+  while (n--) { strides[order[n]] = step; step = tl_wrap_mul(step, shape[order[n]] ? shape[order[n]] : 1); }
   return tl_empty_strided(dtype, t->ndim, shape, strides);
 }
 
@@ -308,7 +309,9 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   int nd, ok = -1;
   double size = 1;
   (void)nargs, (void)out;
-  if (tl_ints(args[1], dims, &nd) < 0 || tl_int(args[2], &mode) < 0 || tl_int(args[3], &flag) < 0) return NULL;
+  if (tl_ints(args[1], dims, &nd) < 0 || tl_int_in(args[2], k->name, "normalization", 0, 2, &mode) < 0) return NULL;
+  if (k->id == C2R ? tl_int_in(args[3], k->name, "last_dim_size", 1, INT64_MAX / 4, &flag) < 0 : tl_int(args[3], &flag) < 0) return NULL;
+  if (tl_product(t->ndim, t->shape, NULL) < 0) return NULL;
   if (k->id == R2C ? t->dtype != TL_F32 && t->dtype != TL_F64 : !tl_is_complex(t->dtype)) return tl_not_implemented(k->name, t->dtype);
   memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
   for (int i = 0; i < nd; i++) {
@@ -317,10 +320,14 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
     dims[i] = d;
     if (t->ndim == 0) nd = 0;
   }
-  if (nd == 0) return k->id == C2C ? Py_NewRef((PyObject *)t) : tl_not_implemented(k->name, t->dtype);
+  if (nd <= 0) return k->id == C2C ? Py_NewRef((PyObject *)t) : tl_not_implemented(k->name, t->dtype);
   const int last = (int)dims[nd - 1];
   const int64_t n = k->id == C2R ? flag : t->shape[last];
   for (int i = 0; i < nd; i++) size *= (double)(i == nd - 1 ? n : shape[dims[i]]);
+  if (k->id == C2R ? t->shape[last] < n / 2 + 1 : n < 1 && k->id == R2C) {
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected at least %lld values along the last dim, got %lld", k->name, (long long)(k->id == C2R ? n / 2 + 1 : 1), (long long)t->shape[last]);
+    return NULL;
+  }
   const double scale = mode == 0 ? 1 : 1 / (mode == 1 ? sqrt(size) : size);
   if (k->id == C2C) {
     r = arranged_copy(t, dims, nd, -1);

@@ -402,7 +402,7 @@ static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   v = (const int64_t *)tl_data(c);
   for (int64_t i = 0; i < c->numel; i++) { if (v[i] < lo) lo = v[i]; if (v[i] > hi) hi = v[i]; }
   if (lo < 0) { PyErr_SetString(PyExc_RuntimeError, "Class values must be non-negative."); goto end; }
-  if (classes == -1) classes = hi + 1;
+  if (classes == -1) classes = hi < INT64_MAX ? hi + 1 : hi;
   if (hi >= classes) { PyErr_SetString(PyExc_RuntimeError, "Class values must be smaller than num_classes."); goto end; }
   for (int d = 0; d < self->ndim; d++) shape[d] = self->shape[d];
   shape[self->ndim] = classes;

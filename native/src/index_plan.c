@@ -1,4 +1,5 @@
 /* index_plan.c: row operations per dtype and the plan shared by index, index_put and the index_* family. */
+#include "check.h"
 #include "index.h"
 
 const char *const tl_scalar_type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long",
@@ -155,10 +156,16 @@ TlTensor *tl_nonzero_columns(TlTensor *t) {
 }
 
 /* ---- plans ------------------------------------------------------------------------------------------------------ */
-static void plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, int bdims, const int64_t *bshape) {
+static int plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, int bdims, const int64_t *bshape) {
   int first = -1, last = -1, adjacent = 1;
   p->nbefore = p->nafter = p->nshape = 0;
   p->nouter = p->ninner = 1;
+  for (int d = 0; d < self->ndim; d++) p->nshape += !indexed[d];
+  if (p->nshape + bdims > TL_DIM_LIMIT) {
+    PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT, p->nshape + bdims);
+    return -1;
+  }
+  p->nshape = 0;
   for (int d = 0; d < self->ndim; d++) {
     if (!indexed[d]) continue;
     if (first < 0) first = d;
@@ -170,16 +177,17 @@ static void plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, 
     if (adjacent && d < first) {
       p->before[p->nbefore] = self->shape[d];
       p->sbefore[p->nbefore++] = self->strides[d];
-      p->nouter *= self->shape[d];
+      p->nouter = tl_wrap_mul(p->nouter, self->shape[d]);
     } else {
       p->after[p->nafter] = self->shape[d];
       p->safter[p->nafter++] = self->strides[d];
-      p->ninner *= self->shape[d];
+      p->ninner = tl_wrap_mul(p->ninner, self->shape[d]);
     }
   }
   for (int i = 0; i < p->nbefore; i++) p->shape[p->nshape++] = p->before[i];
   for (int i = 0; i < bdims; i++) p->shape[p->nshape++] = bshape[i];
   for (int i = 0; i < p->nafter; i++) p->shape[p->nshape++] = p->after[i];
+  return 0;
 }
 
 static void index_bounds(int64_t v, int dim, int64_t size) {
@@ -194,7 +202,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
     for (int64_t i = 0; i < p->count; i++) {
       int64_t x = v[i];
       if (x < -size || x >= size) { index_bounds(x, order, size); return -1; }
-      p->off[i] += (x < 0 ? x + size : x) * stride;
+      p->off[i] = tl_wrap_add(p->off[i], tl_wrap_mul(x < 0 ? x + size : x, stride));
     }
     return 0;
   }
@@ -205,7 +213,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
   for (int64_t i = 0; i < p->count; i++) {
     int64_t x = v[at];
     if (x < -size || x >= size) { index_bounds(x, order, size); return -1; }
-    p->off[i] += (x < 0 ? x + size : x) * stride;
+    p->off[i] = tl_wrap_add(p->off[i], tl_wrap_mul(x < 0 ? x + size : x, stride));
     for (int d = bdims - 1; d >= 0; d--) {
       at += st[d];
       if (++pos[d] < bshape[d]) break;
@@ -217,9 +225,8 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
 }
 
 static int start_offsets(tl_plan *p, int bdims, const int64_t *bshape) {
-  p->count = 1;
-  for (int d = 0; d < bdims; d++) p->count *= bshape[d];
-  p->off = tl_malloc((uint64_t)(p->count ? p->count : 1) * sizeof(int64_t));
+  if (tl_product(bdims, bshape, &p->count) < 0) return -1;
+  p->off = tl_array(p->count, sizeof(int64_t));
   if (!p->off) return -1;
   memset(p->off, 0, (size_t)p->count * sizeof(int64_t));
   return 0;
@@ -312,8 +319,7 @@ int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices) {
     indexed[i] = 1;
     if (tl_broadcast(bdims, bshape, ix[i]->ndim, ix[i]->shape, &bdims, bshape) < 0) { shape_mismatch(ix, n); goto end; }
   }
-  plan_dims(p, self, indexed, bdims, bshape);
-  if (start_offsets(p, bdims, bshape) < 0) goto end;
+  if (plan_dims(p, self, indexed, bdims, bshape) < 0 || start_offsets(p, bdims, bshape) < 0) goto end;
   for (int i = 0; i < n; i++) {
     if (!ix[i]) continue;
     if (!self->shape[i] && p->count) {
@@ -335,9 +341,8 @@ int tl_plan_dim(tl_plan *p, TlTensor *self, int dim, TlTensor *index) {
   const int64_t *v = (const int64_t *)tl_data(index);
   p->off = NULL;
   if (self->ndim) indexed[dim] = 1;
-  plan_dims(p, self, indexed, index->ndim, index->shape);
-  if (start_offsets(p, index->ndim, index->shape) < 0) return -1;
-  for (int64_t i = 0; i < p->count; i++) p->off[i] = v[i] * stride;
+  if (plan_dims(p, self, indexed, index->ndim, index->shape) < 0 || start_offsets(p, index->ndim, index->shape) < 0) return -1;
+  for (int64_t i = 0; i < p->count; i++) p->off[i] = tl_wrap_mul(v[i], stride);
   return 0;
 }
 

@@ -38,7 +38,7 @@ void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const in
   for (int d = 1; d < it->ndim; d++) {
     bool merge = true;
     for (int k = 0; k < nops && merge; k++) merge = it->strides[k][d] == (intptr_t)tl_wrap_mul(it->strides[k][n - 1], it->shape[n - 1]);
-    if (merge) { it->shape[n - 1] *= it->shape[d]; continue; }
+    if (merge) { it->shape[n - 1] = tl_wrap_mul(it->shape[n - 1], it->shape[d]); continue; }
     it->shape[n] = it->shape[d];
     for (int k = 0; k < nops; k++) it->strides[k][n] = it->strides[k][d];
     n++;

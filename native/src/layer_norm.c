@@ -1,6 +1,7 @@
 /* layer_norm.c: layer, rms and group norm and their gradients: statistics over contiguous rows, then an affine map.
  * With xhat = (x - mean) * rstd and h = g * weight:
  *   dx = rstd * (h - mean(h) - xhat * mean(h * xhat)), dweight = sum g * xhat, dbias = sum g. */
+#include "check.h"
 #include "norm.h"
 #include <math.h>
 
@@ -49,7 +50,7 @@ NORM(d, double, TL_F64)
 
 static int shape_check(TlTensor *t, PyObject *shape_arg, PyObject *weight, PyObject *bias, bool rms, int64_t *shape, int *n) {
   PyObject *params[] = {weight, bias};
-  if (tl_ints(shape_arg, shape, n) < 0) return -1;
+  if (tl_ints(shape_arg, shape, n) < 0 || tl_product(t->ndim, t->shape, NULL) < 0) return -1;
   if (*n < 1) {
     PyErr_SetString(PyExc_RuntimeError, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
                     "but got normalized_shape = []");

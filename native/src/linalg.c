@@ -1,6 +1,6 @@
 /* linalg.c: factorisations for torch.linalg. Everything runs in double (or complex double) and is cast to the result's
  * dtype; batches are loops. The kernels are private building blocks; names, checks and gradients are in ops/linalg.py. */
-#include "tl.h"
+#include "check.h"
 #include <math.h>
 
 /* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew). */
@@ -102,6 +102,10 @@ static TlTensor *batched(TlTensor *x, int tail, int64_t m, int64_t n, tl_dtype d
   return tl_empty(d, nb + tail, s);
 }
 
+/* batches of matrices whose sizes can be multiplied */
+static int matrices(const char *op, const TlTensor *a) {
+  return tl_check_dims(op, "matrices", a, 2, TL_DIM_LIMIT) || tl_product(a->ndim, a->shape, NULL) ? -1 : 0;
+}
 static int64_t batches(TlTensor *x) {
   int64_t b = 1;
   for (int i = 0; i < x->ndim - 2; i++) b *= x->shape[i];
@@ -121,10 +125,15 @@ static PyObject *pack(int n, TlTensor **ts, const tl_dtype *ds, bool ok) {
 }
 
 static int square(TlTensor *a, const char *op) {
-  if (a->ndim >= 2 && a->shape[a->ndim - 1] == a->shape[a->ndim - 2]) return 0;
+  if (a->ndim >= 2 && a->shape[a->ndim - 1] == a->shape[a->ndim - 2]) return matrices(op, a);
   PyErr_Format(PyExc_RuntimeError, "%s: A must be batches of square matrices, but they are %lld by %lld matrices", op,
                a->ndim < 2 ? 0LL : (long long)a->shape[a->ndim - 2], a->ndim < 1 ? 0LL : (long long)a->shape[a->ndim - 1]);
   return -1;
+}
+
+/* B: matrices with as many rows as the square A has, in the same batches */
+static int beside(const char *op, TlTensor *a, TlTensor *b) {
+  return square(a, op) || tl_check_batch(op, "B", b, a->ndim, a->ndim - 1, a->shape) || matrices(op, b) ? -1 : 0;
 }
 
 #define M(x) ((x)->shape[(x)->ndim - 2])
@@ -134,6 +143,7 @@ static int square(TlTensor *a, const char *op) {
 /* _linalg_lu(A, pivot) -> LU, pivots, info */
 KERNEL(k_lu) {
   TlTensor *a = ARG(0);
+  if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, nb = batches(a);
   TlTensor *t[3] = {copy_of(a, w), batched(a, 1, r, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
@@ -149,6 +159,7 @@ KERNEL(k_lu) {
 /* _linalg_trsm(A, B, upper, unitriangular): X with A X = B, batches already equal */
 KERNEL(k_trsm) {
   TlTensor *a = ARG(0), *ac = NULL;
+  if (beside(k->name, a, ARG(1))) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), r = N(ARG(1)), nb = batches(a);
   TlTensor *x = copy_of(ARG(1), w);
@@ -167,7 +178,7 @@ KERNEL(k_trsm) {
 /* _linalg_solve(A, B) -> X, LU, pivots, info; batches already equal */
 KERNEL(k_solve) {
   TlTensor *a = ARG(0);
-  if (square(a, "linalg.solve")) return NULL;
+  if (beside("linalg.solve", a, ARG(1))) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), r = N(ARG(1)), nb = batches(a);
   TlTensor *t[4] = {copy_of(ARG(1), w), copy_of(a, w), batched(a, 1, n, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
@@ -194,6 +205,7 @@ KERNEL(k_solve) {
 /* _linalg_cholesky(A) -> L, info; reads the lower triangle */
 KERNEL(k_cholesky) {
   TlTensor *a = ARG(0);
+  if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), nb = batches(a);
   TlTensor *t[2] = {copy_of(a, w), batched(a, 0, 0, 0, TL_I32)};
@@ -208,6 +220,7 @@ KERNEL(k_cholesky) {
 /* _linalg_geqrf(A) -> a, tau */
 KERNEL(k_geqrf) {
   TlTensor *a = ARG(0);
+  if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, nb = batches(a);
   TlTensor *t[2] = {copy_of(a, w), batched(a, 1, r, 0, w)};
@@ -223,6 +236,12 @@ KERNEL(k_geqrf) {
 /* _linalg_householder(a, tau) -> Q with a's shape (m x n, n <= m) */
 KERNEL(k_householder) {
   TlTensor *a = ARG(0), *tau = ARG(1), *ac = NULL, *tc = NULL;
+  if (matrices(k->name, a) || tl_check_batch(k->name, "tau", tau, a->ndim - 1, a->ndim - 2, a->shape)) return NULL;
+  if (M(a) < N(a) || N(tau) > N(a)) {
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected matrices with no more columns than rows and no more factors than columns, got %s and %s", k->name,
+                 tl_fmt_shape(a->ndim, a->shape), tl_fmt_shape(tau->ndim, tau->shape));
+    return NULL;
+  }
   const tl_dtype w = wide(a->dtype);
   const int64_t m = M(a), n = N(a), kk = N(tau), nb = batches(a);
   TlTensor *q = tl_empty(w, a->ndim, a->shape);
@@ -248,10 +267,11 @@ static PyObject *no_convergence(const char *op, int64_t b) {
 /* _linalg_eigh(A) -> w, V; reads the lower triangle */
 KERNEL(k_eigh) {
   TlTensor *a = ARG(0);
+  if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), nb = batches(a);
   TlTensor *t[2] = {batched(a, 1, n, 0, TL_F64), copy_of(a, w)};
-  char *work = tl_malloc((uint64_t)(n * n + 2 * n + 2) * 16 + (size_t)(n + 1) * 8);
+  char *work = t[0] && t[1] ? tl_array(n * n + 2 * n + 2 + (n + 1) / 2 + 1, 16) : NULL;
   bool ok = t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb; b++) {
@@ -268,13 +288,14 @@ KERNEL(k_eigh) {
 /* _linalg_svd(A, full) -> U, S, Vh */
 KERNEL(k_svd) {
   TlTensor *a = ARG(0), *ac = NULL;
+  if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const size_t e = tl_itemsize[w];
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
   const bool full = TRUE(1), flip = m < n;
   TlTensor *t[3] = {batched(a, 2, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64), batched(a, 2, full ? n : r, n, w)};
   const int64_t nu = full ? big : r;
-  char *work = tl_malloc((uint64_t)(r * big + nu * big + r * r + 1) * e + (size_t)r * 16 + 64);
+  char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, (int64_t)(e < 16 ? 16 : e)) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb; b++) {
@@ -387,10 +408,11 @@ static bool schur(cd *h, cd *q, int64_t n, cd *v) {
 /* _linalg_eig(A) -> w, V, complex */
 KERNEL(k_eig) {
   TlTensor *a = ARG(0);
+  if (square(a, k->name)) return NULL;
   const int64_t n = N(a), nb = batches(a);
   const tl_dtype dt = a->dtype == TL_F64 || a->dtype == TL_C128 ? TL_C128 : TL_C64;
   TlTensor *h = copy_of(a, TL_C128), *t[2] = {batched(a, 1, n, 0, TL_C128), batched(a, 2, n, n, TL_C128)};
-  cd *q = tl_malloc((uint64_t)(n * n + 2 * n + 1) * sizeof(cd));
+  cd *q = tl_array(n * n + 2 * n + 1, sizeof(cd));
   bool ok = h && t[0] && t[1] && q, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb; b++) {
@@ -435,6 +457,7 @@ KERNEL(k_eig) {
 /* _linalg_ldl(A, hermitian) -> LD, pivots, info */
 KERNEL(k_ldl) {
   TlTensor *a = ARG(0);
+  if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), nb = batches(a);
   TlTensor *t[3] = {copy_of(a, w), batched(a, 1, n, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
@@ -450,6 +473,7 @@ KERNEL(k_ldl) {
 /* _linalg_ldl_solve(LD, pivots, B, hermitian) -> X; equal batch dims */
 KERNEL(k_ldl_solve) {
   TlTensor *a = ARG(0), *ac = NULL, *pc = NULL;
+  if (beside(k->name, a, ARG(2)) || tl_check_shape(k->name, "pivots", ARG(1), a->ndim - 1, a->shape)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), r = N(ARG(2)), nb = batches(a);
   TlTensor *x = copy_of(ARG(2), w);

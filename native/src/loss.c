@@ -1,4 +1,5 @@
 /* loss.c: negative log likelihood over [N, C, S] with its gradient, and the fused elementwise losses. */
+#include "check.h"
 #include "norm.h"
 #include <math.h>
 
@@ -137,6 +138,21 @@ PyObject *tl_k_nll_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t
   Nll q;
   (void)k, (void)nargs, (void)out;
   if (nll_open(&q, args + 1) < 0) goto done;
+  const TlTensor *gt = (TlTensor *)args[0], *tt = (TlTensor *)args[6], *target = (TlTensor *)args[2];
+  if (tt->numel != 1) {
+    PyErr_Format(PyExc_RuntimeError, "expected total_weight to be a  single element tensor, got: %s (%lld elements)", tl_fmt_shape(tt->ndim, tt->shape), (long long)tt->numel);
+    goto done;
+  }
+  if (q.reduction == NONE && q.x->ndim == 2 && (gt->ndim != 1 || gt->shape[0] != q.n)) {
+    PyErr_Format(PyExc_RuntimeError, "Expected a tensor of dimension 1 and tensor.size[0] == %lld but got: dimension %d and tensor.size[0] = %lld", (long long)q.n, gt->ndim,
+                 gt->ndim ? (long long)gt->shape[0] : 1LL);
+    goto done;
+  }
+  if (q.reduction == NONE && q.x->ndim > 2 && tl_check_same(k->name, "grad_output", gt, target) < 0) goto done;
+  if ((q.reduction != NONE || q.x->ndim < 2) && gt->numel != 1) {
+    PyErr_Format(PyExc_RuntimeError, "Expected a single element grad_output tensor, but got: %s", tl_fmt_shape(gt->ndim, gt->shape));
+    goto done;
+  }
   if (!(g = tl_contiguous_as((TlTensor *)args[0], TL_F64)) || !(total = tl_contiguous_as((TlTensor *)args[6], TL_F64))) goto done;
   if (!(dx = tl_zeros(q.x->dtype, q.x->ndim, q.x->shape))) goto done;
   const int64_t *t = (const int64_t *)tl_data(q.target);

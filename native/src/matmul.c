@@ -73,7 +73,7 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
     int da = d - (nc - na), db = d - (nc - nb);
     int64_t sa = da < 0 ? 1 : a->shape[da], sb = db < 0 ? 1 : b->shape[db];
     shape[nd++] = sa == 1 ? sb : sa;
-    batches *= shape[d];
+    batches = tl_wrap_mul(batches, shape[d]);
     as[d] = sa == 1 ? 0 : a->strides[da];
     bs[d] = sb == 1 ? 0 : b->strides[db];
   }
@@ -88,7 +88,7 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
   g.c_rs = g.n;
   g.c_cs = 1;
   /* rows of a that follow one another at one distance, with one b: a single tall product */
-  while (nbatch && nb == 0 && (g.m == 1 || shape[nbatch - 1] == 1 || as[nbatch - 1] == g.m * g.a.is)) {
+  while (c->numel && nbatch && nb == 0 && (g.m == 1 || shape[nbatch - 1] == 1 || as[nbatch - 1] == g.m * g.a.is)) {
     nbatch--;
     if (g.m == 1) g.a.is = as[nbatch];
     g.m *= shape[nbatch];
@@ -269,17 +269,17 @@ KERNEL(k_matmul) {
   if (a->ndim == 1 && b->ndim == 1) { if (check_dot(a, b)) return NULL; }
   else if (b->ndim == 1) {
     int64_t kk = a->shape[a->ndim - 1], m = 1;
-    for (int d = 0; d < a->ndim - 1; d++) m *= a->shape[d];
+    for (int d = 0; d < a->ndim - 1; d++) m = tl_wrap_mul(m, a->shape[d]);
     if (check_mv(b, m, b->dtype, m, kk, a->dtype)) return NULL;
   } else if (b->ndim == 2) {
     int64_t kk = a->shape[a->ndim - 1], m = 1;
-    for (int d = 0; d < a->ndim - 1; d++) m *= a->shape[d];
+    for (int d = 0; d < a->ndim - 1; d++) m = tl_wrap_mul(m, a->shape[d]);
     if (check_mm(m, kk, b->shape[0], b->shape[1], a->dtype, b->dtype)) return NULL;
   } else {
     int64_t s[TL_MAX_DIMS], batch = 1;
     int n;
     if (tl_broadcast(a->ndim > 2 ? a->ndim - 2 : 0, a->shape, b->ndim - 2, b->shape, &n, s)) return NULL;
-    for (int d = 0; d < n; d++) batch *= s[d];
+    for (int d = 0; d < n; d++) batch = tl_wrap_mul(batch, s[d]);
     if (check_bmm(batch, a->shape[a->ndim - 1], batch, b->shape[b->ndim - 2], a->dtype, b->dtype)) return NULL;
   }
   return (PyObject *)multiply(a, b, false, NULL, NULL);
@@ -319,7 +319,7 @@ KERNEL(k_linear) {
   if (!x->ndim || !w->ndim) FAIL("both arguments to linear need to be at least 1D, but they are %dD and %dD", x->ndim, w->ndim);
   if (w->ndim > 2) FAIL("t() expects a tensor with <= 2 dimensions, but self is %dD", w->ndim);
   int64_t kk = x->shape[x->ndim - 1], m = 1, wk = w->shape[w->ndim - 1];
-  for (int d = 0; d < x->ndim - 1; d++) m *= x->shape[d];
+  for (int d = 0; d < x->ndim - 1; d++) m = tl_wrap_mul(m, x->shape[d]);
   if (w->ndim == 1) {
     if (bias) FAIL("mat2 must be a matrix, got 1-D tensor");
     if (x->ndim == 1 ? check_dot(x, w) : check_mv(w, m, w->dtype, m, kk, x->dtype)) return NULL;

@@ -221,7 +221,7 @@ PyType_Slot tl_tensor_number_slots[] = {
 static PyObject *basic_index(PyObject *mod, PyObject *args) {
   (void)mod;
   PyObject *t, *index;
-  if (!PyArg_ParseTuple(args, "OO", &t, &index)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &t, &index)) return NULL;
   TlTensor *v = tl_basic_index((TlTensor *)t, index);
   if (v) return (PyObject *)v;
   if (PyErr_Occurred()) return NULL;

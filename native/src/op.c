@@ -152,7 +152,8 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
         PyObject *x = seq_item(o, i);
         if (!TL_CHECK(x) && !(p->kind == K_OPT_TENSORS && x == Py_None)) return 0;
       }
-      return 1;
+      if (PyTuple_Check(o)) return 1;
+      return (*v = *made = PyList_AsTuple(o)) ? 1 : -1;      /* reading a later argument may run code that changes the list */
     }
     case K_FLOAT:
       if (PyFloat_Check(o) || PyLong_Check(o)) return 1;
@@ -560,7 +561,7 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
 }
 
 /* ---- Python types ---------------------------------------------------------------------------------------------------- */
-static const TlKernel *find_kernel(const char *name);
+static const TlKernel *find_kernel(const char *name, PyObject *overload);
 
 /* Overload(schema, kernel name or None, body or None, spec, flags) */
 static PyObject *overload_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
@@ -576,7 +577,7 @@ static PyObject *overload_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   ov->flags = flags;
   if (kernel != Py_None) {
     PyObject *b = PyUnicode_AsUTF8String(kernel);
-    if (b) ov->kernel = find_kernel(PyBytes_AsString(b));
+    if (b) ov->kernel = find_kernel(PyBytes_AsString(b), (PyObject *)ov);
     Py_XDECREF(b);
     PyErr_Clear();
   }
@@ -677,26 +678,52 @@ static PyType_Spec op_spec = {"torchlite._C.Op", sizeof(Op), 0, OP_FLAGS, op_slo
 static PyType_Spec op_method_spec = {"torchlite._C.OpMethod", sizeof(Op), 0, OP_FLAGS | TPFLAGS_METHOD_DESCRIPTOR, op_method_slots};
 
 /* ---- kernels as Python callables --------------------------------------------------------------------------------------- */
-typedef struct { PyObject_HEAD vectorcallfunc vectorcall; const TlKernel *k; } KernelObject;
+static int fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, PyObject **made);
+/* overloads: of the ops that name the kernel; what they say of the arguments holds for calls by name too */
+typedef struct { PyObject_HEAD vectorcallfunc vectorcall; const TlKernel *k; PyObject *overloads; } KernelObject;
 static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-  Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  TlTensor *out = NULL;
-  if (kwnames && PyTuple_Size(kwnames)) out = args[n] == Py_None ? NULL : (TlTensor *)args[n];
-  return self->k->fn(self->k, args, n, out);
+  Py_ssize_t n = PyVectorcall_NARGS(nargsf), nk = kwnames ? PyTuple_Size(kwnames) : 0;
+  const TlKernel *k = self->k;
+  PyObject *a[MAX_PARAMS], *b[MAX_PARAMS], *made[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
+  Overload *ov = NULL;
+  TlTensor *out = nk && args[n] != Py_None ? (TlTensor *)args[n] : NULL;
+  int nmade = -1;
+  if (nk > 1 || (nk && !same_name(PyTuple_GetItem(kwnames, 0), s_out)) || (out && !(k->flags & TL_K_OUT && n && args[0] == (PyObject *)out)))
+    return PyErr_Format(PyExc_TypeError, "%s: out is the only keyword, and is the first argument or None", k->name);
+  if (k->flags & TL_K_CHECKS) return k->fn(k, args, n, out);
+  for (Py_ssize_t i = 0; nmade < 0 && i < PyList_Size(self->overloads); i++) {
+    ov = (Overload *)PyList_GetItem(self->overloads, i);
+    PyErr_Clear();
+    if (!ov->ready && compile(ov) < 0) return NULL;
+    nmade = fit(ov, args, n, a, made);
+  }
+  if (nmade < 0) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "%s: no op that has this kernel is declared yet", k->name);
+  if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_elsewhere(a, (int)n))
+    PyErr_Format(PyExc_RuntimeError, "%s: a tensor is not on the CPU", k->name);
+  else if (!tl_any_misaligned || k->flags & TL_K_GEOMETRY) r = k->fn(k, a, n, out);
+  else {
+    int copies = align_args(ov, a, b, own);
+    if (copies >= 0 && out && b[0] != a[0]) PyErr_Format(PyExc_RuntimeError, "%s: out is not aligned", k->name);
+    else if (copies >= 0) r = k->fn(k, b, n, out);
+    while (copies > 0) Py_DECREF(own[--copies]);
+  }
+  while (nmade) Py_DECREF(made[--nmade]);
+  return r;
 }
 static PyObject *kernel_geometry(KernelObject *self, void *_) { (void)_; return PyBool_FromLong(self->k->flags & TL_K_GEOMETRY); }
 static PyObject *kernel_in_place(KernelObject *self, void *_) { (void)_; return PyBool_FromLong(self->k->flags & TL_K_OUT); }
 static PyGetSetDef kernel_getset[] = {{"geometry", (getter)kernel_geometry, NULL, "Whether it looks at no element.", NULL},
                                       {"in_place", (getter)kernel_in_place, NULL, "Whether it can write into its first argument.", NULL}, {0}};
 static PyMemberDef kernel_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(KernelObject, vectorcall), Py_READONLY, NULL}, {0}};
-static void kernel_dealloc(PyObject *o) { PyTypeObject *tp = Py_TYPE(o); PyObject_Free(o); Py_DECREF(tp); }
+static void kernel_dealloc(KernelObject *o) { PyTypeObject *tp = Py_TYPE(o); Py_XDECREF(o->overloads); PyObject_Free(o); Py_DECREF(tp); }
 static PyType_Slot kernel_slots[] = {{Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members}, {Py_tp_getset, kernel_getset}, {Py_tp_dealloc, kernel_dealloc}, {0, NULL}};
 static PyType_Spec kernel_spec = {"torchlite._C.Kernel", sizeof(KernelObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots};
 static PyObject *kernels;      /* name -> Kernel */
 
-static const TlKernel *find_kernel(const char *name) {
-  PyObject *o = PyDict_GetItemString(kernels, name);
-  return o ? ((KernelObject *)o)->k : NULL;
+static const TlKernel *find_kernel(const char *name, PyObject *overload) {
+  KernelObject *o = (KernelObject *)PyDict_GetItemString(kernels, name);
+  if (!o || !Py_IS_TYPE(o, kernel_type)) return NULL;
+  return PyList_Append(o->overloads, overload) < 0 ? NULL : o->k;
 }
 int tl_add_kernels(const TlKernel *table) {
   for (const TlKernel *k = table; k->name; k++) {
@@ -704,6 +731,7 @@ int tl_add_kernels(const TlKernel *table) {
     if (!o) return -1;
     o->vectorcall = (vectorcallfunc)kernel_call;
     o->k = k;
+    if (!(o->overloads = PyList_New(0))) { Py_DECREF(o); return -1; }
     int r = PyDict_SetItemString(kernels, k->name, (PyObject *)o);
     Py_DECREF(o);
     if (r < 0) return -1;
@@ -714,29 +742,58 @@ int tl_add_kernels(const TlKernel *table) {
 void **tl_overload_entries(PyObject *o) { return Py_IS_TYPE(o, overload_type) ? &((Overload *)o)->entries : NULL; }
 
 /* ---- functions --------------------------------------------------------------------------------------------------------- */
-/* call_below(overload, args): kernel or body without recording; call_inplace_below: the same for in-place */
-static PyObject *below(PyObject *const *args, bool inplace) {
+/* The arguments of a call that did not come through bind(): a[] for ov's kernel and body, new references in made[]. Returns
+ * how many those are; -1 with TypeError where the arguments are not what the schema says. */
+static int fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, PyObject **made) {
+  int nmade = 0, r = n == ov->nparams;
+  for (int i = 0; r == 1 && i < ov->nparams; i++) {
+    PyObject *m = NULL;
+    a[i] = from[i];
+    r = check(&ov->params[i], &a[i], &m);
+    if (m) made[nmade++] = m;
+  }
+  if (r == 1 && !((ov->flags & F_INPLACE) && !TL_CHECK(a[0]))) return nmade;
+  while (nmade) Py_DECREF(made[--nmade]);
+  if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "these are not the arguments of %U", ov->schema);
+  return -1;
+}
+
+/* (overload, tuple of its arguments in the order of the schema); from: the tuple's items */
+static Overload *entrance(const char *name, PyObject *const *args, Py_ssize_t n, PyObject **from) {
+  if (n != 2 || !Py_IS_TYPE(args[0], overload_type) || !PyTuple_Check(args[1]) || PyTuple_Size(args[1]) > MAX_PARAMS) {
+    PyErr_Format(PyExc_TypeError, "%s(overload, tuple of its arguments)", name);
+    return NULL;
+  }
   Overload *ov = (Overload *)args[0];
-  PyObject *a[MAX_PARAMS];
-  for (int i = 0; i < ov->nparams; i++) a[i] = PyTuple_GetItem(args[1], i);
-  bool old = tl_grad_mode, was_below = tl_below, other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
-  tl_grad_mode = false;
-  tl_below = true;
-  PyObject *r = inplace ? run_inplace(ov, a, other) : run(ov, a, other);
-  tl_grad_mode = old;
-  tl_below = was_below;
+  if (!ov->ready && compile(ov) < 0) return NULL;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(args[1]); i++) from[i] = PyTuple_GetItem(args[1], i);
+  return ov;
+}
+
+enum { CALL_OVERLOAD, CALL_BELOW, CALL_INPLACE_BELOW };
+static PyObject *enter(PyObject *const *args, Py_ssize_t n, int how, const char *name) {
+  PyObject *from[MAX_PARAMS], *a[MAX_PARAMS], *made[MAX_PARAMS], *r;
+  Overload *ov = entrance(name, args, n, from);
+  if (!ov) return NULL;
+  if (how == CALL_INPLACE_BELOW && !(ov->flags & F_INPLACE)) return PyErr_Format(PyExc_TypeError, "%s: %U does not write in place", name, ov->schema);
+  int nmade = fit(ov, from, PyTuple_Size(args[1]), a, made);
+  if (nmade < 0) return NULL;
+  if (how == CALL_OVERLOAD) r = dispatch(ov, a);
+  else {
+    bool old = tl_grad_mode, was_below = tl_below, other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
+    tl_grad_mode = false;
+    tl_below = true;
+    r = how == CALL_INPLACE_BELOW ? run_inplace(ov, a, other) : run(ov, a, other);
+    tl_grad_mode = old;
+    tl_below = was_below;
+  }
+  while (nmade) Py_DECREF(made[--nmade]);
   return r;
 }
-static PyObject *call_below(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; (void)n; return below(args, false); }
-static PyObject *call_inplace_below(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; (void)n; return below(args, true); }
-static PyObject *call_overload(PyObject *m, PyObject *const *args, Py_ssize_t n) {   /* call_overload(ov, args): full dispatch */
-  (void)m; (void)n;
-  Overload *ov = (Overload *)args[0];
-  PyObject *a[MAX_PARAMS];
-  if (!ov->ready && compile(ov) < 0) return NULL;
-  for (int i = 0; i < ov->nparams; i++) a[i] = PyTuple_GetItem(args[1], i);
-  return dispatch(ov, a);
-}
+/* call_below(overload, args): kernel or body without recording; call_inplace_below: the same for in-place */
+static PyObject *call_below(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; return enter(args, n, CALL_BELOW, "call_below"); }
+static PyObject *call_inplace_below(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; return enter(args, n, CALL_INPLACE_BELOW, "call_inplace_below"); }
+static PyObject *call_overload(PyObject *m, PyObject *const *args, Py_ssize_t n) { (void)m; return enter(args, n, CALL_OVERLOAD, "call_overload"); }
 static PyObject *set_default_elsewhere(PyObject *m, PyObject *o) { (void)m; tl_default_elsewhere = PyObject_IsTrue(o) == 1; Py_RETURN_NONE; }
 static PyObject *requires_grad(PyObject *m, PyObject *o) { (void)m; return PyBool_FromLong(TL_CHECK(o) && tl_requires_grad((TlTensor *)o)); }
 static PyMethodDef functions[] = {

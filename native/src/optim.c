@@ -231,11 +231,11 @@ static PyObject *optim_steps(const TlKernel *k, PyObject *const *args, Py_ssize_
 }
 
 const TlKernel tl_kernels_optim[] = {
-    {"_fused_sgd_", fused_sgd, 0, 0, NULL},
-    {"_fused_adam_", fused_adam, 0, 0, NULL},
-    {"_optim_owners", optim_owners, 0, 0, NULL},
-    {"_optim_sizes", optim_owners, 1, 0, NULL},
-    {"_optim_changed", optim_changed, 0, 0, NULL},
-    {"_optim_steps", optim_steps, 0, 0, NULL},
+    {"_fused_sgd_", fused_sgd, 0, TL_K_CHECKS, NULL},
+    {"_fused_adam_", fused_adam, 0, TL_K_CHECKS, NULL},
+    {"_optim_owners", optim_owners, 0, TL_K_CHECKS, NULL},
+    {"_optim_sizes", optim_owners, 1, TL_K_CHECKS, NULL},
+    {"_optim_changed", optim_changed, 0, TL_K_CHECKS, NULL},
+    {"_optim_steps", optim_steps, 0, TL_K_CHECKS, NULL},
     {0},
 };

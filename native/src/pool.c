@@ -1,11 +1,13 @@
 /* pool.c: max and average pooling, adaptive pooling, unfold and fold. Rows of indices count inside one plane, as in PyTorch.
  * The public ops check what their users see first; here stand the checks all of them share. */
+#include "check.h"
 #include "pool.h"
 #include <math.h>
 
 #define T float
 #define ACC double
 #define LOWEST (-INFINITY)
+#define DIVIDE(a, b) ((a) / (b))
 #define F(name) name##_f32
 #include "pool_impl.h"
 #undef T
@@ -21,6 +23,8 @@
 #undef ACC
 #undef LOWEST
 #undef F
+#undef DIVIDE
+#define DIVIDE(a, b) ((b) == -1 ? (int64_t)(0 - (uint64_t)(a)) : (a) / (b))      /* the smallest number / -1 traps */
 #define T int64_t
 #define ACC int64_t
 #define LOWEST INT64_MIN
@@ -73,6 +77,7 @@ static void clear(TlPool *c) {
 /* planes and input size; the last nd dims are spatial; full: no empty dim but the batch */
 static int input(TlPool *c, const char *op, int nd, int ndim, const int64_t *shape, bool full) {
   clear(c);
+  if (tl_product(ndim, shape, NULL) < 0) return -1;
   bool bad = ndim < nd + 1 || ndim > nd + 2;
   int dim;
   if (nd > 1 && ndim <= nd && !strncmp(op, "avg", 3)) return tl_wrap_dim(-(nd + 1), ndim, &dim);
@@ -168,7 +173,7 @@ KERNEL(k_max) {
   const tl_dtype wd = work_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!with || (idx = result(x, nd, TL_I64, c.out)));
 #define CALL(T, sfx) max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
-  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return with ? pair(y, idx, x->dtype, ok) : finish(y, x->dtype, ok);
@@ -177,17 +182,15 @@ KERNEL(k_max) {
 /* (grad_output, indices, input_size): sums into zeros; the last id dims are spatial */
 KERNEL(k_max_backward) {
   TlTensor *g = ARG(0), *idx = ARG(1), *gc = NULL, *ic = NULL, *x = NULL;
-  int64_t shape[TL_MAX_DIMS], nd, planes = 1, in = 1;
+  int64_t shape[TL_MAX_DIMS], nd, planes, in;
   int n;
-  if (tl_ints(args[2], shape, &n) || tl_int(args[3], &nd)) return NULL;
-  if (g->ndim != n || idx->ndim != n || g->numel != idx->numel || nd > n) {
-    PyErr_SetString(PyExc_RuntimeError, "max_pool backward: shapes of grad_output and indices do not fit the input");
-    return NULL;
-  }
-  for (int i = 0; i < n; i++) *(i < n - nd ? &planes : &in) *= shape[i];
+  if (tl_ints(args[2], shape, &n) || tl_int_in(args[3], k->name, "dims", 1, n < 3 ? n : 3, &nd) || tl_check_batch(k->name, "grad_output", g, n, n - (int)nd, shape) ||
+      tl_check_same(k->name, "indices", idx, g) || tl_product(n, shape, NULL) || tl_product(n - (int)nd, shape, &planes) ||
+      tl_product((int)nd, shape + n - nd, &in)) return NULL;
+  if (tl_is_complex(g->dtype) || !tl_is_integral(idx->dtype)) return unsupported(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
   const tl_dtype wd = work_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (ic = tl_contiguous_as(idx, TL_I64)) && (x = tl_zeros(wd, n, shape));
-  if (ok && planes) {
+  if (ok && g->numel) {
     int64_t each = g->numel / planes;
 #define CALL(T, sfx) (max_backward##sfx(planes, in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)), 0)
     (void)BY_TYPE(wd, CALL);
@@ -217,7 +220,7 @@ KERNEL(k_avg) {
   const tl_dtype wd = work_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out));
 #define CALL(T, sfx) avg_pool##sfx(&c, DATA(xc, T), DATA(y, T), false)
-  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return finish(y, x->dtype, ok);
@@ -231,16 +234,18 @@ KERNEL(k_avg_backward) {
   int64_t kk[TL_MAX_DIMS];
   TlPool c;
   if (tl_ints(args[1], shape, &n) || tl_ints(args[2], kk, &kn)) return NULL;
-  if (input(&c, "avg_pool", kn, n, shape, false) || divisor(&c, args[7]) || window(&c, "avg_pool", kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1)) return NULL;
-  c.include_pad = args[6] == Py_True;
-  if (g->numel != c.planes * c.out[0] * c.out[1] * c.out[2]) {
-    PyErr_Format(PyExc_RuntimeError, "avg_pool backward: grad_output of size %s does not fit the input", tl_fmt_shape(g->ndim, g->shape));
+  if (n < 1 || kn < 1 || kn > 3 || tl_is_complex(g->dtype)) {
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected input_size and one to three sizes of a kernel, and no complex numbers", k->name);
     return NULL;
   }
+  if (input(&c, "avg_pool", kn, n, shape, false) || divisor(&c, args[7]) || window(&c, "avg_pool", kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1)) return NULL;
+  c.include_pad = args[6] == Py_True;
+  for (int i = 0; i < n; i++) kk[i] = i < n - kn ? shape[i] : c.out[3 - (n - i)];
+  if (tl_check_shape(k->name, "grad_output", g, n, kk) < 0) return NULL;
   const tl_dtype wd = work_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, n, shape));
 #define CALL(T, sfx) avg_pool##sfx(&c, DATA(x, T), DATA(gc, T), true)
-  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);
   return finish(x, g->dtype, ok);
@@ -256,7 +261,7 @@ KERNEL(k_adaptive) {
   const tl_dtype wd = work_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!mode || (idx = result(x, nd, TL_I64, c.out)));
 #define CALL(T, sfx) adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
-  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return mode ? pair(y, idx, x->dtype, ok) : finish(y, x->dtype, ok);
@@ -268,12 +273,14 @@ KERNEL(k_adaptive_backward) {
   int64_t shape[TL_MAX_DIMS], nd;
   int n;
   TlPool c;
-  if (tl_ints(args[1], shape, &n) || tl_int(args[2], &nd) || input(&c, "adaptive_avg_pool", (int)nd, n, shape, false)) return NULL;
+  if (tl_ints(args[1], shape, &n) || tl_int_in(args[2], k->name, "dims", 1, 3, &nd) || n < 0 || input(&c, "adaptive_avg_pool", (int)nd, n, shape, false) ||
+      tl_check_batch(k->name, "grad_output", g, n, n - (int)nd, shape)) return PyErr_Occurred() ? NULL : TL_FALLBACK();
+  if (tl_is_complex(g->dtype) || tl_is_integral(g->dtype)) return unsupported(k->name, g->dtype);
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
   const tl_dtype wd = work_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, n, shape));
 #define CALL(T, sfx) adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL)
-  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);
   return finish(x, g->dtype, ok);
@@ -281,12 +288,24 @@ KERNEL(k_adaptive_backward) {
 
 /* im2col(self, kernel_size, dilation, padding, stride); batched, checked by the op */
 static int columns_args(TlPool *c, PyObject *const *a, const int64_t *hw) {
+  static const char *const name[4] = {"kernel_size", "dilation", "padding", "stride"};
   clear(c);
+  int64_t v[2], *const to[4] = {c->k, c->d, c->p, c->s};
+  for (int i = 0; i < 4; i++) {
+    int64_t all[TL_MAX_DIMS];
+    int n;
+    if (tl_ints(a[i], all, &n)) return -1;
+    if (n == 1 ? tl_int_in(a[i], "im2col", name[i], i != 2, INT32_MAX, v) : tl_ints_in(a[i], "im2col", name[i], 2, i != 2, INT32_MAX, v)) return -1;
+    to[i][1] = v[0];
+    to[i][2] = v[n == 2];
+  }
   c->in[1] = hw[0];
   c->in[2] = hw[1];
-  if (spread("im2col", "kernel_size", a[0], 2, c->k, NULL) || spread("im2col", "dilation", a[1], 2, c->d, NULL) || spread("im2col", "padding", a[2], 2, c->p, NULL) ||
-      spread("im2col", "stride", a[3], 2, c->s, NULL)) return -1;
-  for (int i = 1; i < 3; i++) c->out[i] = (c->in[i] + 2 * c->p[i] - c->d[i] * (c->k[i] - 1) - 1) / c->s[i] + 1;
+  for (int i = 1; i < 3; i++) {
+    if (c->in[i] < 0 || c->in[i] > INT64_MAX / 8) FAIL("im2col(): expected sizes of an image, got %lld", LL(c->in[i]));
+    int64_t span = c->in[i] + 2 * c->p[i] - c->d[i] * (c->k[i] - 1) - 1;
+    c->out[i] = span < 0 ? 0 : span / c->s[i] + 1;
+  }
   return 0;
 }
 
@@ -294,13 +313,14 @@ KERNEL(k_im2col) {
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL;
   TlPool c;
   if (tl_is_complex(x->dtype) || x->ndim != 4) return TL_FALLBACK();
-  if (columns_args(&c, args + 1, x->shape + 2)) return NULL;
+  if (tl_product(4, x->shape, NULL) || columns_args(&c, args + 1, x->shape + 2)) return NULL;
   c.planes = x->shape[0] * x->shape[1];
+  if (tl_product(5, (int64_t[]){c.planes, c.k[1], c.k[2], c.out[1], c.out[2]}, NULL)) return NULL;
   int64_t shape[3] = {x->shape[0], x->shape[1] * c.k[1] * c.k[2], c.out[1] * c.out[2]};
   const tl_dtype wd = work_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = tl_empty(wd, 3, shape));
 #define CALL(T, sfx) columns##sfx(&c, DATA(xc, T), DATA(y, T), false)
-  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return finish(y, x->dtype, ok);
@@ -314,13 +334,14 @@ KERNEL(k_col2im) {
   int n;
   if (tl_is_complex(g->dtype) || g->ndim != 3) return TL_FALLBACK();
   if (tl_ints(args[1], hw, &n) || n != 2 || columns_args(&c, args + 2, hw)) return PyErr_Occurred() ? NULL : TL_FALLBACK();
-  int64_t shape[4] = {g->shape[0], g->shape[1] / (c.k[1] * c.k[2]), hw[0], hw[1]};
+  int64_t window = c.k[1] * c.k[2], shape[4] = {g->shape[0], g->shape[1] / window, hw[0], hw[1]};
+  if (tl_product(4, shape, NULL) || tl_product(2, c.out + 1, NULL) ||
+      tl_check_shape("col2im", "self", g, 3, (int64_t[]){shape[0], shape[1] * window, c.out[1] * c.out[2]})) return NULL;
   c.planes = shape[0] * shape[1];
-  if (g->numel != c.planes * c.k[1] * c.k[2] * c.out[1] * c.out[2]) return TL_FALLBACK();
   const tl_dtype wd = work_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, 4, shape));
 #define CALL(T, sfx) columns##sfx(&c, DATA(x, T), DATA(gc, T), true)
-  if (ok) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);
   return finish(x, g->dtype, ok);

@@ -17,8 +17,16 @@ static inline void F(range)(const TlPool *c, int64_t t, int64_t *x0, int64_t *x1
   if (*x1 > c->out[2]) *x1 = c->out[2];
 }
 
+/* the taps of a row that some window has inside: with wide padding most have none */
+static inline int64_t F(taps)(const TlPool *c, int64_t *t0) {
+  int64_t before = c->p[2] - (c->out[2] - 1) * c->s[2], after = (c->in[2] + c->p[2] - 1) / c->d[2] + 1;
+  *t0 = before > 0 ? before / c->d[2] : 0;
+  return after < c->k[2] ? after : c->k[2];
+}
+
 static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
   const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
+  int64_t t0, t1 = F(taps)(c, &t0);
   int32_t *at = tl_malloc((uint64_t)(w ? w : 1) * sizeof(int32_t));
   if (!at) return -1;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
@@ -32,7 +40,7 @@ static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
         }
         for (int64_t z = z0; z < ze; z += c->d[0])
           for (int64_t r = y0; r < ye; r += c->d[1])
-            for (int64_t t = 0; t < c->k[2]; t++) {
+            for (int64_t t = t0; t < t1; t++) {
               int64_t a, b, base = (z * c->in[1] + r) * c->in[2] + t * c->d[2] - c->p[2];
               F(range)(c, t, &a, &b);
               const T *src = x + base;
@@ -63,6 +71,7 @@ static int64_t F(count)(const TlPool *c, int i, int64_t o) {
 
 static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
   const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
+  int64_t t0, t1 = F(taps)(c, &t0);
   T *row = tl_malloc((uint64_t)(2 * w + 1) * sizeof(T));
   if (!row) return -1;
   T *div = row + w;
@@ -73,11 +82,11 @@ static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
         int64_t ze, ye, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye), n = F(count)(c, 0, oz) * F(count)(c, 1, oy);
         for (int64_t i = 0; i < w; i++) {
           div[i] = (T)(c->divisor ? c->divisor : n * F(count)(c, 2, i));
-          row[i] = backward ? y[i] / div[i] : 0;
+          row[i] = backward ? DIVIDE(y[i], div[i]) : 0;
         }
         for (int64_t z = z0; z < ze; z++)
           for (int64_t r = y0; r < ye; r++)
-            for (int64_t t = 0; t < c->k[2]; t++) {
+            for (int64_t t = t0; t < t1; t++) {
               int64_t a, b;
               F(range)(c, t, &a, &b);
               T *src = (T *)x + (z * c->in[1] + r) * c->in[2] + t - c->p[2];
@@ -85,7 +94,7 @@ static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
               else if (s == 1) for (int64_t i = a; i < b; i++) row[i] += src[i];
               else for (int64_t i = a; i < b; i++) row[i] += src[i * s];
             }
-        if (!backward) for (int64_t i = 0; i < w; i++) y[i] = row[i] / div[i];
+        if (!backward) for (int64_t i = 0; i < w; i++) y[i] = DIVIDE(row[i], div[i]);
       }
   }
   tl_free(row);
@@ -148,7 +157,7 @@ static int F(columns)(const TlPool *c, T *x, T *col, bool back) {
         for (int64_t oy = 0; oy < c->out[1]; oy++, col += c->out[2]) {
           int64_t y = oy * c->s[1] - c->p[1] + ky * c->d[1];
           bool inside = y >= 0 && y < c->in[1];
-          T *src = x + y * c->in[2] + kx * c->d[2] - c->p[2];
+          T *src = inside ? x + y * c->in[2] + kx * c->d[2] - c->p[2] : x;
           if (back) { if (inside) for (int64_t i = a; i < b; i++) src[i * s] += col[i]; continue; }
           for (int64_t i = 0; i < c->out[2]; i++) col[i] = inside && i >= a && i < b ? src[i * s] : 0;
         }

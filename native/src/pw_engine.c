@@ -354,7 +354,7 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     else if (nt == 1 && same_shape) res = tl_empty_like(first, rd);
     else {
       int64_t st[TL_MAX_DIMS], run = 1;
-      for (int i = 0; i < ndim; i++) { st[order[i]] = run; run *= shape[order[i]] > 1 ? shape[order[i]] : 1; }
+      for (int i = 0; i < ndim; i++) { st[order[i]] = run; run = tl_wrap_mul(run, shape[order[i]] > 1 ? shape[order[i]] : 1); }
       res = tl_empty_strided(rd, ndim, shape, st);
     }
     if (!res) return NULL;

@@ -380,9 +380,15 @@ static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   if (k->id == 0) return done(fill(self, tl_generator(a[1]), &p, draw_default), a[0]);
   if (k->id == 1 ? tl_int(a[1], &to) < 0 : tl_int(a[1], &from) < 0) return NULL;
   if (k->id == 2 && a[2] == Py_None) {               /* up to and with the largest value */
+    static const int64_t top[] = {1, 255, 127, 32767, 2147483647, INT64_MAX, 2048, 256, 16777216, INT64_C(1) << 53};
+    if ((double)from < low[d] || (!digits[d] && from > top[d])) { PyErr_Format(PyExc_RuntimeError, "from is out of bounds for %s", c_type(d)); return NULL; }
+    if (from >= top[d] && digits[d]) {
+      PyErr_Format(PyExc_RuntimeError, "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but got from=%lld > to_inc=%lld",
+                   (long long)from, (long long)top[d]);
+      return NULL;
+    }
     if (from == INT64_MIN) { p.mode = 1; p.range = 0; p.base = 0; }
     else {
-      static const int64_t top[] = {1, 255, 127, 32767, 2147483647, INT64_MAX, 2048, 256, 16777216, INT64_C(1) << 53};
       p.base = from;
       p.range = (uint64_t)top[d] - (uint64_t)from + 1;
     }
@@ -407,6 +413,7 @@ static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   if (digits[d]) {                                  /* ends that the dtype cannot tell from their neighbours move inwards */
     from = representable(from, 1, d, digits[d]);
     to = representable(to, -1, d, digits[d]);
+    if (from >= to) to = from + 1;                  /* one number between them */
   }
   p.base = from;
   p.range = (uint64_t)to - (uint64_t)from;
@@ -710,8 +717,8 @@ static PyObject *k_generator(const TlKernel *k, PyObject *const *a, Py_ssize_t n
 }
 
 const TlKernel tl_kernels_random[] = {
-  {"generator_type", k_generator, 0, 0, NULL},
-  {"set_default_generator", k_generator, 1, 0, NULL},
+  {"generator_type", k_generator, 0, TL_K_CHECKS, NULL},
+  {"set_default_generator", k_generator, 1, TL_K_CHECKS, NULL},
   {"rand", k_rand, 0, 0, NULL},
   {"randn", k_rand, 1, 0, NULL},
   {"uniform_", k_uniform, 0, 0, NULL},

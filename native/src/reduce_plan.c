@@ -28,9 +28,9 @@ PyObject *tl_pack3(TlTensor *a, TlTensor *b, TlTensor *c) {
 TlAxis tl_axis(const TlTensor *t, int dim) {
   TlAxis a = {1, 1, 1};
   for (int i = 0; i < t->ndim; i++) {
-    if (i < dim) a.outer *= t->shape[i];
+    if (i < dim) a.outer = tl_wrap_mul(a.outer, t->shape[i]);
     else if (i == dim) a.n = t->shape[i];
-    else a.inner *= t->shape[i];
+    else a.inner = tl_wrap_mul(a.inner, t->shape[i]);
   }
   return a;
 }
@@ -72,10 +72,10 @@ void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dt
   r->odim = 0;
   for (int d = 0; d < t->ndim; d++) {
     if (mask[d]) {
-      r->k *= t->shape[d];
+      r->k = tl_wrap_mul(r->k, t->shape[d]);
       if (keepdim) r->oshape[r->odim++] = 1;
     } else {
-      r->nout *= t->shape[d];
+      r->nout = tl_wrap_mul(r->nout, t->shape[d]);
       r->oshape[r->odim++] = t->shape[d];
     }
     if (t->shape[d] != 1) order[n++] = d;
@@ -106,7 +106,7 @@ void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dt
       for (int i = n - 1; i >= 0; i--) {
         int d = order[i];
         strides[d] = step;
-        if (!mask[d]) step *= t->shape[d];
+        if (!mask[d]) step = tl_wrap_mul(step, t->shape[d]);
       }
       for (int d = 0, o = 0; d < t->ndim; d++) {
         if (mask[d] && !keepdim) continue;
@@ -117,8 +117,8 @@ void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dt
   int m = 0;
   for (int i = 0; i < n; i++) {
     int d = order[i];
-    if (m && r->red[m - 1] == mask[d] && r->stride[m - 1] == t->strides[d] * t->shape[d]) {
-      r->size[m - 1] *= t->shape[d];
+    if (m && r->red[m - 1] == mask[d] && r->stride[m - 1] == tl_wrap_mul(t->strides[d], t->shape[d])) {
+      r->size[m - 1] = tl_wrap_mul(r->size[m - 1], t->shape[d]);
       r->stride[m - 1] = t->strides[d];
       continue;
     }
@@ -131,8 +131,8 @@ void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dt
   for (int i = m - 1; i >= 0; i--) {
     r->ostep[i] = r->red[i] ? 0 : ostep;
     r->kstep[i] = r->red[i] ? kstep : 0;
-    if (r->red[i]) kstep *= r->size[i];
-    else ostep *= r->size[i];
+    if (r->red[i]) kstep = tl_wrap_mul(kstep, r->size[i]);
+    else ostep = tl_wrap_mul(ostep, r->size[i]);
   }
 }
 

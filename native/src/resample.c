@@ -2,7 +2,7 @@
  * 2 linear, 4 cubic, more with antialiasing), read from a table of first index and weights. The gradient runs the same
  * tables the other way round. Positions and weights follow PyTorch's formulas in its precision: float, or double for
  * float64 images; nearest positions are always found in float. */
-#include "tl.h"
+#include "check.h"
 #include <math.h>
 
 enum { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS };
@@ -20,14 +20,16 @@ static double filter(int mode, double x) {
   return fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
 }
 
+#define LARGEST 2147483648.0      /* of steps from output to output: a position times it has its place in 64 bits */
 static int64_t clamp(int64_t v, int64_t n) { return v < 0 ? 0 : v >= n ? n - 1 : v; }
 
 static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor, bool dbl) {
   double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
   if (!dbl) scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
-  const double wide = scale > 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide;
-  t->taps = aa ? (int)ceil(support) * 2 + 1 : mode <= NEAREST_EXACT ? 1 : mode == LINEAR ? 2 : 4;
-  t->w = tl_malloc((uint64_t)(out * t->taps) * (sizeof(double) + sizeof(int32_t)) + 16);
+  if (scale > LARGEST) scale = LARGEST;
+  const double wide = scale > 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide, most = ceil(support) * 2 + 1;
+  t->taps = mode <= NEAREST_EXACT ? 1 : aa ? (int)(most < (double)in ? most : (double)in) : mode == LINEAR ? 2 : 4;      /* a window has no more than in */
+  t->w = tl_array(out * t->taps + 2, sizeof(double) + sizeof(int32_t));
   if (!t->w) return -1;
   t->at = (int32_t *)(t->w + out * t->taps);
   for (int64_t o = 0; o < out; o++) {
@@ -35,6 +37,7 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
     double *w = t->w + o * t->taps;
     if (mode <= NEAREST_EXACT) {
       float s = factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
+      if (s > (float)LARGEST) s = (float)LARGEST;
       float p = mode == NEAREST ? (float)o * s : ((float)o + 0.5f) * s;
       at[0] = (int32_t)clamp((int64_t)floorf(p), in);
       w[0] = 1;
@@ -131,11 +134,13 @@ static bool same(const Table *t, int64_t in, int64_t out) {
 typedef struct { int taps, bits; int32_t *at, *n; int16_t *w; } Weights8;
 
 static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor) {
-  const double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
+  double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
+  if (scale > LARGEST) scale = LARGEST;
   const double wide = aa && scale >= 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide, delta = align && !aa ? 0.5 : 0;
-  t->taps = (int)ceil(support) * 2 + 1;
-  char *mem = tl_malloc((uint64_t)out * (8 + (size_t)t->taps * 2) + 64);
-  double *w = tl_malloc((uint64_t)(out * t->taps) * sizeof(double) + 8), top = 0;
+  const double most = ceil(support) * 2 + 1;
+  t->taps = (int)(most < (double)in ? most : (double)in);
+  char *mem = tl_array(out + 8, 8 + (int64_t)t->taps * 2);
+  double *w = tl_array(out * t->taps + 1, sizeof(double)), top = 0;
   if (!mem || !w) { tl_free(mem); tl_free(w); return -1; }
   t->at = (int32_t *)mem;
   t->n = t->at + out;
@@ -143,13 +148,13 @@ static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bo
   for (int64_t o = 0; o < out; o++) {
     double center = scale * ((double)o + 0.5 - delta), sum = 0, *row = w + o * t->taps;
     int64_t x0 = (int64_t)floor(center - support + 0.5 + delta), x1 = (int64_t)floor(center + support + 0.5 + delta);
-    const int64_t l0 = x0 < 0 ? 0 : x0, l1 = x1 > in ? in : x1;
+    const int64_t l0 = clamp(x0, in), l1 = x1 > in ? in : x1 > l0 ? x1 : l0 + 1;
     int n = l1 - l0 > t->taps ? t->taps : (int)(l1 - l0);
     if (aa || mode != CUBIC) { x0 = l0; x1 = l0 + n; }   /* otherwise the edge stands for what is outside */
     for (int j = 0; j < n; j++) row[j] = 0;
     for (int64_t i = x0; i < x1; i++) {
       double x = ((double)i - center + 0.5 - delta) / wide, v = mode == CUBIC && !aa ? cubic(x, -0.75) : filter(mode, x);
-      int64_t j = i < l0 ? 0 : i >= l1 ? n - 1 : i - l0;
+      int64_t j = i < l0 ? 0 : i - l0 >= n ? n - 1 : i - l0;
       row[j] += v;
       sum += v;
     }
@@ -209,7 +214,11 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   double factor[3] = {0, 0, 0};
   const bool back = k->id == 1, align = args[3] == Py_True, aa = args[4] == Py_True;
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
-  if (tl_int(args[1], &mode) || tl_ints(args[2], to, &nd)) return NULL;
+  if (tl_int_in(args[1], k->name, "mode", NEAREST, LANCZOS, &mode) || tl_ints(args[2], to, &nd)) return NULL;
+  if (nd < 1 || nd > 3 || x->ndim < nd) { PyErr_SetString(PyExc_RuntimeError, "upsample: more spatial dims than the input has"); return NULL; }
+  if (tl_ints_in(args[2], k->name, "size", nd, 0, INT32_MAX, to) || tl_product(nd, to, NULL) || tl_product(x->ndim, x->shape, NULL)) return NULL;
+  for (int i = 0; i < nd; i++)
+    if (x->shape[x->ndim - nd + i] > INT32_MAX) { PyErr_SetString(PyExc_RuntimeError, "upsample: the input is too large"); return NULL; }
   if (args[5] != Py_None)
     for (int i = 0; i < nd; i++) {
       PyObject *f = PySequence_GetItem(args[5], i);
@@ -219,7 +228,6 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     }
   const tl_dtype dt = x->dtype, wd = dt == TL_F64 || dt == TL_I64 || dt == TL_I32 ? TL_F64 : TL_F32;
   const int lead = x->ndim - nd;
-  if (x->ndim < nd || nd > 3) { PyErr_SetString(PyExc_RuntimeError, "upsample: more spatial dims than the input has"); return NULL; }
   int64_t shape[TL_MAX_DIMS];
   for (int i = 0; i < x->ndim; i++) shape[i] = i < lead ? x->shape[i] : to[i - lead];
   for (int i = 0; i < nd; i++)

@@ -62,6 +62,7 @@ static double binomial_large(TlGenerator *g, double count, double p) {
 }
 
 static double binomial(TlGenerator *g, double count, double p) {
+  if (count != count) return count;
   if (count <= 0 || p <= 0) return 0;
   if (p >= 1) return count;
   if (p <= 0.5) return count * p >= 10 ? binomial_large(g, count, p) : binomial_small(g, count, p);

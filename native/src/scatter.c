@@ -1,4 +1,5 @@
 /* scatter.c: gather, scatter and the index_* family along one dim; embedding. */
+#include "check.h"
 #include "index.h"
 
 static int is_str(PyObject *o, const char *s) { return PyUnicode_Check(o) && !PyUnicode_CompareWithASCIIString(o, s); }
@@ -531,25 +532,31 @@ PyObject *tl_k_embedding(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
 /* embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq) */
 PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *grad = NULL, *ix, *r = NULL;
-  int64_t weights, padding, shape[2], width;
+  int64_t weights, padding, shape[2], width, all;
   int by_freq = PyObject_IsTrue(a[4]);
   intptr_t isz;
   int64_t *counts = NULL;
   (void)k; (void)n_; (void)out;
   if (tl_int(a[2], &weights) < 0 || tl_int(a[3], &padding) < 0) return NULL;
+  if (!((TlTensor *)a[0])->ndim) { PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions"); return NULL; }
+  if (weights < 0) { PyErr_SetString(PyExc_RuntimeError, "zeros: Dimension size must be non-negative."); return NULL; }
   if (!(ix = embedding_index((TlTensor *)a[1], "embedding_backward"))) return NULL;
   grad = tl_contiguous((TlTensor *)a[0]);
   if (!grad || range_error(ix, weights, PyExc_IndexError, NULL, 0) < 0) goto end;
   isz = tl_itemsize[grad->dtype];
-  width = grad->ndim ? grad->shape[grad->ndim - 1] : 1;
+  width = grad->shape[grad->ndim - 1];
+  if (__builtin_mul_overflow(ix->numel, width, &all) || all != grad->numel) {
+    PyErr_Format(PyExc_RuntimeError, "shape '[%lld, %lld]' is invalid for input of size %lld", (long long)ix->numel, (long long)width, (long long)grad->numel);
+    goto end;
+  }
   shape[0] = weights; shape[1] = width;
-  if (by_freq) {
+  r = tl_zeros(grad->dtype, 2, shape);
+  if (r && by_freq) {
     const int64_t *v = (const int64_t *)tl_data(ix);
-    if (!(counts = tl_malloc((uint64_t)(weights + 1) * sizeof *counts))) goto end;
+    if (!(counts = tl_array(weights, sizeof *counts))) { TL_CLEAR(r); goto end; }
     memset(counts, 0, (size_t)weights * sizeof *counts);
     for (int64_t i = 0; i < ix->numel; i++) counts[v[i]]++;
   }
-  r = tl_zeros(grad->dtype, 2, shape);
   if (r) {
     tl_row_fn add = tl_row_op(TL_ROW_ADD, grad->dtype);
     const int64_t *v = (const int64_t *)tl_data(ix);
@@ -571,6 +578,7 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
   TlTensor *self = (TlTensor *)a[0], *ix, *w = NULL;
   double max_norm, p;
   (void)k; (void)n_;
+  if (tl_check_dims("embedding_renorm", "self", self, 2, 2) < 0) return NULL;
   if (self->dtype != TL_F32 && self->dtype != TL_F64) return TL_FALLBACK();
   if (tl_double(a[2], &max_norm) < 0 || tl_double(a[3], &p) < 0) return NULL;
   if (!(ix = embedding_index((TlTensor *)a[1], "embedding_renorm_"))) return NULL;

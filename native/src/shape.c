@@ -210,7 +210,7 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     int64_t size, s;
     if (tl_wrap_dim(dims[i], self->ndim, &d) < 0 || !(next = tl_empty(self->dtype, self->ndim, self->shape))) { TL_DEC(cur); return NULL; }
     size = self->shape[d];
-    s = size ? ((shifts[i] % size) + size) % size : 0;
+    s = next->numel ? ((shifts[i] % size) + size) % size : 0;
     if (next->numel && ((s && copy_slice(next, d, 0, cur, size - s, s) < 0) || copy_slice(next, d, s, cur, 0, size - s) < 0)) {
       TL_DEC(next);
       TL_DEC(cur);
@@ -277,7 +277,7 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
   v = (const int64_t *)tl_data(c);
   for (int64_t i = 0; i < c->numel; i++) {
     if (v[i] < 0) { PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative"); goto end; }
-    total += v[i];
+    if (__builtin_add_overflow(total, v[i], &total)) { PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large"); goto end; }
   }
   if (n_ > 1 && a[1] != Py_None) {
     if (tl_int(a[1], &want) < 0) goto end;
@@ -376,7 +376,8 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   m = 0;
   for (int d = 0; d < nd; d++) if (d != d1 && d != d2) { vs[m] = shape[d]; vt[m++] = r->strides[d]; }
   vs[m] = self->shape[self->ndim - 1];
-  vt[m++] = r->strides[d1] + r->strides[d2];
+  vt[m++] = tl_wrap_add(r->strides[d1], r->strides[d2]);
+  if (!r->numel) return (PyObject *)r;
   v = tl_view(r, m, vs, vt, r->offset + (off >= 0 ? off * r->strides[d2] : -off * r->strides[d1]));
   rc = v ? tl_copy(v, self) : -1;
   TL_DEC(v);
@@ -398,10 +399,10 @@ static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize
       return NULL;
     }
     if (self->shape[i] < n) n = self->shape[i];
-    step += self->strides[i];
+    step = tl_wrap_add(step, self->strides[i]);
   }
   width = self->ndim == 2 && a[2] == Py_True ? self->shape[1] : self->shape[0];
-  for (int64_t row = 0; row < self->shape[0]; row += width + 1) {
+  for (int64_t row = 0; n && row < self->shape[0]; row += width + 1) {
     int64_t left = self->shape[0] - row, size = left < n ? left : n;
     TlTensor *d = tl_view(self, 1, &size, &step, self->offset + row * self->strides[0]);
     int rc = d ? tl_fill(d, a[1]) : -1;

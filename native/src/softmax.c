@@ -206,7 +206,8 @@ PyObject *tl_k_softmax_backward(const TlKernel *k, PyObject *const *args, Py_ssi
   int dim;
   (void)nargs, (void)out;
   if (tl_int(args[2], &at) < 0 || tl_wrap_dim(at, y->ndim, &dim) < 0 || tl_dtype_arg(args[3], y->dtype, &want) < 0) return NULL;
-  if (!tl_is_float(y->dtype) || !tl_is_float(g->dtype) || g->numel != y->numel || g->ndim != y->ndim) return TL_FALLBACK();
+  if (!tl_is_float(y->dtype) || !tl_is_float(g->dtype) || g->ndim != y->ndim || memcmp(g->shape, y->shape, (size_t)y->ndim * sizeof *y->shape))
+    return TL_FALLBACK();
   tl_dtype loop = tl_compute[y->dtype];
   if (!(gc = tl_contiguous_as(g, loop)) || !(yc = tl_contiguous_as(y, loop)) || !(dx = tl_empty(loop, y->ndim, y->shape))) goto done;
   if (y->numel) {

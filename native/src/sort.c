@@ -31,7 +31,7 @@ static TlTensor *take_values(const Rows *w, TlTensor *index, int64_t m, tl_dtype
   TlTensor *v = tl_empty(w->loop, index->ndim, index->shape), *res;
   if (!v) return NULL;
   const int64_t *at = (const int64_t *)tl_data(index);
-  for (int64_t o = 0; o < w->ax.outer; o++) {
+  for (int64_t o = 0; o < w->ax.outer && index->numel; o++) {
     int64_t src = o * w->ax.n * w->ax.inner, dst = o * m * w->ax.inner;
 #define TAKE(T) \
   { \
@@ -64,7 +64,7 @@ static TlTensor *order(Rows *w, TlTensor *t, int dim, int64_t m, bool descending
   if (!index) return NULL;
   int64_t *at = (int64_t *)tl_data(index), inner = w->ax.inner;
   int64_t n = w->ax.n;
-  for (int64_t o = 0; o < w->ax.outer && n && m; o++)
+  for (int64_t o = 0; o < w->ax.outer && index->numel; o++)
     for (int64_t j = 0; j < inner; j++) {
       tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
       if (top && m < n / 4 && n > 64) {
@@ -299,7 +299,7 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   }
   if (rows_open(&w, t, dim) < 0 || !(index = tl_empty(TL_I64, nd, shape))) goto done;
   int64_t *at = (int64_t *)tl_data(index);
-  for (int64_t o = 0; o < w.ax.outer; o++)
+  for (int64_t o = 0; o < w.ax.outer && index->numel; o++)
     for (int64_t j = 0; j < w.ax.inner; j++) at[o * w.ax.inner + j] = pick(&w, k->id, rows_at(&w, o, j), rank);
   values = take_values(&w, index, 1, t->dtype);
 done:

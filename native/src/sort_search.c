@@ -311,7 +311,7 @@ done:
     for (int64_t i = 0; i < n; i++) { \
       if (!(p[i] >= lo && p[i] <= hi)) continue; \
       int64_t at = (int64_t)((p[i] - lo) * (T)bins / (hi - lo)); \
-      h[at < bins ? at : bins - 1] += 1; \
+      h[at < 0 ? 0 : at < bins ? at : bins - 1] += 1; \
     } \
     return 0; \
   }

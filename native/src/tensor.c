@@ -84,6 +84,30 @@ void *tl_array(int64_t n, int64_t size) {
   return tl_malloc((uint64_t)nbytes);
 }
 
+/* The address sanitizer sees blocks of their exact size that nobody uses a second time. */
+#if defined(__SANITIZE_ADDRESS__)
+#define EXACT 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EXACT 1
+#endif
+#endif
+#ifdef EXACT
+typedef struct { size_t capacity; Header h; } ExactHeader;
+static size_t capacity_of(const void *p) { return ((const ExactHeader *)p)[-1].capacity; }
+void *tl_malloc(uint64_t nbytes) {
+  void *raw = NULL;
+  if (nbytes > SIZE_MAX / 2 || posix_memalign(&raw, TL_ALIGN, (size_t)nbytes + TL_ALIGN)) return oom(nbytes);
+  char *p = (char *)raw + TL_ALIGN;
+  ((ExactHeader *)p)[-1] = (ExactHeader){(size_t)nbytes, {raw, 0}};
+  return p;
+}
+void tl_free(void *p) {
+  (void)take_large; (void)keep_large; (void)small_list; (void)small_count;
+  if (p) free(((ExactHeader *)p)[-1].h.raw);
+}
+#else
+static size_t capacity_of(const void *p) { return ((const Header *)p)[-1].cls * TL_ALIGN; }
 void *tl_malloc(uint64_t nbytes) {
   if (nbytes > SIZE_MAX / 2) return oom(nbytes);
   size_t cls = ((size_t)nbytes + TL_ALIGN - 1) / TL_ALIGN;
@@ -120,6 +144,7 @@ void tl_free(void *p) {
     free(h->raw);
   }
 }
+#endif
 
 /* ---- storage ----------------------------------------------------------------------------------------------------- */
 static int too_large(int64_t nbytes) {
@@ -217,7 +242,7 @@ int tl_storage_resize(TlStorage *s, int64_t nbytes) {
     s->nbytes = (size_t)nbytes;
     return 0;
   }
-  if ((size_t)nbytes > (s->data ? ((Header *)s->data)[-1].cls * TL_ALIGN : 0)) {
+  if ((size_t)nbytes > (s->data ? capacity_of(s->data) : 0)) {
     char *data = tl_malloc((size_t)nbytes);
     if (!data) return -1;
     if (s->data) memcpy(data, s->data, s->nbytes);
@@ -327,6 +352,19 @@ static uint8_t misaligned(const TlStorage *s, tl_dtype d) {
   if ((uintptr_t)s->data % tl_itemsize[tl_real_of(d)] == 0) return 0;
   tl_any_misaligned = true;
   return TL_MISALIGNED;
+}
+
+/* Whether a view lies in t's memory. A storage that became smaller keeps its block: views of it stay what they are. */
+bool tl_within(const TlTensor *t, int n, const int64_t *shape, const int64_t *strides, int64_t offset) {
+  const TlStorage *s = t->storage;
+  int64_t end = offset, step;
+  bool over = offset < 0;
+  for (int i = 0; i < n; i++) {
+    if (shape[i] <= 0) return true;
+    over = over || __builtin_mul_overflow(shape[i] - 1, strides[i], &step) || step < 0 || __builtin_add_overflow(end, step, &end);
+  }
+  over = over || __builtin_add_overflow(end, 1, &end) || __builtin_mul_overflow(end, (int64_t)tl_itemsize[t->dtype], &end);
+  return !over && (uint64_t)end <= (s->device || s->borrowed || !s->data ? s->nbytes : capacity_of(s->data));
 }
 
 int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shape, const int64_t *strides, int64_t offset) {
@@ -560,7 +598,7 @@ static TlTensor *alias_of(PyTypeObject *tp, TlTensor *t, int ndim, const int64_t
   if (!v) return NULL;
   v->storage = (TlStorage *)Py_NewRef((PyObject *)t->storage);
   v->numel = n;
-  v->offset = offset;
+  v->offset = n || (offset >= 0 && offset <= INT64_MAX / 32) ? offset : 0;      /* without elements an offset can have wrapped around */
   v->dtype = t->dtype;
   v->device = t->device;
   memcpy(v->shape, shape, sizeof(int64_t) * (size_t)ndim);

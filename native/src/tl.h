@@ -190,6 +190,7 @@ TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last);        
 
 /* wraps around: strides of dims that hold at most one element can be anything */
 static inline int64_t tl_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static inline int64_t tl_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
@@ -240,7 +241,8 @@ struct TlKernel {
   const void *data;
 };
 enum { TL_K_OUT = 1,
-       TL_K_GEOMETRY = 2 };     /* looks at no element: serves every device */
+       TL_K_GEOMETRY = 2,       /* looks at no element: serves every device */
+       TL_K_CHECKS = 4 };       /* no op's: looks at the number and the types of its arguments itself */
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 
 /* each family file ends with its table, closed by {0}; module.c lists the families */

@@ -16,6 +16,7 @@ static int infer_size(int64_t numel, int nd, int64_t *shape, const char *what) {
   int64_t known = 1;
   int hole = -1;
   int64_t given[TL_MAX_DIMS];
+  if (nd < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return -1; }
   memcpy(given, shape, sizeof(int64_t) * (size_t)nd);
   for (int i = 0; i < nd; i++) {
     if (shape[i] == -1) {
@@ -73,6 +74,7 @@ static PyObject *k_view(ARGS) {
   UNUSED; T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int nd;
+  if (k->id && (n != 2 || !TL_CHECK(t))) { PyErr_SetString(PyExc_TypeError, "try_view(tensor, shape)"); return NULL; }
   if (tl_ints(a[1], shape, &nd) < 0 || infer_size(t->numel, nd, shape, "view") < 0) return NULL;
   if (!view_strides(t, nd, shape, strides)) {
     if (k->id) Py_RETURN_NONE;       /* try_view: the caller copies */
@@ -203,7 +205,7 @@ static PyObject *k_select(ARGS) {
   if (index < 0) index += t->shape[d];
   for (int i = 0; i < t->ndim; i++)
     if (i != d) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
-  return as_view(t, nd, shape, strides, t->offset + index * t->strides[d]);
+  return as_view(t, nd, shape, strides, tl_wrap_add(t->offset, tl_wrap_mul(index, t->strides[d])));
 }
 
 static PyObject *k_slice(ARGS) {
@@ -225,7 +227,7 @@ static PyObject *k_slice(ARGS) {
   memcpy(strides, t->strides, sizeof(int64_t) * (size_t)t->ndim);
   shape[d] = end > start ? (end - start - 1) / step + 1 : 0;
   strides[d] = tl_wrap_mul(strides[d], step);
-  return as_view(t, t->ndim, shape, strides, t->offset + start * t->strides[d]);
+  return as_view(t, t->ndim, shape, strides, tl_wrap_add(t->offset, tl_wrap_mul(start, t->strides[d])));
 }
 
 static PyObject *k_as_strided(ARGS) {
@@ -269,8 +271,8 @@ static PyObject *k_diagonal(ARGS) {
   for (int i = 0; i < t->ndim; i++)
     if (i != d1 && i != d2) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
   shape[nd] = size;
-  strides[nd++] = t->strides[d1] + t->strides[d2];
-  int64_t start = t->offset + (size == 0 ? 0 : offset >= 0 ? offset * t->strides[d2] : -offset * t->strides[d1]);
+  strides[nd++] = tl_wrap_add(t->strides[d1], t->strides[d2]);
+  int64_t start = tl_wrap_add(t->offset, size == 0 ? 0 : offset >= 0 ? tl_wrap_mul(offset, t->strides[d2]) : tl_wrap_mul(-offset, t->strides[d1]));
   return as_view(t, nd, shape, strides, start);
 }
 
@@ -300,7 +302,7 @@ static PyObject *k_view_dtype(ARGS) {
     if (from > to) {
       shape[nd - 1] = tl_wrap_mul(shape[nd - 1], r);
       for (int i = 0; i < nd - 1; i++) strides[i] = tl_wrap_mul(strides[i], r);
-      offset *= r;
+      offset = tl_wrap_mul(offset, r);
     } else {
       if (shape[nd - 1] % r) { PyErr_Format(PyExc_RuntimeError, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_display_name(t->dtype), tl_display_name(d), (long long)shape[nd - 1]); return NULL; }
       if (offset % r) { PyErr_Format(PyExc_RuntimeError, "self.storage_offset() must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_display_name(t->dtype), tl_display_name(d), (long long)offset); return NULL; }
@@ -325,7 +327,7 @@ static PyObject *k_component(ARGS) {     /* id 0: view_as_real, 1: real, 2: imag
   for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[i]; strides[i] = tl_wrap_mul(2, t->strides[i]); }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
-  return retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides, 2 * t->offset + (k->id == 2));
+  return retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides, tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == 2));
 }
 static PyObject *k_view_as_complex(ARGS) {
   UNUSED; T0;
@@ -344,7 +346,7 @@ static PyObject *k_view_as_complex(ARGS) {
 }
 
 const TlKernel tl_kernels_view[] = {
-    {"view", k_view, 0, TL_K_GEOMETRY, NULL}, {"try_view", k_view, 1, TL_K_GEOMETRY, NULL}, {"transpose", k_transpose, 0, TL_K_GEOMETRY, NULL}, {"t2", k_t2, 0, TL_K_GEOMETRY, NULL},
+    {"view", k_view, 0, TL_K_GEOMETRY, NULL}, {"try_view", k_view, 1, TL_K_GEOMETRY | TL_K_CHECKS, NULL}, {"transpose", k_transpose, 0, TL_K_GEOMETRY, NULL}, {"t2", k_t2, 0, TL_K_GEOMETRY, NULL},
     {"permute", k_permute, 0, TL_K_GEOMETRY, NULL}, {"expand", k_expand, 0, TL_K_GEOMETRY, NULL}, {"squeeze", k_squeeze, 0, TL_K_GEOMETRY, NULL},
     {"unsqueeze", k_unsqueeze, 0, TL_K_GEOMETRY, NULL}, {"select", k_select, 0, TL_K_GEOMETRY, NULL}, {"slice", k_slice, 0, TL_K_GEOMETRY, NULL},
     {"as_strided", k_as_strided, 0, TL_K_GEOMETRY, NULL}, {"unfold", k_unfold, 0, TL_K_GEOMETRY, NULL}, {"diagonal", k_diagonal, 0, TL_K_GEOMETRY, NULL},
@@ -372,8 +374,11 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
     return NULL;
   }
   if (t->ndim - used + n > TL_MAX_DIMS) return NULL;
+  const TlStorage *storage = t->storage;
+  const int ndim = t->ndim;
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
+    if (d > t->ndim || (d == t->ndim && x != Py_None && x != Py_Ellipsis)) break;
     if (x == Py_None) {
       shape[nd] = 1;
       strides[nd++] = d < t->ndim ? tl_wrap_mul(t->shape[d], t->strides[d]) : 1;
@@ -389,7 +394,7 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
         PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, d, (long long)t->shape[d]);
         return NULL;
       }
-      offset += (v < 0 ? v + t->shape[d] : v) * t->strides[d];
+      offset = tl_wrap_add(offset, tl_wrap_mul(v < 0 ? v + t->shape[d] : v, t->strides[d]));
       d++;
     } else {
       Py_ssize_t start, stop, step;
@@ -406,15 +411,19 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
         b = b < a ? a : b;
         shape[nd] = b > a ? (b - a - 1) / step + 1 : 0;
         strides[nd++] = tl_wrap_mul(t->strides[d], step);
-        offset += tl_wrap_mul(a, t->strides[d]);
+        offset = tl_wrap_add(offset, tl_wrap_mul(a, t->strides[d]));
         d++;
         continue;
       }
       strides[nd++] = tl_wrap_mul(t->strides[d], step);
-      offset += start * t->strides[d];
+      offset = tl_wrap_add(offset, tl_wrap_mul(start, t->strides[d]));
       d++;
     }
   }
   for (; d < t->ndim; d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
+  if (t->storage != storage || t->ndim != ndim || !tl_within(t, nd, shape, strides, offset)) {      /* a slice's __index__ can do that */
+    PyErr_SetString(PyExc_RuntimeError, "the tensor was changed while its index was read");
+    return NULL;
+  }
   return tl_view(t, nd, shape, strides, offset);
 }

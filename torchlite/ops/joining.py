@@ -256,16 +256,20 @@ def combinations(self, r=2, with_replacement=False):
     if r == 0:
         return self[:0]
     import itertools
-    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    if r > self.numel() and (not with_replacement or r > 1 << 30):
-        rows = []
-        if with_replacement and self.numel():
-            raise torch.OutOfMemoryError("combinations: there is no memory for rows of %d elements" % r)
-    else:
-        rows = list(pick(range(self.numel()), r))
-    if not rows:
+    import math
+    n = self.numel() + (r - 1 if with_replacement and self.numel() else 0)
+    if r > n:
         return self[:0].unsqueeze(1).expand(0, r)
-    return self[torch.tensor(rows, dtype=torch.int64, device=self.device)]
+    # the size comes first: there may be no memory for it, and of more than 64 steps the number alone takes long
+    least = min(r, n - r)
+    if least > 64 or math.comb(n, least) * r > 1 << 58:
+        raise torch.OutOfMemoryError("combinations: there is no memory for all rows of %d of %d elements" % (r, self.numel()))
+    index = torch.empty((math.comb(n, least), r), dtype=torch.int64)
+    pick = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(self.numel()), r)
+    some = max(1, (1 << 16) // r)
+    for at in range(0, index.shape[0], some):
+        index[at:at + some] = torch.tensor(list(itertools.islice(pick, some)), dtype=torch.int64)
+    return self[index.to(self.device)]
 
 
 @op("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", variants="function",
