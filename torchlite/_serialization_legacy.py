@@ -4,6 +4,7 @@ of PyTorch 0.1. Loaded on demand."""
 import sys
 
 import torchlite as torch
+from torchlite._file_limits import Budget, brief
 from torchlite import _utils, _zip_records, serialization as _s, storage as _storage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -71,9 +72,17 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     available = stream.getbuffer().nbytes
     if not available:
         raise EOFError("Ran out of input")
+    budget = Budget(available)
+    budget.take(available)
+
+    def unpickler(base):
+        one = base(stream, **pickle_load_args)
+        if weights_only:
+            one.budget = budget
+        return one
 
     def load_next():
-        return base(stream, **pickle_load_args).load()
+        return unpickler(base).load()
 
     if load_next() != MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")
@@ -81,24 +90,27 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     if version != PROTOCOL_VERSION:
         raise RuntimeError(f"Invalid protocol version: {version}")
     facts = load_next()
+    if type(facts) is not dict:
+        raise RuntimeError("Invalid system facts; corrupt file?")
     object_at = stream.tell()
     restore = _s._restorer(map_location)
     buffers, typed, moved = {}, {}, {}
 
     def persistent_load(saved_id):
-        kind, *rest = saved_id
+        nonlocal declared
+        kind = saved_id[0]
         if kind in ("module", b"module"):
-            return rest[0]
+            return saved_id[1]
         if kind not in ("storage", b"storage"):
             raise RuntimeError(f"Unknown saved id type: {kind}")
-        storage_class, key, location, count, view = rest
-        dtype = torch.uint8 if storage_class is _storage.UntypedStorage else storage_class.dtype
+        dtype, key, location, count, (view,) = _s.storage_facts(saved_id)
         if key not in typed:
-            if not 0 <= count * dtype.itemsize <= available:
-                raise RuntimeError(f"unexpected EOF: a storage of {count * dtype.itemsize} bytes does not fit in the file")
             if key not in buffers:
+                declared += count * dtype.itemsize
+                if declared > available:
+                    raise RuntimeError(f"unexpected EOF: storages of {declared} bytes do not fit in the file")
+                budget.take(count * dtype.itemsize)
                 buffers[key] = _storage.UntypedStorage(count * dtype.itemsize)
-            location = location.decode("ascii") if isinstance(location, bytes) else location
             storage = buffers[key]
             if filled:
                 storage = restore(storage, location)
@@ -108,6 +120,8 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
         if view is None:
             return typed[key]
         view_key, offset, length = view
+        if type(view_key) not in (str, int) or type(offset) is not int or type(length) is not int or min(offset, length) < 0:
+            raise RuntimeError("a view of a storage in the file has no valid key, offset or size")
         if view_key not in typed:
             part = memoryview(buffers[key])[offset * dtype.itemsize:(offset + length) * dtype.itemsize]
             typed[view_key] = _storage.TypedStorage(wrap_storage=torch._C.storage_from_buffer(part), dtype=dtype,
@@ -116,15 +130,19 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
 
     def load_object():
         stream.seek(object_at)
-        unpickler = _s.unpickler_class(base, weights_only)(stream, **pickle_load_args)
-        unpickler.persistent_load = persistent_load
-        return unpickler.load()
+        one = unpickler(_s.unpickler_class(base, weights_only))
+        one.persistent_load = persistent_load
+        return one.load()
 
     # the bytes come after the pickle that uses them: build the object over empty buffers, then fill those
-    filled = False
+    filled, declared = False, 0
     result = load_object()
     swap = facts.get("little_endian", True) != (sys.byteorder == "little")
+    missing = set(buffers)
     for key in load_next():
+        if type(key) not in (str, int) or key not in missing:
+            raise RuntimeError(f"the file has bytes of a storage {brief(key)} that its object does not name, or twice")
+        missing.remove(key)
         count = int.from_bytes(stream.read(8), "little")
         dtype = typed[key].dtype
         view = memoryview(buffers[key])
@@ -133,6 +151,8 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
         _zip_records.read_exactly(stream, view, "storage")
         if swap:
             _s.swap_bytes(view, dtype.itemsize // (2 if dtype.is_complex else 1))
+    if missing:
+        raise RuntimeError(f"unexpected EOF: {len(missing)} storages have no bytes in the file")
     if moved:
         # a storage is moved only once it is complete, so the object is built a second time
         filled = True
@@ -145,12 +165,21 @@ def _load_tar(file, map_location, base, weights_only, pickle_load_args):
     import io
     import tarfile
     from struct import unpack
+    start = file.tell()
     if weights_only:
         raise RuntimeError("Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + _s._UNSAFE)
     wrapper = _s.unpickler_class(base, False)
     restore = _s._restorer(map_location)
-    with tarfile.open(fileobj=file, mode="r:", format=tarfile.PAX_FORMAT) as tar:
-        parts = {name: io.BytesIO(tar.extractfile(name).read()) for name in ("storages", "tensors", "pickle")}
+    names, end = ("storages", "tensors", "pickle"), file.seek(0, 2)
+    file.seek(start)
+    try:
+        with tarfile.open(fileobj=file, mode="r:", format=tarfile.PAX_FORMAT) as tar:
+            members = [tar.getmember(name) for name in names]
+            if any(m.sparse or not m.isreg() or m.offset_data + m.size > end for m in members):
+                raise RuntimeError("a part of the tar file is not an ordinary file inside it")
+            parts = {m.name: io.BytesIO(tar.extractfile(m).read()) for m in members}
+    except OverflowError:
+        raise RuntimeError("the tar file has a part of impossible size") from None
     objects = {}
 
     def load_next(stream):

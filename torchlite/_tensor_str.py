@@ -110,14 +110,31 @@ def _join_ends(head, tail, depth):
     return [x if x is Ellipsis else _join_ends(x, y, depth - 1) for x, y in zip(head, tail)]
 
 
-def _edges(t, dim):
+# A summary shows up to 6 elements of each dimension: with many dimensions, which a file can claim, that is without bound.
+_MOST_SHOWN = 300_000
+
+
+def _edge(shape):
+    """Elements shown at each end of a dimension in a summary: fewer than asked for where all together are too many."""
+    edge = PRINT_OPTS.edgeitems
+    while edge > 0:
+        shown = 1
+        for n in shape:
+            shown *= min(n, 2 * edge)
+        if shown <= max(_MOST_SHOWN, PRINT_OPTS.threshold):
+            return edge
+        edge = min(edge // 2, 16)
+    return 0
+
+
+def _edges(t, dim, edge):
     """Nested lists of the elements a summary shows, from dimension `dim` on."""
     if dim == t.dim():
         return t.tolist()
-    n, edge = t.shape[dim], PRINT_OPTS.edgeitems
+    n = t.shape[dim]
     if n <= 2 * edge:
-        return _edges(t, dim + 1)
-    return _join_ends(_edges(t.narrow(dim, 0, edge), dim + 1), _edges(t.narrow(dim, n - edge, edge), dim + 1), dim)
+        return _edges(t, dim + 1, edge)
+    return _join_ends(_edges(t.narrow(dim, 0, edge), dim + 1, edge), _edges(t.narrow(dim, n - edge, edge), dim + 1, edge), dim)
 
 
 def _vector(data, indent, width, show):
@@ -143,9 +160,10 @@ def _tensor_str(t, indent):
     if n == 0:
         return "[]"
     if n > PRINT_OPTS.threshold and t.dim():
-        if not PRINT_OPTS.edgeitems:
+        edge = _edge(t.shape)
+        if not edge:
             return "[...]"
-        data = _edges(t, 0)
+        data = _edges(t, 0, edge)
     else:
         data = t.tolist()
     values = _flatten(data, []) if t.dim() else [data]

@@ -13,7 +13,7 @@ def _tensor_in(storage, dtype, offset, size, stride):
             raise RuntimeError(f"Trying to create tensor with negative dimension or stride: {list(size)}, {list(stride)}")
         needed += (n - 1) * step
         count *= n
-    if count and needed * dtype.itemsize > storage.nbytes() or offset < 0 or count >> 59 or len(size) != len(stride):
+    if count and needed * dtype.itemsize > storage.nbytes() or offset < 0 or count * dtype.itemsize >> 63 or len(size) != len(stride):
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
                            f"{dtype.itemsize} requiring a storage size of {needed * dtype.itemsize} are out of bounds for "
                            f"storage of size {storage.nbytes()}")
@@ -39,7 +39,7 @@ def _finish(tensor, requires_grad, backward_hooks, metadata):
         if metadata.get("conj"):
             tensor = tensor.conj()
         if metadata.get("neg"):
-            tensor = tensor._neg_view()
+            tensor = tensor.neg()
     if requires_grad:
         tensor.requires_grad = True
     if backward_hooks:

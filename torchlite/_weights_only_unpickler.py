@@ -1,11 +1,14 @@
 """The unpickler behind `torch.load(weights_only=True)`: a small pickle machine that can only build containers, numbers,
 strings, tensors, and what the user allowed. It understands the opcodes that protocol 2 writes for those."""
 
+from io import BytesIO
 from pickle import UnpicklingError, decode_long
 from struct import unpack_from
 
 import torchlite as torch
 from torchlite import _device, _dtypes, _utils
+from torchlite._file_limits import DEPTH, Budget, Keys, brief, too_deep
+from torchlite._weights_only_calls import build, call
 
 _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 # names of Python 2 that protocol 2 writes
@@ -65,15 +68,16 @@ def _user_globals():
     return found
 
 
-def _contains(values, obj):
-    return any(v is obj for v in values)
+# what never holds another object, so that its depth need not be looked up
+_ATOMS = frozenset((str, int, float, bool, type(None), bytes, complex, bytearray))
 
 
 class Unpickler:
-    """Reads one pickle from `file`; `persistent_load` gives the storages."""
+    """Reads one pickle from `file`; `persistent_load` gives the storages. `budget` limits what the pickle may ask for."""
 
     def __init__(self, file, *, encoding="bytes"):
         self._file, self._encoding = file, encoding
+        self.budget = None
 
     def persistent_load(self, pid):
         """Replaced by the loader."""
@@ -81,15 +85,56 @@ class Unpickler:
 
     def load(self):
         """The pickled object; the file is left behind it."""
-        start = self._file.tell()
-        data = self._file.read()
-        stack, marks, memo = [], [], {}
+        data, start, at = _contents(self._file)
+        budget = self.budget or Budget(len(data) - at)
+        keys = Keys(budget)
+        stack, marks, memo, end = [], [], {}, len(data)
         defaults, user = _default_allowed(), _user_globals()
-        at, end = 0, len(data)
+        allowed_by_user = {id(v) for v in user.values()}
+        allowed = allowed_by_user.union(map(id, defaults.values()))
+        # No opcode makes more than MOST bytes per byte. A pickle for which that is too much is counted opcode by opcode.
+        counted = (end - at) * _MOST > budget.memory
+        if not counted:
+            budget.take((end - at) * _MOST)
+        # id of a container -> how deep it is nested; negative once it is in another one. Ids of objects that are gone may
+        # be in it: a new container always overwrites them.
+        depths, late = {}, 0
+
+        def depth_of(items):
+            """1 + the depth of the deepest of `items`, which are put into a container."""
+            deepest = 0
+            for item in items:
+                if item.__class__ not in _ATOMS:
+                    depth = depths.get(id(item), 0)
+                    if depth > 0:
+                        depths[id(item)] = -depth
+                    else:
+                        depth = -depth
+                    if depth > deepest:
+                        deepest = depth
+            if deepest + late >= DEPTH:
+                raise too_deep()
+            return deepest + 1
+
+        def deepen(target, items):
+            """Notes that `items` are put into `target`."""
+            nonlocal late
+            depth, before = depth_of(items), depths.get(id(target), 0)
+            if before < 0:
+                # the containers around it get deeper too, by no more than this
+                if depth > -before:
+                    late += depth + before
+                    depths[id(target)] = -depth
+                    if depth + late > DEPTH:
+                        raise too_deep()
+            elif depth > before:
+                depths[id(target)] = depth
 
         def popped_mark():
             nonlocal stack
             items, stack = stack, marks.pop()
+            if counted:
+                budget.take(-72)
             return items
 
         while True:
@@ -97,6 +142,8 @@ class Unpickler:
                 raise EOFError
             code = data[at]
             at += 1
+            if counted:
+                budget.take(_COSTS.get(code, 16))
             if code in _GET:
                 n = _GET[code]
                 stack.append(memo[int.from_bytes(data[at:at + n], "little")])
@@ -107,6 +154,8 @@ class Unpickler:
                 at += n
             elif code == 0x58:                                          # BINUNICODE
                 n = int.from_bytes(data[at:at + 4], "little")
+                if counted:
+                    budget.take(4 * min(n, end - at))
                 stack.append(str(data[at + 4:at + 4 + n], "utf-8", "surrogatepass"))
                 at += 4 + n
             elif code in _UNSIGNED:
@@ -115,40 +164,60 @@ class Unpickler:
                 at += n
             elif code in _CONSTANTS:
                 stack.append(_CONSTANTS[code]())
+                if code in _CONTAINERS:
+                    depths[id(stack[-1])] = 1
             elif code == 0x28:                                          # MARK
                 marks.append(stack)
                 stack = []
-            elif code == 0x74:                                          # TUPLE
-                items = popped_mark()
-                stack.append(tuple(items))
-            elif 0x85 <= code <= 0x87:                                  # TUPLE1 .. TUPLE3
-                n = code - 0x84
-                stack[-n:] = [tuple(stack[-n:])]
+            elif code == 0x74 or 0x85 <= code <= 0x87:                  # TUPLE, TUPLE1 .. TUPLE3
+                if code == 0x74:
+                    item = tuple(popped_mark())
+                else:
+                    n = code - 0x84
+                    item = tuple(stack[-n:])
+                    del stack[-n:]
+                if counted:
+                    budget.take(8 * len(item))
+                if item:
+                    depths[id(item)] = depth_of(item)
+                stack.append(item)
             elif code == 0x51:                                          # BINPERSID
-                stack.append(self._persistent(stack.pop()))
+                item = self._persistent(stack.pop())
+                depths[id(item)] = 1
+                stack.append(item)
             elif code == 0x52:                                          # REDUCE
                 args, func = stack.pop(), stack[-1]
-                if not _contains(defaults.values(), func) and not _contains(user.values(), func):
-                    owner = f" which belongs to {func.__self__}" if hasattr(func, "__self__") else ""
-                    raise UnpicklingError(f"Trying to call reduce for unrecognized function {func}{owner}")
-                stack[-1] = func(*args)
+                if id(func) not in allowed:
+                    owner = f" which belongs to {brief(func.__self__)}" if hasattr(func, "__self__") else ""
+                    raise UnpicklingError(f"Trying to call reduce for unrecognized function {brief(func)}{owner}")
+                stack[-1] = item = call(func, args, budget, keys)
+                depths[id(item)] = depth_of((args,))
             elif code == 0x63:                                          # GLOBAL
                 at, found = self._global(data, at, defaults, user)
                 stack.append(found)
             elif code == 0x73:                                          # SETITEM
-                value, key = stack.pop(), stack.pop()
-                _settable(stack[-1], "SETITEM")[key] = value
+                items = stack[-2:]
+                del stack[-2:]
+                target = _settable(stack[-1], "SETITEM")
+                deepen(target, items)
+                keys.set_item(target, *items)
             elif code == 0x75:                                          # SETITEMS
                 items = popped_mark()
                 target = _settable(stack[-1], "SETITEMS")
-                for i in range(0, len(items), 2):
-                    target[items[i]] = items[i + 1]
+                if counted:
+                    budget.take(32 * len(items))
+                deepen(target, items)
+                keys.set_items(target, items)
             elif code == 0x61:                                          # APPEND
                 item = stack.pop()
-                _list(stack[-1], "append to").append(item)
+                target = _list(stack[-1], "append to")
+                deepen(target, (item,))
+                target.append(item)
             elif code == 0x65:                                          # APPENDS
                 items = popped_mark()
-                _list(stack[-1], "extend").extend(items)
+                target = _list(stack[-1], "extend")
+                deepen(target, items)
+                target.extend(items)
             elif code == 0x47:                                          # BINFLOAT
                 stack.append(unpack_from(">d", data, at)[0])
                 at += 8
@@ -166,56 +235,97 @@ class Unpickler:
                 at += 1 + n
             elif code == 0x81:                                          # NEWOBJ
                 args, cls = stack.pop(), stack.pop()
-                if cls is torch.nn.Parameter:
-                    stack.append(cls(*args))
-                elif _contains(user.values(), cls) or _contains(defaults.values(), cls):
-                    stack.append(cls.__new__(cls, *args))
-                else:
+                if id(cls) not in allowed:
                     raise UnpicklingError("Can only create new object for nn.Parameter or classes allowlisted via "
-                                          f"`add_safe_globals` but got {cls}")
+                                          f"`add_safe_globals` but got {brief(cls)}")
+                item = call(cls, args, budget, keys, new=True)
+                depths[id(item)] = depth_of((args,))
+                stack.append(item)
             elif code == 0x62:                                          # BUILD
                 state = stack.pop()
-                _build(stack[-1], state, defaults, user)
+                deepen(stack[-1], (state,))
+                build(stack[-1], state, budget, allowed_by_user)
             elif code == 0x80:                                          # PROTO
-                if data[at] != 2:
+                if data[at] != 2 and not self._warned:
                     import warnings
+                    self._warned = True
                     warnings.warn(f"Detected pickle protocol {data[at]} in the checkpoint, which was not the default "
                                   "pickle protocol used by `torch.load` (2). The weights_only Unpickler might not "
                                   "support all instructions implemented by this protocol, please file an issue for "
                                   "adding support if you encounter this.", stacklevel=2)
                 at += 1
             elif code == 0x2e:                                          # STOP
-                self._file.seek(start + at)
+                self._file.seek(at - start)
                 return stack.pop()
             else:
                 raise UnpicklingError(f"Unsupported operand {code}")
 
+    _warned = False
+
     def _persistent(self, pid):
         if type(pid) is not tuple and type(pid) is not int:
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(pid)}")
-        if type(pid) is tuple and pid and pid[0] not in ("storage", b"storage"):
+        if type(pid) is tuple and pid and (type(pid[0]) not in (str, bytes) or pid[0] not in ("storage", b"storage")):
             raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(pid[0])}")
         return self.persistent_load(pid)
 
     @staticmethod
     def _global(data, at, defaults, user):
-        middle = data.index(b"\n", at)
-        stop = data.index(b"\n", middle + 1)
-        module, name = data[at:middle].decode(), data[middle + 1:stop].decode()
-        module, name = _modern(module, name)
+        at, module, name = _global_at(data, at)
         path = _public(f"{module}.{name}")
+        shown = path if len(path) <= 1000 else path[:1000] + "..."
         if module in _BLOCKED_MODULES:
-            raise UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
+            raise UnpicklingError(f"Trying to load unsupported GLOBAL {shown} whose module {module} is blocked.")
         if path in defaults:
-            return stop + 1, defaults[path]
+            return at, defaults[path]
         if path in user:
-            return stop + 1, user[path]
+            return at, user[path]
         if path.startswith("builtins."):
-            path = path[9:]
+            shown = shown[9:]
         raise UnpicklingError(
-            f"Unsupported global: GLOBAL {path} was not an allowed global by default. Please use "
-            f"`torch.serialization.add_safe_globals([{path}])` or the `torch.serialization.safe_globals([{path}])` "
+            f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
+            f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` "
             "context manager to allowlist this global if you trust this class/function.")
+
+
+def _contents(file):
+    """(all bytes of a file from its start or from here, where the first of them is in the file, where here is)."""
+    at = file.tell()
+    if type(file) is BytesIO:
+        return file.getvalue(), 0, at       # not a copy
+    return file.read(), -at, 0
+
+
+def _global_at(data, at):
+    """(end, module, name) of the GLOBAL whose argument is at `at`."""
+    middle = data.find(b"\n", at)
+    stop = data.find(b"\n", middle + 1)
+    if middle < 0 or stop < 0:
+        raise EOFError
+    return stop + 1, *_modern(data[at:middle].decode(), data[middle + 1:stop].decode())
+
+
+def globals_named(data):
+    """The names of the globals in a pickle, in order, without loading it."""
+    at, found = 0, {}
+    while True:
+        if at >= len(data):
+            raise EOFError
+        code = data[at]
+        at += 1
+        if code == 0x63:
+            at, module, name = _global_at(data, at)
+            found[_public(f"{module}.{name}")] = None
+        elif code == 0x58:
+            at += 4 + int.from_bytes(data[at:at + 4], "little")
+        elif code in (0x8a, 0x55):
+            at += 1 + data[at] if at < len(data) else 1
+        elif code == 0x2e:
+            return list(found)
+        elif code in _LENGTHS:
+            at += _LENGTHS[code]
+        else:
+            raise UnpicklingError(f"Unsupported operand {code}")
 
 
 # opcodes by what they need: number of index bytes, number of value bytes, a constant
@@ -223,6 +333,15 @@ _GET = {0x68: 1, 0x6a: 4}
 _PUT = {0x71: 1, 0x72: 4}
 _UNSIGNED = {0x4b: 1, 0x4d: 2}
 _CONSTANTS = {0x4e: lambda: None, 0x88: lambda: True, 0x89: lambda: False, 0x29: tuple, 0x5d: list, 0x7d: dict, 0x8f: set}
+_CONTAINERS = (0x5d, 0x7d, 0x8f)
+# opcodes without an argument of their own length: bytes that follow
+_LENGTHS = {**_GET, **_PUT, **_UNSIGNED, **dict.fromkeys(_CONSTANTS, 0), 0x80: 1, 0x4a: 4, 0x47: 8,
+            **dict.fromkeys((0x28, 0x74, 0x85, 0x86, 0x87, 0x51, 0x52, 0x73, 0x75, 0x61, 0x65, 0x81, 0x62), 0)}
+# bytes of memory that an opcode may cost, where it is not the 16 of a place on the stack
+_COSTS = {0x5d: 190, 0x7d: 190, 0x8f: 350, 0x28: 88, 0x74: 160, 0x85: 160, 0x86: 160, 0x87: 160, 0x51: 500, 0x52: 700,
+          0x81: 700, 0x62: 300, 0x73: 120, 0x75: 184, 0x61: 40, 0x47: 40, 0x4a: 40, 0x4d: 40, 0x8a: 300, 0x58: 72, 0x55: 300,
+          0x71: 64, 0x72: 100}
+_MOST = 360
 
 
 def _list(target, verb):
@@ -237,28 +356,3 @@ def _settable(target, opcode):
         raise UnpicklingError(f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got "
                               f"{type(target)}")
     return target
-
-
-def _build(obj, state, defaults, user):
-    from collections import OrderedDict
-    cls = type(obj)
-    if cls is torch.Tensor:
-        obj.set_(*state)
-    elif cls is torch.nn.Parameter:
-        obj.__setstate__(state)
-    elif cls is OrderedDict:
-        obj.__dict__.update(state)
-    elif _contains(user.values(), cls) or _contains(defaults.values(), cls):
-        if hasattr(obj, "__setstate__"):
-            obj.__setstate__(state)
-            return
-        slots = None
-        if isinstance(state, tuple) and len(state) == 2:
-            state, slots = state
-        if state:
-            obj.__dict__.update(state)
-        for name, value in (slots or {}).items():
-            setattr(obj, name, value)
-    else:
-        raise UnpicklingError("Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
-                              f"`add_safe_globals`, but got {cls}")

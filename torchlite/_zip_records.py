@@ -4,6 +4,8 @@ file can be mapped. Written field by field as PyTorch's writer does."""
 from binascii import crc32
 from struct import error, pack, unpack_from
 
+from torchlite._file_limits import Budget
+
 ALIGNMENT = 64
 _FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
 _U32 = 0xFFFFFFFF
@@ -64,7 +66,8 @@ class Reader:
     def __init__(self, file):
         self._file, self._start = file, file.tell()
         file.seek(0, 2)
-        size = file.tell() - self._start
+        size = self._size = file.tell() - self._start
+        self.budget = Budget(max(size, 0))
         if size < 22:
             raise RuntimeError(_CORRUPT.format("not a ZIP archive"))
         tail = self._read(max(0, size - 0x10000 - 22), min(size, 0x10000 + 22))
@@ -73,27 +76,33 @@ class Reader:
             raise RuntimeError(_CORRUPT.format("failed finding central directory"))
         try:
             count, length, where = unpack_from("<HII", tail, at + 10)
-            locator = tail.rfind(b"PK\6\7", 0, at)
-            if locator >= 0:
-                record = self._read(unpack_from("<Q", tail, locator + 8)[0], 56)
+            if at >= 20 and tail[at - 20:at - 16] == b"PK\6\7":         # zip64: the locator stands right before
+                record = self._read(unpack_from("<Q", tail, at - 12)[0], 56)
+                if record[:4] != b"PK\6\6":
+                    raise ValueError("not a zip64 record")
                 count, length, where = unpack_from("<QQQ", record, 32)
-            self.entries = dict(self._directory(self._read(where, length), count))
-        except (error, ValueError, OverflowError):
+            self.entries = self._directory(self._read(where, length), count)
+        except (error, ValueError, IndexError):
             raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted")) from None
         # the folder's name is free: it is the file's name when it was saved
         first = next(iter(self.entries), "")
         self._prefix = first[:first.find("/") + 1]
 
     def _read(self, position, size):
+        if position + size > self._size:            # before a buffer of that size is made
+            raise ValueError("beyond the end of the file")
         self._file.seek(self._start + position)
         return self._file.read(size)
 
-    @staticmethod
-    def _directory(data, count):
-        at = 0
+    def _directory(self, data, count):
+        """{name: (offset, size, packed size, method)}. No two records may have a name or bytes in common."""
+        if count * 46 > len(data):
+            raise ValueError("more entries than the directory has room for")
+        self.budget.take(count * 400)
+        at, entries, taken = 0, {}, []
         for _ in range(count):
             if data[at:at + 4] != b"PK\1\2":
-                raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
+                raise ValueError("not a directory entry")
             method, = unpack_from("<H", data, at + 10)
             packed, size, n_name, n_extra, n_comment = unpack_from("<IIHHH", data, at + 20)
             offset, = unpack_from("<I", data, at + 42)
@@ -107,8 +116,15 @@ class Reader:
                     packed = wide.pop(0) if packed == _U32 else packed
                     offset = wide.pop(0) if offset == _U32 else offset
                 extra += 4 + n
-            yield name, (offset, size, packed, method)
+            if name in entries:
+                raise RuntimeError(_CORRUPT.format(f"two records are named {name[:100]}"))
+            entries[name] = offset, size, packed, method
+            taken.append((offset, offset + 30 + n_name + packed))
             at = end + n_comment
+        taken.sort()
+        if any(end > start for (_, end), (start, _) in zip(taken, [*taken[1:], (self._size, None)])):
+            raise RuntimeError(_CORRUPT.format("records overlap, or end beyond the file"))
+        return entries
 
     def __contains__(self, name):
         return self._prefix + name in self.entries
@@ -119,38 +135,89 @@ class Reader:
 
     def offset(self, name):
         """Where the record's data starts in the file."""
-        header = self._entry(name)[0]
+        header, _, packed, _ = self._entry(name)
         n_name, n_extra = unpack_from("<HH", self._read(header, 30), 26)
-        return self._start + header + 30 + n_name + n_extra
+        start = header + 30 + n_name + n_extra
+        if start + packed > self._size:
+            raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
+        return self._start + start
 
     def _entry(self, name):
         try:
             return self.entries[self._prefix + name]
         except KeyError:
-            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found") from None
+            raise RuntimeError(f"PytorchStreamReader failed locating file {name[:1000]}: file not found") from None
 
     def size(self, name):
         """The number of bytes of a record."""
         return self._entry(name)[1]
 
-    def read(self, name):
-        """The record's contents in a new bytearray."""
-        _, size, packed, method = self._entry(name)
-        if method != 8 and size > packed:
-            raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
-        out = bytearray(size)
-        self.read_into(name, memoryview(out))
-        return out
+    def stored(self, name):
+        """Whether a record's bytes are in the file as they are."""
+        return self._entry(name)[3] == 0
 
-    def read_into(self, name, out):
+    def read(self, name, most=None):
+        """The record's contents; an error where there are more than `most` bytes."""
+        size = self.size(name)
+        if most is not None and size > most:
+            raise RuntimeError(f"record {name} has {size} bytes, more than {most}")
+        self._check(name, size)
+        if self.stored(name):
+            self._file.seek(self.offset(name))
+            out = self._file.read(size)
+            if len(out) != size:
+                raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed")
+            return out
+        self.budget.take(size)          # the copy
+        out = bytearray(size)
+        self._fill(name, memoryview(out))
+        return bytes(out)
+
+    def storage(self, name, nbytes):
+        """A new storage with the first `nbytes` bytes of a record."""
+        from torchlite.storage import UntypedStorage
+        self._check(name, nbytes)
+        result = UntypedStorage(nbytes)
+        self._fill(name, memoryview(result))
+        return result
+
+    def _check(self, name, nbytes):
+        """Raises an error, before memory is made, for a record that cannot have so many bytes."""
+        _, size, packed, method = self._entry(name)
+        if method not in (0, 8):
+            raise RuntimeError(_CORRUPT.format("unsupported compression method"))
+        # no deflated byte stands for more than 1032
+        if nbytes > size or size > packed * (1032 if method else 1):
+            raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
+        self.budget.take(nbytes)
+
+    def _fill(self, name, out):
         """Fills the writable memoryview `out` with the first bytes of a record."""
         _, _, packed, method = self._entry(name)
         self._file.seek(self.offset(name))
         if method == 8:
-            import zlib
-            out[:] = zlib.decompress(self._file.read(packed), -15)[:len(out)]
-            return
-        read_exactly(self._file, out, f"file {name}")
+            _inflate(self._file, packed, out)
+        else:
+            read_exactly(self._file, out, f"file {name}")
+
+
+def _inflate(file, packed, out):
+    """Fills `out` from a deflated record, in pieces: never more than the record says it has."""
+    import zlib
+    stream, done, rest = zlib.decompressobj(-15), 0, b""
+    try:
+        while done < len(out):
+            if not rest:
+                rest = file.read(min(packed, 1 << 16))
+                packed -= len(rest)
+            piece = stream.decompress(rest, min(len(out) - done, 1 << 20))
+            if not piece and not rest:
+                raise RuntimeError(_CORRUPT.format("decompression failed or archive is corrupted"))
+            rest = stream.unconsumed_tail
+            out[done:done + len(piece)] = piece
+            done += len(piece)
+    except zlib.error:
+        raise RuntimeError(_CORRUPT.format("decompression failed or archive is corrupted")) from None
 
 
 def read_exactly(file, out, what):
@@ -158,7 +225,7 @@ def read_exactly(file, out, what):
     readinto = getattr(file, "readinto", None)
     done = readinto(out) if readinto and len(out) else 0
     while done < len(out):
-        piece = file.read(len(out) - done)
+        piece = file.read(min(len(out) - done, 1 << 20))
         if not piece:
             raise RuntimeError(f"PytorchStreamReader failed reading {what}: file read failed")
         out[done:done + len(piece)] = piece

@@ -79,14 +79,19 @@ class safe_globals:
 
 def get_unsafe_globals_in_checkpoint(f):
     """Names of the globals in a file that weights_only=True would refuse now."""
-    import pickletools
     from torchlite import _weights_only_unpickler as wo
     with _Opened(f, "rb") as file:
-        data = bytes(_zip_records.Reader(file).read("data.pkl"))
+        start = file.tell()
+        magic = file.read(4)
+        file.seek(start)
+        if magic != b"PK\3\4":
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        reader = _zip_records.Reader(file)
+        if "constants.pkl" in reader:
+            raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
+        data = reader.read("data.pkl")
     known = {*wo._default_allowed(), *wo._user_globals()}
-    named = (arg.split(" ") for op, arg, _ in pickletools.genops(data) if op.name == "GLOBAL")
-    named = (wo._public(".".join(wo._modern(*pair))) for pair in named)
-    return [name for name in dict.fromkeys(named) if name not in known]
+    return [name for name in wo.globals_named(data) if name not in known]
 
 
 # ---- devices -----------------------------------------------------------------------------------------------------------
@@ -123,7 +128,8 @@ def default_restore_location(storage, location):
             f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
             "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
             "your storages to the CPU.")
-    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})")
+    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage "
+                       f"(tagged with {location[:1000]})")
 
 
 def _restorer(map_location):
@@ -397,30 +403,43 @@ def unpickler_class(base, weights_only):
 
 def swap_bytes(view, size):
     """Reverses the bytes of every element of `size` bytes, in place."""
-    data = bytes(view)
-    swapped = bytearray(data)
-    for i in range(size):
-        swapped[i::size] = data[size - 1 - i::size]
-    view[:] = swapped
+    step = size << 20
+    for start in range(0, len(view), step):
+        data = bytes(view[start:start + step])
+        swapped = bytearray(data)
+        for i in range(size):
+            swapped[i::size] = data[size - 1 - i::size]
+        view[start:start + step] = swapped
+
+
+def storage_facts(saved_id):
+    """(dtype, key, location, number of elements, rest) of a storage that a pickle names, all of the kinds that they have."""
+    _, storage_class, key, location, count, *rest = saved_id
+    dtype = torch.uint8 if storage_class is _storage.UntypedStorage else getattr(storage_class, "dtype", None)
+    location = location.decode("ascii") if isinstance(location, bytes) else location
+    if type(dtype) is not torch.dtype or isinstance(storage_class, torch.Tensor) or type(key) not in (str, int) \
+            or type(location) is not str or type(count) is not int or count < 0:
+        raise RuntimeError("a storage in the file has no valid type, key, location or size")
+    return dtype, key, location, count, rest
 
 
 def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args):
     import io
     restore = _restorer(map_location)
     to_meta = isinstance(map_location, (str, torch.device)) and str(map_location).startswith("meta")
-    order = bytes(reader.read("byteorder")).decode() if "byteorder" in reader else "little"
+    order = reader.read("byteorder", 100).decode() if "byteorder" in reader else "little"
     if order not in ("little", "big"):
         raise ValueError("Unknown endianness type: " + order)
     loaded = {}
 
     def persistent_load(saved_id):
-        kind, storage_class, key, location, count = saved_id
+        kind = saved_id[0]
         if kind not in ("storage", b"storage"):
             raise AssertionError(f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'")
+        dtype, key, location, count, _ = storage_facts(saved_id)
         if key in loaded:
             return loaded[key]
-        dtype = torch.uint8 if storage_class is _storage.UntypedStorage else storage_class.dtype
-        nbytes, name = count * dtype.itemsize, "data/" + key
+        nbytes, name = count * dtype.itemsize, f"data/{key}"
         if to_meta:
             storage = torch.empty(nbytes, dtype=torch.uint8, device="meta").untyped_storage()
         else:
@@ -428,15 +447,13 @@ def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args
                 raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it holds {reader.size(name)} bytes of "
                                    f"a storage of {nbytes}")
             swap = order != sys.byteorder and dtype.itemsize // (2 if dtype.is_complex else 1)
-            if mapped is not None and not swap:
+            if mapped is not None and not swap and reader.stored(name):
                 start = reader.offset(name)
                 storage = torch._C.storage_from_buffer(mapped[start:start + nbytes])
             else:
-                storage = _storage.UntypedStorage(nbytes)
-                reader.read_into(name, memoryview(storage))
+                storage = reader.storage(name, nbytes)
                 if swap:
                     swap_bytes(memoryview(storage), swap)
-            location = location.decode("ascii") if isinstance(location, bytes) else location
             storage = restore(storage, location)
         result = storage if isinstance(storage, _storage.TypedStorage) else \
             _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
@@ -445,4 +462,6 @@ def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args
 
     unpickler = unpickler_class(base, weights_only)(io.BytesIO(reader.read("data.pkl")), **pickle_load_args)
     unpickler.persistent_load = persistent_load
+    if weights_only:
+        unpickler.budget = reader.budget
     return unpickler.load()

@@ -108,7 +108,7 @@ def main(argv: list[str] | None = None) -> int:
         if a.script:
             return run(SCRIPT, args, **options).returncode
         if not any(x.startswith("/project/") for x in args):
-            args = [*(f"/project/tests/{n}" for n in ("unit", "ops") if (ROOT / "tests" / n).is_dir()), *args]
+            args = [*(f"/project/tests/{n}" for n in ("unit", "ops", "hostile") if (ROOT / "tests" / n).is_dir()), *args]
         return run(PYTEST, args, **{**options, "packages": ("pytest", *packages)}).returncode
     except runtime.Missing as e:
         print(f"run_node: {e}", file=sys.stderr)

@@ -1,0 +1,27 @@
+"""Files that strangers might send: nearly 1000, made anew each time, the same each time.
+
+python tests/hostile/make_corpus.py FOLDER      writes them as files, to look at
+"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import container_files  # noqa: E402
+import pickle_files  # noqa: E402
+from cases import CASES  # noqa: E402
+
+for module, parts in (
+    (pickle_files, ("opcodes", "nesting", "work", "memory", "tensors", "storages")),
+    (container_files, ("zips", "old", "tensors_files", "damage")),
+):
+    for part in parts:
+        getattr(module, part)()
+assert len({c.name for c in CASES}) == len(CASES)
+
+if __name__ == "__main__":
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for c in CASES:
+        (folder / c.name).write_bytes(c.make())
+    print(len(CASES), "files in", folder)

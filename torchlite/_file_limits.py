@@ -1,0 +1,126 @@
+"""What a file may ask of the program that loads it. PyTorch's own files stay far below these limits, which are in
+proportion to the size of the file; SECURITY.md lists them."""
+
+from pickle import UnpicklingError
+
+# Containers in containers. Python frees, prints and hashes them recursively, and a page's stack is small.
+DEPTH = 1000
+# Elements of a tuple that is the key of a dict, with those of tuples in it: each look-up hashes all of them.
+KEY_ITEMS = 64
+# Memory: so many times the size of the file, and so many bytes more.
+MEMORY_FACTOR, MEMORY_FREE = 4, 48 << 20
+# Elements that calls and keys may go through: so many per byte of the file, and so many more.
+WORK_FACTOR, WORK_FREE = 4, 1 << 20
+# Seconds of look-ups after which their average, normally below a microsecond, is looked at.
+KEY_SECONDS, KEY_AVERAGE = 0.5, 20e-6
+
+
+class Budget:
+    """What is left to a file of `size` bytes."""
+
+    __slots__ = ("_size", "memory", "work")
+
+    def __init__(self, size):
+        self._size = size
+        self.memory = MEMORY_FACTOR * size + MEMORY_FREE
+        self.work = WORK_FACTOR * size + WORK_FREE
+
+    def take(self, nbytes):
+        """Notes an allocation, before it is made."""
+        self.memory -= nbytes
+        if self.memory < 0:
+            raise UnpicklingError(f"the file has {self._size} bytes and asks for more than {MEMORY_FACTOR} times as much "
+                                  f"memory and {MEMORY_FREE >> 20} MB")
+
+    def spend(self, items):
+        """Notes work on so many elements, before it is done."""
+        self.work -= items
+        if self.work < 0:
+            raise UnpicklingError(f"the file has {self._size} bytes and its calls and keys go through more than "
+                                  f"{WORK_FACTOR} elements per byte and {WORK_FREE} more")
+
+
+def too_deep():
+    """The error for nesting beyond the limit."""
+    return UnpicklingError(f"the file nests objects more than {DEPTH} deep")
+
+
+def brief(obj):
+    """repr of an object from a file, in at most about 200 characters and without a look into containers."""
+    cls = type(obj)
+    if cls in (str, bytes):
+        return repr(obj) if len(obj) <= 100 else f"{obj[:100]!r}... ({len(obj)} long)"
+    if cls in (bool, type(None), float, complex) or cls is int and obj.bit_length() < 600:
+        return repr(obj)
+    if isinstance(obj, type) or cls.__module__ == "builtins" and callable(obj) or cls.__name__ in ("StorageType", "dtype"):
+        return repr(obj)[:200]
+    return f"an object of {cls}"
+
+
+class Keys:
+    """Puts keys from a file into dicts and sets, with limits on what their hashes cost."""
+
+    def __init__(self, budget):
+        from time import perf_counter
+        self._budget, self._clock, self._seconds, self._count = budget, perf_counter, 0.0, 0
+
+    def check(self, key):
+        """Raises an error where the key is too large to be hashed and compared again and again."""
+        if isinstance(key, (str, bytes)):
+            if len(key) > 4096:
+                self._budget.spend(len(key) >> 6)
+        elif isinstance(key, tuple):
+            waiting, n = [key], 0
+            while waiting:
+                inner = waiting.pop()
+                n += len(inner)
+                self._budget.spend(len(inner))
+                if n > KEY_ITEMS:
+                    raise UnpicklingError(f"a tuple of more than {KEY_ITEMS} elements is the key of a dict or in a set")
+                for item in inner:
+                    if isinstance(item, tuple):
+                        waiting.append(item)
+                    elif isinstance(item, (str, bytes)):
+                        self._budget.spend(len(item) >> 6)
+
+    def set_item(self, target, key, value):
+        """target[key] = value."""
+        if key.__class__ is str and len(key) <= 4096 or key is None:
+            target[key] = value
+        elif len(target) < 256:                 # too few for collisions to matter
+            self.check(key)
+            target[key] = value
+        else:
+            self.set_items(target, [key, value])
+
+    def set_items(self, target, items):
+        """target[key] = value for a list of keys and values in turn."""
+        if len(items) & 1:
+            raise IndexError("list index out of range")
+        for start in range(0, len(items), 512):
+            part = items[start:start + 512]
+            keys = part[::2]
+            for key in keys:
+                if key.__class__ is not str or len(key) > 4096:
+                    self.check(key)
+            begin = self._clock()
+            for key, value in zip(keys, part[1::2]):
+                target[key] = value
+            self._watch(self._clock() - begin, len(keys))
+
+    def add(self, target, items):
+        """Adds the elements of a list or tuple to a set."""
+        for start in range(0, len(items), 256):
+            part = items[start:start + 256]
+            for key in part:
+                self.check(key)
+            begin = self._clock()
+            target.update(part)
+            self._watch(self._clock() - begin, len(part))
+
+    def _watch(self, seconds, n):
+        # Hashes of numbers are no secret, so a file can choose keys that all collide: then each costs as much as all before.
+        self._seconds += min(seconds, 0.1)      # one pause of the whole machine is not the file's fault
+        self._count += n
+        if self._seconds > KEY_SECONDS and self._seconds > KEY_AVERAGE * self._count:
+            raise UnpicklingError("the hashes of the file's keys collide")

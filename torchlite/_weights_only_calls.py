@@ -1,0 +1,237 @@
+"""The calls that a file loaded with weights_only=True may make, each with what it takes for arguments: what pickles of
+PyTorch hold, and nothing that makes much out of little."""
+
+from collections import Counter, OrderedDict
+from codecs import encode
+from pickle import UnpicklingError
+
+import torchlite as torch
+from torchlite import _utils, serialization as _s, storage as _storage
+from torchlite._file_limits import brief
+
+# bytes are written as text with one character for each; the other codecs may be slow, or make much of it
+_ENCODINGS = ("latin1", "latin-1", "iso-8859-1", "iso8859-1", "ascii", "utf-8", "utf8")
+_TABLES = (dict, OrderedDict, Counter)
+_NUMBERS = (int, float, bool)
+_FLAGS = (bool, int, type(None))
+
+
+def _need(good, func, args):
+    if not good:
+        kinds = ", ".join(type(a).__name__ for a in args[:10])
+        raise UnpicklingError(f"{brief(func)} was called with arguments that no file of PyTorch has: ({kinds})")
+
+
+def _shape(value, func, args):
+    _need(isinstance(value, (tuple, list)) and len(value) <= 64 and all(type(n) is int for n in value), func, args)
+
+
+def _ordered_dict(func, args, budget, keys):
+    result = OrderedDict()
+    if args:
+        _need(len(args) == 1 and type(args[0]) in (list, tuple), func, args)
+        _need(all(type(pair) in (list, tuple) and len(pair) == 2 for pair in args[0]), func, args)
+        _sized(args[0], 200, budget)
+        keys.set_items(result, [x for pair in args[0] for x in pair])
+    return result
+
+
+def _counter(func, args, budget, keys):
+    result = Counter()
+    if args:
+        _need(len(args) == 1 and type(args[0]) in _TABLES, func, args)
+        _sized(args[0], 150, budget)
+        keys.set_items(result, [x for pair in args[0].items() for x in pair])
+    return result
+
+
+def _set(func, args, budget, keys):
+    result = set()
+    if args:
+        _need(len(args) == 1 and type(args[0]) in (list, tuple), func, args)
+        _sized(args[0], 100, budget)
+        keys.add(result, args[0])
+    return result
+
+
+def _sized(value, each, budget):
+    budget.spend(len(value))
+    budget.take(len(value) * each)
+
+
+def _encode(func, args, budget, keys):
+    _need(len(args) == 2 and type(args[0]) is str and type(args[1]) is str, func, args)
+    if args[1].lower().replace("_", "-") not in _ENCODINGS:
+        raise UnpicklingError(f"the codec {brief(args[1])} is not used: bytes are written with latin1")
+    budget.take(3 * len(args[0]))
+    return encode(*args)
+
+
+def _bytearray(func, args, budget, keys):
+    if args and type(args[0]) is str:
+        return bytearray(_encode(func, args, budget, keys))
+    _need(not args or len(args) == 1 and type(args[0]) in (bytes, bytearray), func, args)
+    if args:
+        budget.take(len(args[0]))
+    return bytearray(*args)
+
+
+def _complex(func, args, budget, keys):
+    _need(len(args) <= 2 and all(type(a) in _NUMBERS for a in args), func, args)
+    return complex(*args)
+
+
+def _size(func, args, budget, keys):
+    _need(len(args) <= 1 and all(isinstance(a, (tuple, list)) for a in args), func, args)
+    for a in args:
+        _sized(a, 8, budget)
+    return torch.Size(*args)
+
+
+def _named(func, args, budget, keys):
+    _need(len(args) <= 2 and all(type(a) in (str, int) for a in args), func, args)
+    _need(not args or type(args[0]) is int or len(args[0]) < 100, func, args)
+    return func(*args)
+
+
+def _tensor(func, args, budget, keys):
+    _need(not args, func, args)         # its storage comes with BUILD
+    return torch.Tensor()
+
+
+def _parameter(func, args, budget, keys):
+    _need(len(args) <= 2 and all(isinstance(a, torch.Tensor) for a in args[:1])
+          and all(type(a) in _FLAGS for a in args[1:]), func, args)
+    return torch.nn.Parameter(*args)
+
+
+# number of arguments without the metadata that may come last
+_COUNTS = {_utils._rebuild_tensor: 4, _utils._rebuild_tensor_v2: 6, _utils._rebuild_tensor_v3: 7}
+
+
+def _rebuild(func, args, budget, keys):
+    """(storage, offset, size, stride), then requires_grad and hooks, in v3 a dtype, then perhaps metadata."""
+    count = _COUNTS[func]
+    _need(len(args) == count or len(args) == count + 1 and count > 4, func, args)
+    storage, offset, size, stride, *rest = args
+    _need(type(storage) is _storage.TypedStorage and type(offset) is int, func, args)
+    _shape(size, func, args)
+    _shape(stride, func, args)
+    if rest:
+        _need(type(rest[0]) in _FLAGS and (rest[1] is None or type(rest[1]) in _TABLES), func, args)
+        _need(count < 7 or type(rest[2]) is torch.dtype, func, args)
+        if len(args) > count:
+            _need(rest[-1] is None or type(rest[-1]) in _TABLES, func, args)
+            if rest[-1]:
+                _dense(size, budget)        # conjugates and negatives are computed here
+    return func(*args)
+
+
+def _dense(size, budget):
+    count = 16
+    for n in size:
+        count *= max(n, 0)
+    budget.take(count)
+
+
+def _meta(func, args, budget, keys):
+    _need(len(args) == 4, func, args)
+    _shape(args[1], func, args)
+    _shape(args[2], func, args)
+    return func(*args)
+
+
+def _to_device(func, args, budget, keys):
+    _need(len(args) == 4 and type(args[1]) is torch.dtype and type(args[3]) in _FLAGS, func, args)
+    if func is _utils._rebuild_device_tensor_from_cpu_tensor:
+        _need(isinstance(args[0], torch.Tensor), func, args)
+    _dense(args[0].shape, budget)
+    return func(*args)
+
+
+def _rebuild_parameter(func, args, budget, keys):
+    with_state = func is _utils._rebuild_parameter_with_state
+    _need(len(args) == 3 + with_state and isinstance(args[0], torch.Tensor) and type(args[1]) in _FLAGS
+          and (args[2] is None or type(args[2]) in _TABLES), func, args)
+    if with_state:
+        _state(args[3], func, args, budget)
+    return func(*args)
+
+
+def _state(state, func, args, budget):
+    for part in state if type(state) is tuple else (state,):
+        _need(part is None or type(part) in _TABLES and all(type(name) is str for name in part), func, args)
+        _sized(part or (), 100, budget)
+        for name in part or ():
+            # such an attribute is never part of a state, and setting it may copy a whole tensor
+            if hasattr(type(getattr(torch.Tensor, name, None)), "__set__"):
+                raise UnpicklingError(f"the state of a tensor names its attribute {brief(name)}")
+
+
+def _from_type(func, args, budget, keys):
+    _need(len(args) == 4 and isinstance(args[1], type) and type(args[2]) is tuple, func, args)
+    build, cls, inner, state = args
+    if getattr(cls, "__setstate__", None) is getattr(torch.Tensor, "__setstate__", None):
+        _state(state, func, args, budget)
+    if id(build) in _RULES:
+        _need(_RULES[id(build)] in (_rebuild, _rebuild_parameter, _to_device, _meta), func, args)
+        result = _RULES[id(build)](build, inner, budget, keys)
+        return func(lambda: result, cls, (), state)
+    return func(build, cls, inner, state)       # one that the user allowed; the unpickler has looked
+
+
+def _never(func, args, budget, keys):
+    raise UnpicklingError(f"a file cannot make {brief(func)} by a call: storages are records of it")
+
+
+_RULES = {id(func): rule for func, rule in (
+    (OrderedDict, _ordered_dict), (Counter, _counter), (set, _set), (encode, _encode), (bytearray, _bytearray),
+    (complex, _complex), (torch.Size, _size), (torch.device, _named), (_s._get_layout, _named), (torch.Tensor, _tensor),
+    (torch.nn.Parameter, _parameter), (_storage.UntypedStorage, _never), (_storage.TypedStorage, _never),
+    (_utils._rebuild_tensor, _rebuild), (_utils._rebuild_tensor_v2, _rebuild), (_utils._rebuild_tensor_v3, _rebuild),
+    (_utils._rebuild_meta_tensor_no_storage, _meta), (_utils._rebuild_device_tensor_from_cpu_tensor, _to_device),
+    (_utils._rebuild_device_tensor_from_numpy, _to_device), (_utils._rebuild_parameter, _rebuild_parameter),
+    (_utils._rebuild_parameter_with_state, _rebuild_parameter), (_utils._rebuild_from_type_v2, _from_type))}
+
+
+def call(func, args, budget, keys, new=False):
+    """func(*args) for a function or class that the file may call; with `new` only func.__new__, where the user allowed it."""
+    if type(args) is not tuple:
+        raise UnpicklingError(f"the arguments of a call are {brief(args)}, not a tuple")
+    rule = _RULES.get(id(func))
+    if rule is not None:
+        return rule(func, args, budget, keys)
+    if getattr(func, "__name__", "") in ("_reconstruct", "ndarray") and (func.__module__ or "").startswith("numpy"):
+        shapes = [a for a in args if type(a) in (tuple, int)]
+        _need(all(a in ((0,), 0, ()) for a in shapes), func, args)      # the elements come with BUILD
+    return func.__new__(func, *args) if new else func(*args)
+
+
+def build(obj, state, budget, user):
+    """BUILD: gives an object its state; `user` holds the ids of what the user allowed."""
+    cls = type(obj)
+    if cls is torch.Tensor or cls is torch.nn.Parameter:
+        _need(type(state) is tuple and len(state) == 4, cls, state if type(state) is tuple else (state,))
+        whole = _rebuild(_utils._rebuild_tensor, state, budget, None)       # checks the bounds, which set_ would stretch
+        obj.set_(whole.untyped_storage(), *state[1:])
+    elif cls is OrderedDict or cls is Counter:
+        _need(type(state) is dict and all(type(name) is str for name in state), cls, (state,))
+        _sized(state, 100, budget)
+        obj.__dict__.update(state)
+    elif id(cls) in user:
+        if hasattr(obj, "__setstate__"):
+            obj.__setstate__(state)
+            return
+        slots = None
+        if isinstance(state, tuple) and len(state) == 2:
+            state, slots = state
+        for part in (state, slots):
+            _need(not part or type(part) in _TABLES and all(type(name) is str for name in part), cls, (part,))
+            _sized(part or (), 100, budget)
+        if state:
+            obj.__dict__.update(state)
+        for name, value in (slots or {}).items():
+            setattr(obj, name, value)
+    else:
+        raise UnpicklingError("Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
+                              f"`add_safe_globals`, but got {cls}")
