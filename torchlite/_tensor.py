@@ -77,7 +77,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
                                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
                                "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-                               "function in torch/optim/optimizer.py as a solution.")
+                               "function in torch/optim/optimizer.py as the solution.")
         self._raw_grad_fn, self._leaf_flag = None, False
         return self
 
@@ -273,6 +273,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def set_(self, source=None, storage_offset=0, size=None, stride=None):
         """Takes over the storage (and geometry) of another tensor or storage."""
+        if self.requires_grad and _C.is_grad_enabled():
+            from .autograd._inplace import check_inplace, refuse
+            check_inplace(self)
+            refuse(self, "set_")
         if source is None:
             source = _C.empty((0,), self.dtype)
         if isinstance(source, Tensor) and size is None:

@@ -193,8 +193,13 @@ def _suffixes(t, contents):
         default_complex = torch.complex128 if default == torch.float64 else torch.complex64
         if t.dtype not in (default, default_complex, torch.int64, torch.bool):
             parts.append(f"dtype={t.dtype}")
-    if t.grad_fn is not None:
-        parts.append(f"grad_fn=<{type(t.grad_fn).__name__}>")
+    try:
+        made = t.grad_fn
+        made = None if made is None else type(made).__name__
+    except RuntimeError:                    # a view that a change in place cut off from its history
+        made = "Invalid"
+    if made is not None:
+        parts.append(f"grad_fn=<{made}>")
     elif t.requires_grad:
         parts.append("requires_grad=True")
     return contents, parts

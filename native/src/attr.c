@@ -52,7 +52,7 @@ static int set_raw_grad(SELF, PyObject *v, void *c) {
 }
 static PyObject *get_grad_fn(SELF, void *c) {
   (void)c;
-  if (t->base && tl_reg.get_grad_fn) return PyObject_CallFunctionObjArgs(tl_reg.get_grad_fn, (PyObject *)t, NULL);
+  if (t->base && t->version && t->stamp != (int32_t)t->version->value && tl_reg.get_grad_fn) return PyObject_CallFunctionObjArgs(tl_reg.get_grad_fn, (PyObject *)t, NULL);
   return Py_NewRef(t->grad_fn ? t->grad_fn : Py_None);
 }
 static PyObject *get_raw_grad_fn(SELF, void *c) { (void)c; return Py_NewRef(t->grad_fn ? t->grad_fn : Py_None); }
@@ -112,6 +112,15 @@ static PyObject *get_false(SELF, void *c) { (void)c; (void)t; Py_RETURN_FALSE; }
 static PyObject *get_on_device(SELF, void *c) { return PyBool_FromLong(t->device == (int)(intptr_t)c); }
 static PyObject *get_storage(SELF, void *c) { (void)c; return Py_NewRef(t->storage); }
 
+static PyObject *get_stamp(SELF, void *c) { (void)c; return PyLong_FromLong(t->stamp); }
+static int set_stamp(SELF, PyObject *v, void *c) {
+  (void)c;
+  long stamp = PyLong_AsLong(v);
+  if (stamp == -1 && PyErr_Occurred()) return -1;
+  t->stamp = (int32_t)stamp;
+  return 0;
+}
+
 PyGetSetDef tl_tensor_getset[] = {
 #define GS(name, set, doc) {#name, (getter)get_##name, (setter)set, doc, NULL}
     GS(shape, NULL, "torch.Size of the tensor."),
@@ -138,6 +147,8 @@ PyGetSetDef tl_tensor_getset[] = {
     {"retains_grad", (getter)get_flag, NULL, "True after retain_grad() on a non-leaf.", (void *)TL_RETAINS_GRAD},
     {"_retains", (getter)get_flag, (setter)set_flag, "retains_grad, settable.", (void *)TL_RETAINS_GRAD},
     {"_inference", (getter)get_flag, (setter)set_flag, "Made under inference_mode.", (void *)TL_INFERENCE},
+    {"_stamp", (getter)get_stamp, (setter)set_stamp, "Of a view: the version at which grad_fn was last right.", NULL},
+    {"_one_of_many", (getter)get_flag, NULL, "One of several views that one op returned, or a view of such a one.", (void *)TL_ONE_OF_MANY},
     {"_unrecorded", (getter)get_flag, (setter)set_flag, "A view made under no_grad.", (void *)TL_UNRECORDED},
     {"is_cpu", (getter)get_on_device, NULL, "True on the CPU.", (void *)TL_CPU},
     {"is_meta", (getter)get_on_device, NULL, "True on the meta device.", (void *)TL_META},

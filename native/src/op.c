@@ -333,6 +333,14 @@ static int align_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject *
 
 static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyObject *last);
 
+/* Several views of one call share their base: none of them may be changed under autograd. */
+static void mark_views(PyObject *r) {
+  for (Py_ssize_t i = 0, n = PyTuple_Check(r) ? PyTuple_Size(r) : 0; i < n; i++) {
+    PyObject *o = PyTuple_GetItem(r, i);
+    if (TL_CHECK(o)) ((TlTensor *)o)->flags |= TL_ONE_OF_MANY;
+  }
+}
+
 /* kernel, else body. On another device the kernel is what the device has for it; views are geometry, the same everywhere. */
 static PyObject *run(Overload *ov, PyObject *const *a, bool other) {
   ov->calls++;
@@ -361,7 +369,11 @@ static PyObject *run(Overload *ov, PyObject *const *a, bool other) {
     Py_DECREF(r);
   }
 body:
-  if (ov->body && ov->body != Py_None) return PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
+  if (ov->body && ov->body != Py_None) {
+    PyObject *r = PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
+    if (r && ov->flags & F_VIEW) mark_views(r);
+    return r;
+  }
   PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for these arguments on the CPU", ov->schema);
   return NULL;
 }

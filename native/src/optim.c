@@ -76,7 +76,7 @@ static TlTensor *item(PyObject *list, Py_ssize_t i, const TlTensor *like) {
   if (!o) { PyErr_Clear(); return NULL; }
   if (!TL_CHECK(o)) return NULL;
   TlTensor *t = (TlTensor *)o;
-  if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & (TL_NEG | TL_CONJ | TL_MISALIGNED)) || !t->storage->data) return NULL;
+  if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & TL_MISALIGNED) || !t->storage->data) return NULL;
   if (t->dtype != TL_F32 && t->dtype != TL_F64) return NULL;
   if (like && (t->dtype != like->dtype || t->numel != like->numel)) return NULL;
   return t;
@@ -191,7 +191,7 @@ static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize
       PyList_SetItem(r, i, v);
       continue;
     }
-    if (TL_CHECK(o) && TL_CHECK(like) && t->device != TL_CPU && t->dtype == TL_F32 && !t->offset && !(t->flags & (TL_NEG | TL_CONJ))
+    if (TL_CHECK(o) && TL_CHECK(like) && t->device != TL_CPU && t->dtype == TL_F32 && !t->offset
         && tl_is_contiguous(t) && t->numel == ((TlTensor *)like)->numel && t->storage->owner)
       v = t->storage->owner;
     PyList_SetItem(r, i, Py_NewRef(v));

@@ -615,6 +615,8 @@ TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *s
 TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset) {
   TlTensor *v = tl_alias(t, ndim, shape, strides, offset, true), *base = t->base ? (TlTensor *)t->base : t;
   if (!v) return NULL;
+  if (v->version) v->stamp = (int32_t)v->version->value;
+  if (t->base) v->flags |= t->flags & (TL_UNRECORDED | TL_ONE_OF_MANY);
   if (!tl_below) {
     v->base = Py_NewRef(base);
     if (!tl_grad_mode) v->flags |= TL_UNRECORDED;

@@ -151,9 +151,10 @@ typedef struct {
   int64_t inline_dims[2 * TL_INLINE_DIMS];
   TlVersion *version;
   PyObject *grad, *grad_fn, *base, *meta;   /* meta: autograd extras (hooks, view info), owned by Python */
-  int32_t output_nr;
+  int32_t output_nr, stamp;            /* stamp: of a view, the version at which grad_fn was last right */
 } TlTensor;
-enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8, TL_NEG = 16, TL_CONJ = 32,
+enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8,
+       TL_ONE_OF_MANY = 16,    /* one of the views that one op returned, or a view of such a one */
        TL_MISALIGNED = 64,     /* over somebody else's memory; the dispatcher gives kernels an aligned copy */
        TL_UNRECORDED = 128 };  /* a view made under no_grad */
 

@@ -573,6 +573,120 @@ def unrecorded_view_leads_nowhere(t):
     return p.grad, v.grad, q.grad
 
 
+# Views of a tensor that is changed: several that one op returned, those made under no_grad, and views of such ones.
+SPLITS = {"split": lambda z: z.split(2), "chunk": lambda z: z.chunk(2), "unbind": lambda z: z.unbind(), "tensor_split": lambda z: z.tensor_split(2),
+          "hsplit": lambda z: z.hsplit(2), "iteration": list, "indices": lambda z: [z[0], z[1]], "view of one": lambda z: [z.unbind()[1].view(-1)]}
+CHANGES = {"base": lambda t, z, a: z.mul_(2), "another view": lambda t, z, a: z[0].mul_(2), "itself": lambda t, z, a: a[0].mul_(2),
+           "without recording": lambda t, z, a: _no_grad(t, lambda: a[0].mul_(2)), "a view of it": lambda t, z, a: a[0].view(-1).mul_(2),
+           "by a tensor with history": lambda t, z, a: a[0].mul_(leaf(t, 1))}
+
+
+def _no_grad(t, run):
+    with t.no_grad():
+        return run()
+
+
+def _use(t, z, views):
+    x = z.sum() + sum((v * v).sum() for v in views)
+    x.backward()
+    return [v.requires_grad for v in views]
+
+
+for split, change, plain_base, unrecorded in [(s, c, p, u) for s in SPLITS for c in CHANGES for p in (0, 1) for u in (0, 1)]:
+    def view_of_changed(t, split=SPLITS[split], change=CHANGES[change], plain_base=plain_base, unrecorded=unrecorded):
+        x = leaf(t, 4, 2)
+        z = t.ones(4, 2) if plain_base else x * 2
+        views = _no_grad(t, lambda: split(z)) if unrecorded else split(z)
+        change(t, z, views)
+        used = _use(t, z, views) if z.requires_grad else []
+        return [used, x.grad, [v.is_leaf for v in views]]
+    view_of_changed.__name__ = "changed %s of %s%s%s" % (change, split, ", no history" if plain_base else "", ", no_grad" if unrecorded else "")
+    CASES.append(view_of_changed)
+
+
+@case
+def set_of_leaf(t):
+    leaf(t, 2).set_(t.zeros(2))
+
+
+@case
+def set_of_result(t):
+    z = leaf(t, 2) * 1
+    z.set_(t.zeros(2))
+    z.sum().backward()
+
+
+@case
+def floor_divide_has_no_derivative(t):
+    x = leaf(t, 3)
+    y = x // 2
+    return [y.requires_grad, y.sum().backward()]
+
+
+@case
+def heaviside_in_place_has_no_derivative(t):
+    z = leaf(t, 3) * 1
+    z.heaviside_(t.ones(3)).sum().backward()
+
+
+@case
+def gradients_that_pass_through(t):
+    x = leaf(t, 3)
+    s = x * 1
+    return [t.autograd.grad(s, [s], s)[0], t.autograd.grad(x.sum(), [s], materialize_grads=True, create_graph=True)[0]]
+
+
+@case
+def real_times_complex_number(t):
+    x = leaf(t, 3)
+    g, = t.autograd.grad((x * 1j).abs().sum(), x, create_graph=True)
+    return [g, (t.nn.functional.linear(t.eye(3), x[None]) * 1j).abs().sum().backward(), x.grad]
+
+
+@case
+def leaf_gradient_has_its_layout(t):
+    x = leaf(t, 4, 5).detach().t().requires_grad_()
+    (x * 2).sum().backward()
+    y = leaf(t, 4, 6).detach()[:, ::2].requires_grad_()
+    (y * 2).sum().backward()
+    w = leaf(t, 3)
+    g = t.ones(3)
+    w.backward(g)
+    g.zero_()
+    return [x.grad.stride(), y.grad.stride(), w.grad]
+
+
+@case
+def grad_by_its_other_name(t):
+    p = t.nn.Parameter(t.zeros(2))
+    p._grad = t.ones(2)
+    return [p.grad, p._grad]
+
+
+@case
+def function_that_changes_its_second_argument(t):
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a)
+        ctx.mark_dirty(b)
+        return b.mul_(a)
+
+    def backward(ctx, g):
+        return None, g * ctx.saved_tensors[0]
+    x = leaf(t, 4)
+    z = x * 1
+    fn(t, forward, backward).apply(t.full((4,), 3.0), z).sum().backward()
+    return [x.grad, z]
+
+
+@case
+def function_that_changes_a_view_and_returns_two(t):
+    def forward(ctx, b, a):
+        ctx.mark_dirty(b)
+        return b.mul_(2), a * 2
+    x = leaf(t, 4)
+    return fn(t, forward, lambda ctx, g, h: (g * 2, h * 2)).apply((x * 1)[1:], x)
+
+
 @pytest.mark.parametrize("run", CASES, ids=lambda run: run.__name__)
 def test_case(run):
     with warnings.catch_warnings():

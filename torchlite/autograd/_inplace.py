@@ -13,29 +13,39 @@ from ._node import Node, edge, meta
 _alias = _C.alias
 
 
-UNRECORDED = ("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
-              "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
-              "want the inplace to be tracked).")
+_AMBIGUOUS = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+              "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+              "inplace to be tracked).")
+_MANY = (" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+         "You should replace the inplace operation by an out-of-place one.")
+
+
+def check_view(t, change):
+    """Raises where t is a view that cannot follow a change in place: one made under no_grad, or one of several that an op returned."""
+    many = t._one_of_many
+    if not (many or t._unrecorded):
+        return
+    made = t._raw_grad_fn
+    place = "Output %d of %s is a view" % (t.output_nr, made.name().partition("Backward")[0]) if isinstance(made, Node) else "A view"
+    if t._unrecorded or made is None:
+        place += (" of a view which" if made is not None else "") + " was created in no_grad mode"
+        change += " modified inplace with grad mode enabled."
+    else:
+        change += " modified inplace."
+    raise RuntimeError("%s and %s%s" % (place, change, _AMBIGUOUS if t._unrecorded else _MANY))
 
 
 def check_inplace(t):
     """Raises where PyTorch forbids an in-place change under grad mode."""
-    own = t._meta
+    own, base = t._meta, t._base
     if own is not None and own.frozen:
         raise RuntimeError(own.frozen)
-    if t._unrecorded and t._base is not None:
-        raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. " + UNRECORDED)
-    base = t._base
-    if t._raw_grad_fn is None and t._leaf_flag:
-        raise RuntimeError("%s Variable that requires grad is being used in an in-place operation." % ("a leaf" if base is None else "a view of a leaf"))
     if base is not None:
-        if base._raw_grad_fn is None and base._leaf_flag:
+        check_view(t, "is being")
+        if base._raw_grad_fn is None and (base._leaf_flag or t._leaf_flag):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        fn = t._raw_grad_fn
-        if isinstance(fn, Node) and isinstance(fn.outs, list) and fn.rec.view:
-            raise RuntimeError("Output %d of %s is a view and is being modified inplace. This view is the output of a function that "
-                               "returns multiple views. Such functions do not allow the output views to be modified inplace. You "
-                               "should replace the inplace operation by an out-of-place one." % (t.output_nr, fn.name().partition("Backward")[0]))
+    elif t._raw_grad_fn is None and t._leaf_flag:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def record_inplace(ov, args):
@@ -47,14 +57,19 @@ def record_inplace(ov, args):
             raise RuntimeError("derivative for aten::%s_ is not implemented" % spec.name)
         # Differentiable through its body: compute, then copy in. The ops of the body save the old value, not self.
         return copy_in(self, spec.body(old_value(self), *args[1:]))
+    rec = _node.recorder(ov)
     if not spec.differentiable:
         out = _C.call_inplace_below(ov, args)
-        cut = Zeros([edge(self)])
-        cut.shape, cut.dtype = self.shape, self.dtype
-        set_history(self, cut)
+        if spec.name in _ZERO_GRADIENT or edge(self) is not None:
+            set_history(self, cut(self, rec.node_type.__name__))
         return out
-    rec = _node.recorder(ov)
     edges, lengths = _node.make_edges(rec, args)
+    if spec.grad == {}:
+        node = NotDifferentiable(edges)
+        node.op = "aten::%s_" % spec.name
+        _C.call_inplace_below(ov, args)
+        set_history(self, node)
+        return self
     kept = args
     if any(i == 0 and (users is None or any(edges[at] is not None for at in users)) for _, i, users in rec.saved):
         kept = (old_value(self), *args[1:])
@@ -91,20 +106,54 @@ def before_change(t):
     return old_value(t)
 
 
+# comparisons have a gradient in PyTorch, of zeros; logical ops have none
+_ZERO_GRADIENT = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+
 class Zeros(Node):
     """History of values that do not depend on what was there before (fill_, zero_ and the like)."""
 
     __slots__ = ("shape", "dtype")
+    kinds = {}
 
     def apply(self, grads):
         import torchlite as torch
         return [torch.zeros(self.shape, dtype=self.dtype, device=grads[0].device)]
 
 
+def cut(t, name):
+    """A node of this name that says that t's new values do not depend on its old ones."""
+    kind = Zeros.kinds.get(name)
+    if kind is None:
+        kind = Zeros.kinds[name] = type(name, (Zeros,), {"__slots__": (), "__module__": "torch.autograd"})
+    node = kind([edge(t)])
+    node.shape, node.dtype = t.shape, t.dtype
+    return node
+
+
+class NotDifferentiable(Node):
+    """History of a change that has no derivative: a backward that comes here is an error."""
+
+    __slots__ = ("op",)
+
+    def apply(self, grads):
+        raise RuntimeError("derivative for %s is not implemented" % self.op)
+
+
+def refuse(t, op):
+    """Cuts t off from its history, for a change by `op`."""
+    node = NotDifferentiable([edge(t)])
+    node.op = op
+    set_geometry_history(t, node, 0)
+
+
 class CopyBackwards(Node):
     """dst.copy_(src): all of the gradient goes to src."""
 
     __slots__ = ("shape", "dtype", "dst")
+
+    def name(self):
+        return "torch::autograd::CopyBackwards"
 
     def apply(self, grads):
         import torchlite as torch
@@ -262,7 +311,7 @@ def set_geometry_history(t, node, nr):
     if t._base is None:
         meta(t).rebased = t._version
     else:
-        meta(t).stamp = t._base._version
+        t._stamp = t._version
 
 
 def _move_retained(t, old, new, nr):
@@ -293,21 +342,15 @@ def regenerate(t):
     node = AsStridedBackward0([edge(base)])
     _relate(node, base, t)
     _move_retained(t, t._raw_grad_fn, node, 0)
-    t._raw_grad_fn, t._output_nr = node, 0
-    meta(t).stamp = base._version
+    t._raw_grad_fn, t._output_nr, t._stamp = node, 0, t._version
     return node
 
 
 def get_grad_fn(t):
-    """grad_fn of a view: the recorded one, unless its base was rebased since."""
-    base = t._base
+    """grad_fn of a view whose memory was changed since it was made: the recorded one, unless its base got another history."""
+    base, made = t._base, t._raw_grad_fn
+    if made is None and not _C.requires_grad(base):
+        return None
+    check_view(t, "its base or another view of its base has been")
     m = base._meta
-    if m is None or m.rebased < 0:
-        return t._raw_grad_fn
-    own = t._meta
-    if own is not None and own.stamp >= m.rebased:
-        return t._raw_grad_fn
-    if t._unrecorded:
-        raise RuntimeError("A view was created in no_grad mode and its base or another view of its base has been modified inplace with grad mode "
-                           "enabled. " + UNRECORDED)
-    return regenerate(t)
+    return made if m is None or t._stamp >= m.rebased else regenerate(t)

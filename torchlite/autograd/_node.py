@@ -23,14 +23,14 @@ FREED_TEXT = ("Trying to backward through the graph a second time (or directly a
 
 
 class Meta:
-    """What autograd keeps on a tensor: hooks of a leaf, and for views the version at which grad_fn was last right."""
+    """What autograd keeps on a tensor: hooks of a leaf, and of a base the version at which its history was last rewritten."""
 
-    __slots__ = ("hooks", "post_hooks", "stamp", "rebased", "frozen")
+    __slots__ = ("hooks", "post_hooks", "rebased", "frozen")
 
     def __init__(self):
         self.hooks = self.post_hooks = None
         self.frozen = None                 # why the tensor must not be changed in place
-        self.stamp = self.rebased = -1
+        self.rebased = -1
 
 
 def meta(t):
@@ -513,9 +513,5 @@ def record(ov, args):
 
 
 def hang_view(out, source):
-    """Names the base of a recorded view; views made after the base was rebased are right from the start."""
-    base = source._base if source._base is not None else source
-    out._base = base
-    m = base._meta
-    if m is not None and m.rebased >= 0:
-        meta(out).stamp = base._version
+    """Names the base of a recorded view."""
+    out._base = source if source._base is None else source._base

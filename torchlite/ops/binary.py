@@ -164,8 +164,8 @@ def nextafter(self, other):
     """The next representable number after self towards other."""
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", kernel="heaviside", inplace=True, out=True, tags="pointwise", grad=None,
-    differentiable=False, samples=lambda t: [(t(3, 4), t(4))])
+@op("heaviside(Tensor self, Tensor values) -> Tensor", kernel="heaviside", inplace=True, out=True, tags="pointwise", grad={},
+    samples=lambda t: [(t(3, 4), t(4))])
 def heaviside(self, values):
     """0 where self < 0, 1 where self > 0, `values` where self is 0."""
 

@@ -137,7 +137,7 @@ def copy_(self, src, non_blocking):
     return _C.copy(self, src)
 
 
-def _fill(t, value, source=None):
+def _fill(t, value, source=None, name="FillBackward2"):
     """t[...] = value below autograd, with the history that follows from it; source: a tensor that gives the value."""
     recording = _C.is_grad_enabled() and (_C.requires_grad(t) or source is not None and _C.requires_grad(source))
     if not recording:
@@ -146,10 +146,8 @@ def _fill(t, value, source=None):
     if source is not None and _C.requires_grad(source):
         return _inplace.copy_in(t, source)
     _inplace.check_inplace(t)
-    cut = _inplace.Zeros([_inplace.edge(t)])
-    cut.shape, cut.dtype = t.shape, t.dtype
     _C.fill(t, value)
-    _inplace.set_history(t, cut)
+    _inplace.set_history(t, _inplace.cut(t, name))
     return t
 
 
@@ -170,7 +168,7 @@ def fill_tensor_(self, value):
 @op("zero_(Tensor(a!) self) -> Tensor(a!)")
 def zero_(self):
     """Sets every element to zero."""
-    return _fill(self, 0)
+    return _fill(self, 0, name="ZeroBackward0")
 
 
 @op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", kernel="fill_diagonal_", variants="method",

@@ -469,7 +469,11 @@ def tensor_split(self, sections, dim):
         raise RuntimeError("number of sections must be larger than 0, got %d" % sections)
     if sections >= 1 << 30:
         raise torch.OutOfMemoryError("tensor_split: there is no memory for %d views" % sections)
-    return self.split_with_sizes(_splits(self.size(dim), sections), dim)
+    out, start = [], 0
+    for size in _splits(self.size(dim), sections):          # slices, which may be changed in place, where split's views may not
+        out.append(torch.ops.aten.slice(self, dim, start, start + size, 1))
+        start += size
+    return tuple(out)
 
 
 @op("tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor(a)[]",
