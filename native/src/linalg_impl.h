@@ -12,7 +12,7 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
     if (pivot)
       for (int64_t i = k + 1; i < m; i++) {
         double v = PIVOT(a[i * n + k]);
-        if (v > best || (v != v && best == best)) { best = v; p = i; }
+        if (v > best) { best = v; p = i; }
       }
     piv[k] = (int32_t)p + 1;
     if (best == 0) { if (!info) info = (int)k + 1; continue; }

@@ -8,8 +8,14 @@ from .exp_family import ExponentialFamily
 __all__ = ["Dirichlet"]
 
 
+def _Dirichlet_backward(x, concentration, grad_output):
+    """The derivative of a draw x by implicit differentiation: each marginal is a beta distribution."""
+    grad = torch._dirichlet_grad(x, concentration, concentration.sum(-1, True).expand_as(concentration))
+    return grad * (grad_output - (x * grad_output).sum(-1, True))
+
+
 class _Dirichlet(torch.autograd.Function):
-    """Draws, with the derivative by implicit differentiation: a marginal is a beta distribution."""
+    """Draws with their derivative."""
 
     @staticmethod
     def forward(ctx, concentration):
@@ -20,9 +26,7 @@ class _Dirichlet(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output):
-        x, concentration = ctx.saved_tensors
-        grad = torch._dirichlet_grad(x, concentration, concentration.sum(-1, True).expand_as(concentration))
-        return grad * (grad_output - (x * grad_output).sum(-1, True))
+        return _Dirichlet_backward(*ctx.saved_tensors, grad_output)
 
 
 class Dirichlet(ExponentialFamily):

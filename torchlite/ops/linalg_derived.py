@@ -111,7 +111,12 @@ def _abs_sum_norm(x, ord, dims, keepdim):
     s = torch.linalg.vector_norm(x, 1, a, keepdim)
     if b > a and not keepdim:
         b -= 1
-    return s.amax(b, keepdim) if ord > 0 else s.amin(b, keepdim)
+    return _largest(s, b, keepdim) if ord > 0 else s.amin(b, keepdim)
+
+
+def _largest(s, dim, keepdim=False):
+    """The largest of the norms `s`; that of none is 0."""
+    return s.sum(dim, keepdim) if s.shape[dim] == 0 else s.amax(dim, keepdim)
 
 
 def _to_norm_dtype(name, x, dtype):
@@ -141,7 +146,7 @@ def _matrix_norm(x, ord, dim, keepdim, dtype):
         return torch.linalg.vector_norm(x, 2, dims, keepdim)
     if ord in ("nuc", 2, -2):
         s = _svd_checked(x.movedim(dims, [-2, -1]), False)[1]
-        r = s.sum(-1) if ord == "nuc" else s.amax(-1) if ord == 2 else s.amin(-1)
+        r = s.sum(-1) if ord == "nuc" else _largest(s, -1) if ord == 2 else s.amin(-1)
         if keepdim:
             for d in sorted(dims):
                 r = r.unsqueeze(d)
@@ -190,12 +195,13 @@ def norm(self, ord, dim=None, keepdim=False, dtype=None):  # noqa: F811
 def _cond(x, p):
     if x.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
-    if p is None or p in (2, -2):
-        s = _svd_checked(x, False)[1]
-        r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        return torch.where(torch.isnan(r), math.inf, r)
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if x.numel() == 0 and not isinstance(p, str) and (0 in x.shape[-2:] or p not in (None, 2, -2)):
+        return torch.zeros(x.shape[:-2], dtype=x.dtype.to_real(), device=x.device)
+    if p is None or p in (2, -2):
+        s = _svd_checked(x, False)[1]
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if x.shape[-1] != x.shape[-2]:
         raise RuntimeError(f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
     if x.numel() == 0:
@@ -284,7 +290,7 @@ def _pinv_of(A, atol, rtol, hermitian):
         w, V = eigh(A)
         keep = w.abs() > _threshold(A, w.abs().amax(-1), atol, rtol).unsqueeze(-1)
         return (V * torch.where(keep, 1 / w, 0.0).unsqueeze(-2)).matmul(V.mH)
-    U, S, Vh = _svd(A, False)
+    U, S, Vh = _svd_checked(A, False)
     keep = S > _threshold(A, S.amax(-1), atol, rtol).unsqueeze(-1)
     return (Vh.mH * torch.where(keep, 1 / S, 0.0).unsqueeze(-2)).matmul(U.mH)
 

@@ -2,7 +2,7 @@
 import torchlite as torch
 
 from ._declare import op
-from .linalg import LinAlgError, _eye_like, _floating, _hidden, _linalg, _matrix, _no_half, _solve, _square, _zero_batch
+from .linalg import _eye_like, _failed, _floating, _hidden, _linalg, _matrix, _no_half, _solve, _square, _zero_batch
 from .matmul import _type_name
 
 
@@ -26,23 +26,49 @@ def _eigh(A):
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read)."""
 
 
-@_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
-def eigh(self, UPLO="L"):
-    """Eigenvalues, ascending, and orthonormal eigenvectors of a Hermitian matrix of which one triangle is read."""
+def _eigh_of(self, UPLO, below):
     _square("linalg.eigh", self)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     _no_half("linalg_eigh_cpu", self, True)
-    if self.numel() and not bool(torch.isfinite(self.detach()).all()):
-        raise LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
-                          "eigenvalues (error code: " + f"{self.shape[-1] - 1}).")
-    return _eigh(self.mH if UPLO.upper() == "U" else self)
+    return _eigh_checked(self.mH if UPLO.upper() == "U" else self, self.shape[-1] - below)
+
+
+@_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
+def eigh(self, UPLO="L"):
+    """Eigenvalues, ascending, and orthonormal eigenvectors of a Hermitian matrix of which one triangle is read."""
+    return _eigh_of(self, UPLO, 1)
+
+
+def _infinite(x, name, nan_text, lower=False):
+    """None where all elements (of the lower triangle) are finite; else which matrices are not, [*, 1, 1]. NaN is an error, in
+    nan_text's words."""
+    x = x.detach()
+    if not x.numel() or bool(torch.isfinite(x).all()):
+        return None
+    x = x.tril() if lower else x
+    bad = ~torch.isfinite(x).flatten(-2).all(-1)
+    if nan_text:
+        nan = torch.isnan(x).flatten(-2).any(-1)
+        _failed(name, nan.to(torch.int32), lambda info: f"The algorithm failed to converge because the input matrix {nan_text}")
+    return bad.unsqueeze(-1).unsqueeze(-1)
+
+
+def _eigh_checked(x, code):
+    """Matrices with infinite elements have NaN for eigenvalues; NaN does not converge, from three rows on."""
+    bad = _infinite(x, "linalg.eigh", x.shape[-1] > 2 and "is ill-conditioned or has too many repeated eigenvalues "
+                    f"(error code: {code}).", lower=True)
+    if bad is None:
+        return _eigh(x)
+    L, V = _eigh(torch.where(bad, _eye_like(x), x))
+    value = torch.real(x) if x.is_complex() else x
+    return torch.where(bad.squeeze(-1), value[..., 0] if x.shape[-1] == 1 else torch.nan, L), V
 
 
 @_linalg("eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
 def eigvalsh(self, UPLO="L"):
     """Eigenvalues, ascending, of a Hermitian matrix."""
-    return eigh(self, UPLO)[0]
+    return _eigh_of(self, UPLO, 2)[0]
 
 
 def _eig_grad(c, g):
@@ -146,9 +172,11 @@ def _svd_checked(A, full, driver=None):
     _no_half("linalg_svd_cpu", A)
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
-    if A.numel() and not bool(torch.isfinite(A.detach()).all()):
-        raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
-    return _svd(A, full)
+    bad = _infinite(A, "linalg.svd", "contained non-finite values.")
+    if bad is None:
+        return _svd(A, full)
+    U, S, Vh = _svd(torch.where(bad, torch.eye(*A.shape[-2:], dtype=A.dtype, device=A.device), A), full)
+    return U, torch.where(bad.squeeze(-1), torch.nan, S), Vh     # infinite elements: no singular values
 
 
 @_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True)
