@@ -234,7 +234,9 @@ def _smallest_complex(spec):
     return None
 
 
-COMPLEX = [pytest.param(*found, id=ident(s)) for s in DIFFERENTIABLE for found in [_smallest_complex(s)] if found]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    COMPLEX = [pytest.param(*found, id=ident(s)) for s in DIFFERENTIABLE for found in [_smallest_complex(s)] if found]
 
 
 @pytest.mark.parametrize("fn, ts", COMPLEX)

@@ -1,46 +1,278 @@
-"""Comparison of analytical gradients with central differences: gradcheck, gradgradcheck."""
+"""Comparison of analytical gradients with central differences: gradcheck, gradgradcheck.
+
+J is the matrix of d output / d input, a row for each element of the input. Slow mode compares all of it; fast mode compares v^T J u for
+random u and v. A complex output counts as two real ones. For a complex input z = x + iy the entry is d/dx + i d/dy, as gradients have it.
+"""
+
+import itertools
+import warnings
 
 import torchlite as torch
 
 
 class GradcheckError(RuntimeError):
-    """Analytical and numerical gradients disagree."""
+    """A check of gradients failed."""
 
 
-def _outputs(func, inputs):
-    out = func(*inputs)
-    outs = (out,) if isinstance(out, torch.Tensor) else tuple(out)
-    return [o for o in outs if isinstance(o, torch.Tensor) and o.requires_grad]
+_NONDETERMINISTIC = ("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
+                     "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was %s.")
+_BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation."
+_UNDEFINED = ("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers "
+              'of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature')
+_NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+_SLOW_TOO = ("\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. Below, we recompute numerical "
+             "and analytical jacobians in slow mode:\n\nNumerical:\n %s\nAnalytical:\n%s\n\nThe max per-element difference (slow mode) is: %s.\n")
+_SLOW_PASSES = ("Fast gradcheck failed but element-wise differences are small. This means that the\ntest might've passed in slow_mode!")
 
 
-def _numerical(func, inputs, x, outs_n, eps):
-    """d outs / d x by central differences; columns over the (real and imaginary) components of x."""
-    flat = x.data              # its changes are undone and do not count as changes of x
-    directions = [1.0, 1.0j] if x.is_complex() else [1.0]
-    columns = []
-    for k in range(flat.numel()):
-        index = []
-        rest = k
-        for s in reversed(flat.shape):
-            index.append(rest % s)
-            rest //= s
-        index = tuple(reversed(index))
-        for d in directions:
-            keep = flat[index].item()
-            with torch.no_grad():
-                flat[index] = keep + d * eps
-                up = [o.detach().clone() for o in _outputs_nograd(func, inputs, outs_n)]
-                flat[index] = keep - d * eps
-                down = [o.detach().clone() for o in _outputs_nograd(func, inputs, outs_n)]
-                flat[index] = keep
-            columns.append([(u - v) / (2 * eps) for u, v in zip(up, down)])
-    return columns
+def _tuple(x):
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
-def _outputs_nograd(func, inputs, mask):
-    out = func(*inputs)
-    outs = (out,) if isinstance(out, torch.Tensor) else tuple(out)
-    return [outs[i] for i in mask]
+def _with_grad(tensors):
+    return [t for t in tensors if isinstance(t, torch.Tensor) and t.requires_grad]
+
+
+def _differentiable(out):
+    return tuple(o for o in _tuple(out) if o.requires_grad)
+
+
+def _check_inputs(inputs):
+    for i, t in enumerate(inputs):
+        if not isinstance(t, torch.Tensor) or not t.requires_grad:
+            continue
+        if t.dtype not in (torch.float64, torch.complex128):
+            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if "
+                          "all the inputs are not of double precision floating point or complex. ", stacklevel=5)
+        if any(stride <= 0 and size > 1 for stride, size in zip(t.stride(), t.size())):
+            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able "
+                               "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
+                               "gradcheck.")
+    if not _with_grad(inputs):
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+
+
+# ---- differences ---------------------------------------------------------------------------------------------------------
+def _difference(fn, inputs, spot, step, eps, where=""):
+    """(f(x + step) - f(x - step)) / (2 eps) of each output, flat; `spot` is a part of an input that shares its memory."""
+    keep = spot.clone()
+    try:
+        spot.copy_(keep - step)
+        low = [o.detach().clone() for o in _tuple(fn(*inputs))]
+        spot.copy_(keep + step)
+        high = [o.detach().clone() for o in _tuple(fn(*inputs))]
+    finally:
+        spot.copy_(keep)
+    for a, b in zip(low, high):
+        for kind in ("shape", "dtype"):
+            if getattr(a, kind) != getattr(b, kind):
+                raise AssertionError(f"Expected `func` to return outputs with the same {kind} when inputs are perturbed {where}by {eps}, but got: "
+                                     f"{kind}s {getattr(a, kind)} and {getattr(b, kind)}.")
+    return [((b - a) / (2 * eps)).reshape(-1) for a, b in zip(low, high)]
+
+
+def _numerical(fn, inputs, x, eps):
+    """J for each output."""
+    data, columns = x.data, []              # changes of x.data are undone, and do not count as changes of x
+    for index in itertools.product(*map(range, x.shape)):
+        spot = data[index]
+        d = _difference(fn, inputs, spot, eps, eps, f"on index {index} ")
+        if x.is_complex():
+            d = [torch.complex(a, b) for a, b in zip(d, _difference(fn, inputs, spot, 1j * eps, eps, f"on index {index} "))]
+        columns.append(d)
+    if not columns:
+        return [torch.zeros(0, o.numel(), dtype=x.dtype) for o in _tuple(fn(*inputs))]
+    return [torch.stack(c) for c in zip(*columns)]
+
+
+def _numerical_fast(fn, inputs, x, u, eps):
+    """J u for each output."""
+    if not x.is_complex():
+        return _difference(fn, inputs, x.data, u.view(x.shape) * eps, eps)
+    real = _difference(fn, inputs, x.data, u[0].view(x.shape) * eps, eps)
+    return [torch.complex(a, b) for a, b in zip(real, _difference(fn, inputs, x.data, u[1].view(x.shape) * (1j * eps), eps))]
+
+
+# ---- autograd ------------------------------------------------------------------------------------------------------------
+def _vjp(output, wanted, v):
+    return torch.autograd.grad(output, wanted, v, retain_graph=True, allow_unused=True)
+
+
+def _units(output):
+    for k in range(output.numel()):
+        v = torch.zeros(output.numel(), dtype=output.dtype, device=output.device)
+        v[k] = 1
+        yield v.view(output.shape)
+
+
+def _matrix(wanted, rows):
+    """J for each input, from the gradients of each element of an output."""
+    return [torch.stack([torch.zeros_like(x).reshape(-1) if g is None or g.shape != x.shape else g.detach().to(x.dtype).reshape(-1) for g in column], 1)
+            if column else torch.zeros(x.numel(), 0, dtype=x.dtype) for x, column in zip(wanted, zip(*rows) if rows else ((),) * len(wanted))]
+
+
+def _analytical(output, wanted, vectors, nondet_tol, check_grad_dtypes):
+    """J, or v^T J as its only column, for each input; computed twice, to see whether it comes out the same."""
+    first, again = ([_vjp(output, wanted, v) for v in vectors] for _ in range(2))
+    for row in first:
+        for g, x in zip(row, wanted):
+            if g is not None and g.dtype != x.dtype and check_grad_dtypes:
+                raise GradcheckError("Gradient has dtype mismatch")
+            if g is not None and g.shape != x.shape:
+                raise GradcheckError("Analytical gradient has incorrect size")
+    first, again = _matrix(wanted, first), _matrix(wanted, again)
+    if any(a.numel() and (a - b).abs().max() > nondet_tol for a, b in zip(first, again)):
+        raise GradcheckError(_NONDETERMINISTIC % nondet_tol)
+    return first
+
+
+def _close(a, n, rtol, atol):
+    dtype = torch.promote_types(a.dtype, n.dtype)
+    return torch.allclose(a.to(dtype), n.to(a.device, dtype), rtol, atol)
+
+
+def _mismatch(part, i, j, n, a):
+    return part[i] + f"Jacobian mismatch for output {i} with respect to input {j},\nnumerical:{n}\nanalytical:{a}\n"
+
+
+class _NoPart(dict):
+    def __missing__(self, key):
+        return ""
+
+
+def _compare_all(fn, inputs, made, wanted, part, o):
+    numerical = [_numerical(fn, inputs, x, o.eps) for x in wanted]
+    if not _differentiable(made):
+        if any(bool((j != 0).any()) for js in numerical for j in js):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    for i, (k, output) in enumerate((k, out) for k, out in enumerate(made) if out.requires_grad):
+        for j, a in enumerate(_analytical(output, wanted, list(_units(output)), o.nondet_tol, o.check_grad_dtypes)):
+            if not _close(a, numerical[j][k], o.rtol, o.atol):
+                raise GradcheckError(_mismatch(part, i, j, numerical[j][k], a))
+
+
+def _random(x, generator):
+    v = torch.rand(x.numel(), generator=generator, dtype=torch.float64)
+    return (v / v.norm()).to(x.dtype.to_real() if x.is_complex() else x.dtype).to(x.device)
+
+
+def _compare_projected(fn, inputs, made, wanted, part, o):
+    generator = torch.Generator().manual_seed(0)        # the caller's random numbers stay as they are
+    us = [(_random(x, generator), _random(x, generator)) if x.is_complex() else _random(x, generator) for x in wanted]
+    numerical = [_numerical_fast(fn, inputs, x, u, o.eps) for x, u in zip(wanted, us)]
+    if not _differentiable(made):
+        if any(d.numel() and d.abs().max() > o.nondet_tol for ds in numerical for d in ds):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    for i, (k, output) in enumerate((k, out) for k, out in enumerate(made) if out.requires_grad):
+        v = _random(output, generator)
+        found = _analytical(output, wanted, [v.view(output.shape)], o.nondet_tol, o.check_grad_dtypes)
+        for j, (x, u, g) in enumerate(zip(wanted, us, found)):
+            g = g.reshape(-1)
+            d = numerical[j][k]
+            if x.is_complex():
+                a, n = torch.complex(g.real.dot(u[0]), g.imag.dot(u[1])), torch.complex(d.real.dot(v), d.imag.dot(v))
+                room = float(u[0].sum() + u[1].sum())
+            else:
+                d = d.to(torch.promote_types(d.dtype, v.dtype))
+                a, n, room = g.dot(u), d.dot(v.to(d.dtype)), float(u.sum())
+            if not _close(a, n, o.rtol, o.atol * room * float(v.sum())):
+                raise GradcheckError(_mismatch(part, i, j, n, a) + _in_slow_mode(fn, inputs, wanted, j, k, output, o))
+
+
+def _in_slow_mode(fn, inputs, wanted, j, k, output, o):
+    n = _numerical(fn, inputs, wanted[j], o.eps)[k]
+    a = _analytical(output, wanted, list(_units(output)), o.nondet_tol, False)[j]
+    return _SLOW_TOO % (n, a, (n - a).abs().max()) + (_SLOW_PASSES if _close(a, n, o.rtol, o.atol) else "")
+
+
+# ---- the other checks ----------------------------------------------------------------------------------------------------
+def _check_batched(inputs, output, i):
+    """vmap over the backward gives the gradients of each vector by itself."""
+    wanted = _with_grad(inputs)
+
+    def vjp(v):
+        return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(_vjp(output, wanted, v), wanted))
+
+    vs = [torch.randn_like(output) for _ in range(2)]
+    expected = [torch.stack(c) for c in zip(*map(vjp, vs))]
+    try:
+        got = torch.func.vmap(vjp)(torch.stack(vs))
+    except RuntimeError as e:
+        raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{_BATCHED}") from e
+    for j, (a, b) in enumerate(zip(got, expected)):
+        if not torch.allclose(a, b):
+            raise GradcheckError(f"\nFor output {i} and input {j}:\n\n{_BATCHED}\n\nGot:\n{a}\n\nExpected:\n{b}\n".strip())
+
+
+def _check_zero_in_zero_out(outputs, inputs, masked):
+    wanted = _with_grad(inputs)
+    grads = torch.autograd.grad(outputs, wanted, [torch.zeros_like(o) for o in outputs], retain_graph=True, allow_unused=True) if outputs else ()
+    for g, x in zip(grads, wanted):
+        if g is None:
+            continue
+        if not (torch.allclose(g, torch.zeros_like(g)) if masked else bool((g == 0).all())):
+            raise GradcheckError("backward not multiplied by grad_output")
+        if g.dtype != x.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if g.device != x.device:
+            raise GradcheckError("grad is incorrect device")
+        if g.size() != x.size():
+            raise GradcheckError("grad is incorrect size")
+
+
+def _undefined_everywhere(outputs):
+    """The gradients that come of no gradient at all.
+
+    The engine runs no node then, so the nodes are asked here: hooks and functions with set_materialize_grads(False) see None.
+    """
+    todo = {o.grad_fn for o in outputs if o.grad_fn is not None}
+    seen, found = set(todo), []
+    while todo:
+        node = max(todo, key=lambda n: n._sequence_nr())
+        todo.remove(node)
+        hooks = getattr(node, "pre_hooks", None) or {}
+        found += [r for nr, hook in list(hooks.values()) if nr is not None for r in [hook(None)] if r is not None]
+        if getattr(node, "materialize", True) is False:
+            found += [g for g in _tuple(node(*[None] * (node.outs if isinstance(node.outs, int) else len(node.outs)))) if g is not None]
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen and hasattr(following, "_sequence_nr"):
+                seen.add(following)
+                todo.add(following)
+    return found
+
+
+def _check_undefined(func, inputs):
+    wanted = _with_grad(inputs)
+
+    def check(gradients):
+        outputs = _differentiable(func(*inputs))
+        try:
+            grads = gradients(outputs)
+        except RuntimeError as e:
+            warnings.warn(_UNDEFINED, stacklevel=5)
+            raise GradcheckError("Expected backward function to handle undefined output grads. " + _NOTES) from e
+        if any(g is not None and not bool((g == 0).all()) for g in grads):
+            warnings.warn(_UNDEFINED, stacklevel=5)
+            raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + _NOTES)
+        return len(outputs)
+
+    def without(skip):
+        def gradients(outputs):
+            rest = [o for i, o in enumerate(outputs) if i != skip]
+            return torch.autograd.grad(rest, wanted, [torch.zeros_like(o) for o in rest], allow_unused=True)
+        return gradients
+
+    check(_undefined_everywhere)
+    count = check(without(None))                # functions that get zeros for absent gradients
+    for skip in range(count) if count > 1 else ():
+        check(without(skip))
+
+
+class _Options:
+    def __init__(self, **options):
+        self.__dict__.update(options)
 
 
 def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
@@ -48,25 +280,22 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
               check_backward_ad=True, fast_mode=False, masked=None):
     """True when the gradients of func's outputs agree with central differences to atol + rtol * |numerical|.
 
-    inputs: double or complex128 tensors (those that require grad are checked).
+    inputs: double or complex128 tensors (those that require grad are checked). nondet_tol: how far two runs of the backward may differ.
+    check_undefined_grad: absent output gradients count as zeros. check_grad_dtypes: gradients have the dtype of the inputs.
+    check_batched_grad: vmap over the backward agrees. fast_mode: random projections of the Jacobians. There is no forward-mode AD to check.
     """
-    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-    checked = [t for t in inputs if isinstance(t, torch.Tensor) and t.requires_grad]
-    if not checked:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
-    out = func(*inputs)
-    all_outs = (out,) if isinstance(out, torch.Tensor) else tuple(out)
-    mask = [i for i, o in enumerate(all_outs) if isinstance(o, torch.Tensor) and (o.dtype.is_floating_point or o.dtype.is_complex)]
+    for wrong, text in ((not (check_forward_ad or check_backward_ad), "Expected at least one of check_forward_ad or check_backward_ad to be True"),
+                        (check_batched_grad and not check_backward_ad, "Setting check_batched_grad=True requires check_backward_ad to be True"),
+                        (check_batched_forward_grad and not check_forward_ad,
+                         "Setting check_batched_forward_grad=True requires check_forward_ad to be True")):
+        if wrong:
+            raise AssertionError(text)
+    if check_forward_ad:
+        raise NotImplementedError("gradcheck cannot check forward-mode AD (check_forward_ad, check_fwd_over_rev): torchlite has none")
+    options = _Options(eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes)
+    compare = _compare_projected if fast_mode else _compare_all
     try:
-        for n, x in enumerate(checked):
-            numeric = _numerical(func, inputs, x, mask, eps)
-            for j, i in enumerate(mask):
-                o = all_outs[i]
-                if not o.requires_grad:
-                    if any(bool((c[j].abs() > atol).any()) for c in numeric):
-                        raise GradcheckError("Numerical gradient for function expected to be zero")
-                    continue
-                _compare(o, i, x, n, [c[j] for c in numeric], atol, rtol)
+        _gradcheck(func, _tuple(inputs), compare, options, check_batched_grad, check_undefined_grad, masked)
     except GradcheckError:
         if raise_exception:
             raise
@@ -74,44 +303,54 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     return True
 
 
-def _compare(o, i, x, n, columns, atol, rtol):
-    per = 2 if x.is_complex() else 1
-    for k in range(o.numel()):
-        units = [1.0, 1.0j] if o.is_complex() else [1.0]
-        for unit in units:
-            go = torch.zeros(o.numel(), dtype=o.dtype, device=o.device)
-            go[k] = unit
-            go = go.reshape(o.shape)
-            g = torch.autograd.grad(o, x, go, retain_graph=True, allow_unused=True)[0]
-            got = torch.zeros_like(x) if g is None else g
-            values = got.reshape(-1).tolist()
-            for c, value in enumerate(values):
-                parts = [value.real, value.imag] if per == 2 else [value]
-                for p, analytical in enumerate(parts):
-                    d = complex(columns[c * per + p].reshape(-1)[k].item())
-                    numeric = d.imag if unit == 1.0j else d.real
-                    if not abs(analytical - numeric) <= atol + rtol * abs(numeric):
-                        raise GradcheckError("Jacobian mismatch for output %d with respect to input %d,\nnumerical:%r\nanalytical:%r\n"
-                                             "(output element %d, input element %d)" % (i, n, numeric, analytical, k, c))
+def _gradcheck(func, inputs, compare, options, check_batched_grad, check_undefined_grad, masked):
+    _check_inputs(inputs)
+    wanted = _with_grad(inputs)
+    made = _tuple(func(*inputs))
+    outputs = _differentiable(made)
+    if any(o.is_complex() for o in made):
+        def part_of(part):
+            return lambda *args: tuple(part(o) if o.is_complex() else o for o in _tuple(func(*args)))
+
+        numbers = [i for i, o in enumerate(outputs) if o.is_complex()]
+        for name, part in (("imaginary", torch.imag), ("real", torch.real)):
+            fn = part_of(part)
+            compare(fn, inputs, fn(*inputs), wanted, _NoPart({i: f"While considering the {name} part of complex outputs only, " for i in numbers}), options)
+    else:
+        compare(func, inputs, made, wanted, _NoPart(), options)
+    if check_batched_grad:
+        for i, o in enumerate(outputs):
+            _check_batched(inputs, o, i)
+    _check_zero_in_zero_out(outputs, inputs, masked)
+    if check_undefined_grad:
+        _check_undefined(func, inputs)
 
 
 def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, gen_non_contig_grad_outputs=False,
                   raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
                   check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False):
-    """gradcheck of the gradients themselves."""
-    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-    outs = _outputs(func, inputs)
+    """gradcheck of the gradients themselves, as functions of the inputs and of the output gradients.
+
+    grad_outputs: random ones when left out; with gen_non_contig_grad_outputs they are not contiguous. Other options as in gradcheck.
+    """
+    for wrong, text in ((not (check_fwd_over_rev or check_rev_over_rev), "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"),
+                        (check_undefined_grad and not check_rev_over_rev, "Setting check_undefined_grad=True requires check_rev_over_rev to be True"),
+                        (check_batched_grad and not check_rev_over_rev, "Setting check_batched_grad=True requires check_rev_over_rev to be True")):
+        if wrong:
+            raise AssertionError(text)
+    inputs = _tuple(inputs)
     if grad_outputs is None:
-        grad_outputs = [torch.randn_like(o).detach().requires_grad_() for o in outs]
-    grad_outputs = (grad_outputs,) if isinstance(grad_outputs, torch.Tensor) else tuple(grad_outputs)
-    count = len(grad_outputs)
+        grad_outputs = [torch.testing.make_tensor(o.shape, dtype=o.dtype, device=o.device, low=-1, high=1, requires_grad=True,
+                                                  noncontiguous=gen_non_contig_grad_outputs) for o in _differentiable(func(*inputs))]
+    grad_outputs = _tuple(grad_outputs)
+    count = len(inputs)
     picked = [i for i, t in enumerate(inputs) if isinstance(t, torch.Tensor) and t.requires_grad]
 
     def gradients(*args):
-        ins, gos = args[:-count], args[-count:]
-        with torch.enable_grad():
-            outs = _outputs(func, ins)
-            gs = torch.autograd.grad(outs, [ins[i] for i in picked], gos, create_graph=True, allow_unused=True)
-        return tuple(g for g in gs if g is not None)
+        outs = _differentiable(func(*args[:count]))
+        found = torch.autograd.grad(outs, [args[i] for i in picked], args[count:], create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
 
-    return gradcheck(gradients, (*inputs, *grad_outputs), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
+    return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+                     fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, masked=masked)
