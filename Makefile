@@ -3,12 +3,18 @@ PYTHON ?= python3
 PY := .venv/bin/python
 LAYERS ?=
 ARGS ?=
+SECONDS ?= 3600
+SEED ?= $(shell date +%y%j%H%M)
+DEVICE ?= cpu
 
-.PHONY: help setup build test check bench bench-gpu wheel demo docs format clean
+.PHONY: help setup build test test-all fuzz coverage check bench bench-gpu wheel demo docs format clean
 
 help:
 	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"
 	@echo "make test    all layers of the test suite; LAYERS=\"host node-314\" for some (tests/run.py --list)"
+	@echo "make test-all  these and the long ones: random programs for half an hour"
+	@echo "make fuzz    random programs beside PyTorch; SECONDS=3600 SEED=7 DEVICE=webgpu; findings go to .out/fuzz"
+	@echo "make coverage  lines of the core, the package and the bridge that tests run"
 	@echo "make check   ruff, mypy, and the C compiler's warnings for the host and for WASM"
 	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
 	@echo "make demo    builds the demo site, serves it and prints its address"
@@ -24,6 +30,15 @@ build: setup
 
 test: setup
 	$(PY) tests/run.py $(LAYERS)
+
+test-all: setup
+	$(PY) tests/run.py --all
+
+fuzz: build
+	$(PY) tests/fuzz --seconds $(SECONDS) --seed $(SEED) --device $(DEVICE)
+
+coverage: build
+	$(PY) tests/measure_coverage.py $(ARGS)
 
 check: setup
 	$(PY) -m ruff check .

@@ -1,6 +1,6 @@
 """Builds the native core, torchlite._C, from native/src/*.c.
 
-    python native/build.py host [--sanitize] [--last-good] [--out DIR]
+    python native/build.py host [--sanitize | --coverage] [--last-good] [--out DIR]
     python native/build.py wasm [--relaxed] [--out DIR]
     python native/build.py check
 
@@ -11,6 +11,7 @@ host        torchlite/_C.abi3.so (or .pyd) for the running Python, limited API (
 wasm        a side module for Pyodide: SIMD128, or relaxed SIMD with --relaxed
 check       every file compiled with all warnings as errors, for the host and for WASM, nothing linked
 --sanitize  address and undefined-behaviour sanitizers (a system gcc or clang for both; ziglang alone: undefined only)
+--coverage  counts how often each line runs (system gcc), for make coverage; .build/coverage/
 --last-good where a file does not compile, use the object of its last version that did
 """
 
@@ -108,11 +109,11 @@ class Target:
 
 
 class Host(Target):
-    def __init__(self, sanitize: bool = False) -> None:
+    def __init__(self, sanitize: bool = False, coverage: bool = False) -> None:
         include = sysconfig.get_paths()["include"]
         if not (pathlib.Path(include) / "Python.h").is_file():
             raise BuildError(f"{include} has no Python.h: install the development headers of this Python")
-        self.name = "host-san" if sanitize else "host"
+        self.name = "host-san" if sanitize else "host-cov" if coverage else "host"
         self.cflags = [*FLAGS, "-fPIC", "-I", include]
         self.ldflags = ["-shared"]
         if sanitize:
@@ -122,6 +123,13 @@ class Host(Target):
             san = [f"-fsanitize={kinds}", "-fno-omit-frame-pointer", "-g"]
             self.cflags = [f for f in self.cflags if f not in ("-O3", "-DNDEBUG")] + ["-O1", *san]
             self.ldflags += san
+        elif coverage:
+            cc = shutil.which("gcc")
+            if cc is None:
+                raise BuildError("--coverage needs gcc")
+            self.compiler = [cc]
+            self.cflags = [f for f in self.cflags if f != "-O3"] + ["-O1", "--coverage", "-fprofile-abs-path"]
+            self.ldflags += ["--coverage"]
         else:
             self.compiler = [*zig(), "cc", "-mcpu=baseline"]
         if sys.platform == "darwin":
@@ -130,7 +138,7 @@ class Host(Target):
             self.ldflags += ["-L", str(pathlib.Path(sys.base_prefix) / "libs"), "-lpython3"]
         else:
             self.ldflags += ["-Wl,--gc-sections", "-lm"]
-            if not sanitize:
+            if not sanitize and not coverage:
                 self.ldflags += ["-s"]
 
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
@@ -332,6 +340,7 @@ def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("target", choices=["host", "wasm", "check"])
     p.add_argument("--sanitize", action="store_true")
+    p.add_argument("--coverage", action="store_true")
     p.add_argument("--relaxed", action="store_true")
     p.add_argument("--last-good", action="store_true")
     p.add_argument("--strict", action="store_true", help="a kernel family without a file is an error")
@@ -345,8 +354,8 @@ def main(argv: list[str] | None = None) -> int:
                 return 0
             opts = {"src": a.src.resolve(), "last_good": a.last_good, "strict": a.strict}
             if a.target == "host":
-                default = ROOT / ".build" / "sanitized" if a.sanitize else ROOT / "torchlite"
-                out = build(Host(a.sanitize), (a.out or default) / Host.file_name(), **opts)
+                default = ROOT / ".build" / "sanitized" if a.sanitize else ROOT / ".build" / "coverage" if a.coverage else ROOT / "torchlite"
+                out = build(Host(a.sanitize, a.coverage), (a.out or default) / Host.file_name(), **opts)
                 if not a.sanitize:
                     check_loads(out)
             else:

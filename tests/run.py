@@ -1,8 +1,8 @@
 """Runs the layers of the test suite and adds up their counts.
 
-    python tests/run.py [--list] [--jobs N] [LAYER ...]
+    python tests/run.py [--list] [--all] [LAYER ...]
 
-Layers that cannot run here say why and count as one skip.
+Layers that cannot run here say why and count as one skip. The long ones (`fuzz`) run when they are named, and with --all.
 """
 
 from __future__ import annotations
@@ -239,6 +239,25 @@ def demos() -> Count:
     return Count(passed=int(status == 0), failed=int(status != 0))
 
 
+def fuzz() -> Count:
+    """Random programs beside PyTorch and calls with bad arguments, with new seeds, for FUZZ_SECONDS (1800) in all."""
+    seconds = float(os.environ.get("FUZZ_SECONDS", "1800"))
+    seed = os.environ.get("FUZZ_SEED") or str(int(time.time()) % 1_000_000)
+    total = Count()
+    for share, cmd in ((0.5, ["tests/fuzz"]), (0.25, ["tests/fuzz", "--device", "webgpu"]), (0.25, ["tests/fuzz_ops.py", "--calls", "300"])):
+        status, text = run([PY, *cmd, "--seconds", f"{share * seconds:.0f}", "--seed", seed], timeout=2 * seconds + 600)
+        done = re.findall(r"^(\d+) (?:programs|calls), .*?(\d+) (?:differences|findings)", text, re.M)
+        if not done:
+            missing = "skipped: " in text
+            total.skipped += missing
+            total.failed += not missing
+            continue
+        ran, found = map(int, done[-1])
+        total.passed += max(ran - found, 0)
+        total.failed += found
+    return total
+
+
 LAYERS: dict[str, Callable[[], Count]] = {
     "host": host,
     "sanitize": sanitize,
@@ -254,13 +273,16 @@ LAYERS: dict[str, Callable[[], Count]] = {
     "demos": demos,
     "browser-314": lambda: browser("314"),
     "browser-029": lambda: browser("029"),
+    "fuzz": fuzz,
 }
+LONG = {"fuzz"}
 
 
 def main() -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("layers", nargs="*", metavar="LAYER")
     p.add_argument("--list", action="store_true")
+    p.add_argument("--all", action="store_true", help="the long layers as well")
     a = p.parse_args()
     if a.list:
         print("\n".join(LAYERS))
@@ -271,7 +293,7 @@ def main() -> int:
     OUT.mkdir(exist_ok=True)
     rows = []
     total = Count()
-    for name in a.layers or LAYERS:
+    for name in a.layers or [n for n in LAYERS if a.all or n not in LONG]:
         print(f"\n==== {name} ====", flush=True)
         start = time.monotonic()
         c = LAYERS[name]()

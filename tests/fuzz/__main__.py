@@ -45,9 +45,14 @@ def child(a: argparse.Namespace) -> int:
     real.set_num_threads(1)
     if a.device == "webgpu":
         sys.path.insert(0, str(ROOT / "tests" / "webgpu"))
+        import dawn  # type: ignore[import-not-found]
         import remote  # type: ignore[import-not-found]
 
-        remote.install()
+        try:
+            remote.install()
+        except dawn.runtime.Missing as e:
+            print(json.dumps({"skip": str(e)}), flush=True)
+            return 0
     make = generate.programs(real, a.seed, a.device)
     end = time.monotonic() + a.seconds if a.seconds else None
     seen: collections.Counter[str] = collections.Counter()
@@ -109,6 +114,8 @@ def run(a: argparse.Namespace) -> tuple[Findings, int, int]:
             if not line.startswith("{"):
                 continue
             event = json.loads(line)
+            if "skip" in event:
+                raise SystemExit(f"skipped: {event['skip']}")
             if "start" in event:
                 started = event["start"]
             elif "done" in event:
