@@ -112,10 +112,35 @@ static int64_t batches(TlTensor *x) {
   return b;
 }
 
-static PyObject *pack(int n, TlTensor **ts, const tl_dtype *ds, bool ok) {
+/* An uninitialised tensor whose matrices lie by columns, as LAPACK leaves them and PyTorch returns them. */
+static TlTensor *empty_columns(tl_dtype d, int ndim, const int64_t *shape) {
+  int64_t strides[TL_MAX_DIMS], step = 1;
+  for (int i = ndim - 1; i >= 0; i--) {
+    int at = ndim < 2 ? i : i == ndim - 1 ? i - 1 : i == ndim - 2 ? i + 1 : i;
+    strides[at] = step;
+    step = tl_wrap_mul(step, shape[at] > 1 ? shape[at] : 1);
+  }
+  return tl_empty_strided(d, ndim, shape, strides);
+}
+static TlTensor *by_columns(TlTensor *x, tl_dtype d) {
+  TlTensor *r = empty_columns(d, x->ndim, x->shape);
+  if (r && tl_copy(r, x) < 0) Py_CLEAR(r);
+  return r;
+}
+static TlTensor *batched_columns(TlTensor *x, int64_t m, int64_t n, tl_dtype d) {      /* x's batch dims, then m x n by columns */
+  int64_t s[TL_MAX_DIMS];
+  int nb = x->ndim - 2;
+  memcpy(s, x->shape, (size_t)nb * sizeof *s);
+  s[nb] = m;
+  s[nb + 1] = n;
+  return empty_columns(d, x->ndim, s);
+}
+
+/* the work tensors ts as dtypes ds; bit i of columns: matrices that lie by rows and are returned by columns */
+static PyObject *pack(int n, TlTensor **ts, const tl_dtype *ds, int columns, bool ok) {
   PyObject *r = ok ? PyTuple_New(n) : NULL;
   for (int i = 0; i < n; i++) {
-    TlTensor *c = r && ts[i] ? tl_cast(ts[i], ds[i]) : NULL;
+    TlTensor *c = r && ts[i] ? columns >> i & 1 ? by_columns(ts[i], ds[i]) : tl_cast(ts[i], ds[i]) : NULL;
     Py_XDECREF(ts[i]);
     if (!r) continue;
     if (!c) { Py_CLEAR(r); continue; }
@@ -153,7 +178,7 @@ KERNEL(k_lu) {
     *P(t[2], int32_t, b) = w == TL_F64 ? lu_r(P(t[0], double, b * m * n), m, n, piv, pivot) : lu_c(P(t[0], cd, b * m * n), m, n, piv, pivot);
     ok = !interrupted();
   }
-  return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, ok);
+  return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, 1, ok);
 }
 
 /* _linalg_trsm(A, B, upper, unitriangular): X with A X = B, batches already equal */
@@ -170,7 +195,7 @@ KERNEL(k_trsm) {
     ok = !interrupted();
   }
   Py_XDECREF(ac);
-  PyObject *res = ok ? (PyObject *)tl_cast(x, a->dtype) : NULL;
+  PyObject *res = ok ? (PyObject *)by_columns(x, a->dtype) : NULL;
   Py_XDECREF(x);
   return res;
 }
@@ -199,7 +224,7 @@ KERNEL(k_solve) {
     else { trsm_c((cd *)lu, n, n, false, true, (cd *)x, r); trsm_c((cd *)lu, n, n, true, false, (cd *)x, r); }
     ok = !interrupted();
   }
-  return pack(4, t, (tl_dtype[]){a->dtype, a->dtype, TL_I32, TL_I32}, ok);
+  return pack(4, t, (tl_dtype[]){a->dtype, a->dtype, TL_I32, TL_I32}, 3, ok);
 }
 
 /* _linalg_cholesky(A) -> L, info; reads the lower triangle */
@@ -214,7 +239,7 @@ KERNEL(k_cholesky) {
     *P(t[1], int32_t, b) = w == TL_F64 ? cholesky_r(P(t[0], double, b * n * n), n) : cholesky_c(P(t[0], cd, b * n * n), n);
     ok = !interrupted();
   }
-  return pack(2, t, (tl_dtype[]){a->dtype, TL_I32}, ok);
+  return pack(2, t, (tl_dtype[]){a->dtype, TL_I32}, 1, ok);
 }
 
 /* _linalg_geqrf(A) -> a, tau */
@@ -230,7 +255,7 @@ KERNEL(k_geqrf) {
     else geqrf_c(P(t[0], cd, b * m * n), m, n, P(t[1], cd, b * r));
     ok = !interrupted();
   }
-  return pack(2, t, (tl_dtype[]){a->dtype, a->dtype}, ok);
+  return pack(2, t, (tl_dtype[]){a->dtype, a->dtype}, 1, ok);
 }
 
 /* _linalg_householder(a, tau) -> Q with a's shape (m x n, n <= m) */
@@ -253,7 +278,7 @@ KERNEL(k_householder) {
   }
   Py_XDECREF(ac);
   Py_XDECREF(tc);
-  PyObject *res = ok ? (PyObject *)tl_cast(q, a->dtype) : NULL;
+  PyObject *res = ok ? (PyObject *)by_columns(q, a->dtype) : NULL;
   Py_XDECREF(q);
   return res;
 }
@@ -281,7 +306,7 @@ KERNEL(k_eigh) {
     ok = !interrupted();
   }
   tl_free(work);
-  PyObject *r = pack(2, t, (tl_dtype[]){tl_real_of(a->dtype), a->dtype}, ok && fine);
+  PyObject *r = pack(2, t, (tl_dtype[]){tl_real_of(a->dtype), a->dtype}, 2, ok && fine);
   return !fine && ok ? no_convergence("linalg.eigh", b - 1) : r;
 }
 
@@ -293,7 +318,7 @@ KERNEL(k_svd) {
   const size_t e = tl_itemsize[w];
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
   const bool full = TRUE(1), flip = m < n;
-  TlTensor *t[3] = {batched(a, 2, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64), batched(a, 2, full ? n : r, n, w)};
+  TlTensor *t[3] = {batched_columns(a, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64), batched_columns(a, full ? n : r, n, w)};
   const int64_t nu = full ? big : r;
   char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, (int64_t)(e < 16 ? 16 : e)) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
@@ -310,13 +335,13 @@ KERNEL(k_svd) {
     const T *uu = (T *)u, *vv = (T *)v;                                                                                \
     for (int64_t i = 0; i < nu; i++)                                                                                   \
       for (int64_t j = 0; j < big; j++)                                                                                \
-        if (flip) V[i * n + j] = uu[i * big + j];                                                                      \
-        else U[j * nu + i] = uu[i * big + j];                                                                          \
+        if (flip) V[j * nu + i] = uu[i * big + j];                                                                     \
+        else U[i * m + j] = uu[i * big + j];                                                                           \
     for (int64_t i = 0; i < r; i++)                                                                                    \
       for (int64_t j = 0; j < r; j++) {                                                                                \
         T x = conj(vv[order[i] * r + j]);                                                                              \
-        if (flip) U[j * (full ? m : r) + i] = x;                                                                       \
-        else V[i * n + j] = x;                                                                                         \
+        if (flip) U[i * m + j] = x;                                                                                    \
+        else V[j * (full ? n : r) + i] = x;                                                                            \
       }
 #define SAME(x) (x)
     if (w == TL_F64) { RUN(double, _r, SAME) }
@@ -327,7 +352,7 @@ KERNEL(k_svd) {
   }
   Py_XDECREF(ac);
   tl_free(work);
-  PyObject *res = pack(3, t, (tl_dtype[]){a->dtype, tl_real_of(a->dtype), a->dtype}, ok && fine);
+  PyObject *res = pack(3, t, (tl_dtype[]){a->dtype, tl_real_of(a->dtype), a->dtype}, 0, ok && fine);
   return !fine && ok ? no_convergence("linalg.svd", b - 1) : res;
 }
 
@@ -411,7 +436,7 @@ KERNEL(k_eig) {
   if (square(a, k->name)) return NULL;
   const int64_t n = N(a), nb = batches(a);
   const tl_dtype dt = a->dtype == TL_F64 || a->dtype == TL_C128 ? TL_C128 : TL_C64;
-  TlTensor *h = copy_of(a, TL_C128), *t[2] = {batched(a, 1, n, 0, TL_C128), batched(a, 2, n, n, TL_C128)};
+  TlTensor *h = copy_of(a, TL_C128), *t[2] = {batched(a, 1, n, 0, TL_C128), batched_columns(a, n, n, TL_C128)};
   cd *q = tl_array(n * n + 2 * n + 1, sizeof(cd));
   bool ok = h && t[0] && t[1] && q, fine = true;
   int64_t b;
@@ -436,21 +461,21 @@ KERNEL(k_eig) {
       for (int64_t i = 0; i < n; i++) {
         cd s = {0, 0};
         for (int64_t j = 0; j <= c; j++) s = cadd(s, cmul(q[i * n + j], x[j]));
-        V[i * n + c] = s;
+        V[c * n + i] = s;
         norm += cnorm2(s);
         if (cnorm2(s) > top) { top = cnorm2(s); ph = s; }
       }
       ph = cscale(cconj(ph), 1 / (sqrt(top) * sqrt(norm)));   /* unit norm, largest component real */
       for (int64_t i = 0; i < n; i++) {
-        V[i * n + c] = cmul(V[i * n + c], ph);
-        if (!tl_is_complex(a->dtype) && w[c].im == 0) V[i * n + c].im = 0;
+        V[c * n + i] = cmul(V[c * n + i], ph);
+        if (!tl_is_complex(a->dtype) && w[c].im == 0) V[c * n + i].im = 0;
       }
     }
     ok = !interrupted();
   }
   Py_XDECREF(h);
   tl_free(q);
-  PyObject *r = pack(2, t, (tl_dtype[]){dt, dt}, ok && fine);
+  PyObject *r = pack(2, t, (tl_dtype[]){dt, dt}, 0, ok && fine);
   return !fine && ok ? no_convergence("linalg.eig", b - 1) : r;
 }
 
@@ -467,7 +492,7 @@ KERNEL(k_ldl) {
     *P(t[2], int32_t, b) = w == TL_F64 ? ldl_r(P(t[0], double, b * n * n), n, piv, herm) : ldl_c(P(t[0], cd, b * n * n), n, piv, herm);
     ok = !interrupted();
   }
-  return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, ok);
+  return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, 1, ok);
 }
 
 /* _linalg_ldl_solve(LD, pivots, B, hermitian) -> X; equal batch dims */
@@ -500,7 +525,7 @@ KERNEL(k_ldl_solve) {
   }
   Py_XDECREF(ac);
   Py_XDECREF(pc);
-  PyObject *res = ok ? (PyObject *)tl_cast(x, a->dtype) : NULL;
+  PyObject *res = ok ? (PyObject *)by_columns(x, a->dtype) : NULL;
   Py_XDECREF(x);
   return res;
 }
