@@ -145,6 +145,8 @@ def call_out(ov, args, out):
                               "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
                               % (list(o.shape), list(r.shape)), UserWarning, stacklevel=3)
             _C.resize(o, tuple(r.shape))                # where resize_ refuses what requires grad, an op under no_grad does not
+            if o.stride() != r.stride() and name != "stack":
+                _C.lay_out(o, r)
         if r.requires_grad and name in _BELOW_AUTOGRAD:
             o.copy_(r)                                  # the result has the op's history
         else:

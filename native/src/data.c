@@ -387,6 +387,14 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
   if (tl_set_geometry(t, (TlStorage *)Py_NewRef(t->storage), t->dtype, nd, sh, st, t->offset) < 0) return NULL;
   return Py_NewRef(o);
 }
+static PyObject *py_lay_out(PyObject *m, PyObject *args) {
+  TlTensor *t, *as;
+  (void)m;
+  if (!PyArg_ParseTuple(args, "OO", &t, &as)) return NULL;
+  if (t->ndim == as->ndim && tl_is_dense(as) && tl_is_contiguous(t) && tl_restride(t, t->ndim, t->shape, as->strides) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+static PyObject *py_is_dense(PyObject *m, PyObject *t) { (void)m; return PyBool_FromLong(tl_is_dense((TlTensor *)t)); }
 static PyObject *py_suggests_channels_last(PyObject *m, PyObject *t) { (void)m; return PyBool_FromLong(tl_suggests_channels_last((TlTensor *)t)); }
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
@@ -408,5 +416,7 @@ PyMethodDef tl_data_functions[] = {
     {"check_overlap", (PyCFunction)(void *)py_check_overlap, METH_FASTCALL, "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
     {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
     {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
+    {"lay_out", py_lay_out, METH_VARARGS, "lay_out(t, like): t, just resized to like's shape, gets its strides where that is dense"},
+    {"is_dense", py_is_dense, METH_O, "is_dense(tensor): whether its elements lie without gaps, in any order of dims, and share no memory"},
     {"suggests_channels_last", py_suggests_channels_last, METH_O, "suggests_channels_last(tensor): whether results of it shall be channels last"},
     {0}};

@@ -1,6 +1,32 @@
 /* index.c: advanced indexing, masks, nonzero, take and put; the table of the indexing family. */
 #include "index.h"
 
+/* r, the elements of a plan in order, in the layout that the strides of self and of the indices ask for */
+static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
+  int64_t in[8][TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int order[TL_MAX_DIMS], n = 1, nd = p->nshape, mid = nd - p->nafter;      /* dims of the indices end before mid */
+  memset(in, 0, sizeof in);
+  memcpy(in[0], p->sbefore, (size_t)p->nbefore * sizeof **in);
+  memcpy(in[0] + mid, p->safter, (size_t)p->nafter * sizeof **in);
+  for (Py_ssize_t i = 0; i < PySequence_Size(indices) && n < 8; i++) {
+    PyObject *o = PySequence_GetItem(indices, i);
+    TlTensor *t = (TlTensor *)o;
+    Py_XDECREF(o);                                   /* the list keeps it */
+    if (!o || o == Py_None) continue;
+    if (t->dtype == TL_BOOL || t->dtype == TL_U8) in[n++][mid - 1] = 1;
+    else {
+      for (int d = 0; d < t->ndim; d++)
+        if (t->shape[d] != 1 || p->shape[mid - t->ndim + d] == 1) in[n][mid - t->ndim + d] = t->strides[d];
+      n++;
+    }
+  }
+  if (tl_result_strides(n, in, nd, p->shape, order, strides)) return r;
+  TlTensor *s = tl_empty_strided((tl_dtype)r->dtype, nd, p->shape, strides);
+  if (s && tl_copy(s, r) < 0) TL_CLEAR(s);
+  TL_DEC(r);
+  return s;
+}
+
 /* ---- index, index_put ------------------------------------------------------------------------------------------- */
 static PyObject *k_index(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
@@ -8,6 +34,7 @@ static PyObject *k_index(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   (void)k; (void)n; (void)out;
   if (tl_plan_index(&p, self, a[1]) < 0) return NULL;
   r = tl_plan_take(&p, self);
+  if (r) r = laid_out(r, &p, a[1]);
   tl_plan_free(&p);
   return (PyObject *)r;
 }
@@ -106,7 +133,7 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   tl_plan p;
   (void)k;
   if (!fn || accumulate < 0) return NULL;
-  dst = tl_index_begin(self, out);
+  dst = tl_index_begin(self, out, true);
   if (!dst) return NULL;
   if (!accumulate && values->numel == 1 && values->ndim == 0 && values->dtype == self->dtype && values->storage != dst->storage) {
     int rc = put_masked(dst, a[1], values);
@@ -129,17 +156,15 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
 }
 
 static PyObject *k_nonzero(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
-  TlTensor *cols = tl_nonzero_columns((TlTensor *)a[0]), *v, *r = NULL;
+  TlTensor *cols = tl_nonzero_columns((TlTensor *)a[0]);
   int64_t shape[2], strides[2];
   (void)k; (void)n; (void)out;
   if (!cols) return NULL;
-  shape[0] = cols->shape[1]; shape[1] = cols->shape[0];
-  strides[0] = 1; strides[1] = cols->shape[1] ? cols->shape[1] : 1;
-  v = tl_view(cols, 2, shape, strides, cols->offset);
-  if (v) r = tl_contiguous(v);
-  TL_DEC(v);
-  TL_DEC(cols);
-  return (PyObject *)r;
+  shape[0] = strides[1] = cols->shape[1];
+  shape[1] = cols->shape[0];
+  strides[0] = 1;
+  if (tl_restride(cols, 2, shape, strides) < 0) TL_CLEAR(cols);
+  return (PyObject *)cols;
 }
 
 /* the columns of nonzero, one tensor a dim: nonzero(as_tuple=True) without the transposition */
@@ -208,7 +233,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
       return NULL;
     }
     dst = TL_INC(self);
-  } else dst = nd == self->ndim && !memcmp(shape, self->shape, (size_t)nd * sizeof *shape) ? tl_empty_like(self, self->dtype) : tl_empty(self->dtype, nd, shape);
+  } else dst = tl_empty(self->dtype, nd, shape);
   if (!dst) return NULL;
   ops[0] = dst; ops[1] = self; ops[2] = mask;
   tl_iter_init(&it, 3, ops, nd, shape);
@@ -380,7 +405,7 @@ static PyObject *k_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   }
   TL_DEC(s);
   TL_DEC(ix);
-  return tl_index_end(r, out);
+  return tl_index_end(out ? r : tl_preserved(r, self), out);
 }
 
 /* one_hot(self, num_classes=-1): long labels to a 0/1 matrix */

@@ -15,7 +15,7 @@ enum { TL_ROW_ASSIGN, TL_ROW_ADD, TL_ROW_MUL, TL_ROW_MAX, TL_ROW_MIN };
 tl_row_fn tl_row_op(int mode, tl_dtype dtype);                 /* NULL with RuntimeError when there is none */
 
 /* Kernels that change a copy of self: the copy, or self itself for the in-place form; then tl_index_end puts it into out. */
-TlTensor *tl_index_begin(TlTensor *self, TlTensor *out);
+TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve);      /* the copy's layout: self's, or contiguous */
 PyObject *tl_index_end(TlTensor *dst, TlTensor *out);
 TlTensor *tl_dense_clone(TlTensor *t);
 /* src, copied when it shares dst's memory; dtype as dst's */

@@ -102,9 +102,11 @@ TlTensor *tl_dense_clone(TlTensor *t) {
   return r;
 }
 
-TlTensor *tl_index_begin(TlTensor *self, TlTensor *out) {
+TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve) {
   if (out == self) return TL_INC(self);
-  return tl_dense_clone(self);
+  TlTensor *r = preserve ? tl_empty_preserved(TL_CPU, self, self->dtype) : tl_empty(self->dtype, self->ndim, self->shape);
+  if (r && tl_copy(r, self) < 0) TL_CLEAR(r);
+  return r;
 }
 
 PyObject *tl_index_end(TlTensor *dst, TlTensor *out) {

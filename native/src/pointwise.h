@@ -40,6 +40,8 @@ enum {                 /* PwRow.flags */
   PW_NO_FLOAT = 4,
   PW_INT_ID = 8,       /* integers are returned as they are (floor, round) */
   PW_NO_HALF = 32,
+  PW_PARAM = 64,       /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
+  PW_LEADS = 128,      /* of two operands, the second one's layout goes first */
   PW_WIDE = 16,        /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
 };
 typedef struct {
@@ -51,6 +53,7 @@ typedef struct {
 typedef struct {       /* one operand: a tensor, or a number (t == NULL) */
   TlTensor *t;
   int cat;             /* tl_number_dtype of the number */
+  bool param, leads;   /* PW_PARAM, PW_LEADS */
   int64_t i;
   tl_c128 c;
 } PwArg;

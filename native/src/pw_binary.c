@@ -165,8 +165,8 @@ static void b_where_c128(const PwParams *p, void *out, const void *const *in, in
 }
 
 static const PwRow addalpha_row = {PW_SAME, 0, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
-static const PwRow clamp_min_row = {PW_SAME, 0, 2, "clamp_min|clamp is not supported for complex types", PW_SET_REAL(b_clamp_min)};
-static const PwRow clamp_max_row = {PW_SAME, 0, 2, "clamp_max|clamp is not supported for complex types", PW_SET_REAL(b_clamp_max)};
+static const PwRow clamp_min_row = {PW_SAME, PW_PARAM, 2, "clamp_min|clamp is not supported for complex types", PW_SET_REAL(b_clamp_min)};
+static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is not supported for complex types", PW_SET_REAL(b_clamp_max)};
 #define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(b_##name)};
 #include "pw_binary.inc"
 #undef ROW

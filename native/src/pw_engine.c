@@ -23,6 +23,7 @@ PyObject *pw_not_implemented(const char *msg, tl_dtype d) {
 
 int pw_arg(PyObject *o, PwArg *a) {
   a->t = NULL;
+  a->param = a->leads = false;
   if (TL_CHECK(o)) { a->t = (TlTensor *)o; return 0; }
   a->cat = tl_number_dtype(o);
   a->i = 0;
@@ -136,15 +137,16 @@ static int64_t stride_in(const TlTensor *t, int d, int ndim, const int64_t *shap
   return j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : t->strides[j];
 }
 
-/* innermost dim first; the first operand that tells two dims apart decides, as in PyTorch, so results get its strides */
-static void order_dims(int nops, const TlTensor *const *ops, int ndim, const int64_t *shape, int *order) {
+bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order, int64_t *strides) {
+  bool plain = true;
+  int64_t run = 1;
   for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
   for (int i = 1; i < ndim; i++) {
     int at = i;
     for (int j = i - 1; j >= 0; j--) {
       int a = order[j], b = order[at], cmp = 0;
       for (int k = 0; k < nops && !cmp; k++) {
-        int64_t sa = stride_in(ops[k], a, ndim, shape), sb = stride_in(ops[k], b, ndim, shape);
+        int64_t sa = ops[k][a], sb = ops[k][b];
         if (sa == 0 || sb == 0) continue;
         cmp = sa < sb ? -1 : sa > sb ? 1 : shape[a] > shape[b] ? 1 : 0;
       }
@@ -152,19 +154,44 @@ static void order_dims(int nops, const TlTensor *const *ops, int ndim, const int
       if (cmp > 0) { order[j] = b; order[at] = a; at = j; }
     }
   }
+  for (int i = 0; i < ndim; i++) {
+    strides[order[i]] = run;
+    run = tl_wrap_mul(run, shape[order[i]]);
+    plain = plain && order[i] == ndim - 1 - i;
+  }
+  return plain;
 }
 
-static bool dense(const TlTensor *t) {
+/* whether strides say the order of dims that shapes do: contiguous tensors may have others where a dim holds one element */
+static bool plain(const TlTensor *t) {
   int64_t expect = 1;
-  if (tl_is_contiguous(t)) return true;
-  for (int done = 0; done < t->ndim; done++) {
-    bool found = false;
-    if (expect == t->numel) return true;
-    for (int d = 0; d < t->ndim && !found; d++)
-      if (t->shape[d] > 1 && t->strides[d] == expect) { expect *= t->shape[d]; found = true; }
-    if (!found) return false;
+  if (!tl_is_contiguous(t)) return false;
+  for (int d = t->ndim - 1; d > 0; d--) {
+    if (t->strides[d] != expect) return false;
+    expect = tl_wrap_mul(expect, t->shape[d] > 1 ? t->shape[d] : 1);
   }
-  return expect == t->numel;
+  return t->ndim == 0 || t->strides[0] == expect;
+}
+
+static bool layout(int nops, const TlTensor *const *ops, int ndim, const int64_t *shape, int *order, int64_t *strides) {
+  int64_t in[PW_MAX_IN + 1][TL_MAX_DIMS];
+  for (int k = 0; k < nops; k++)
+    for (int d = 0; d < ndim; d++) in[k][d] = stride_in(ops[k], d, ndim, shape);
+  return tl_result_strides(nops, in, ndim, shape, order, strides);
+}
+
+/* Strides of the result of operands of one shape, none a number: PyTorch's short way, which looks at whole formats instead of dims.
+ * false: there is none. */
+static bool alike(int n, const TlTensor *const *ops, int64_t *strides) {
+  const TlTensor *a = ops[0];
+  bool last = true, same = tl_is_dense(a);
+  for (int k = 0; k < n; k++) {
+    last = last && tl_is_channels_last(ops[k]);
+    same = same && !memcmp(ops[k]->strides, a->strides, sizeof(int64_t) * a->ndim);
+  }
+  if (last) tl_channels_last_strides(a->ndim, a->shape, strides);
+  else if (same) memcpy(strides, a->strides, sizeof(int64_t) * a->ndim);
+  return last || same;
 }
 
 static bool same_strides(const TlTensor *a, const TlTensor *b) {
@@ -199,7 +226,7 @@ int tl_check_overlap(const TlTensor *out, const TlTensor *t) {
   extent(out, &a, &b);
   extent(t, &c, &d);
   if (a >= d || c >= b || (a == c && b == d && same_strides(out, t))) return 0;
-  if (!dense(out) || !dense(t)) return 1;
+  if (!tl_is_dense(out) || !tl_is_dense(t)) return 1;
   PyErr_SetString(PyExc_RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                   "single memory location. Please clone() the tensor before performing the operation.");
   return -1;
@@ -311,14 +338,14 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   int ndim = 0, order[TL_MAX_DIMS], nt = 0, size[PW_MAX_IN];
   const TlTensor *first = NULL, *ops[PW_MAX_IN + 1];
   const char *ptr[PW_MAX_IN];
-  bool same_shape = true, contig = true, exact = true;
+  bool same_shape = true, contig = true, exact = true, numbers = false, ordered = true;
   TlTensor *res = NULL, *target = NULL;
   int over = out ? check_overlaps(out, nin, in) : 0;
   if (over < 0) return NULL;
   for (int k = 0; k < nin; k++) {
     const TlTensor *t = in[k].t;
     exact = exact && t && t->dtype == it[k] && via[k] == it[k];
-    if (!t) continue;
+    if (!t) { numbers = numbers || !in[k].param; continue; }
     contig = contig && tl_is_contiguous(t);
     if (!first) {
       first = t;
@@ -330,6 +357,7 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     }
     ops[nt++] = t;
   }
+  if (nt == 2 && in[1].leads) { const TlTensor *t = ops[0]; ops[0] = ops[1]; ops[1] = t; }
   bool through = over > 0;
   if (out) {
     if (out->ndim != ndim || memcmp(out->shape, shape, sizeof(int64_t) * ndim)) {
@@ -345,18 +373,16 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     memmove(ops + 1, ops, sizeof(ops[0]) * nt++);
     ops[0] = out;
   }
-  if (contig) {
+  if (!numbers && same_shape) ordered = contig;
+  else for (int k = 0; k < nt && ordered; k++) ordered = plain(ops[k]);
+  int64_t st[TL_MAX_DIMS];
+  if (ordered) {
     for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
-  } else order_dims(nt, ops, ndim, shape, order);
+  } else ordered = layout(nt, ops, ndim, shape, order, st) && !(!res && !numbers && same_shape);
   if (!res) {
     tl_dtype rd = through ? (tl_dtype)out->dtype : result;
-    if (contig) res = tl_empty(rd, ndim, shape);
-    else if (nt == 1 && same_shape) res = tl_empty_like(first, rd);
-    else {
-      int64_t st[TL_MAX_DIMS], run = 1;
-      for (int i = 0; i < ndim; i++) { st[order[i]] = run; run = tl_wrap_mul(run, shape[order[i]] > 1 ? shape[order[i]] : 1); }
-      res = tl_empty_strided(rd, ndim, shape, st);
-    }
+    if (!ordered && !numbers && same_shape) ordered = !alike(nt, ops, st) && layout(nt, ops, ndim, shape, order, st);
+    res = ordered ? tl_empty(rd, ndim, shape) : tl_empty_strided(rd, ndim, shape, st);
     if (!res) return NULL;
   }
   target = res;
@@ -421,7 +447,9 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   pw_loop loop = find_loop(row, &cls);
   if (!loop) return pw_not_implemented(row->msg, d);
   p.bits = tl_itemsize[d] * 8;
+  in[nin - 1].leads = row->flags & PW_LEADS;
   for (int k = 0; k < nin; k++) {
+    in[k].param = row->flags & PW_PARAM;
     it[k] = class_dtype[cls];
     bool lone = !in[k].t || in[k].t->ndim == 0;
     via[k] = row->flags & PW_WIDE && k == nin - 1 && lone && (d == TL_F16 || d == TL_BF16) ? it[k] : d;

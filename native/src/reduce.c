@@ -54,7 +54,7 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   if ((res = tl_red_result(&r, want))) tl_cast_contig(want, tl_data(res), acc_t, acc, r.nout);
 done:
   if (acc != stack) tl_free(acc);
-  return (PyObject *)res;
+  return (PyObject *)tl_red_done(res);
 }
 
 enum { ANY, ALL, COUNT };
@@ -82,7 +82,7 @@ static PyObject *k_count(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   }
 done:
   if (acc != stack) tl_free(acc);
-  return (PyObject *)res;
+  return (PyObject *)tl_red_done(res);
 }
 
 const TlKernel tl_kernels_reduce[] = {

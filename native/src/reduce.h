@@ -3,7 +3,7 @@
  * A reduction walks its input in memory order, whatever the logical order of the dims: dims are sorted by stride and
  * coalesced, and one of two loops runs innermost. "row": n neighbours belong to one output. "cols": n neighbours belong
  * to n neighbouring outputs and R such rows follow at a fixed distance. Inputs that are strided or stored in a narrow
- * type pass through a small buffer. Accumulators lie in the order of the walk; the result tensor gets matching strides.
+ * type pass through a small buffer. Accumulators lie in the order of the walk; so does the result, until it is made contiguous.
  */
 #ifndef TL_REDUCE_H
 #define TL_REDUCE_H
@@ -20,7 +20,7 @@ typedef struct {
   const char *data;
   int odim;                                             /* the result */
   int64_t oshape[TL_MAX_DIMS], ostride[TL_MAX_DIMS];
-  bool natural;                                         /* result is contiguous */
+  bool natural;                                         /* the order of the walk is that of the dims */
 } TlRed;
 
 /* o: first output position; k: position of the first element among the reduced ones */
@@ -32,7 +32,8 @@ typedef struct { tl_red_row row; tl_red_cols cols; } TlRedLoop;
 int tl_red_mask(PyObject *dim, int ndim, uint8_t *mask, bool empty_is_none);
 void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dtype load);
 int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx);
-TlTensor *tl_red_result(const TlRed *r, tl_dtype dtype);
+TlTensor *tl_red_result(const TlRed *r, tl_dtype dtype);      /* elements in the order of the walk */
+TlTensor *tl_red_done(TlTensor *result);                       /* contiguous, as PyTorch's are; steals; NULL-safe */
 
 /* PyTorch's C++ names of dtypes, as its messages use them: "Long", "Float" */
 extern const char *const tl_type_name[TL_NUM_DTYPES];

@@ -28,7 +28,7 @@ static TlTensor *extreme(TlTensor *t, const uint8_t *mask, bool keepdim, bool ma
   if (load != t->dtype) tl_cast_contig(t->dtype, tl_data(res), load, acc, r.nout);
 done:
   if (acc != stack && load != t->dtype) tl_free(acc);
-  return res;
+  return tl_red_done(res);
 fail:
   Py_CLEAR(res);
   goto done;
@@ -232,11 +232,15 @@ static int extreme_at(TlTensor *t, const uint8_t *mask, bool keepdim, bool max, 
   if (values) {
     if (!(*values = tl_red_result(&r, t->dtype))) goto done;
     tl_cast_contig(t->dtype, tl_data(*values), load, arg.best, r.nout);
+    if (!(*values = tl_red_done(*values))) goto done;
   }
-  rc = 0;
+  rc = (*index = tl_red_done(*index)) ? 0 : -1;
 done:
   if (arg.best) tl_free(arg.best);
-  if (rc < 0) Py_CLEAR(*index);
+  if (rc < 0) {
+    Py_CLEAR(*index);
+    if (values) Py_CLEAR(*values);
+  }
   return rc;
 }
 

@@ -140,6 +140,12 @@ TlTensor *tl_red_result(const TlRed *r, tl_dtype dtype) {
   return r->natural ? tl_empty(dtype, r->odim, r->oshape) : tl_empty_strided(dtype, r->odim, r->oshape, r->ostride);
 }
 
+TlTensor *tl_red_done(TlTensor *result) {
+  TlTensor *r = result ? tl_contiguous(result) : NULL;
+  Py_XDECREF((PyObject *)result);
+  return r;
+}
+
 /* ---- the walk ----------------------------------------------------------------------------------------------------- */
 enum { CHUNK = 1024 };
 typedef struct { _Alignas(64) char raw[CHUNK * 16], conv[CHUNK * 16]; } Buffer;

@@ -49,7 +49,8 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   if (with_mean && (mean = tl_red_result(&r, t->dtype))) tl_cast_contig(t->dtype, tl_data(mean), TL_F64, acc, r.nout);
 done:
   if (acc != stack) tl_free(acc);
-  return with_mean ? tl_pack2(res, mean) : (PyObject *)res;
+  res = tl_red_done(res);
+  return with_mean ? tl_pack2(res, tl_red_done(mean)) : (PyObject *)res;
 }
 
 /* ---- vector norms --------------------------------------------------------------------------------------------------- */
@@ -145,7 +146,7 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
 done:
   if (acc != stack && acc) tl_free(acc);
   Py_DECREF((PyObject *)t);
-  return (PyObject *)res;
+  return (PyObject *)tl_red_done(res);
 }
 
 /* ---- logsumexp -------------------------------------------------------------------------------------------------------- */
@@ -230,5 +231,5 @@ PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   if ((res = tl_red_result(&r, want))) tl_cast_contig(want, tl_data(res), TL_F64, s, r.nout);
 done:
   if (s != stack) tl_free(s);
-  return (PyObject *)res;
+  return (PyObject *)tl_red_done(res);
 }

@@ -207,7 +207,7 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     if (scatter_shapes(self, dim, index, src) < 0 || check_range(ix, dim, dim_size(self, dim)) < 0) goto end;
   }
   if (!src && (tl_scalar_store(self->dtype, value, a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0)) goto end;
-  if (!(dst = tl_index_begin(self, out))) goto end;
+  if (!(dst = tl_index_begin(self, out, false))) goto end;
   if (index->numel) {
     if (src && !(s = src->storage == dst->storage ? tl_dense_clone(src) : TL_INC(src))) goto end;
     work = TL_INC(dst);
@@ -344,7 +344,7 @@ PyObject *tl_k_index_add(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
     return TL_FALLBACK();
   }
   if (!(ix = add_checks("index_add", self, dim, (TlTensor *)a[2], source))) return NULL;
-  if ((dst = tl_index_begin(self, out)) &&
+  if ((dst = tl_index_begin(self, out, false)) &&
       (!(s = tl_unshared(source, dst)) || put_rows(dst, dim, ix, s, tl_row_op(TL_ROW_ADD, self->dtype), NULL) < 0)) TL_CLEAR(dst);
   TL_DEC(s);
   TL_DEC(ix);
@@ -369,7 +369,7 @@ PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
   if (!fn || !(ix = add_checks("index_reduce", self, dim, (TlTensor *)a[2], source))) return NULL;
   size = dim_size(self, dim);
   v = (const int64_t *)tl_data(ix);
-  if (!(dst = tl_index_begin(self, out)) || !(s = tl_unshared(source, dst))) goto end;
+  if (!(dst = tl_index_begin(self, out, false)) || !(s = tl_unshared(source, dst))) goto end;
   counts = tl_malloc((uint64_t)(size + 1) * sizeof *counts);
   first = tl_malloc((uint64_t)ix->numel + 1);
   if (!counts || !first) goto end;
@@ -455,7 +455,7 @@ PyObject *tl_k_index_copy(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   ix = tl_index_i64(index);
   if (ix) ix = as_vector(ix);
   if (!ix || range_error(ix, dim_size(self, dim), PyExc_IndexError, "index_copy_(): ", dim) < 0) goto end;
-  if ((dst = tl_index_begin(self, out)) && source->numel &&
+  if ((dst = tl_index_begin(self, out, false)) && source->numel &&
       (!(s = tl_unshared(source, dst)) || put_rows(dst, dim, ix, s, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0)) TL_CLEAR(dst);
 end:
   TL_DEC(s);
@@ -497,7 +497,7 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
     }
   }
   if (TL_CHECK(a[3]) ? tl_copy(v, (TlTensor *)a[3]) < 0 : tl_scalar_store(self->dtype, tl_data(v), a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0) goto end;
-  if ((dst = tl_index_begin(self, out)) && put_rows(dst, dim, ix, v, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0) TL_CLEAR(dst);
+  if ((dst = tl_index_begin(self, out, true)) && put_rows(dst, dim, ix, v, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0) TL_CLEAR(dst);
 end:
   TL_DEC(ix);
   TL_DEC(v);

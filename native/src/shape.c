@@ -25,11 +25,29 @@ static int copy_slice(TlTensor *dst, int dim, int64_t start, TlTensor *src, int6
 /* ---- cat, stack ------------------------------------------------------------------------------------------------- */
 static int legacy_empty(const TlTensor *t) { return t->ndim == 1 && t->shape[0] == 0; }   /* cat skips these whatever the rank */
 
-/* id 0: cat(tensors, dim); 1: stack(tensors, dim) */
+/* whether cat gives channels last: all tensors suggest it; unsqueezed: each with a dim of size 1 at its end first. -1: an error is set */
+static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) {
+  int last = 1;
+  for (Py_ssize_t i = 0; i < count && last == 1; i++) {
+    TlTensor *t = (TlTensor *)PyTuple_GetItem(list, i), *v = t;
+    int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+    if (unsqueezed) {
+      memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
+      memcpy(strides, t->strides, (size_t)t->ndim * sizeof *shape);
+      shape[t->ndim] = strides[t->ndim] = 1;
+      if (!(v = tl_view(t, t->ndim + 1, shape, strides, t->offset))) return -1;
+    }
+    last = tl_suggests_channels_last(v);
+    if (unsqueezed) TL_DEC(v);
+  }
+  return last;
+}
+
+/* id 0: cat(tensors, dim); 1: stack(tensors, dim), which is a cat along that dim, then split in two, or along a new last dim */
 static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   Py_ssize_t count = PySequence_Size(a[0]);
-  int64_t shape[TL_MAX_DIMS], d64, at = 0;
-  int dim = 0, nd = 0, stack = k->id == 1, dense = 1;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], d64, at = 0, step = 1;
+  int dim = 0, nd = 0, stack = k->id == 1, dense = 1, unsqueezed = 0, last;
   tl_dtype dt = TL_BOOL;
   TlTensor *first = NULL, *r = NULL;
   PyObject *list = NULL;
@@ -56,9 +74,10 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   nd = first->ndim + stack;
   if (nd > TL_MAX_DIMS) { PyErr_Format(PyExc_RuntimeError, "too many dimensions: %d", nd); goto end; }
   if (tl_wrap_dim(d64, nd, &dim) < 0) goto end;
-  for (int d = 0; d < nd; d++) shape[d] = !stack || d < dim ? first->shape[d < first->ndim ? d : 0] : d == dim ? 1 : first->shape[d - 1];
-  if (!stack) shape[dim] = 0;
-  else shape[dim] = count;
+  unsqueezed = stack && dim == first->ndim;
+  if (stack && !unsqueezed) nd--;                    /* until the end, the dims are those of the cat */
+  memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
+  shape[dim] = stack ? count * (unsqueezed ? 1 : shape[dim]) : 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     TlTensor *t = ITEM(i);
     if (stack) {
@@ -86,15 +105,30 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     }
     dense = dense && t->dtype == dt && tl_is_contiguous(t);
   }
-  if (!(r = tl_empty(dt, nd, shape)) || !r->numel) goto end;
+  if ((last = all_channels_last(list, count, unsqueezed)) < 0) goto end;
+  if (last) {
+    dense = !unsqueezed;
+    for (Py_ssize_t i = 0; i < count && dense; i++) dense = ITEM(i)->dtype == dt && tl_is_channels_last(ITEM(i));
+    tl_channels_last_strides(nd, shape, strides);
+  } else {
+    for (int d = nd - 1; d >= 0; d--) {
+      strides[d] = step;
+      step = tl_wrap_mul(step, shape[d] > 1 ? shape[d] : 1);
+    }
+  }
+  r = last ? tl_empty_strided(dt, nd, shape, strides) : tl_empty(dt, nd, shape);
+  if (r && stack && !unsqueezed) {                   /* split into count and the size it had */
+    int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
+    for (int d = 0; d <= nd; d++) sh[d] = d == dim ? count : d == dim + 1 ? first->shape[dim] : shape[d < dim ? d : d - 1];
+    tl_view_strides(r, nd + 1, sh, st);
+    if (tl_restride(r, nd + 1, sh, st) < 0) TL_CLEAR(r);
+  }
+  if (!r || !r->numel) goto end;
   if (dense) {
-    int64_t outer = 1, inner = tl_itemsize[dt], row;
-    for (int d = 0; d < dim; d++) outer *= shape[d];
-    for (int d = dim + 1; d < nd; d++) inner *= shape[d];
-    row = inner * shape[dim];
+    int64_t inner = strides[dim] * tl_itemsize[dt], row = inner * shape[dim], outer = r->numel * tl_itemsize[dt] / row;
     for (Py_ssize_t i = 0; i < count; i++) {
       TlTensor *t = ITEM(i);
-      int64_t bytes = inner * (stack ? 1 : t->ndim == nd ? t->shape[dim] : 0);
+      int64_t bytes = inner * (unsqueezed ? 1 : t->ndim == nd ? t->shape[dim] : 0);
       const char *s = tl_data(t);
       char *d = tl_data(r) + at;
       if (!stack && legacy_empty(t)) continue;
@@ -105,15 +139,12 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   } else {
     for (Py_ssize_t i = 0; i < count; i++) {
       TlTensor *t = ITEM(i), *d;
-      int64_t length = stack ? 1 : legacy_empty(t) ? 0 : t->shape[dim], sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
-      int m = 0, rc;
+      int64_t length = unsqueezed ? 1 : !stack && legacy_empty(t) ? 0 : t->shape[dim], sh[TL_MAX_DIMS];
+      int rc;
       if (!length) continue;
-      for (int e = 0; e < nd; e++) {                 /* the slice of r, without the new dim when stacking */
-        if (stack && e == dim) continue;
-        sh[m] = e == dim ? length : shape[e];
-        st[m++] = r->strides[e];
-      }
-      d = tl_view(r, m, sh, st, r->offset + at * r->strides[dim]);
+      memcpy(sh, shape, (size_t)nd * sizeof *sh);
+      sh[dim] = length;
+      d = tl_view(r, nd - unsqueezed, sh, strides, r->offset + at * strides[dim]);
       rc = d ? tl_copy(d, t) : -1;
       TL_DEC(d);
       if (rc < 0) { TL_CLEAR(r); goto end; }
@@ -126,19 +157,33 @@ end:
 }
 
 /* ---- flip, roll, repeat ----------------------------------------------------------------------------------------- */
-/* dst (contiguous) from src with any byte strides, negative ones included */
-static void copy_rows(TlTensor *dst, const char *s, const intptr_t *strides) {
-  intptr_t isz = tl_itemsize[dst->dtype];
+/* dst (dense, any order of dims) from src with any byte strides, negative ones included, in dst's order */
+static void copy_rows(TlTensor *dst, const char *s, const intptr_t *from) {
+  intptr_t isz = tl_itemsize[dst->dtype], strides[TL_MAX_DIMS] = {0};
   tl_row_fn copy = tl_row_op(TL_ROW_ASSIGN, dst->dtype);
-  int64_t pos[TL_MAX_DIMS] = {0}, n = dst->ndim ? dst->shape[dst->ndim - 1] : 1;
+  int64_t pos[TL_MAX_DIMS] = {0}, shape[TL_MAX_DIMS] = {1};
+  int order[TL_MAX_DIMS], n = 0, m = 0;
   char *d = tl_data(dst);
   if (!dst->numel) return;
-  for (int64_t rows = dst->numel / n; rows > 0; rows--, d += n * isz) {
-    copy(d, isz, s, dst->ndim ? strides[dst->ndim - 1] : 0, n);
-    for (int e = dst->ndim - 2; e >= 0; e--) {
+  for (int e = 0; e < dst->ndim; e++) {              /* outermost first */
+    int j = n;
+    if (dst->shape[e] == 1) continue;
+    for (n++; j > 0 && dst->strides[order[j - 1]] < dst->strides[e]; j--) order[j] = order[j - 1];
+    order[j] = e;
+  }
+  for (int i = 0; i < n; i++) {
+    int64_t size = dst->shape[order[i]];
+    if (m && strides[m - 1] == from[order[i]] * size) shape[m - 1] *= size;
+    else shape[m++] = size;
+    strides[m - 1] = from[order[i]];
+  }
+  if (!m) m = 1;
+  for (int64_t rows = dst->numel / shape[m - 1]; rows > 0; rows--, d += shape[m - 1] * isz) {
+    copy(d, isz, s, strides[m - 1], shape[m - 1]);
+    for (int e = m - 2; e >= 0; e--) {
       s += strides[e];
-      if (++pos[e] < dst->shape[e]) break;
-      s -= strides[e] * (intptr_t)dst->shape[e];
+      if (++pos[e] < shape[e]) break;
+      s -= strides[e] * (intptr_t)shape[e];
       pos[e] = 0;
     }
   }
@@ -159,7 +204,7 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     if (seen[d]) { PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d); return NULL; }
     seen[d] = 1;
   }
-  if (!(r = tl_empty(self->dtype, self->ndim, self->shape)) || !r->numel) return (PyObject *)r;
+  if (!(r = tl_empty_preserved(TL_CPU, self, self->dtype)) || !r->numel) return (PyObject *)r;
   for (int d = 0; d < self->ndim; d++) {
     strides[d] = (intptr_t)self->strides[d] * isz;
     if (!seen[d]) continue;
@@ -170,10 +215,27 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   return (PyObject *)r;
 }
 
+/* cur rolled along one dim: a cat of its two parts, which decide on the memory format */
+static TlTensor *roll_dim(TlTensor *cur, int d, int64_t shift) {
+  int64_t size = cur->shape[d], s = size ? ((shift % size) + size) % size : 0;
+  TlTensor *r, *head = NULL, *tail = NULL;
+  if (!cur->numel) {
+    r = tl_empty_preserved(TL_CPU, cur, (tl_dtype)cur->dtype);
+  } else if (!s || !(head = narrow(cur, d, 0, size - s)) || !(tail = narrow(cur, d, size - s, s))) {
+    r = s ? NULL : tl_empty((tl_dtype)cur->dtype, cur->ndim, cur->shape);
+  } else {
+    r = tl_empty_format((tl_dtype)cur->dtype, cur->ndim, cur->shape, tl_suggests_channels_last(head) && tl_suggests_channels_last(tail));
+  }
+  if (r && r->numel && ((s && copy_slice(r, d, 0, cur, size - s, s) < 0) || copy_slice(r, d, s, cur, 0, size - s) < 0)) TL_CLEAR(r);
+  TL_DEC(head);
+  TL_DEC(tail);
+  return r;
+}
+
 /* roll(self, shifts, dims=()) */
 static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *cur, *next;
-  int64_t shifts[TL_MAX_DIMS], dims[TL_MAX_DIMS], flat;
+  int64_t shifts[TL_MAX_DIMS], dims[TL_MAX_DIMS], one = 1;
   int ns, nd;
   (void)k; (void)n_; (void)out;
   if (tl_ints(a[1], shifts, &ns) < 0 || tl_ints(a[2], dims, &nd) < 0) return NULL;
@@ -181,22 +243,15 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   if (ns <= 0) { PyErr_SetString(PyExc_RuntimeError, "`shifts` required"); return NULL; }
   if (nd == 0 && ns == 1) {                          /* rolls the flattened tensor */
     TlTensor *c = tl_contiguous(self), *v, *r;
-    PyObject *zero[3] = {NULL, a[1], NULL}, *res = NULL;
-    int64_t one = 1;
     if (!c) return NULL;
-    flat = c->numel;
-    v = tl_view(c, 1, &flat, &one, c->offset);
+    v = tl_view(c, 1, &c->numel, &one, c->offset);
     TL_DEC(c);
-    if (!v) return NULL;
-    zero[0] = (PyObject *)v;
-    zero[2] = PyLong_FromLong(0);
-    if (zero[2]) res = k_roll(k, zero, 3, NULL);
-    Py_XDECREF(zero[2]);
+    cur = v ? roll_dim(v, 0, shifts[0]) : NULL;
     TL_DEC(v);
-    if (!res) return NULL;
+    if (!cur) return NULL;
     r = tl_empty(self->dtype, self->ndim, self->shape);
-    if (r && r->numel) memcpy(tl_data(r), tl_data((TlTensor *)res), (size_t)flat * tl_itemsize[self->dtype]);
-    Py_DECREF(res);
+    if (r && r->numel) memcpy(tl_data(r), tl_data(cur), (size_t)cur->numel * tl_itemsize[self->dtype]);
+    TL_DEC(cur);
     return (PyObject *)r;
   }
   if (ns != nd) { PyErr_Format(PyExc_RuntimeError, "shifts and dimensions must align. shifts: %d, dims:%d", ns, nd); return NULL; }
@@ -205,17 +260,9 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     return NULL;
   }
   cur = TL_INC(self);
-  for (int i = 0; i < nd; i++) {
+  for (int i = 0; i < nd && cur; i++) {
     int d;
-    int64_t size, s;
-    if (tl_wrap_dim(dims[i], self->ndim, &d) < 0 || !(next = tl_empty(self->dtype, self->ndim, self->shape))) { TL_DEC(cur); return NULL; }
-    size = self->shape[d];
-    s = next->numel ? ((shifts[i] % size) + size) % size : 0;
-    if (next->numel && ((s && copy_slice(next, d, 0, cur, size - s, s) < 0) || copy_slice(next, d, s, cur, 0, size - s) < 0)) {
-      TL_DEC(next);
-      TL_DEC(cur);
-      return NULL;
-    }
+    next = tl_wrap_dim(dims[i], self->ndim, &d) < 0 ? NULL : roll_dim(cur, d, shifts[i]);
     TL_DEC(cur);
     cur = next;
   }

@@ -102,7 +102,8 @@ static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (index && !(k->id & 1)) values = take_values(&w, index, w.ax.n, t->dtype);
 done:
   rows_close(&w);
-  return k->id & 1 ? (PyObject *)index : tl_pack2(values, index);
+  index = tl_preserved(index, t);
+  return k->id & 1 ? (PyObject *)index : tl_pack2(tl_preserved(values, t), index);
 }
 
 /* topk's search for few among many: keep a bounded set of candidates below a falling limit */

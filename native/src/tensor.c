@@ -660,6 +660,10 @@ int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const i
   return 0;
 }
 
+int tl_restride(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides) {
+  return tl_set_geometry(t, (TlStorage *)Py_NewRef((PyObject *)t->storage), t->dtype, ndim, shape, strides, t->offset);
+}
+
 TlTensor *tl_contiguous(TlTensor *t) {
   if (tl_is_contiguous(t)) return (TlTensor *)Py_NewRef((PyObject *)t);
   return tl_contiguous_as(t, t->dtype);
@@ -670,6 +674,14 @@ TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype) {
   TlTensor *r = empty_dense(t->device, dtype, t->ndim, t->shape);
   if (r && tl_copy(r, t) < 0) { Py_DECREF(r); return NULL; }
   return r;
+}
+
+TlTensor *tl_preserved(TlTensor *r, const TlTensor *t) {
+  if (!r || !memcmp(r->strides, t->strides, sizeof(int64_t) * t->ndim)) return r;
+  TlTensor *p = tl_empty_preserved(r->device, t, r->dtype);
+  if (p && tl_copy(p, r) < 0) Py_CLEAR(p);
+  Py_DECREF((PyObject *)r);
+  return p;
 }
 
 TlTensor *tl_cast(TlTensor *t, tl_dtype dtype) {

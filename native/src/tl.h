@@ -171,8 +171,11 @@ TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape);             
 TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
 TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype);                          /* layout of an element-wise result of t alone */
 TlTensor *tl_empty_preserved(int device, const TlTensor *t, tl_dtype dtype);         /* layout of clone(): a dense t's own strides, else its order of dims */
+TlTensor *tl_preserved(TlTensor *r, const TlTensor *t);                               /* r (stolen, may be NULL) in the layout of a clone of t */
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape);
 TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset); /* same storage and version */
+int tl_restride(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides);   /* a fresh t as a view of itself; -1 on error */
+bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *strides); /* of view(); false where it needs a copy */
 TlTensor *tl_contiguous(TlTensor *t);                                                /* t itself (new reference) when contiguous already */
 TlTensor *tl_cast(TlTensor *t, tl_dtype dtype);                                      /* t itself when it has that dtype */
 TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);                             /* contiguous and of that dtype */
@@ -266,5 +269,8 @@ typedef struct {
 /* shape: the broadcast shape; each operand is broadcast to it (stride 0 where it has size 1) */
 void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const int64_t *shape);
 int tl_iter_run(TlIter *it, tl_loop_fn fn, void *ctx);
+/* pw_engine.c: the layout that PyTorch gives a new result of operands with these strides (0 where broadcast). order: dims, innermost
+ * first; the first operand that tells two dims apart decides. True where that is the order of a contiguous tensor. */
+bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order, int64_t *strides);
 
 #endif

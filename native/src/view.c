@@ -44,7 +44,7 @@ static int infer_size(int64_t numel, int nd, int64_t *shape, const char *what) {
 }
 
 /* strides that view t as shape without a copy; false when there are none */
-static bool view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *strides) {
+bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *strides) {
   if (t->numel == 0) {
     int64_t s = 1;
     bool same = nd == t->ndim;
@@ -76,7 +76,7 @@ static PyObject *k_view(ARGS) {
   int nd;
   if (k->id && (n != 2 || !TL_CHECK(t))) { PyErr_SetString(PyExc_TypeError, "try_view(tensor, shape)"); return NULL; }
   if (tl_ints(a[1], shape, &nd) < 0 || infer_size(t->numel, nd, shape, "view") < 0) return NULL;
-  if (!view_strides(t, nd, shape, strides)) {
+  if (!tl_view_strides(t, nd, shape, strides)) {
     if (k->id) Py_RETURN_NONE;       /* try_view: the caller copies */
     PyErr_SetString(PyExc_RuntimeError, "view size is not compatible with input tensor's size and stride (at least one dimension spans "
                     "across two contiguous subspaces). Use .reshape(...) instead.");
