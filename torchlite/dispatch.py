@@ -134,7 +134,7 @@ def call_out(ov, args, out):
             raise RuntimeError("result type %s can't be cast to the desired output type %s" % (r.dtype._scalar_type, o.dtype._scalar_type))
     for r, o in zip(results, outs):
         if r.shape == o.shape:
-            if any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
+            if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
                 raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                                    "Please clone() the tensor before performing the operation.")
         else:

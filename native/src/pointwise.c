@@ -8,6 +8,7 @@
 #undef ROW
 PyObject *pw_clamp_max(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
 PyObject *pw_frexp(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
+PyObject *pw_parts(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
 PyObject *pw_clamp_min(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
 
 const TlKernel tl_kernels_pointwise[] = {
@@ -18,5 +19,7 @@ const TlKernel tl_kernels_pointwise[] = {
 #undef ROW
     {"clamp_min", pw_clamp_min, 0, TL_K_OUT, NULL},
     {"clamp_max", pw_clamp_max, 0, TL_K_OUT, NULL},
+    {"complex", pw_parts, 0, 0, NULL},
+    {"polar", pw_parts, 1, 0, NULL},
     {"frexp", pw_frexp, 0, 0, NULL},
     {0}};

@@ -141,6 +141,16 @@ PyObject *pw_act(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
   return split_args(row, args, nargs, tensors, &p) < 0 ? NULL : pw_run(row, &p, row->arity, tensors, -1, out);
 }
 
+/* forward, the result is contiguous; backward, it has grad's layout */
+PyObject *pw_log_sigmoid(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  bool forward = ((const PwRow *)k->data)->arity == 1;
+  TlTensor *x = (TlTensor *)args[0], *to = out ? (TlTensor *)Py_NewRef((PyObject *)out) : NULL;
+  if (!to && !tl_is_contiguous(x)) to = forward ? tl_empty(x->dtype, x->ndim, x->shape) : tl_empty_preserved(TL_CPU, x, x->dtype);
+  PyObject *r = !to && PyErr_Occurred() ? NULL : pw_act(k, args, nargs, to);
+  Py_XDECREF((PyObject *)to);
+  return r;
+}
+
 PyObject *pw_gelu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const PwRow tanh_row = {PW_SAME, PW_NO_INT, 1, "GeluKernelImpl", PW_SET_F(a_gelu_tanh)};
   static const PwRow tanh_backward_row = {PW_SAME, PW_NO_INT, 2, "GeluBackwardKernelImpl", PW_SET_F(a_gelu_tanh_backward)};

@@ -291,7 +291,11 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
     } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
     if (row) return pw_run(row, NULL, 1, args, (int)d, out);
   }
-  return pw_binary(k, args, 2, out);
+  PyObject *r = pw_binary(k, args, 2, out);
+  if (!r || out || TL_CHECK(base)) return r;
+  PyObject *c = (PyObject *)tl_contiguous((TlTensor *)r);      /* a number's powers are contiguous, whatever the exponents are */
+  Py_DECREF(r);
+  return c;
 }
 
 PyObject *pw_heaviside(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -408,4 +412,25 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   it[1] = it[2] = class_dtype[cls];
   via[1] = via[2] = d;
   return pw_exec(((const PwRow *)k->data)->loops[cls], &none, 3, in, it, via, it[1], d, out);
+}
+
+/* complex(real, imag), polar(abs, angle): two parts of one float dtype; the body names the errors */
+#define PARTS(name, C, T, RE, IM) \
+  static void name(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    C *o = out; const T *A = in[0], *B = in[1]; \
+    (void)p; \
+    for (int64_t i = 0; i < n; i++) { T a = A[i], b = B[i]; o[i] = (C){RE, IM}; } \
+  }
+PARTS(complex_f, tl_c64, float, a, b)
+PARTS(complex_d, tl_c128, double, a, b)
+PARTS(polar_f, tl_c64, float, (float)(a * cos(b)), (float)(a * sin(b)))
+PARTS(polar_d, tl_c128, double, a * cos(b), a * sin(b))
+PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  static const pw_loop loops[2][2] = {{complex_f, complex_d}, {polar_f, polar_d}};
+  static const PwParams none;
+  PwArg in[2];
+  tl_dtype d = (tl_dtype)((TlTensor *)args[0])->dtype, it[2] = {d, d}, to = d == TL_F64 ? TL_C128 : TL_C64;
+  if ((d != TL_F32 && d != TL_F64) || ((TlTensor *)args[1])->dtype != d) return TL_FALLBACK();
+  if (pw_arg(args[0], &in[0]) || pw_arg(args[1], &in[1])) return NULL;
+  return pw_exec(loops[k->id][d == TL_F64], &none, 2, in, it, it, to, to, out);
 }

@@ -132,20 +132,15 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
       for (int64_t q = starts[i]; q < starts[i + 1]; q++) ((int64_t *)tl_data(inverse))[order[q]] = i;
     if (want_counts) ((int64_t *)tl_data(counts))[i] = starts[i + 1] - starts[i];
   }
-  if (!flat && nd) {         /* the dim goes back to its place, in a dense result */
-    TlTensor *back, *dense = NULL;
+  values = tl_cast(v, t->dtype);
+  if (values && !flat && nd) {         /* the dim goes back to its place */
     for (int d = 0, o = 1; d < nd; d++) {
       int q = d == dim ? 0 : o++;
       shape[d] = v->shape[q];
       strides[d] = v->strides[q];
     }
-    back = tl_view(v, nd, shape, strides, v->offset);
-    if (back) dense = tl_contiguous(back);
-    Py_XDECREF((PyObject *)back);
-    Py_DECREF((PyObject *)v);
-    if (!(v = dense)) goto done;
+    if (tl_restride(values, nd, shape, strides) < 0) Py_CLEAR(values);
   }
-  values = tl_cast(v, t->dtype);
 done:
   if (order) tl_free(order);
   Py_XDECREF((PyObject *)x);

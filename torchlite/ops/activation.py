@@ -342,8 +342,8 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound but got lower={lower} upper={upper}")
     if not training:
-        return torch._C._nn.leaky_relu(self, (lower + upper) / 2)
-    return self * torch.ops.aten._rrelu_noise(self.detach(), lower, upper, generator)
+        return torch._C._nn.leaky_relu(self, (lower + upper) / 2).contiguous()
+    return (self * torch.ops.aten._rrelu_noise(self.detach(), lower, upper, generator)).contiguous()
 
 
 @op("rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)",

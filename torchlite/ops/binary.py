@@ -213,7 +213,8 @@ def logaddexp2(self, other):
     """log2(2**self + 2**other), without overflow."""
 
 
-@op("complex(Tensor real, Tensor imag) -> Tensor", out=True, tags="pointwise", variants="function", samples=lambda t: [(t(3, 4), t(3, 4))])
+@op("complex(Tensor real, Tensor imag) -> Tensor", kernel="complex", out=True, tags="pointwise", variants="function",
+    grad={"real": lambda c, g: torch.real(g), "imag": lambda c, g: torch.imag(g)}, samples=lambda t: [(t(3, 4), t(3, 4))])
 def _complex(real, imag):
     """A complex tensor from its parts, both float32 or both float64."""
     for v in (real, imag):
@@ -232,7 +233,7 @@ def _polar_grad(c, g):
     return {"abs": torch.real(g * z.sgn()), "angle": torch.real(g * (z * 1j))}
 
 
-@op("polar(Tensor abs, Tensor angle) -> Tensor", out=True, tags="pointwise", variants="function", grad=_polar_grad,
+@op("polar(Tensor abs, Tensor angle) -> Tensor", kernel="polar", out=True, tags="pointwise", variants="function", grad=_polar_grad,
     samples=lambda t: [(t(3, 4, lo=0.1, hi=2), t(3, 4))])
 def polar(abs, angle):
     """abs * (cos(angle) + i sin(angle)) as a complex tensor."""

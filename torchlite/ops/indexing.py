@@ -184,7 +184,7 @@ def masked_fill(self, mask, value):
 
 
 @op("masked_select(Tensor self, Tensor mask) -> Tensor", kernel="masked_select", out=True,
-    grad={"self": lambda c, g: g.new_zeros(torch.broadcast_shapes(c.self_shape, c.mask_shape)).masked_scatter(c.mask, g)},
+    grad={"self": lambda c, g: torch.zeros_like(c.self.detach().expand(torch.broadcast_shapes(c.self_shape, c.mask_shape))).masked_scatter_(c.mask, g)},
     samples=lambda t: [(t(3, 4), t(3, 4) > 0), (t(4), t(3, 4) > 0)])
 def masked_select(self, mask):
     """The elements of `self` where `mask` is true (both broadcast), as a vector."""
@@ -251,7 +251,7 @@ def where(self, condition, other):  # noqa: F811
 
 
 @op("take(Tensor self, Tensor index) -> Tensor", kernel="take", out=True,
-    grad={"self": lambda c, g: g.new_zeros(c.self_shape).put(c.index, g, True)},
+    grad={"self": lambda c, g: torch.zeros_like(c.self.detach()).put(c.index, g, True)},
     samples=lambda t: [(t(3, 4), torch.tensor([[0, 11], [-1, 3]]))])
 def take(self, index):
     """Elements of the flattened `self`, in the shape of `index`."""

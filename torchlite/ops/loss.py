@@ -31,9 +31,11 @@ def _scale(g, a, b, reduction):
 
 
 # ---- distances of pairs --------------------------------------------------------------------------------------------------------
-def _both(slope):
-    """Gradients of a loss of self - target with derivative `slope`."""
-    return {"self": lambda c, g: slope(c, g), "target": lambda c, g: -slope(c, g)}
+def _both(slope, dense=True):
+    """Gradients of a loss of self - target with derivative `slope`; dense: contiguous, as PyTorch's kernels make them."""
+    def laid(g):
+        return g.contiguous() if dense else g
+    return {"self": lambda c, g: laid(slope(c, g)), "target": lambda c, g: laid(-slope(c, g))}
 
 
 def _pair_samples(t):
@@ -49,7 +51,7 @@ def mse_loss(self, target, reduction=1):
 
 
 @op("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", kernel="l1_loss", samples=_pair_samples,
-    save=("self", "target"), grad=_both(lambda c, g: _scale(g, c.self, c.target, c.reduction) * (c.self - c.target).sgn()))
+    save=("self", "target"), grad=_both(lambda c, g: _scale(g, c.self, c.target, c.reduction) * (c.self - c.target).sgn(), False))
 def l1_loss(self, target, reduction=1):
     """|x - y|."""
     return _reduce((self - target).abs(), reduction)
@@ -102,7 +104,7 @@ def soft_margin_loss(self, target, reduction=1):
 
 # ---- cross entropies -------------------------------------------------------------------------------------------------------------
 def _bce_grad(c, g):
-    out = g * (c.self - c.target) / ((1 - c.self) * c.self).clamp_min(1e-12)
+    out = (c.self - c.target) * g / ((1 - c.self) * c.self).clamp_min(1e-12)
     if c.weight is not None:
         out = out * c.weight
     return out / c.self.numel() if c.reduction == 1 else out

@@ -50,7 +50,12 @@ def _share(g, x, result, dim, keepdim):
     mask = x.detach() == result.detach()
     if x.is_floating_point():
         mask = mask | (x.detach().isnan() & result.detach().isnan())
-    return g * mask / (mask.sum() if dim is None or dim == () else mask.sum(dim, True))
+    return g / (mask.sum() if dim is None or dim == () else mask.sum(dim, True)) * mask
+
+
+def _share_all(g, x, result):
+    mask = x.detach().isnan() if bool(result.isnan()) else x.detach() == result.detach()
+    return g.new_zeros(x.shape).masked_fill(mask, g / mask.sum())
 
 
 # ---- sums --------------------------------------------------------------------------------------------------------------
@@ -176,13 +181,13 @@ def count_nonzero(self, dim=None):
 
 # ---- extremes --------------------------------------------------------------------------------------------------------------
 @op("max(Tensor self) -> Tensor", kernel="max", out=True, tags="reduction", node="MaxBackward1",
-    grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),), (t(),)])
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),), (t(),)])
 def max_all(self):
     """The largest element; NaN when there is one. Equal maxima share the gradient."""
 
 
 @op("min(Tensor self) -> Tensor", kernel="min", out=True, tags="reduction", node="MinBackward1",
-    grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),), (t(),)])
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),), (t(),)])
 def min_all(self):
     """The smallest element; NaN when there is one. Equal minima share the gradient."""
 

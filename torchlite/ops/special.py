@@ -16,19 +16,19 @@ def _positive(t):
 
 # ---- error function and normal distribution ------------------------------------------------------------------------
 @op("erf(Tensor self) -> Tensor", kernel="erf", inplace=True, out=True, tags="pointwise", alias=("special.erf",),
-    grad={"self": lambda c, g: g * (2 / math.sqrt(math.pi)) * torch.exp(-(c.self * c.self))}, samples=_line)
+    grad={"self": lambda c, g: 2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g}, samples=_line)
 def erf(self):
     """Error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
 
 
 @op("erfc(Tensor self) -> Tensor", kernel="erfc", inplace=True, out=True, tags="pointwise", alias=("special.erfc",),
-    grad={"self": lambda c, g: g * (-2 / math.sqrt(math.pi)) * torch.exp(-(c.self * c.self))}, samples=_line)
+    grad={"self": lambda c, g: -2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g}, samples=_line)
 def erfc(self):
     """1 - erf(x), exact for large x."""
 
 
 @op("erfinv(Tensor self) -> Tensor", kernel="erfinv", inplace=True, out=True, tags="pointwise", alias=("special.erfinv",),
-    grad={"self": lambda c, g: g * (math.sqrt(math.pi) / 2) * torch.exp(c.result * c.result)}, samples=lambda t: [(t(3, 4, lo=-0.9, hi=0.9),)])
+    grad={"self": lambda c, g: math.sqrt(math.pi) / 2 * torch.exp(c.result * c.result) * g}, samples=lambda t: [(t(3, 4, lo=-0.9, hi=0.9),)])
 def erfinv(self):
     """Inverse of erf; NaN outside [-1, 1]."""
 

@@ -153,7 +153,7 @@ def _norm_grad(g, x, result, p, dim, keepdim):
     if p == 1:
         return x.sgn() * g
     if p == 2:
-        return g * (x / result).masked_fill(result == 0, 0)
+        return g * (x / result).masked_fill_(result == 0, 0)
     size = x.abs()
     if math.isinf(p):
         mask = (size == result).detach() | (size.isnan() & result.isnan()).detach()

@@ -9,6 +9,14 @@ def _slice(t, dim, start, end, step):
     return torch.ops.aten.slice(t, dim, start, end, step)
 
 
+def _same_strides(t, whole=False):
+    """A copy with gaps where t has them, so that its strides are t's; whole: with the memory around t."""
+    if _shared(t.shape, t.stride()) or not whole and torch._C.is_dense(t):      # src needs places of its own
+        return t.clone()
+    full = t.as_strided((t.untyped_storage().nbytes() // t.element_size(),), (1,), 0).clone()
+    return full.as_strided(t.shape, t.stride(), t.storage_offset()).data     # no view of a base that has no history
+
+
 def _replaced(out, src, view):
     part = view(out)
     if part.shape != src.shape:
@@ -25,7 +33,7 @@ def _replaced(out, src, view):
     samples=lambda t: [(t(4, 3), t(2, 3), 0, 1, 3), (t(4, 3), t(4, 2), 1, None, None, 2)])
 def slice_scatter(self, src, dim, start, end, step):
     """`self` with `src` in place of the slice start:end:step of `dim`."""
-    return _replaced(self.clone(), src, lambda t: _slice(t, dim, start, end, step))
+    return _replaced(_same_strides(self), src, lambda t: _slice(t, dim, start, end, step))
 
 
 @op("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
@@ -33,7 +41,7 @@ def slice_scatter(self, src, dim, start, end, step):
           "src": lambda c, g: g.select(c.dim, c.index)}, samples=lambda t: [(t(4, 3), t(3), 0, 1), (t(4, 3), t(4), -1, -1)])
 def select_scatter(self, src, dim, index):
     """`self` with `src` in place of the slice `index` of `dim`."""
-    return _replaced(self.clone(), src, lambda t: t.select(dim, index))
+    return _replaced(_same_strides(self), src, lambda t: t.select(dim, index))
 
 
 @op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
@@ -41,7 +49,7 @@ def select_scatter(self, src, dim, index):
           "src": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)}, samples=lambda t: [(t(4, 3), t(3)), (t(4, 3), t(2), 1)])
 def diagonal_scatter(self, src, offset, dim1, dim2):
     """`self` with `src` in place of a diagonal."""
-    return _replaced(self.clone(), src, lambda t: t.diagonal(offset, dim1, dim2))
+    return _replaced(_same_strides(self), src, lambda t: t.diagonal(offset, dim1, dim2))
 
 
 def _shared(shape, strides):
@@ -77,12 +85,7 @@ def _as_strided_scatter_src(c, g):
     grad={"self": _as_strided_scatter_self, "src": _as_strided_scatter_src}, samples=lambda t: [(t(4, 3), t(2, 2), (2, 2), (3, 1), 1)])
 def as_strided_scatter(self, src, size, stride, storage_offset):
     """`self` with `src` in place of the elements that as_strided(size, stride, storage_offset) names."""
-    if _shared(self.shape, self.stride()):                  # src needs places of its own
-        out = self.clone()
-    else:
-        full = self.as_strided((self.untyped_storage().nbytes() // self.element_size(),), (1,), 0).clone()   # strides mean self's memory
-        out = full.as_strided(self.shape, self.stride(), self.storage_offset())
-    return _replaced(out, src, lambda t: t.as_strided(size, stride, storage_offset)).data     # no view of a base that has no history
+    return _replaced(_same_strides(self, True), src, lambda t: t.as_strided(size, stride, storage_offset))
 
 
 @op("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", out=True, samples=lambda t: [(t(4, 3), 0, 1, 2)])

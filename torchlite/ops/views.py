@@ -263,10 +263,8 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
         return grad_in.reshape(())
     dim %= len(input_sizes)
     index = torch.arange(input_sizes[dim], device=grad_in.device).unfold(0, size, step).reshape(-1)
-    moved = grad_in.movedim(dim, -2).flatten(-2)
-    rest = [s for i, s in enumerate(input_sizes) if i != dim]
-    out = torch.zeros([*rest, input_sizes[dim]], dtype=grad_in.dtype, device=grad_in.device).index_add(len(rest), index, moved)
-    return out.movedim(-1, dim)
+    moved = grad_in.movedim(dim, -2).flatten(-2).movedim(-1, dim)
+    return torch.zeros(input_sizes, dtype=grad_in.dtype, device=grad_in.device).index_add(dim, index, moved)
 
 
 @op("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", kernel="diagonal", view=True, node="DiagonalBackward0",

@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .. import _device
 from ._declare import _functions, op
 from .matmul import _type_name
 
@@ -193,7 +194,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 # ---- shuffles --------------------------------------------------------------------------------------------------------
 @op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", variants="function", alias=("nn.pixel_shuffle",),
-    samples=lambda t: [(t(2, 8, 3, 2), 2)])
+    grad={"self": lambda c, g: torch.pixel_unshuffle(g, c.upscale_factor)}, samples=lambda t: [(t(2, 8, 3, 2), 2)])
 def pixel_shuffle(self, upscale_factor):
     """(*, C * r * r, H, W) to (*, C, H * r, W * r)."""
     r = upscale_factor
@@ -208,11 +209,12 @@ def pixel_shuffle(self, upscale_factor):
     x = self.reshape(lead + (c // (r * r), r, r, h, w))
     n = len(lead)
     # a copy also where the permuted tensor could be viewed
-    return x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]).clone(memory_format=torch.contiguous_format).view(lead + (c // (r * r), h * r, w * r))
+    x = x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]).clone(memory_format=torch.contiguous_format).view(lead + (c // (r * r), h * r, w * r))
+    return x.contiguous(memory_format=_device.suggested_format(self))
 
 
 @op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", variants="function", alias=("nn.pixel_unshuffle",),
-    samples=lambda t: [(t(2, 3, 4, 6), 2)])
+    grad={"self": lambda c, g: torch.pixel_shuffle(g, c.downscale_factor)}, samples=lambda t: [(t(2, 3, 4, 6), 2)])
 def pixel_unshuffle(self, downscale_factor):
     """(*, C, H * r, W * r) to (*, C * r * r, H, W)."""
     r = downscale_factor
@@ -227,7 +229,8 @@ def pixel_unshuffle(self, downscale_factor):
                                f"divisible by {r}")
     n = len(lead)
     x = self.reshape(lead + (c, h // r, r, w // r, r))
-    return x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]).clone(memory_format=torch.contiguous_format).view(lead + (c * r * r, h // r, w // r))
+    x = x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]).clone(memory_format=torch.contiguous_format).view(lead + (c * r * r, h // r, w // r))
+    return x.contiguous(memory_format=_device.suggested_format(self))
 
 
 @op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", variants="function", alias=("nn.channel_shuffle", "native_channel_shuffle",
