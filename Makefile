@@ -7,7 +7,7 @@ SECONDS ?= 3600
 SEED ?= $(shell date +%y%j%H%M)
 DEVICE ?= cpu
 
-.PHONY: help setup build test test-all fuzz coverage check bench bench-gpu wheel demo docs format clean
+.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu wheel demo docs format clean
 
 help:
 	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"
@@ -55,6 +55,9 @@ wheel: setup
 demo: wheel
 	$(PY) demos/build.py
 	$(PY) demos/serve.py $(ARGS)
+
+fuzz-ops: setup
+	$(PY) tests/fuzz_ops.py --sanitized $(or $(ARGS),--calls 200)
 
 bench: build wheel
 	$(PY) tests/bench/run.py $(ARGS)

@@ -1,8 +1,10 @@
 """Feeds every declared op arguments that fit badly: wrong types, awkward tensors, huge and negative numbers.
 
-    python tests/fuzz_ops.py [--seed N] [--calls N] [--only REGEX] [--seconds S] [--verbose]
+    python tests/fuzz_ops.py [--seed N] [--calls N] [--only REGEX] [--seconds S] [--sanitized]
 
-An op may answer or raise one of PyTorch's kinds of exception; anything else is a finding. Each batch of ops runs in a
+Half of the calls are right ones with something changed: a size, a dtype, strides, an index, a list's length, one tensor for two
+arguments, an index that changes a tensor when it is read. They go in by the public names, by the core's own entrances
+(call_overload, kernels by name) and, for what is no op, by the functions and fields of torchlite._C. An op may answer or raise one of PyTorch's kinds of exception; anything else is a finding. Each batch of ops runs in a
 process of its own, so that a crash is one more finding, with the call that made it.
 """
 
@@ -23,7 +25,7 @@ import tempfile
 import time
 import warnings
 
-from fuzz import feed, good, raw
+from fuzz_calls import feed, good, raw
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -297,11 +299,19 @@ def main():
     p.add_argument("--calls", type=int, default=30)
     p.add_argument("--only")
     p.add_argument("--seconds", type=float, default=0.0)
+    p.add_argument("--sanitized", action="store_true", help="on a core built with the address and undefined-behaviour sanitizers")
     p.add_argument("--child", help=argparse.SUPPRESS)
     a = p.parse_args()
     if a.child:
         child(a.child)
         return 0
+    if a.sanitized:
+        import run as layers
+        env = layers.sanitized()
+        if not isinstance(env, dict):
+            return env.failed
+        argv = [x for x in sys.argv if x != "--sanitized"]
+        os.execve(sys.executable, [sys.executable, *argv], {**os.environ, **env})
     findings, total, answered = run(a.only, a.seed, a.calls, a.seconds)
     print("%d calls, %d answered, %d findings" % (total, answered, len(findings)))
     return 1 if findings else 0

@@ -98,8 +98,8 @@ def host() -> Count:
     return pytest("-n", "2", "--timeout", "600", *folders)
 
 
-def sanitize() -> Count:
-    """The unit tests on a core built with the address and undefined-behaviour sanitizers."""
+def sanitized() -> dict[str, str] | Count:
+    """Builds the core with the address and undefined-behaviour sanitizers; the environment that runs Python on it."""
     gcc = shutil.which("gcc")
     if gcc is None or sys.platform != "linux":
         return skip("needs gcc on Linux")
@@ -113,17 +113,27 @@ def sanitize() -> Count:
     if status:
         return Count(failed=1)
     core = ROOT / ".build" / "sanitized" / "_C.abi3.so"
+    return {"TORCHLITE_NATIVE": str(core), "LD_PRELOAD": " ".join(libraries),
+            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000"}
+
+
+def sanitize() -> Count:
+    """The unit tests, and some thousand calls with hostile arguments, on a core built with the sanitizers."""
+    env = sanitized()
+    if isinstance(env, Count):
+        return env
     log = OUT / "sanitizer"
     for old in OUT.glob("sanitizer.*"):
         old.unlink()
-    env = {"TORCHLITE_NATIVE": str(core), "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={log}",
-           "UBSAN_OPTIONS": f"log_path={log}"}
+    env["ASAN_OPTIONS"] += f":log_path={log}"
+    env["UBSAN_OPTIONS"] = f"log_path={log}"
     c = count(*run([PY, "-m", "pytest", "--tb=line", "--timeout", "600", "--continue-on-collection-errors", "tests/unit"], env))
+    status, _ = run([PY, "tests/fuzz_ops.py", "--seed", "1", "--calls", "4", "--seconds", "45"], env)
     findings = [line for f in OUT.glob("sanitizer.*") for line in f.read_text(errors="replace").splitlines()
                 if "runtime error" in line or "ERROR: AddressSanitizer" in line]
     print("\n".join(sorted(set(findings))) or "no findings", flush=True)
     # a wrong result is the host layer's business; here it counts whether the tests ran and what the sanitizers saw
-    return Count(passed=c.passed, failed=len(set(findings)) + (c.passed == 0), skipped=c.skipped)
+    return Count(passed=c.passed, failed=len(set(findings)) + (c.passed == 0) + (status != 0), skipped=c.skipped)
 
 
 def wheels() -> Count:

@@ -132,6 +132,9 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
   const char *name;
   PyObject *o;
   if (!PyArg_ParseTuple(args, "sO", &name, &o)) return NULL;
+  if (!strcmp(name, "dtypes") ? !PyTuple_Check(o) || PyTuple_Size(o) < TL_NUM_DTYPES : !strcmp(name, "devices") ? !PyTuple_Check(o)
+      : !strcmp(name, "Tensor") && !(PyType_Check(o) && PyType_IsSubtype((PyTypeObject *)o, tl_TensorBase)))
+    return PyErr_Format(PyExc_TypeError, "register(%s): an object of another kind", name);
   if (!strcmp(name, "dtypes")) {
     for (int i = 0; i < TL_NUM_DTYPES; i++) Py_XSETREF_(tl_reg.dtypes[i], Py_NewRef(PyTuple_GetItem(o, i)));
     Py_RETURN_NONE;

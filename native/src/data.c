@@ -388,14 +388,21 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
   return Py_NewRef(o);
 }
 static PyObject *py_lay_out(PyObject *m, PyObject *args) {
-  TlTensor *t, *as;
+  PyObject *o, *like;
   (void)m;
-  if (!PyArg_ParseTuple(args, "OO", &t, &as)) return NULL;
-  if (t->ndim == as->ndim && tl_is_dense(as) && tl_is_contiguous(t) && tl_restride(t, t->ndim, t->shape, as->strides) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O!", tl_TensorBase, &o, tl_TensorBase, &like)) return NULL;
+  TlTensor *t = (TlTensor *)o, *as = (TlTensor *)like;
+  if (t->ndim == as->ndim && !memcmp(t->shape, as->shape, sizeof *t->shape * (size_t)t->ndim) && tl_is_dense(as) && tl_is_contiguous(t) &&
+      tl_restride(t, t->ndim, t->shape, as->strides) < 0) return NULL;
   Py_RETURN_NONE;
 }
-static PyObject *py_is_dense(PyObject *m, PyObject *t) { (void)m; return PyBool_FromLong(tl_is_dense((TlTensor *)t)); }
-static PyObject *py_suggests_channels_last(PyObject *m, PyObject *t) { (void)m; return PyBool_FromLong(tl_suggests_channels_last((TlTensor *)t)); }
+static int need_tensor(PyObject *o) {
+  if (TL_CHECK(o)) return 0;
+  PyErr_SetString(PyExc_TypeError, "expected a tensor");
+  return -1;
+}
+static PyObject *py_is_dense(PyObject *m, PyObject *t) { (void)m; return need_tensor(t) < 0 ? NULL : PyBool_FromLong(tl_is_dense((TlTensor *)t)); }
+static PyObject *py_suggests_channels_last(PyObject *m, PyObject *t) { (void)m; return need_tensor(t) < 0 ? NULL : PyBool_FromLong(tl_suggests_channels_last((TlTensor *)t)); }
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;

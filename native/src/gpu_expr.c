@@ -3,6 +3,7 @@
  * A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about. A
  * consumer of the same kind takes the node in; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
  * buffer first runs what was put off and reads it (gpu_before_write). */
+#include "check.h"
 #include "gpu.h"
 
 PyTypeObject *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
@@ -255,6 +256,7 @@ static int parse(Parsed *p, PyObject *const *a) {
   if (p->compute < 0) return -1;
   bool tuple = PyTuple_Check(a[1]);
   Py_ssize_t n = tuple || PyList_Check(a[1]) ? PyObject_Size(a[1]) : MAX_ARGS + 1;
+  if (p->ndim > 0 && tl_product(p->ndim, p->shape, NULL) < 0) return -1;
   if (n > MAX_ARGS || p->ndim < 0) { PyErr_SetString(PyExc_TypeError, "an expression needs a list of at most 16 operands, and a shape"); return -1; }
   p->nargs = (int)n;
   for (int i = 0; i < p->nargs; i++) {

@@ -94,6 +94,8 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   const Entry *e = entries;
   while (e && e->key != key) e = e->next;
   if (!e) return 0;
+  for (int i = 0; i < e->n; i++)
+    if (e->at[i] >= n) return 0;
   for (int i = 0; inplace && i < e->n; i++)
     if (TL_CHECK(a[e->at[i]]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[e->at[i]]) < 0) { *result = NULL; return 1; }
   /* the shape of all */
@@ -150,7 +152,8 @@ static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   TlTensor *t = n == 2 && TL_CHECK(a[0]) ? (TlTensor *)a[0] : NULL;
   if (!t || Py_TYPE(a[1]) != tl_Node || t->device != TL_WEBGPU || Py_TYPE(t->storage->owner) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "assign(tensor, node)"); return NULL; }
-  if (t->ndim != ((TlNode *)a[1])->ndim) { PyErr_SetString(PyExc_RuntimeError, "assign: an expression of another number of dims"); return NULL; }
+  const TlNode *node = (TlNode *)a[1];
+  if (t->ndim != node->ndim || memcmp(t->shape, node->shape, sizeof *t->shape * (size_t)t->ndim)) { PyErr_SetString(PyExc_RuntimeError, "assign: an expression of another shape"); return NULL; }
   if (t->numel && assign(t, (TlNode *)a[1], NULL) < 0) return NULL;
   Py_RETURN_NONE;
 }

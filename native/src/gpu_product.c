@@ -1,5 +1,6 @@
 /* gpu_product.c: matrix products and convolutions that are put off until their result is needed, so that element-wise
  * operations on it run in the same kernel (gpu_run.c). One is a Node whose arguments are the tensors it reads. */
+#include "check.h"
 #include "gpu.h"
 
 /* The product alone, into a buffer that has no memory yet or is to be written anew. */
@@ -55,9 +56,9 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   long open = nargs > 5 ? PyLong_AsLong(a[5]) : 0;
   Py_ssize_t n = PyTuple_Size(a[1]), k = PyTuple_Size(a[2]);
   if (n < 1 || n > MAX_LEAVES || k > MAX_WORDS) { PyErr_SetString(PyExc_TypeError, "product: too many operands or words"); return NULL; }
-  if (tl_ints(a[3], shape, &ndim) < 0 || tl_dtype_arg(a[4], TL_F32, &d) < 0 || (op < 0 && (op = gpu_op_named("product")) < 0)) return NULL;
+  if (tl_ints(a[3], shape, &ndim) < 0 || tl_product(ndim < 0 ? 0 : ndim, shape, NULL) < 0 || tl_dtype_arg(a[4], TL_F32, &d) < 0 || (op < 0 && (op = gpu_op_named("product")) < 0)) return NULL;
   PyObject *leaves[MAX_LEAVES], *result = NULL;
-  if (open < 0 || open > 2 || open > n) { PyErr_SetString(PyExc_TypeError, "product: open is 0 to 2 operands"); return NULL; }
+  if (ndim < 0 || open < 0 || open > 2 || open > n) { PyErr_SetString(PyExc_TypeError, "product: open is 0 to 2 operands, shape a tuple"); return NULL; }
   TlProduct *p = PyMem_Malloc(sizeof *p + (open ? MAX_WORDS : (size_t)k) * sizeof *p->words);
   if (!p) return PyErr_NoMemory();
   *p = (TlProduct){.plan = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]), .nwords = (uint32_t)k, .room = open ? MAX_WORDS : (uint32_t)k, .nreads = (int)n, .open = (int)open};

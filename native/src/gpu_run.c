@@ -458,6 +458,7 @@ PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
     PyObject *node, *buffer, *st;
     long long offset;
     int k;
+    if (!PyTuple_Check(PyList_GetItem(a[1], i))) { PyErr_SetString(PyExc_TypeError, "run: an output is (node, buffer, strides or None, offset)"); return NULL; }
     if (!PyArg_ParseTuple(PyList_GetItem(a[1], i), "OOOL", &node, &buffer, &st, &offset)) return NULL;
     if (Py_TYPE(node) != tl_Node || Py_TYPE(buffer) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "run: expected a node and a buffer"); return NULL; }
     out[i] = (GpuOut){(TlNode *)node, (TlBuffer *)buffer, NULL, offset};

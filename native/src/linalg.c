@@ -189,7 +189,7 @@ KERNEL(k_trsm) {
   const int64_t n = N(a), r = N(ARG(1)), nb = batches(a);
   TlTensor *x = copy_of(ARG(1), w);
   bool ok = x && (ac = tl_contiguous_as(a, w)), upper = TRUE(2), unit = TRUE(3);
-  for (int64_t b = 0; ok && b < nb; b++) {
+  for (int64_t b = 0; ok && b < nb && x->numel; b++) {
     if (w == TL_F64) trsm_r(P(ac, double, b * n * n), n, n, upper, unit, P(x, double, b * n * r), r);
     else trsm_c(P(ac, cd, b * n * n), n, n, upper, unit, P(x, cd, b * n * r), r);
     ok = !interrupted();
@@ -271,7 +271,7 @@ KERNEL(k_householder) {
   const int64_t m = M(a), n = N(a), kk = N(tau), nb = batches(a);
   TlTensor *q = tl_empty(w, a->ndim, a->shape);
   bool ok = q && (ac = tl_contiguous_as(a, w)) && (tc = tl_contiguous_as(tau, w));
-  for (int64_t b = 0; ok && b < nb; b++) {
+  for (int64_t b = 0; ok && b < nb && q->numel; b++) {
     if (w == TL_F64) orgqr_r(P(ac, double, b * m * n), m, n, P(tc, double, b * kk), kk, P(q, double, b * m * n));
     else orgqr_c(P(ac, cd, b * m * n), m, n, P(tc, cd, b * kk), kk, P(q, cd, b * m * n));
     ok = !interrupted();
@@ -299,7 +299,7 @@ KERNEL(k_eigh) {
   char *work = t[0] && t[1] ? tl_array(n * n + 2 * n + 2 + (n + 1) / 2 + 1, 16) : NULL;
   bool ok = t[0] && t[1] && work, fine = true;
   int64_t b;
-  for (b = 0; ok && fine && b < nb; b++) {
+  for (b = 0; ok && fine && b < nb && a->numel; b++) {
     double *e = (double *)(work + (size_t)(n * n + 2 * n + 2) * 16);
     fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, P(t[0], double, b * n), (double *)work, e)
                        : eigh_c(P(t[1], cd, b * n * n), n, P(t[0], double, b * n), (cd *)work, e);
@@ -323,7 +323,7 @@ KERNEL(k_svd) {
   char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, (int64_t)(e < 16 ? 16 : e)) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
-  for (b = 0; ok && fine && b < nb; b++) {
+  for (b = 0; ok && fine && b < nb && (t[0]->numel || t[2]->numel); b++) {
     char *cols = work, *u = cols + (size_t)(r * big) * e, *v = u + (size_t)(nu * big) * e;
     double *s = (double *)(v + (size_t)(r * r) * e);
     int64_t *order = (int64_t *)(s + r);
@@ -440,7 +440,7 @@ KERNEL(k_eig) {
   cd *q = tl_array(n * n + 2 * n + 1, sizeof(cd));
   bool ok = h && t[0] && t[1] && q, fine = true;
   int64_t b;
-  for (b = 0; ok && fine && b < nb; b++) {
+  for (b = 0; ok && fine && b < nb && a->numel; b++) {
     cd *H = P(h, cd, b * n * n), *w = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *x = q + n * n;
     double size = 0;
     for (int64_t i = 0; i < n * n; i++) size = fmax(size, fabs(H[i].re) + fabs(H[i].im));
@@ -504,13 +504,13 @@ KERNEL(k_ldl_solve) {
   TlTensor *x = copy_of(ARG(2), w);
   bool ok = x && (ac = tl_contiguous_as(a, w)) && (pc = tl_contiguous_as(ARG(1), TL_I32)), herm = TRUE(3);
   for (int64_t i = 0; ok && i < pc->numel; i++) {
-    int32_t p = *P(pc, int32_t, i);
+    int64_t p = *P(pc, int32_t, i);
     if (!p || p > n || -p > n || (p < 0 && i % n == 0 && n < 2)) {
       PyErr_SetString(PyExc_RuntimeError, "linalg.ldl_solve: pivots out of range");
       ok = false;
     }
   }
-  for (int64_t b = 0; ok && b < nb; b++) {
+  for (int64_t b = 0; ok && b < nb && x->numel; b++) {
     const int32_t *piv = P(pc, int32_t, b * n);
     for (int64_t i = 0; i < n; i++)   /* negative pivots come in pairs */
       if (piv[i] < 0 && (i + 1 == n || piv[++i] >= 0)) {

@@ -8,6 +8,7 @@
 #define ACC double
 #define LOWEST (-INFINITY)
 #define DIVIDE(a, b) ((a) / (b))
+#define PLUS(a, b) ((a) + (b))
 #define F(name) name##_f32
 #include "pool_impl.h"
 #undef T
@@ -24,6 +25,8 @@
 #undef LOWEST
 #undef F
 #undef DIVIDE
+#undef PLUS
+#define PLUS(a, b) tl_wrap_add(a, b)
 #define DIVIDE(a, b) ((b) == -1 ? (int64_t)(0 - (uint64_t)(a)) : (a) / (b))      /* the smallest number / -1 traps */
 #define T int64_t
 #define ACC int64_t

@@ -90,9 +90,9 @@ static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
               int64_t a, b;
               F(range)(c, t, &a, &b);
               T *src = (T *)x + (z * c->in[1] + r) * c->in[2] + t - c->p[2];
-              if (backward) for (int64_t i = a; i < b; i++) src[i * s] += row[i];
-              else if (s == 1) for (int64_t i = a; i < b; i++) row[i] += src[i];
-              else for (int64_t i = a; i < b; i++) row[i] += src[i * s];
+              if (backward) for (int64_t i = a; i < b; i++) src[i * s] = PLUS(src[i * s], row[i]);
+              else if (s == 1) for (int64_t i = a; i < b; i++) row[i] = PLUS(row[i], src[i]);
+              else for (int64_t i = a; i < b; i++) row[i] = PLUS(row[i], src[i * s]);
             }
         if (!backward) for (int64_t i = 0; i < w; i++) y[i] = DIVIDE(row[i], div[i]);
       }
@@ -141,7 +141,7 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
 static void F(max_backward)(int64_t planes, int64_t in, int64_t out, const T *g, const int64_t *idx, T *x) {
   for (int64_t p = 0; p < planes; p++, x += in)
     for (int64_t i = 0; i < out; i++, idx++, g++)
-      if (*idx >= 0 && *idx < in) x[*idx] += *g;
+      if (*idx >= 0 && *idx < in) x[*idx] = PLUS(x[*idx], *g);
 }
 
 /* image [planes, h, w] to columns [planes, kh * kw, blocks], or back with sums */
@@ -158,7 +158,7 @@ static int F(columns)(const TlPool *c, T *x, T *col, bool back) {
           int64_t y = oy * c->s[1] - c->p[1] + ky * c->d[1];
           bool inside = y >= 0 && y < c->in[1];
           T *src = inside ? x + y * c->in[2] + kx * c->d[2] - c->p[2] : x;
-          if (back) { if (inside) for (int64_t i = a; i < b; i++) src[i * s] += col[i]; continue; }
+          if (back) { if (inside) for (int64_t i = a; i < b; i++) src[i * s] = PLUS(src[i * s], col[i]); continue; }
           for (int64_t i = 0; i < c->out[2]; i++) col[i] = inside && i >= a && i < b ? src[i * s] : 0;
         }
       }

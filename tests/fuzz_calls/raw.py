@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # They set what the whole process works with: a wrong answer afterwards is the caller's.
 LEFT_OUT = {"register", "set_default_elsewhere", "set_operators", "set_grad_enabled", "set_inference_mode", "profile_start", "profile_stop",
-            "webgpu", "_set_global_hooks", "__class__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__del__", "manual_seed", "seed",
+            "hook", "set_epoch", "webgpu", "_set_global_hooks", "__class__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__del__", "manual_seed", "seed",
             "__setattr__", "__delattr__", "__getattribute__", "__getattr__", "__dir__", "from_file", "backward"}
 # what each argument may well be; the others take anything
 SIGNATURES = {
@@ -14,6 +14,11 @@ SIGNATURES = {
     "device_tensor": "small any int dtype ints ints int", "signature": "args", "storage_from_buffer": "buffer", "tensor_from_data": "data dtype",
     "basic_index": "tensor any", "result_type": "any any", "promote_types": "dtype dtype", "can_cast": "dtype dtype", "resize_": "int",
     "as_strided": "ints ints int", "set_": "storage int ints ints", "set_state": "tensor", "profile_enter": "any small args", "profile_exit": "int",
+    "webgpu.expression": "name parts name name ints", "webgpu.Node": "name parts name name ints", "webgpu.Leaf": "buf name ints int",
+    "webgpu.Number": "number name", "webgpu.Coord": "small", "webgpu.Buffer": "int", "webgpu.launch": "int ints ints", "webgpu.run": "part parts",
+    "webgpu.product": "int bufs ints ints dtype small", "webgpu.remember": "overload int name args name name name", "webgpu.result": "part dtype",
+    "webgpu.operand": "tensor ints", "webgpu.assign": "tensor part", "webgpu.fresh": "ints dtype", "webgpu.ready": "buf", "webgpu.allocate": "buf",
+    "webgpu.before_write": "buf",
     "call_overload": "overload args", "call_below": "overload args", "call_inplace_below": "overload args",
 }
 
@@ -58,6 +63,18 @@ class Raw:
             return rng.choice([b"", b"abc", bytearray(16), memoryview(b"12345678"), memoryview(bytearray(64))[::2], memoryview(bytearray(8)).cast("d")])
         if kind == "args":
             return tuple(self.anything() for _ in range(rng.randrange(10)))
+        if kind == "name":
+            return rng.choice(["float32", "int64", "add", "product", "cast", "bool", None])
+        if kind == "buf":
+            return self.C.webgpu().Buffer(rng.choice([0, 4, 64, 2**20, 2**40]))
+        if kind == "bufs":
+            return tuple(self.one("buf") for _ in range(rng.randrange(7)))
+        if kind == "part":
+            g = self.C.webgpu()
+            return rng.choice([lambda: g.Leaf(self.one("buf"), "float32", rng.choice([None, (1, 2)]), 0), lambda: g.Number(rng.choice([1, 2.5, "x"]), "int64"),
+                               lambda: g.Coord(rng.choice([-1, 0, 9])), lambda: g.Node("add", [self.one("part")], "float32", "float32", (2, 2))])()
+        if kind == "parts":
+            return [self.one("part") for _ in range(rng.choice([0, 1, 2, 2, 3, 17]))]
         if kind == "overload":
             return rng.choice(self.overloads)
         if kind == "data":
@@ -83,6 +100,9 @@ class Raw:
                 continue
             if callable(thing):
                 yield "_C." + name, lambda n=name, f=thing: (f, self.arguments(n))
+        for name, thing in sorted(vars(self.C.webgpu()).items()):
+            if name not in LEFT_OUT and not name.startswith("__") and callable(thing):
+                yield "_C.webgpu()." + name, lambda n="webgpu." + name, f=thing: (f, self.arguments(n))
         makers = {"StorageBase": lambda: self.C.StorageBase(self.rng.choice([0, 8, 100])), "TensorBase": self.feeder.tensor,
                   "Size": lambda: self.feeder.tensor().shape, "Generator": lambda: self.torch.Generator(),
                   "Overload": lambda: self.rng.choice(self.overloads), "Op": lambda: self.torch.add, "NodeBase": lambda: self.C.NodeBase(),
