@@ -86,6 +86,8 @@ class _info:
     __module__ = "torchlite"
 
     def __getattr__(self, name):
+        if name == "_fields":           # not made yet
+            raise AttributeError(name)
         try:
             return self._fields[name]
         except KeyError:
@@ -97,6 +99,9 @@ class _info:
         return self._fields == other._fields
 
     __hash__ = None
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"cannot pickle 'torch.{type(self).__name__}' object")
 
     def __dir__(self):
         return [*super().__dir__(), *self._fields]

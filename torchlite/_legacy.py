@@ -15,12 +15,12 @@ def legacy_new(args, dtype):
     if not args:
         return _C.empty((0,), dtype)
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
-        return _C.empty(args, dtype)
+        return _C.fill_fresh(_C.empty(args, dtype))
     if len(args) != 1:
         raise TypeError("new() received an invalid combination of arguments - got (%s)" % ", ".join(type(a).__name__ for a in args))
     a = args[0]
     if isinstance(a, _C.Size):
-        return _C.empty(tuple(a), dtype)
+        return _C.fill_fresh(_C.empty(tuple(a), dtype))
     if isinstance(a, Tensor):
         if a.dtype is not dtype:
             raise TypeError("expected %s (got %s)" % (_NAMES[dtype], type_name(a)))

@@ -249,10 +249,14 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def storage(self):
         """The typed storage behind the tensor."""
+        _C.warn_once("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
+                     "matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+                     "tensor.storage()")
+        return self._typed_storage()
+
+    def _typed_storage(self):
         from .storage import TypedStorage
         return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
-
-    _typed_storage = storage
 
     def storage_type(self):
         return type(self.storage())
@@ -299,7 +303,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if memory_format is _device.preserve_format:
             raise RuntimeError("Unsupported memory formatPreserve")
         if tuple(self.shape) != tuple(sizes):
+            before = self.untyped_storage().nbytes()
             _C.resize(self, tuple(sizes))
+            if _C.fill_empty() and self.untyped_storage().nbytes() > before:
+                size = self.itemsize
+                _C.fill_fresh(_C.tensor_from_storage(self._storage, self.dtype, before // size, (self._storage.nbytes() // size - before // size,), (1,)))
         if memory_format is not None:
             from .ops.copying import _channels_last_strides
             last = memory_format is not _device.contiguous_format
@@ -349,6 +357,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     @property
     def is_cuda(self):
         return self.device.type == "webgpu" and _device.cuda_is_webgpu()
+
+    def is_nonzero(self):
+        """Whether the only element is not zero."""
+        return bool(self)
 
     def is_same_size(self, other):
         return self.shape == other.shape
@@ -492,6 +504,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return other.detach() if assign else self.copy_(other).detach()
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         return self.numpy().__dlpack__()
 
     def __dlpack_device__(self):

@@ -1,6 +1,6 @@
 """Where an op runs when its tensors are not all on the CPU, out= variants, and `explain`."""
 
-from . import _C, _device
+from . import _C, _device, _out
 
 
 def _tensors(args):
@@ -125,14 +125,22 @@ def call_out(ov, args, out):
             if any(_overlap(o, t) for t in _tensors(args)):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
                                    "location. Please clone() the tensor before performing the operation.")
-    result = _C.call_overload(ov, args)
+    factory = name in _out.SILENT
+    if factory:         # resized without a word, so looked at here
+        for o in outs:
+            if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
+                raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                                   "Please clone() the tensor before performing the operation.")
+    result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):
         raise TypeError("%s(): expected a tuple of %d elements for out, got %d" % (name, len(results), len(outs)))
+    if any(r.dtype is not o.dtype for r, o in zip(results, outs)):
+        _out.check(ov, args, results, outs)
     for r, o in zip(results, outs):
-        if not _C.can_cast(r.dtype, o.dtype):
-            raise RuntimeError("result type %s can't be cast to the desired output type %s" % (r.dtype._scalar_type, o.dtype._scalar_type))
-    for r, o in zip(results, outs):
+        if factory:
+            _out.make(name, r, o)
+            continue
         if r.shape == o.shape:
             if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
                 raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

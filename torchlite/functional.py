@@ -160,10 +160,32 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return _place(t, None, requires_grad)
 
 
+class _Capsule:
+    """What numpy asks a capsule's maker for."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **kwargs):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
 def from_dlpack(ext_tensor, **kwargs):
-    """A tensor over the memory of an object with __dlpack__, by way of numpy."""
+    """A tensor over the memory of an object with __dlpack__, or of such a capsule, by way of numpy."""
+    if isinstance(ext_tensor, Tensor):
+        if ext_tensor.requires_grad:
+            ext_tensor.__dlpack__()             # its error
+        return ext_tensor.detach()
     import numpy as np
-    return from_numpy(np.from_dlpack(ext_tensor))
+    if not hasattr(ext_tensor, "__dlpack__"):
+        if '"dltensor' not in repr(ext_tensor):
+            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+                               "already constructed a tensor from it once.")
+        ext_tensor = _Capsule(ext_tensor)
+    return _from_array(np.from_dlpack(ext_tensor))
 
 
 def is_tensor(obj):
@@ -312,34 +334,88 @@ def split(tensor, split_size_or_sections, dim=0):
     return tensor.split(split_size_or_sections, dim)
 
 
+_deterministic = {"mode": False, "warn_only": False, "fill": True, "precision": "highest"}
+
+
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Everything here is deterministic."""
+    """Every op here is deterministic anyway; in this mode `empty` and its like are filled too, as torch.utils.deterministic says."""
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError("_set_deterministic_algorithms(): argument '%s'%s must be bool, not %s"
+                            % (name, " (position 1)" if name == "mode" else "", type(value).__name__))
+    _deterministic.update(mode=mode, warn_only=warn_only)
+    _C.set_fill_empty(mode and _deterministic["fill"])
 
 
 def are_deterministic_algorithms_enabled():
-    return True
+    """Whether use_deterministic_algorithms(True) was called."""
+    return _deterministic["mode"]
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    return False
+    """Whether its warn_only was True."""
+    return _deterministic["warn_only"]
 
 
-def set_deterministic_debug_mode(mode):
-    """Everything here is deterministic."""
+def set_deterministic_debug_mode(debug_mode):
+    """use_deterministic_algorithms by number or name: 0 or "default", 1 or "warn", 2 or "error"."""
+    if not isinstance(debug_mode, (str, int)):
+        raise TypeError("debug_mode must be str or int, but got %s" % type(debug_mode))
+    names = ("default", "warn", "error")
+    if isinstance(debug_mode, str):
+        if debug_mode not in names:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got %s" % debug_mode)
+        debug_mode = names.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError("invalid value of debug_mode, expected 0, 1, or 2, but got %s" % debug_mode)
+    use_deterministic_algorithms(debug_mode != 0, warn_only=debug_mode == 1)
 
 
 def get_deterministic_debug_mode():
-    return 0
+    """0, 1 or 2: see set_deterministic_debug_mode."""
+    return (1 if _deterministic["warn_only"] else 2) if _deterministic["mode"] else 0
 
 
 def set_float32_matmul_precision(precision):
-    """Products are always computed in float32."""
+    """Remembered only: products are always computed in float32."""
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError("%r is not one of 'highest', 'high' or 'medium'" % precision)
+        import warnings
+        warnings.warn("%s is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect." % precision,
+                      stacklevel=2)
+        return
+    _deterministic["precision"] = precision
 
 
 def get_float32_matmul_precision():
-    return "highest"
+    """What set_float32_matmul_precision was given last."""
+    return _deterministic["precision"]
+
+
+def is_nonzero(input):
+    """Whether the only element of a tensor is not zero."""
+    if not isinstance(input, Tensor):
+        raise TypeError("is_nonzero(): argument 'input' (position 1) must be Tensor, not %s" % type(input).__name__)
+    return bool(input)
+
+
+def _at_least(n):
+    def atleast(*tensors):
+        if len(tensors) == 1:
+            return one(tensors[0])
+        for i, t in enumerate(tensors):
+            if not isinstance(t, Tensor):
+                raise TypeError("expected Tensor as element %d in argument 0, but got %s" % (i, type_name(t)))
+        return tuple(one(t) for t in tensors)
+
+    def one(t):
+        import torchlite
+        return getattr(torchlite.ops.aten, "atleast_%dd" % n)(t)
+    atleast.__name__ = atleast.__qualname__ = "atleast_%dd" % n
+    atleast.__doc__ = "Views of the tensors with at least %d dim%s; of one tensor, or of a sequence, what that is." % (n, "s" * (n > 1))
+    return atleast
+
+
+atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 
 def set_flush_denormal(mode):

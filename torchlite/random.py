@@ -2,7 +2,7 @@
 import contextlib
 import os
 
-from . import _C
+from . import _C, _device
 
 _Base = _C.kernels["generator_type"]()
 
@@ -63,7 +63,7 @@ def _rebuild(device, state):
 
 def _make_default():
     g = _Base.__new__(Generator)
-    g._device = None
+    g._device = _device.device("cpu")
     _C.kernels["set_default_generator"](g)
     g.seed()
     return g

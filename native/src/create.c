@@ -32,6 +32,26 @@ static TlTensor *filled(TlTensor *t, PyObject *value) {
   return t;
 }
 
+/* torch.use_deterministic_algorithms(True): what is left uninitialised is filled, floats with NaN, others with their largest value */
+static bool fill_empty;
+static TlTensor *fresh(TlTensor *t) {
+  if (!t || !fill_empty || t->device != TL_CPU) return t;
+  static const int64_t largest[] = {1, 255, 127, 32767, 2147483647LL, INT64_MAX};
+  PyObject *v = t->dtype <= TL_I64 ? PyLong_FromLongLong(largest[t->dtype]) : PyFloat_FromDouble(NAN);
+  TlTensor *r = v ? filled(t, v) : NULL;
+  if (!v) TL_DEC(t);
+  Py_XDECREF(v);
+  return r;
+}
+static PyObject *set_fill_empty(PyObject *m, PyObject *o) { (void)m; fill_empty = PyObject_IsTrue(o) == 1; Py_RETURN_NONE; }
+static PyObject *get_fill_empty(PyObject *m, PyObject *o) { (void)m; (void)o; return PyBool_FromLong(fill_empty); }
+static PyObject *fill_fresh(PyObject *m, PyObject *o) { (void)m; return TL_CHECK(o) ? (PyObject *)fresh((TlTensor *)Py_NewRef(o)) : Py_NewRef(o); }
+PyMethodDef tl_create_functions[] = {
+    {"set_fill_empty", set_fill_empty, METH_O, "Whether uninitialised tensors are filled."},
+    {"fill_empty", get_fill_empty, METH_NOARGS, "Whether uninitialised tensors are filled."},
+    {"fill_fresh", fill_fresh, METH_O, "Fills a tensor that was just made, where uninitialised ones are filled."},
+    {0}};
+
 static PyObject *one(void) { static PyObject *v; if (!v) v = PyLong_FromLong(1); return v; }
 
 /* id 0: empty(size, dtype, ..., memory_format); 1: zeros(size, dtype, ...); 2: ones */
@@ -43,7 +63,7 @@ PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   if (size_arg(a[0], shape, &n, k->id == 1 ? "zeros" : NULL) < 0 || tl_dtype_arg(a[1], tl_default_dtype, &d) < 0) return NULL;
   if (k->id == 0 && n_ > 5 && memory_format(a[5], 1) != 1) return TL_FALLBACK();
   if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
-  if (k->id == 0) return (PyObject *)tl_empty(d, n, shape);
+  if (k->id == 0) return (PyObject *)fresh(tl_empty(d, n, shape));
   return (PyObject *)filled(tl_empty(d, n, shape), one());
 }
 
@@ -66,7 +86,7 @@ PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTens
   if (tl_dtype_arg(a[1 + at], (tl_dtype)self->dtype, &d) < 0) return NULL;
   if (format == 2) return TL_FALLBACK();
   r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_preserved(TL_CPU, self, d);
-  if (!r || !k->id) return (PyObject *)r;
+  if (!r || !k->id) return (PyObject *)fresh(r);
   if (k->id == 1) { memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]); return (PyObject *)r; }   /* always dense */
   return (PyObject *)filled(r, k->id == 2 ? one() : a[1]);
 }
@@ -79,7 +99,7 @@ PyObject *tl_k_new_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   tl_dtype d;
   (void)n_; (void)out;
   if (size_arg(a[1], shape, &n, NULL) < 0 || tl_dtype_arg(a[k->id == 3 ? 3 : 2], (tl_dtype)self->dtype, &d) < 0) return NULL;
-  if (k->id == 0) return (PyObject *)tl_empty(d, n, shape);
+  if (k->id == 0) return (PyObject *)fresh(tl_empty(d, n, shape));
   if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
   return (PyObject *)filled(tl_empty(d, n, shape), k->id == 2 ? one() : a[2]);
 }

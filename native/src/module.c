@@ -1,7 +1,7 @@
 /* module.c: the extension module torchlite._C. */
 #include "core.h"
 
-extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[];
+extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[], tl_create_functions[];
 extern const TlKernel tl_kernels_view[];
 int tl_add_kernels(const TlKernel *table);
 int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
@@ -47,7 +47,7 @@ PyMODINIT_FUNC PyInit__C(void) {
                                              tl_kernels_shape, tl_kernels_matmul, tl_kernels_conv, tl_kernels_pool, tl_kernels_norm,
                                              tl_kernels_random, tl_kernels_sort, tl_kernels_optim, tl_kernels_linalg, tl_kernels_fft};
   if (tl_graph_init(m) < 0 || tl_size_init(m) < 0 || tl_module_type_init(m) < 0 || tl_tensor_init(m) < 0 || tl_op_init(m) < 0 || tl_profile_init(m) < 0 || PyModule_AddFunctions(m, tl_args_functions) < 0 || PyModule_AddFunctions(m, tl_data_functions) < 0 || PyModule_AddFunctions(m, tl_device_functions) < 0 ||
-      PyModule_AddFunctions(m, tl_number_functions) < 0)
+      PyModule_AddFunctions(m, tl_number_functions) < 0 || PyModule_AddFunctions(m, tl_create_functions) < 0)
     goto fail;
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (tl_add_kernels(families[i]) < 0) goto fail;

@@ -116,6 +116,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
       if (!is_index(o)) return 0;
       return (*v = *made = PyNumber_Index(o)) ? 1 : -1;
     case K_INTS: {
+      if (o == Py_None && p->dflt && PyTuple_Check(p->dflt) && !PyTuple_Size(p->dflt)) { *v = p->dflt; return 1; }      /* dim=[] takes None too */
       if (is_int(o) || (!plain_sequence(o) && is_index(o) && !PySequence_Check(o)) || is_int_tensor(o)) {
         if (!p->size) return 0;
         PyObject *t = PyTuple_New(p->size), *x = PyNumber_Index(o);

@@ -1,33 +1,80 @@
-"""torch.backends: switches of PyTorch's own backends, none of which exist here."""
+"""torch.backends: switches of PyTorch's own backends, none of which exist here. They are remembered, and change nothing."""
 
-from types import SimpleNamespace
+import contextlib
+import sys
+from types import ModuleType, SimpleNamespace
 
 
-class _Backend(SimpleNamespace):
-    def __init__(self, name, **flags):
-        super().__init__(**flags)
-        self.__name__ = "torch.backends." + name
+class _Backend(ModuleType):
+    """A module torch.backends.<name>, whose attributes are its switches."""
+
+    def __init__(self, name, switches=(), **fields):
+        super().__init__(__name__ + "." + name)
+        self.__dict__.update(switches, **fields)
+        self.__dict__["_switches"] = tuple(dict(switches))
+        sys.modules[self.__name__] = self
 
     def is_available(self):
         return False
 
     is_built = is_available
 
-    def flags(self, *args, **kwargs):
-        import contextlib
-        return contextlib.nullcontext()
+    def set_flags(self, *values, **named):
+        """Sets switches, by PyTorch's order or by name (`_enabled` is `enabled`); returns the old values."""
+        old = tuple(getattr(self, n) for n in self._switches)
+        for name, value in {**dict(zip(self._switches, values)), **{n.removeprefix("_"): v for n, v in named.items()}}.items():
+            if name in self._switches and value is not None:
+                setattr(self, name, value)
+        return old
+
+    @contextlib.contextmanager
+    def flags(self, *values, **named):
+        """set_flags for a block or, as a decorator, for a function."""
+        old = self.set_flags(*values, **named)
+        try:
+            yield
+        finally:
+            for name, value in zip(self._switches, old):
+                setattr(self, name, value)
+
+    @contextlib.contextmanager
+    def verbose(self, level):
+        """Nothing to be told of."""
+        yield self
 
 
-cudnn = _Backend("cudnn", enabled=False, benchmark=False, deterministic=True, allow_tf32=False, version=lambda: None, benchmark_limit=10)
+cudnn = _Backend("cudnn", {"enabled": True, "benchmark": False, "benchmark_limit": 10, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"},
+                 version=lambda: None, is_acceptable=lambda tensor: False)
 mps = _Backend("mps")
-mkl = _Backend("mkl")
-mkldnn = _Backend("mkldnn", enabled=False)
+mkl = _Backend("mkl", VERBOSE_OFF=0, VERBOSE_ON=1)
+mkldnn = _Backend("mkldnn", {"enabled": False, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"}, VERBOSE_OFF=0, VERBOSE_ON=1)
 openmp = _Backend("openmp")
-opt_einsum = _Backend("opt_einsum", enabled=False, strategy=None)
+opt_einsum = _Backend("opt_einsum", {"enabled": False, "strategy": None}, get_opt_einsum=lambda: None)
+nnpack = _Backend("nnpack", {"enabled": False})
+quantized = _Backend("quantized", engine="none", supported_engines=["none"])
+xnnpack = _Backend("xnnpack", enabled=False)
 xeon = _Backend("xeon")
-cpu = SimpleNamespace(get_cpu_capability=lambda: "DEFAULT")
+cpu = _Backend("cpu", get_cpu_capability=lambda: "DEFAULT")
+_fastpath = [True]
+mha = _Backend("mha", get_fastpath_enabled=lambda: _fastpath[0], set_fastpath_enabled=lambda value: _fastpath.__setitem__(0, value))
+
+
+@contextlib.contextmanager
+def _sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """Attention has one implementation here."""
+    import warnings
+    warnings.warn("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
+                  "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.", FutureWarning, stacklevel=3)
+    yield {}
+
+
 cuda = _Backend("cuda", matmul=SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=False,
                                                allow_bf16_reduced_precision_reduction=False),
                 enable_flash_sdp=lambda enabled: None, enable_mem_efficient_sdp=lambda enabled: None, enable_math_sdp=lambda enabled: None,
                 enable_cudnn_sdp=lambda enabled: None, flash_sdp_enabled=lambda: False, math_sdp_enabled=lambda: True,
-                mem_efficient_sdp_enabled=lambda: False)
+                mem_efficient_sdp_enabled=lambda: False, cudnn_sdp_enabled=lambda: False, sdp_kernel=_sdp_kernel)
+
+
+def flags_frozen():
+    """Whether the switches are closed to changes."""
+    return False

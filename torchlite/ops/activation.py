@@ -48,7 +48,25 @@ def hardtanh_backward(grad_output, self, min_val, max_val):
     """grad_output where self lies between min_val and max_val, else 0."""
 
 
-@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kernel="leaky_relu", inplace=True, out=True, tags="pointwise", module="nn",
+def _refuse_slope(name, more=""):
+    raise RuntimeError(f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused by calling "
+                       f"in-place forward function with a negative slope, please call out-of-place version instead.{more}")
+
+
+def _leaky_in_place(c, g):
+    if c.negative_slope < 0:        # PyTorch has kept the result alone, which does not tell the input's sign then
+        _refuse_slope("leakyReLu", " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation "
+                      "with negative slope")
+    return torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False)
+
+
+@op("leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", kernel="leaky_relu", tags="pointwise", module="nn",
+    node="LeakyReluBackward0", grad={"self": _leaky_in_place})
+def leaky_relu_(self, negative_slope=0.01):
+    """In-place leaky_relu."""
+
+
+@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kernel="leaky_relu", out=True, tags="pointwise", module="nn",
     grad={"self": lambda c, g: torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False)},
     samples=lambda t: [(t(3, 4),), (t(5), 0.3)])
 def leaky_relu(self, negative_slope=0.01):
@@ -222,7 +240,19 @@ def mish_backward(grad_output, self):
 
 
 # ---- of exponentials ---------------------------------------------------------------------------------------------
-@op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", kernel="elu", inplace=True, out=True, tags="pointwise",
+def _elu_in_place(c, g):
+    if c.alpha < 0:
+        _refuse_slope("elu")
+    return torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, False, c.self)
+
+
+@op("elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", kernel="elu", tags="pointwise", module="nn",
+    node="EluBackward0", grad={"self": _elu_in_place})
+def elu_(self, alpha=1, scale=1, input_scale=1):
+    """In-place elu."""
+
+
+@op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", kernel="elu", out=True, tags="pointwise",
     module="nn", grad={"self": lambda c, g: torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, False, c.self)},
     samples=lambda t: _line(t) + [(t(5), 1.3, 0.9, 0.8)])
 def elu(self, alpha=1, scale=1, input_scale=1):
@@ -340,7 +370,7 @@ def glu(self, dim=-1):
 def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
     """Leaky ReLU with slopes drawn from uniform(lower, upper) in training, their mean otherwise."""
     if lower > upper:
-        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound but got lower={lower} upper={upper}")
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return torch._C._nn.leaky_relu(self, (lower + upper) / 2).contiguous()
     return (self * torch.ops.aten._rrelu_noise(self.detach(), lower, upper, generator)).contiguous()
@@ -351,4 +381,6 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
 def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
     """In-place rrelu."""
     from ..autograd._inplace import before_change
+    if not training and lower <= upper:
+        return torch._C._nn.leaky_relu_(self, (lower + upper) / 2)
     return self.copy_(torch.rrelu(before_change(self), lower, upper, training, generator))

@@ -52,22 +52,26 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
                   include_last_offset=False, padding_idx=-1):
     """Sums (mode 0), averages (1) or maximises (2) rows of `weight` over bags: indices[offsets[i]:offsets[i + 1]]. Returns
     the bags (B, D), the bag of every index, the bag sizes, and the rows chosen by the maximum."""
-    n, starts = indices.numel(), offsets.tolist()
+    n, starts, device = indices.numel(), offsets.tolist(), weight.device
     if starts and starts[0] != 0:
         raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
                            f"However, got {starts[0]}")
     if starts and starts[-1] > n:
         raise RuntimeError(f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {starts[-1]}")
+    if any(a > b for a, b in zip(starts, starts[1:])):
+        raise RuntimeError(f"embedding_bag: offsets must not decrease, but got {starts}")
     flat = indices.long()
-    for i, v in enumerate(flat.tolist()):
-        if not 0 <= v < weight.shape[0]:
-            raise RuntimeError(f"Index {i} of input takes value {v} which is not in the valid range [0, {weight.shape[0]})")
-    bounds = starts if include_last_offset else starts + [n]
+    if n and not 0 <= flat.min() <= flat.max() < weight.shape[0]:
+        i, v = next((i, v) for i, v in enumerate(flat.tolist()) if not 0 <= v < weight.shape[0])
+        raise RuntimeError(f"Index {i} of input takes value {v} which is not in the valid range [0, {weight.shape[0]})")
+    # Where the last offset comes before the end, PyTorch counts the rest to the last bag, but for the sums of its common case.
+    bounds = (starts[:-1] if include_last_offset else starts) + [n]
     bags = len(bounds) - 1
-    sizes = [max(0, b - a) for a, b in zip(bounds, bounds[1:])]
-    bag = torch.repeat_interleave(torch.tensor(sizes, dtype=torch.int64, device=weight.device))
-    if bag.numel() < n:
-        flat = flat[:bag.numel()]
+    sizes = [b - a for a, b in zip(bounds, bounds[1:])]
+    common = mode != 2 and padding_idx < 0 and weight.dtype is not torch.float64 and weight.stride(1) == 1
+    flat = flat[:starts[-1] if common and include_last_offset else sum(sizes)]
+    bag = torch.repeat_interleave(torch.tensor(sizes, dtype=torch.int64, device=device))
+    whole, bag = bag, bag[:flat.numel()]
     rows = torch.embedding(weight, flat, padding_idx, scale_grad_by_freq, sparse)
     keep = None
     size = torch.tensor(sizes, dtype=torch.int64, device=weight.device)
@@ -78,7 +82,6 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
             rows = rows * keep.unsqueeze(-1).to(rows.dtype)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:rows.shape[0]].unsqueeze(-1)
-    chosen = torch.empty(0, dtype=torch.int64, device=weight.device)
     if mode == 2:
         chosen = torch.full((bags, weight.shape[1]), -1, dtype=torch.int64, device=weight.device)
         at = 0
@@ -97,7 +100,9 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
         out = torch.zeros((bags, weight.shape[1]), dtype=rows.dtype, device=weight.device).index_add(0, bag, rows)
         if mode == 1:
             out = out / size.clamp(min=1).unsqueeze(-1).to(out.dtype)
-    return out, bag, size, chosen
+        chosen = size = torch.zeros_like(offsets, dtype=torch.int64) if mode == 0 else size
+        whole = whole[:0] if mode == 0 and common else whole
+    return out, whole, size, chosen
 
 
 # ---- torch.nn.functional ---------------------------------------------------------------------------------------------
@@ -128,9 +133,14 @@ def _embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_fr
                    include_last_offset, padding_idx):
     """Sums, averages ("mean") or maximises the rows of `weight` (V, D) over bags of indices: the rows of a 2-D `input`, or
     the pieces of a 1-D one that start at `offsets`."""
-    if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
-        raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have "
-                         f"the same shape as the input ({list(input.shape)})")
+    if weight.dtype is torch.int64 and input.is_floating_point():
+        import warnings
+        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should "
+                      "now be `embedding_bag(input, weight, ...)`.", stacklevel=2)
+        weight, input = input, weight
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
+                         f"the same shape as the input ({input.shape})")
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if input.dim() == 2:
@@ -166,14 +176,24 @@ def _embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_fr
         from .indexing import _type_name
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
                            f"got torch.{_type_name(input)}Tensor instead (while checking arguments for embedding_bag)")
+    if not weight.is_floating_point():
+        from .indexing import _type_name
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
+                           f"torch.{_type_name(weight)}Tensor instead (while checking arguments for embedding_bag)")
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        from .indexing import _type_name
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
+                           f"torch.{_type_name(weight)}Tensor does not equal torch.{_type_name(per_sample_weights)}Tensor (while checking arguments for "
+                           "embedding_bag)")
     if max_norm is not None:
         with torch.no_grad():
             torch.embedding_renorm_(weight, input, max_norm, norm_type)
     if padding_idx is None:
         padding_idx = -1
     else:
-        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
-            raise AssertionError("padding_idx must be within the number of embeddings")
+        n = weight.shape[0]
+        if not -n <= padding_idx < n:
+            raise RuntimeError(f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got {padding_idx}")
         padding_idx %= weight.shape[0]
     return torch.embedding_bag(weight, input, offsets, scale_grad_by_freq, modes[mode], sparse, per_sample_weights,
                                include_last_offset, padding_idx)[0]

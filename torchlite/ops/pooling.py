@@ -131,6 +131,10 @@ def _check_adaptive(name, x, output_size, n, maximum):
             raise RuntimeError(f"Expected 2 to 3 dimensions, but got {x.dim()}-dimensional tensor for argument #1 'self' (while checking "
                                f"arguments for {name})")
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{':' if maximum else ''} {list(x.shape)}")
+    empty = next((d for d in range(1, x.dim()) if not x.shape[d]), None)
+    if maximum and empty is not None:
+        raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x.shape)} with "
+                           f"dimension {empty} being empty")
     if len(output_size) != n:
         if n == 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")

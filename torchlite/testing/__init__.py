@@ -1,5 +1,7 @@
 """torch.testing: assert_close and make_tensor."""
 
+import math
+
 import torchlite as torch
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
@@ -71,23 +73,54 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
     assert_close(actual, torch.as_tensor(expected), rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
-def make_tensor(*shape, dtype, device="cpu", low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None):
-    """A tensor of uniformly distributed values: floats in [-9, 9), ints in [-9, 10), bools."""
+def _bounds(dtype, low, high, least, end, low_default, high_default):
+    """The interval to draw from: asked for, within [least, end) of the dtype; whole numbers for integers."""
+    low, high = low_default if low is None else low, high_default if high is None else high
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    if low != low or high != high:
+        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
+    if low == high and not whole:
+        import warnings
+        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will be removed in "
+                      "2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=3)
+    elif low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    elif high < least or low >= end:
+        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{least}, {end})")
+    low, high = min(max(low, least), end), min(max(high, least), end)
+    return (math.ceil(low), math.ceil(high)) if whole else (low, high)
+
+
+def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None):
+    """A tensor of values drawn uniformly from [low, high): by default [-9, 9), of integers [-9, 10)."""
     shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    full = (*shape[:-1], shape[-1] * 2) if noncontiguous and shape else shape
-    if dtype is torch.bool:
-        t = torch.randint(0, 2, full, dtype=dtype)
-    elif not (dtype.is_floating_point or dtype.is_complex):
-        low = (0 if dtype is torch.uint8 else -9) if low is None else int(low)
-        t = torch.randint(low, 10 if high is None else int(high), full, dtype=dtype)
+    if noncontiguous and memory_format is not None:
+        raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+                         f"noncontiguous={noncontiguous!r} and memory_format={memory_format!r}")
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    if requires_grad and whole:
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype!r}")
+    apart = noncontiguous and math.prod(shape) > 1
+    full = (*shape[:-1], 2 * shape[-1]) if apart else shape
+    if whole:
+        info = None if dtype is torch.bool else torch.iinfo(dtype)
+        ends = (0, 2, 0, 2) if info is None else (info.min, info.max + (dtype is not torch.int64), -9, 10)
+        t = torch.randint(*_bounds(dtype, low, high, *ends), full, device=device, dtype=dtype)
     else:
-        low, high = -9.0 if low is None else low, 9.0 if high is None else high
-        if dtype.is_complex:
-            t = torch.complex(*(torch.rand(full) * (high - low) + low for _ in range(2))).to(dtype)
+        info = torch.finfo(dtype)
+        low, high = _bounds(dtype, low, high, info.min, info.max, -9, 9)
+        t = torch.empty(full, device=device, dtype=dtype)
+        parts = torch.view_as_real(t) if dtype.is_complex else t
+        if high - low >= info.max:          # more than uniform_ can span
+            parts.uniform_(low / 2, high / 2).mul_(2)
         else:
-            t = (torch.rand(full, dtype=torch.float64) * (high - low) + low).to(dtype)
-    if noncontiguous and shape:
-        t = t[..., ::2]
+            parts.uniform_(low, high)
+    if apart:
+        t = t[..., 1::2]
+    elif memory_format is not None:
+        t = t.clone(memory_format=memory_format)
     if exclude_zero:
-        t = torch.where(t == 0, torch.ones_like(t), t)
-    return t.requires_grad_(requires_grad)
+        t[t == 0] = 1 if whole else info.tiny
+    if not whole:
+        t.requires_grad = requires_grad
+    return t

@@ -1,5 +1,5 @@
 """Utilities: hooks, data loading, checkpointing."""
-_SUBMODULES = {"hooks", "data", "checkpoint", "model_zoo", "tensorboard", "benchmark", "dlpack", "_pytree", "flop_counter"}
+_SUBMODULES = {"hooks", "data", "checkpoint", "model_zoo", "tensorboard", "benchmark", "dlpack", "deterministic", "_pytree", "flop_counter"}
 
 
 def __getattr__(name):

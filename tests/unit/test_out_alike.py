@@ -1,0 +1,161 @@
+"""out=: shapes, strides, dtypes and warnings."""
+from alike import alike, cases
+
+
+@cases("""
+x=torch.zeros(2,3); torch.arange(0,4,out=x.narrow(1,1,2)); x
+x=torch.zeros(2,3); torch.linspace(0,3,4,out=x.narrow(1,1,2)); x
+x=torch.zeros(2,3); torch.logspace(0,3,4,out=x.narrow(1,1,2)); x
+x=torch.zeros(2,3); torch.range(0,3,out=x.narrow(1,1,2)); x
+x=torch.zeros(3,2).t(); torch.arange(6,out=x); x
+x=torch.zeros(3,2).t(); torch.linspace(0,5,6,out=x); x
+x=torch.zeros(3); torch.arange(6,out=x); x
+x=torch.zeros(3); torch.linspace(0,5,6,out=x); x
+x=torch.zeros(3); torch.logspace(0,5,6,out=x); x
+x=torch.zeros(3); torch.range(0,5,out=x); x
+x=torch.zeros(2,2,dtype=torch.int64); torch.arange(0,4.5,out=x); x
+x=torch.zeros(5,dtype=torch.int64); torch.arange(0,4.5,out=x); x
+x=torch.zeros(5,dtype=torch.int64); torch.linspace(0,10,5,out=x); x
+x=torch.zeros(5,dtype=torch.int64); torch.logspace(0,4,5,out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.linspace(0,7,5,out=x); x
+x=torch.zeros(5,dtype=torch.uint8); torch.linspace(0,7,5,out=x); x
+x=torch.zeros(5,dtype=torch.bool); torch.linspace(0,7,5,out=x); x
+x=torch.zeros(5,dtype=torch.bool); torch.arange(0,5,out=x); x
+x=torch.zeros(5,dtype=torch.complex64); torch.linspace(0,7,5,out=x); x
+x=torch.zeros(5,dtype=torch.float16); torch.linspace(0,7,5,out=x); x
+x=torch.zeros(5); torch.linspace(0,7,5,out=x,dtype=torch.float64)
+x=torch.zeros(5); torch.arange(5,out=x,dtype=torch.float64)
+x=torch.zeros(5); torch.zeros(3,out=x,dtype=torch.float64)
+x=torch.zeros(2,3); torch.eye(2,out=x.narrow(1,1,2)); x
+x=torch.zeros(4); torch.eye(2,out=x); x
+x=torch.zeros(4,dtype=torch.int32); torch.eye(2,out=x); x
+x=torch.zeros(4); torch.ones(2,2,out=x); x
+x=torch.zeros(4); torch.zeros(2,2,out=x); x
+x=torch.zeros(4); torch.full((2,2),3.,out=x); x
+x=torch.zeros(4); torch.empty(2,2,out=x).shape
+x=torch.zeros(4); torch.rand(2,2,out=x); x
+x=torch.zeros(4); torch.randn(2,2,out=x); x
+x=torch.zeros(4); torch.randint(3,(2,2),out=x); x
+x=torch.zeros(4,dtype=torch.int64); torch.randperm(5,out=x); x
+x=torch.zeros(5); torch.randperm(5,out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.randperm(5,out=x); x
+x=torch.zeros(2,3)[:,1:]; torch.add(torch.ones(4),1,out=x); x
+x=torch.zeros(2,3)[:,1:]; torch.add(torch.ones(2,2),1,out=x); x
+x=torch.zeros(3,2).t(); torch.add(torch.ones(2,3),1,out=x); x
+x=torch.zeros(3,2).t(); torch.add(torch.ones(3,2),1,out=x); x
+x=torch.zeros(2,2); torch.add(torch.ones(4),1,out=x); x
+x=torch.zeros(0); torch.add(torch.ones(4),1,out=x); x
+x=torch.zeros(0,3); torch.add(torch.ones(4),1,out=x); x
+x=torch.zeros(4,dtype=torch.int32); torch.add(torch.ones(4),1,out=x); x
+x=torch.zeros(4,dtype=torch.float64); torch.add(torch.ones(4),1,out=x); x
+x=torch.zeros(4,dtype=torch.int64); torch.sum(torch.ones(4),0,out=x); x
+x=torch.zeros((),dtype=torch.int64); torch.sum(torch.ones(4),0,out=x); x
+x=torch.zeros((),dtype=torch.float64); torch.sum(torch.ones(4),0,out=x); x
+x=torch.zeros((),dtype=torch.float64); torch.mean(torch.ones(4),0,out=x); x
+x=torch.zeros((),dtype=torch.int64); torch.mean(torch.ones(4),0,out=x); x
+x=torch.zeros(4,dtype=torch.int32); torch.bernoulli(torch.full((4,),.5),out=x); x
+x=torch.zeros(4,dtype=torch.float64); torch.bernoulli(torch.full((4,),.5),out=x); x
+x=torch.zeros(2,2); torch.bernoulli(torch.full((4,),.5),out=x); x
+x=torch.zeros(4,dtype=torch.float64); torch.normal(torch.full((4,),.5),1.,out=x); x
+x=torch.zeros(2,dtype=torch.int32); torch.multinomial(torch.full((4,),.5),2,out=x); x
+x=torch.zeros(2,dtype=torch.float32); torch.multinomial(torch.full((4,),.5),2,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.multinomial(torch.full((4,),.5),2,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.argmax(torch.ones(3,2),1,out=x); x
+x=torch.zeros(3,dtype=torch.float32); torch.argmax(torch.ones(3,2),1,out=x); x
+x=torch.zeros(3,dtype=torch.float32); torch.lt(torch.ones(3),2,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.lt(torch.ones(3),2,out=x); x
+x=torch.zeros(3,dtype=torch.uint8); torch.logical_and(torch.ones(3),torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.float32); torch.all(torch.ones(3,3),1,out=x); x
+x=torch.zeros(3,dtype=torch.uint8); torch.all(torch.ones(3,3),1,out=x); x
+x=torch.zeros(3,dtype=torch.bool); torch.any(torch.ones(3,3),1,out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.cumsum(torch.ones(3),0,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.cumsum(torch.ones(3),0,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.sin(torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.complex64); torch.sin(torch.ones(3),out=x); x
+x=torch.zeros(3); torch.sin(torch.ones(3,dtype=torch.complex64),out=x); x
+x=torch.zeros(3); torch.abs(torch.ones(3,dtype=torch.complex64),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.abs(torch.ones(3,dtype=torch.complex64),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.mm(torch.ones(3,3),torch.ones(3,3),out=x); x
+x=torch.zeros(3,3,dtype=torch.float64); torch.mm(torch.ones(3,3),torch.ones(3,3),out=x); x
+x=torch.zeros(3,3,dtype=torch.float64); torch.matmul(torch.ones(3,3),torch.ones(3,3),out=x); x
+x=torch.zeros(9); torch.mm(torch.ones(3,3),torch.ones(3,3),out=x); x
+x=torch.zeros(3,6)[:,::2]; torch.mm(torch.ones(3,3),torch.ones(3,3),out=x); x
+x=torch.zeros(3,3,dtype=torch.float64); torch.addmm(torch.ones(3),torch.ones(3,3),torch.ones(3,3),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.mv(torch.ones(3,3),torch.ones(3),out=x); x
+x=torch.zeros((),dtype=torch.float64); torch.dot(torch.ones(3),torch.ones(3),out=x); x
+x=torch.zeros(6,dtype=torch.float64); torch.cat([torch.ones(3),torch.ones(3)],out=x); x
+x=torch.zeros(6,dtype=torch.int64); torch.cat([torch.ones(3),torch.ones(3)],out=x); x
+x=torch.zeros(2,3); torch.cat([torch.ones(3),torch.ones(3)],out=x); x
+x=torch.zeros(2,6)[:,::2]; torch.stack([torch.ones(3),torch.ones(3)],out=x); x
+x=torch.zeros(6); torch.stack([torch.ones(3),torch.ones(3)],out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.where(torch.ones(3)>0,torch.ones(3),torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.gather(torch.ones(3),0,torch.zeros(3,dtype=torch.int64),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.index_select(torch.ones(3),0,torch.zeros(3,dtype=torch.int64),out=x); x
+x=torch.zeros(2); torch.index_select(torch.ones(3),0,torch.zeros(3,dtype=torch.int64),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.take(torch.ones(3),torch.zeros(3,dtype=torch.int64),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.masked_select(torch.ones(3),torch.ones(3)>0,out=x); x
+x=torch.zeros(2); torch.masked_select(torch.ones(3),torch.ones(3)>0,out=x); x
+x=torch.zeros(3,1,dtype=torch.int32); torch.nonzero(torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.float64),torch.zeros(3,dtype=torch.int64); torch.sort(torch.ones(3),out=x); x
+x=torch.zeros(3),torch.zeros(3,dtype=torch.int32); torch.sort(torch.ones(3),out=x); x
+x=torch.zeros(2),torch.zeros(2,dtype=torch.int64); torch.sort(torch.ones(3),out=x); x
+x=torch.zeros(3),torch.zeros(3,dtype=torch.int32); torch.max(torch.ones(3,3),0,out=x); x
+x=torch.zeros(3,dtype=torch.float64),torch.zeros(3,dtype=torch.int64); torch.max(torch.ones(3,3),0,out=x); x
+x=torch.zeros(2),torch.zeros(2,dtype=torch.int64); torch.topk(torch.ones(3),2,out=x); x
+x=torch.zeros(2,dtype=torch.float64),torch.zeros(2,dtype=torch.int64); torch.topk(torch.ones(3),2,out=x); x
+x=torch.zeros(2,dtype=torch.float64),torch.zeros(2,dtype=torch.int64); torch.kthvalue(torch.ones(3,2),2,0,out=x); x
+x=torch.zeros(2),torch.zeros(2,dtype=torch.int64); torch.median(torch.ones(3,2),0,out=x); x
+x=torch.zeros(2,dtype=torch.float64),torch.zeros(2,dtype=torch.int64); torch.mode(torch.ones(3,2),0,out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.var(torch.ones(3,3),1,out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.norm(torch.ones(3,3),2,1,out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.linalg.norm(torch.ones(3,3),2,1,out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.logsumexp(torch.ones(3,3),1,out=x); x
+x=torch.zeros(3,3,dtype=torch.float64); torch.tril(torch.ones(3,3),out=x); x
+x=torch.zeros(4); torch.tril(torch.ones(3,3),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.amax(torch.ones(3,3),1,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.amax(torch.ones(3,3),1,out=x); x
+x=torch.zeros(3,dtype=torch.float32); torch.count_nonzero(torch.ones(3,3),1); x
+x=torch.zeros(3,dtype=torch.int64); torch.bucketize(torch.ones(3),torch.ones(2),out=x); x
+x=torch.zeros(3,dtype=torch.int32); torch.bucketize(torch.ones(3),torch.ones(2),out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.searchsorted(torch.ones(2),torch.ones(3),out_int32=True,out=x); x
+x=torch.zeros(3,3,dtype=torch.float64); torch.linalg.inv(torch.eye(3),out=x); x
+x=torch.zeros(3,dtype=torch.float32); torch.fft.fft(torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.clamp(torch.ones(3),0,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.clamp(torch.ones(3),0,out=x); x
+x=torch.zeros(1).expand(3); torch.add(torch.ones(3),1,out=x)
+x=torch.zeros(3); torch.cumsum(x,0,out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.round(torch.ones(3),out=x)
+x=torch.zeros(3,dtype=torch.float64); torch.round(torch.ones(3),decimals=1,out=x)
+x=torch.zeros(3,dtype=torch.float64); torch.pow(2,torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.logical_not(torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.int64); torch.isneginf(torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.bool); torch.isneginf(torch.ones(3),out=x); x
+x=torch.zeros(3,dtype=torch.bool); torch.isin(torch.ones(3),torch.ones(2),out=x); x
+x=torch.zeros(3,dtype=torch.int32); torch.isin(torch.ones(3),torch.ones(2),out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.full((5,),1.5,out=x); x
+x=torch.zeros(5,dtype=torch.float64); torch.full((5,),1,out=x); x
+x=torch.zeros(5,dtype=torch.bool); torch.full((5,),1.5,out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.ones(5,out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.rand(5,out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.randn(5,out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.randint(5,(5,),out=x); x
+x=torch.zeros(5,dtype=torch.bool); torch.randint(2,(5,),out=x); x
+x=torch.zeros(5,dtype=torch.float16); torch.randint(2,(5,),out=x); x
+x=torch.zeros(5,dtype=torch.float64); torch.rand(5,out=x); x
+x=torch.zeros(5,requires_grad=True); torch.rand(5,out=x)
+x=torch.zeros(5,requires_grad=True); torch.arange(5,out=x)
+x=torch.zeros(5,dtype=torch.int64); torch.arange(0.5,5,out=x); x
+x=torch.zeros(5,dtype=torch.float64); torch.arange(0,1,.2,out=x); x
+x=torch.zeros(5,dtype=torch.float16); torch.arange(0,1,.2,out=x); x
+x=torch.zeros(5,dtype=torch.int32); torch.polar(torch.ones(5),torch.ones(5),out=x); x
+x=torch.zeros(5,dtype=torch.complex128); torch.polar(torch.ones(5),torch.ones(5),out=x); x
+x=torch.zeros(5,dtype=torch.complex128); torch.complex(torch.ones(5),torch.ones(5),out=x); x
+x=torch.zeros(5); torch.heaviside(torch.ones(5),torch.ones(5),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.diag(torch.ones(3,3),out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.nn.functional.silu(x)
+x=torch.zeros(3); torch.tensordot(torch.ones(3,3),torch.ones(3),1,out=x); x
+x=torch.zeros(3,dtype=torch.float64); torch.quantile(torch.ones(3,3),.5,1,out=x); x
+""")
+def test_out(line):
+    """Which dtypes an op takes, what keeps its shape, what is resized."""
+    alike(line)

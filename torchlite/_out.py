@@ -1,0 +1,106 @@
+"""out=: which dtypes an op takes there, where PyTorch asks for more than that the result can be cast, and its words."""
+
+from . import _C
+
+# made of sizes and numbers: what they make has the dtype of out
+FACTORIES = frozenset("arange range linspace logspace eye empty zeros ones full rand randn randint randperm".split())
+SILENT = FACTORIES | {"bernoulli", "multinomial"}         # resize without a warning
+_IN_ORDER = ("arange", "range", "linspace", "logspace")         # an out of another shape, but as many elements, keeps its shape
+# compute in the dtype of out where no dtype is named
+_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
+
+_WORDS = {"float64": "double", "int32": "int", "complex128": "c10::complex<double>", "float32": "float", "int64": "long int", "complex64": "c10::complex<float>",
+          "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+# {r} and {o}: the result's and out's dtype as ScalarTypes; {cr} and {co}: in C++
+_EXACT = {
+    "Expected out tensor to have dtype {cr}, but got {co} instead":
+        "renorm gather scatter scatter_add scatter_reduce index_add index_copy index_reduce take_along_dim tril triu mm bmm matmul addmm addmv baddbmm linear "
+        "cross softmax log_softmax aminmax argmax argmin sort msort argsort topk slice_scatter isin diag norm linalg_vector_norm linalg_matrix_norm linalg_lu "
+        "linalg_solve linalg_inv inverse linalg_qr linalg_svdvals linalg_det linalg_slogdet linalg_cross",
+    "Found dtype {o} but expected {r}":
+        "hardtanh leaky_relu hardswish hardsigmoid softshrink hardshrink gelu silu mish elu softplus soft_margin_loss binary_cross_entropy clamp clip clamp_min "
+        "clamp_max neg sign sgn conj_physical ceil floor trunc fix round frac",
+    "expected scalar_type {r} but found {o}": "cummax cummin logcumsumexp",
+    "expected scalar type {r} but found {o}": "log_sigmoid linalg_solve_triangular",
+    "Expected object of scalar type {r} but got scalar type {o} for argument 'out'": "complex polar",
+    "result dtype {o} does not match input dtype {r}": "dot vdot",
+    "Expected the dtype for input and out to match, but got {r} for input's dtype and {o} for out's dtype.": "amax amin",
+    "{name}() out tensor must be same dtype as the input tensor": "quantile nanquantile",
+    "the output given to float_power has dtype {o} but the operation's result requires dtype {r}": "float_power",
+    "{name}(): self and result must have the same scalar type": "index_select masked_select",
+    "take(): self and out expected to have the same dtype, but got self.dtype = {r} and out.dtype = {o}": "take",
+    "addmv input tensors must have the same dtype, but got {o}, {r}, and {r}": "mv",
+    "self and mat2 must have the same dtype, but got {o} and {r}": "addbmm",
+    "tensordot: Expected the output tensor to have dtype {r}, but got an output tensor with dtype {o}": "inner tensordot",
+    "Expected out type to be {r} but got {o}": "where",
+    "{name} does not support non-boolean outputs.": "isposinf isneginf signbit",
+    "nan_to_num: dtype of out: {o} should be same as input: {r}": "nan_to_num",
+    "nonzero: Expected out tensor to have scalar type Long but got scalar type{o}": "nonzero",
+    "linalg.norm expected out tensor dtype {r} but got: {o}": "linalg_norm",
+    "expected scalar type '{r}' but got '{o}' for {part} output": "mode",
+    "heaviside is not yet implemented for tensors with different dtypes.": "heaviside",
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got "
+    "output tensor's dtype {o} and out_int32 flag is {narrow}": "searchsorted bucketize",
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {cr} and hist {co}": "histc",
+    "multinomial expects Long tensor out, got: {o}": "multinomial",
+    "multi_dot(): expected out tensor to have dtype {cr} but got {co}": "linalg_multi_dot",
+}
+_TEXT = {name: text for text, names in _EXACT.items() for name in names.split()}
+
+
+def arguments(ov, args, outs):
+    """The arguments with the dtype that out asks for."""
+    name = ov.spec.name
+    if len(outs) != 1 or name not in FACTORIES and name not in _DTYPE_OF_OUT:
+        return args
+    at = next((i for i, p in enumerate(ov.params) if p[0] == "dtype"), None)
+    out = outs[0]
+    if at is None or name in _DTYPE_OF_OUT and args[at] is not None:
+        return args
+    if name in FACTORIES and name not in ("randint", "randperm") and args[at] is not None and args[at] is not out.dtype:      # theirs has a default
+        raise RuntimeError("dtype %s does not match dtype of out parameter (%s)" % (args[at]._scalar_type, out.dtype._scalar_type))
+    return (*args[:at], out.dtype, *args[at + 1:])
+
+
+def check(ov, args, results, outs):
+    """Raises where the dtype of an out is none that the op writes to."""
+    name = ov.spec.name
+    for i, (r, o) in enumerate(zip(results, outs)):
+        if r.dtype is o.dtype:
+            continue
+        text = _TEXT.get(name)
+        if name in ("max", "min") and len(outs) == 2:
+            text = _TEXT["sort"]
+        elif name in ("kthvalue", "median", "nanmedian") and len(outs) == 2:
+            text = "output values must be of same type as input" if i == 0 else "output indices must be of scalar type Long"
+        elif name in ("any", "all") and o.dtype._code != 1:
+            text = "{name} only supports bool tensor for result, got: {o}"
+        elif name.startswith("fft_") and name.endswith(("fft", "fftn", "fft2")):
+            kind = "complex" if r.is_complex() else "floating point"
+            fits = o.is_complex() if r.is_complex() else o.is_floating_point()
+            text = None if fits else "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
+        if text is not None:
+            names = {"r": r.dtype._scalar_type, "o": o.dtype._scalar_type, "name": name, "part": "values" if i == 0 else "indices",
+                     "cr": _WORDS.get(r.dtype.name, r.dtype.name), "co": _WORDS.get(o.dtype.name, o.dtype.name),
+                     "narrow": "True" if r.dtype.name == "int32" else "False"}
+            raise RuntimeError(text.format_map(names))
+        if name != "bernoulli" and not _C.can_cast(r.dtype, o.dtype):
+            if name in ("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"):
+                raise TypeError("torch.cat(): input types can't be cast to the desired output type %s" % o.dtype._scalar_type)
+            raise RuntimeError("result type %s can't be cast to the desired output type %s" % (r.dtype._scalar_type, o.dtype._scalar_type))
+
+
+def make(name, r, o):
+    """A factory's result written to out, which takes its shape without the warning of other ops."""
+    if name in _IN_ORDER:
+        if r.numel() != o.numel():
+            if name == "arange" and o.numel():
+                import warnings
+                warnings.warn("The number of elements in the out tensor of shape %s is %d which does not match the computed number of elements %d. Note that "
+                              "this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape (%d,)."
+                              % (list(o.shape), o.numel(), r.numel(), r.numel()), UserWarning, stacklevel=4)
+            _C.resize(o, tuple(r.shape))
+        r = r.view(o.shape)
+    elif r.shape != o.shape:
+        _C.resize(o, tuple(r.shape))
+    _C.copy(o, r)

@@ -1,0 +1,8 @@
+"""torch.utils.dlpack: tensors as DLPack capsules and back."""
+
+from torchlite.functional import from_dlpack  # noqa: F401
+
+
+def to_dlpack(tensor):
+    """A capsule with the memory of the tensor."""
+    return tensor.__dlpack__()
