@@ -12,7 +12,7 @@ typedef struct {
   uint8_t kind, optional, kwonly, size;
 } Param;
 
-enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16 };
+enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16, F_ARITHMETIC = 32 };
 
 typedef struct {
   PyObject_HEAD
@@ -484,11 +484,35 @@ static PyObject *dispatch(Overload *ov, PyObject *const *a) {
   return result;
 }
 
+/* Where a real tensor meets a complex number, the tensor is made complex first: the gradient of that is real, while those of
+ * arithmetic are of the result's kind. NULL without an error where there is nothing to do. */
+static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
+  int tensors = 0;
+  bool number = false;
+  for (int i = 0; i < ov->nparams; i++) {
+    if (TL_CHECK(a[i])) { tensors++; *at = i; }
+    else number = number || (i < 2 && PyComplex_Check(a[i]));      /* not alpha, which a real tensor refuses */
+  }
+  if (!number || tensors != 1 || tl_is_complex(((TlTensor *)a[*at])->dtype)) return NULL;
+  return PyObject_CallMethod(a[*at], ((TlTensor *)a[*at])->dtype == TL_F64 ? "cdouble" : "cfloat", NULL);
+}
+
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
   bool grad = s.grad && tl_grad_mode && !tl_inference_mode;
   if ((ov->flags & F_INPLACE) && tl_check_inference((TlTensor *)a[0]) < 0) return NULL;
   if (ov->flags & F_INPLACE) return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : run_inplace(ov, a, s.other);
   if (grad && !(ov->flags & F_NODIFF)) {
+    if (ov->flags & F_ARITHMETIC) {
+      int at = 0;
+      PyObject *b[MAX_PARAMS], *own = made_complex(ov, a, &at);
+      if (own) {
+        for (int i = 0; i < ov->nparams; i++) b[i] = i == at ? own : a[i];
+        PyObject *r = vcall_with(tl_reg.record, ov, b, NULL);
+        Py_DECREF(own);
+        return r;
+      }
+      if (PyErr_Occurred()) return NULL;
+    }
     if (ov->flags & F_GRAD) return vcall_with(tl_reg.record, ov, a, NULL);
     if (ov->body && ov->body != Py_None) { ov->calls++; return PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL); }
     return vcall_with(tl_reg.record, ov, a, NULL);       /* a primitive without a gradient: an error node */

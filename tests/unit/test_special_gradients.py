@@ -2,6 +2,7 @@
 import math
 
 import pytest
+import torchlite
 from against_torch import check, torch
 
 INF, NAN = math.inf, math.nan
@@ -109,3 +110,30 @@ def test_every_target_ignored():
         for name in ("cross_entropy", "nll_loss"):
             x = torch.zeros(2, 3, dtype=torch.float64)
             check(lambda m, x, t: getattr(m.nn.functional, name)(x * x, t, reduction=reduction), x, target, second=True)
+
+
+J = 1j
+MIXED = {
+    "linear": lambda m, a: m.nn.functional.linear(m.eye(2, dtype=a.dtype), a) * J, "mm": lambda m, a: a.mm(a) * J, "mv": lambda m, a: a.mv(a[0]) * J,
+    "bmm": lambda m, a: m.bmm(a[None], a[None]) * J, "conv1d": lambda m, a: m.nn.functional.conv1d(a[None], a[:, :, None]) * J,
+    "relu": lambda m, a: J * m.relu(a), "gelu": lambda m, a: m.nn.functional.gelu(a) / J, "softmax": lambda m, a: a.softmax(0) + J,
+    "inv": lambda m, a: J - m.linalg.inv(a), "norm": lambda m, a: a.norm() * J, "add": lambda m, a: a + J, "sub": lambda m, a: a - J, "rsub": lambda m, a: J - a,
+    "div": lambda m, a: J / a, "pow": lambda m, a: (a.abs() + 1) ** (1 + J), "rpow": lambda m, a: (1 + J) ** a, "sgn": lambda m, a: (a * J + 1).sgn(),
+    "div mode": lambda m, a: m.div(a, 2j, rounding_mode=None), "float_power": lambda m, a: m.float_power(a.abs(), J),
+    "mul complex": lambda m, a: a * m.tensor(J, dtype=m.complex128), "addcmul": lambda m, a: m.addcmul(a * J, a, a, value=2j),
+    "cat": lambda m, a: m.cat([a, a * J]), "stack": lambda m, a: m.stack([a, a * J]), "cat of dtypes": lambda m, a: m.cat([a.float(), a.half(), a]),
+    "conj": lambda m, a: (a * J).conj().real + (a * J).imag,
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_real_tensors_in_complex_results(name):
+    """The gradient of a real tensor is real, first and second, whatever came after it."""
+    x = torch.tensor([[0.5, -1.25], [2.0, 0.75]], dtype=torch.float64)
+    check(lambda m, a: MIXED[name](m, a * 1).abs().square(), x, second=True)
+
+
+def test_complex_alpha_is_refused():
+    for lib in (torch, torchlite):
+        with pytest.raises(RuntimeError, match="For non-complex input tensors, argument alpha must not be a complex number."):
+            lib.add(lib.ones(2, requires_grad=True), 1.5, alpha=2j)

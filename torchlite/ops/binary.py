@@ -22,7 +22,7 @@ def _times(g, alpha):
 
 
 @op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    kernel="add", inplace=True, out=True, tags="pointwise",
+    kernel="add", inplace=True, out=True, tags="pointwise arithmetic",
     grad={"self": lambda c, g: g, "other": lambda c, g: _times(g, c.alpha)},
     samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})])
 def add(self, other, alpha=1):
@@ -30,7 +30,7 @@ def add(self, other, alpha=1):
 
 
 @op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    kernel="sub", inplace=True, out=True, tags="pointwise", alias=("subtract",),
+    kernel="sub", inplace=True, out=True, tags="pointwise arithmetic", alias=("subtract",),
     grad={"self": lambda c, g: g, "other": lambda c, g: -_times(g, c.alpha)},
     samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})])
 def sub(self, other, alpha=1):
@@ -39,21 +39,21 @@ def sub(self, other, alpha=1):
 
 @op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    kernel="rsub", tags="pointwise", variants="function", node=("RsubBackward0", "RsubBackward1"),
+    kernel="rsub", tags="pointwise arithmetic", variants="function", node=("RsubBackward0", "RsubBackward1"),
     grad={"self": lambda c, g: -_times(g, c.alpha), "other": lambda c, g: g}, samples=_pair)
 def rsub(self, other, alpha=1):
     """other - alpha * self."""
 
 
 @op("mul.Tensor(Tensor self, Tensor other) -> Tensor", "mul.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="mul", inplace=True, out=True, tags="pointwise", alias=("multiply",),
+    kernel="mul", inplace=True, out=True, tags="pointwise arithmetic", alias=("multiply",),
     grad={"self": lambda c, g: g * _conj(c.other), "other": lambda c, g: g * _conj(c.self)}, samples=_pair)
 def mul(self, other):
     """self * other."""
 
 
 @op("div.Tensor(Tensor self, Tensor other) -> Tensor", "div.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="div", inplace=True, out=True, tags="pointwise", alias=("divide", "true_divide"),
+    kernel="div", inplace=True, out=True, tags="pointwise arithmetic", alias=("divide", "true_divide"),
     grad={"self": lambda c, g: g / _conj(c.other), "other": lambda c, g: -g * ((c.self / c.other) / c.other).conj()}, samples=_nonzero)
 def div(self, other):
     """self / other; integers give floats."""
@@ -61,7 +61,7 @@ def div(self, other):
 
 @op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
-    kernel="div", inplace=True, out=True, tags="pointwise", alias=("divide",),
+    kernel="div", inplace=True, out=True, tags="pointwise arithmetic", alias=("divide",),
     grad={"self": lambda c, g: g / _conj(c.other) if c.rounding_mode is None else torch.zeros_like(g),
           "other": lambda c, g: -g * ((c.self / c.other) / c.other).conj() if c.rounding_mode is None else torch.zeros_like(g)},
     samples=lambda t: [(t(3, 4), t(4, lo=0.5, hi=3), {"rounding_mode": "floor"}), (t(5), 2.5, {"rounding_mode": "trunc"})])
@@ -113,7 +113,7 @@ def _pow_exponent(g, x, e, result):
 
 
 @op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    "pow.Scalar(Scalar self, Tensor exponent) -> Tensor", kernel="pow", inplace=True, out=True, tags="pointwise",
+    "pow.Scalar(Scalar self, Tensor exponent) -> Tensor", kernel="pow", inplace=True, out=True, tags="pointwise arithmetic",
     grad={"self": lambda c, g: _pow_self(g, c.self, c.exponent), "exponent": lambda c, g: _pow_exponent(g, c.self, c.exponent, c.result)},
     samples=lambda t: [(t(3, 4), 2), (t(3, 4, lo=0.2, hi=3), t(4)), (2.0, t(4)), (t(5, lo=0.2, hi=3), -1.5)])
 def pow(self, exponent):

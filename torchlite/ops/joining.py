@@ -4,6 +4,11 @@ import torchlite as torch
 from ._declare import op, public
 
 
+def _own_dtypes(parts, dtypes):
+    """Joining promotes: each tensor's gradient in its own dtype, of a real one its real part."""
+    return [p if p.dtype is d else (torch.real(p) if p.is_complex() and not d.is_complex else p).to(d) for p, d in zip(parts, dtypes)]
+
+
 def _cat_grad(c, g):
     shapes, out, at = c.tensors_shape, [], 0
     for s in shapes:
@@ -12,7 +17,7 @@ def _cat_grad(c, g):
             continue
         out.append(g.narrow(c.dim, at, s[c.dim]))
         at += s[c.dim]
-    return out
+    return _own_dtypes(out, c.tensors_dtype)
 
 
 @op("cat(Tensor[] tensors, int dim=0) -> Tensor", kernel="cat", variants="function", out=True,
@@ -23,7 +28,7 @@ def cat(tensors, dim=0):
 
 
 @op("stack(Tensor[] tensors, int dim=0) -> Tensor", kernel="stack", variants="function", out=True,
-    grad={"tensors": lambda c, g: list(g.unbind(c.dim))},
+    grad={"tensors": lambda c, g: _own_dtypes(g.unbind(c.dim), c.tensors_dtype)},
     samples=lambda t: [([t(2, 3), t(2, 3)],), ([t(2), t(2), t(2)], -1)])
 def stack(tensors, dim=0):
     """Joins tensors of one shape along a new dim."""
