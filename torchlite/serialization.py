@@ -300,6 +300,21 @@ def _with_public_names(data, names, protocol):
 
 # ---- load --------------------------------------------------------------------------------------------------------------
 
+def _forced(weights_only, default):
+    """weights_only after the switches in the environment, which PyTorch has for programs that cannot be changed."""
+    safe, unsafe = (os.environ.get(f"TORCH_FORCE_{name}_LOAD", "0").lower() in ("1", "y", "yes", "true") for name in ("WEIGHTS_ONLY", "NO_WEIGHTS_ONLY"))
+    if safe and unsafe:
+        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
+    if safe:
+        return True
+    if unsafe and weights_only is None:
+        import warnings
+        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly passed to "
+                      "`torch.load`, forcing weights_only=False.", UserWarning, stacklevel=3)
+        return False
+    return default if weights_only is None else weights_only
+
+
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """Loads an object saved with `torch.save`, here or in PyTorch.
 
@@ -309,8 +324,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     reading it; needs a path).
     """
     import pickle
-    if weights_only is None:
-        weights_only = pickle_module is None
+    weights_only = _forced(weights_only, pickle_module is None)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_load_args and weights_only:

@@ -189,6 +189,8 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     if (is_str(a[4], "add")) mode = TL_ROW_ADD;
     else if (is_str(a[4], "multiply")) mode = TL_ROW_MUL;
     else { PyErr_SetString(PyExc_RuntimeError, "reduce argument must be either add or multiply."); return NULL; }
+    if (src && tl_warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. Use "
+                            "torch.scatter_reduce instead for more reduction options.") < 0) return NULL;
   } else if (k->id == 2) {
     if (reduce_mode(a[4], &mode) < 0) {
       PyErr_Format(PyExc_RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got %U", a[4]);
@@ -360,7 +362,8 @@ PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
   const int64_t *v;
   tl_row_fn fn;
   (void)k;
-  if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
+  if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0 ||
+      tl_warn_once("index_reduce() is in beta and the API may change at any time.") < 0) return NULL;
   if (reduce_mode(a[4], &mode) < 0 || mode == TL_ROW_ADD) {
     PyErr_Format(PyExc_RuntimeError, "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %U.", a[4]);
     return NULL;

@@ -1,5 +1,6 @@
 """torch.save and torch.load: files of PyTorch load here, files of ours load there, and what must be refused is refused."""
 
+import fractions
 import io
 import json
 import pathlib
@@ -298,6 +299,27 @@ def test_pytorch_loads_our_model(tmp_path):
     state = real.load(tmp_path / "s.pt")
     assert isinstance(state, OrderedDict)
     theirs.load_state_dict(state)
+
+
+# ---- the switches in the environment
+
+@pytest.mark.parametrize("safe, unsafe, weights_only, outcome", [
+    ("0", "0", None, pickle.UnpicklingError), ("0", "1", None, "loads"), ("0", "YES", None, "loads"), ("0", "1", True, pickle.UnpicklingError),
+    ("1", "0", False, pickle.UnpicklingError), ("true", "0", None, pickle.UnpicklingError), ("1", "1", None, RuntimeError), ("n", "n", False, "loads")])
+def test_forced_weights_only(monkeypatch, safe, unsafe, weights_only, outcome):
+    file = io.BytesIO()
+    torch.save({"x": fractions.Fraction(1, 3)}, file)
+    file.seek(0)
+    monkeypatch.setenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", safe)
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", unsafe)
+    if outcome != "loads":
+        with pytest.raises(outcome):
+            torch.load(file, weights_only=weights_only)
+    elif weights_only is None:
+        with pytest.warns(UserWarning, match="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected"):
+            assert torch.load(file) == {"x": fractions.Fraction(1, 3)}
+    else:
+        assert torch.load(file, weights_only=weights_only) == {"x": fractions.Fraction(1, 3)}
 
 
 # ---- safetensors

@@ -3,6 +3,12 @@ from alike import alike, cases
 
 
 @cases("""
+torch.zeros(3).scatter_(0,torch.tensor([0]),torch.ones(1),reduce='add')
+torch.zeros(3).scatter(0,torch.tensor([0]),torch.ones(1),reduce='multiply')
+torch.zeros(3).scatter_(0,torch.tensor([0]),1,reduce='add')
+torch.zeros(3).index_reduce_(0,torch.tensor([0]),torch.ones(1),'prod')
+torch.zeros(3).index_reduce(0,torch.tensor([0]),torch.ones(1),'amax')
+torch.zeros(3).scatter_reduce_(0,torch.tensor([0]),torch.ones(1),'sum')
 x=torch.ones(2,requires_grad=True)*2; x.grad
 x=torch.ones(2,requires_grad=True)*2; x.retain_grad(); x.grad
 x=torch.ones(2); x.grad
