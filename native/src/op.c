@@ -786,6 +786,7 @@ static int fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, 
   for (int i = 0; r == 1 && i < ov->nparams; i++) {
     PyObject *m = NULL;
     a[i] = from[i];
+    if (ov->params[i].kind == K_TENSOR && Py_TYPE(from[i]) == tl_TensorClass) continue;
     r = check(&ov->params[i], &a[i], &m);
     if (m) made[nmade++] = m;
   }
@@ -795,25 +796,26 @@ static int fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, 
   return -1;
 }
 
-/* (overload, tuple of its arguments in the order of the schema); from: the tuple's items */
-static Overload *entrance(const char *name, PyObject *const *args, Py_ssize_t n, PyObject **from) {
-  if (n != 2 || !Py_IS_TYPE(args[0], overload_type) || !PyTuple_Check(args[1]) || PyTuple_Size(args[1]) > MAX_PARAMS) {
+/* (overload, tuple of its arguments in the order of the schema); from: the tuple's items, *count of them */
+static Overload *entrance(const char *name, PyObject *const *args, Py_ssize_t n, PyObject **from, Py_ssize_t *count) {
+  if (n != 2 || !Py_IS_TYPE(args[0], overload_type) || !PyTuple_Check(args[1]) || (*count = PyTuple_Size(args[1])) > MAX_PARAMS) {
     PyErr_Format(PyExc_TypeError, "%s(overload, tuple of its arguments)", name);
     return NULL;
   }
   Overload *ov = (Overload *)args[0];
   if (!ov->ready && compile(ov) < 0) return NULL;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(args[1]); i++) from[i] = PyTuple_GetItem(args[1], i);
+  for (Py_ssize_t i = 0; i < *count; i++) from[i] = PyTuple_GetItem(args[1], i);
   return ov;
 }
 
 enum { CALL_OVERLOAD, CALL_BELOW, CALL_INPLACE_BELOW };
 static PyObject *enter(PyObject *const *args, Py_ssize_t n, int how, const char *name) {
   PyObject *from[MAX_PARAMS], *a[MAX_PARAMS], *made[MAX_PARAMS], *r;
-  Overload *ov = entrance(name, args, n, from);
+  Py_ssize_t count;
+  Overload *ov = entrance(name, args, n, from, &count);
   if (!ov) return NULL;
   if (how == CALL_INPLACE_BELOW && !(ov->flags & F_INPLACE)) return PyErr_Format(PyExc_TypeError, "%s: %U does not write in place", name, ov->schema);
-  int nmade = fit(ov, from, PyTuple_Size(args[1]), a, made);
+  int nmade = fit(ov, from, count, a, made);
   if (nmade < 0) return NULL;
   if (how == CALL_OVERLOAD) r = dispatch(ov, a);
   else {
