@@ -180,7 +180,12 @@ def setitem(t, index, value):
                 raise ValueError("Overflow when unpacking long long")
             if not rest:
                 _C.check_overlap(view)                  # fill_ would write to an expanded tensor
-                view.fill_(value)
+                try:
+                    view.fill_(value)
+                except RuntimeError:                    # too large for a float of few bits: infinite, where fill_ refuses
+                    if isinstance(value, complex) or not t.is_floating_point():
+                        raise
+                    view.fill_(torch.tensor(value, dtype=t.dtype))
                 return
             value = torch.tensor(value, dtype=t.dtype)
         elif hasattr(value, "__index__") and not _C.is_ndarray(value):

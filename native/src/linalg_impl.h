@@ -15,9 +15,9 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
         if (v > best) { best = v; p = i; }
       }
     piv[k] = (int32_t)p + 1;
-    if (best == 0) { if (!info) info = (int)k + 1; continue; }
+    if (best == 0 && !info) info = (int)k + 1;
     if (p != k) for (int64_t j = 0; j < n; j++) { T t = a[k * n + j]; a[k * n + j] = a[p * n + j]; a[p * n + j] = t; }
-    T inv = INV(a[k * n + k]);
+    T inv = best == 0 ? FROM(1) : INV(a[k * n + k]);   /* below a zero: zeros, or NaN that spreads */
     for (int64_t i = k + 1; i < m; i++) {
       T f = a[i * n + k] = MUL(a[i * n + k], inv);
       if (ISZERO(f)) continue;

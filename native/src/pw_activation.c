@@ -16,14 +16,14 @@
 #define SEL(m, a, b) v4_select((v4i)(m), a, b)
 
 /* NaN passes through all of these */
-#define RELU(T) a <= 0 ? 0 : a
+#define RELU(T) a < 0 ? 0 : a
 #define THRESHOLD(T) a <= (T)p->x ? (T)p->y : a
 #define HARDTANH(T) a < (T)p->x ? (T)p->x : a > (T)p->y ? (T)p->y : a
 #define LEAKY(T) a > 0 ? a : a * (T)p->x
 #define CLAMP6(a) ((a) + 3 < 0 ? 0 : (a) + 3 > 6 ? 6 : (a) + 3)
 #define HARDSWISH(T) a * CLAMP6(a) / 6
 #define HARDSIGMOID(T) CLAMP6(a) / 6
-#define SOFTSHRINK(T) a > (T)p->x ? a - (T)p->x : a < -(T)p->x ? a + (T)p->x : a * 0
+#define SOFTSHRINK(T) a > (T)p->x ? a - (T)p->x : a < -(T)p->x ? a + (T)p->x : a == a ? 0 : a
 #define HARDSHRINK(T) ((a >= -(T)p->x) & (a <= (T)p->x)) ? 0 : a
 REALS1(a_relu, RELU) REALS1(a_threshold, THRESHOLD) REALS1(a_hardtanh, HARDTANH)
 F1(a_leaky_relu, LEAKY) F1(a_hardswish, HARDSWISH) F1(a_hardsigmoid, HARDSIGMOID) F1(a_softshrink, SOFTSHRINK) F1(a_hardshrink, HARDSHRINK)
@@ -179,8 +179,15 @@ PyObject *pw_relu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
 }
 
 PyObject *pw_hardtanh(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  if (((TlTensor *)args[0])->dtype == TL_BOOL) {
+  tl_dtype d = ((TlTensor *)args[0])->dtype;
+  double lo = -1, hi = 1;
+  if (d == TL_BOOL) {
     PyErr_SetString(PyExc_RuntimeError, "Bool inputs not supported for hardtanh");
+    return NULL;
+  }
+  if (d == TL_U8 && ((nargs > 1 && tl_double(args[1], &lo) < 0) || (nargs > 2 && tl_double(args[2], &hi) < 0))) return NULL;
+  if (d == TL_U8 && (lo < 0 || hi < 0)) {
+    PyErr_SetString(PyExc_RuntimeError, "cannot do hardtanh on an unsigned type with negative limits");
     return NULL;
   }
   return pw_act(k, args, nargs, out);

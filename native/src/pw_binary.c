@@ -172,6 +172,23 @@ static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is no
 #undef ROW
 
 /* ---- kernels with more than a row ---- */
+/* numbers among the operands that the integer dtype d has no room for: an error, as they would wrap around */
+static int check_room(PyObject *const *args, int n, tl_dtype d) {
+  static const char *const c_names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int"};
+  int bits = tl_itemsize[d] * 8 - (d != TL_U8);
+  if (!tl_is_integral(d) || d == TL_BOOL || bits >= 63) return 0;
+  for (int i = 0; i < n; i++) {
+    PwArg a;
+    if (TL_CHECK(args[i]) || args[i] == Py_None) continue;
+    if (pw_arg(args[i], &a)) return -1;
+    if ((a.i < 0 ? -(a.i + 1) : a.i) >> bits) {
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", c_names[d]);
+      return -1;
+    }
+  }
+  return 0;
+}
+
 static bool is_bool(PyObject *o) { return TL_CHECK(o) ? ((TlTensor *)o)->dtype == TL_BOOL : PyBool_Check(o); }
 static bool is_one(PyObject *o) { return PyLong_Check(o) && !PyBool_Check(o) && PyLong_AsLong(o) == 1; }
 static void clear_overflow(void) { if (PyErr_Occurred()) PyErr_Clear(); }
@@ -273,12 +290,7 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
       PyErr_SetString(PyExc_RuntimeError, "Integers to negative integer powers are not allowed.");
       return NULL;
     }
-    if (tl_is_integral(d) && d != TL_BOOL) {
-      static const char *const c_names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int"};
-      int bits = tl_itemsize[d] * 8 - (d != TL_U8);
-      if (bits < 63 && a.i >> bits)
-        return PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", c_names[d]);
-    }
+    if (check_room(args + 1, 1, d)) return NULL;
     if (d == TL_BOOL) { /* two bools: the base itself, or all true */
       PyObject *pair[2] = {base, a.i ? Py_False : Py_True};
       return pw_run(&pw_row_logical_or, NULL, 2, pair, (int)d, out);
@@ -287,7 +299,7 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
     /* the usual exponents, as products and roots: rounded once or twice, and many times faster */
     if (a.c.im == 0 && (tl_is_float(d) || tl_is_complex(d))) {
       double v = a.c.re;
-      row = v == 2 ? &pw_row_square : v == 0.5 ? &pw_row_sqrt : v == -1 ? &pw_row_reciprocal : v == -0.5 && tl_is_float(d) ? &pw_row_rsqrt : NULL;
+      row = v == 2 ? &pw_row_square : v == 0.5 && d != TL_F16 ? &pw_row_sqrt : v == -1 ? &pw_row_reciprocal : v == -0.5 && tl_is_float(d) ? &pw_row_rsqrt : NULL;
     } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
     if (row) return pw_run(row, NULL, 1, args, (int)d, out);
   }
@@ -373,8 +385,13 @@ PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
     PyErr_SetString(PyExc_RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None");
     return NULL;
   }
+  PyObject *all[3] = {args[0], lo, hi};
+  if (tl_is_integral((tl_dtype)((TlTensor *)args[0])->dtype)) {
+    PyObject *some[3] = {args[0], lo == Py_None ? hi : lo, hi == Py_None ? lo : hi};
+    tl_dtype d;
+    if (tl_result_type(3, some, &d) || check_room(all, 3, d)) return NULL;
+  }
   if (lo != Py_None && hi != Py_None) {
-    PyObject *all[3] = {args[0], lo, hi};
     const TlTensor *x = (const TlTensor *)args[0];
     if (x->dtype >= TL_F32 && x->dtype <= TL_F64 && (PyFloat_CheckExact(lo) || PyLong_CheckExact(lo)) &&
         (PyFloat_CheckExact(hi) || PyLong_CheckExact(hi))) { /* ordered bounds: the faster loop */
@@ -387,11 +404,16 @@ PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   PyObject *two[2] = {args[0], lo != Py_None ? lo : hi};
   return pw_run(lo != Py_None ? &clamp_min_row : &clamp_max_row, NULL, 2, two, -1, out);
 }
+/* the common dtype has room for a bound that is a number */
+static int check_bound(PyObject *const *args) {
+  tl_dtype d;
+  return tl_result_type(2, args, &d) || check_room(args, 2, d) ? -1 : 0;
+}
 PyObject *pw_clamp_min(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  return pw_run(&clamp_min_row, NULL, 2, args, -1, out);
+  return check_bound(args) ? NULL : pw_run(&clamp_min_row, NULL, 2, args, -1, out);
 }
 PyObject *pw_clamp_max(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  return pw_run(&clamp_max_row, NULL, 2, args, -1, out);
+  return check_bound(args) ? NULL : pw_run(&clamp_max_row, NULL, 2, args, -1, out);
 }
 
 /* where(condition, self, other) */
@@ -407,6 +429,7 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
                                  "Use a boolean condition instead.") < 0) return NULL;
   for (int i = 0; i < 3; i++) if (pw_arg(args[i], &in[i])) return NULL;
   if (tl_result_type(2, args + 1, &d)) return NULL;
+  if (check_room(args + 1, 2, d)) return NULL;
   int cls = pw_class(d);
   it[0] = via[0] = c;
   it[1] = it[2] = class_dtype[cls];

@@ -68,11 +68,11 @@ double sp_polygamma(int64_t n, double x) {
   return (n % 2 ? 1.0 : -1.0) * exp(lgamma((double)n + 1)) * sp_zeta((double)n + 1, x);
 }
 
-/* y with erfc(y) = q, for 0 < q <= 1 */
-static double erfc_inverse(double q) {
+/* y with erfc(y) = q and erf(y) = x, for 0 < q <= 1: the smaller one counts */
+static double erfc_inverse(double q, double x) {
   double y;
   if (q > 0.1) { /* Winitzki's start, Halley steps */
-    double x = 1 - q, l = log(q * (2 - q)), t = 2 / (PI * 0.147) + l / 2;
+    double l = x < 1e-3 ? -x * x : log(q * (2 - q)), t = 2 / (PI * 0.147) + l / 2;
     y = sqrt(sqrt(t * t - l / 0.147) - t);
     for (int i = 0; i < 3; i++) {
       double e = (x < 0.5 ? erf(y) - x : q - erfc(y)) * exp(y * y) * 0.88622692545275801365;
@@ -95,7 +95,7 @@ double sp_erfinv(double x) {
   if (!(a <= 1)) return NAN;
   if (a == 1) return copysign(INFINITY, x);
   if (a < 1e-8) return x * 0.88622692545275801365;
-  return copysign(erfc_inverse(1 - a), x);
+  return copysign(erfc_inverse(1 - a, a), x);
 }
 
 double sp_ndtri(double p) {
@@ -103,7 +103,7 @@ double sp_ndtri(double p) {
   if (p == 0) return -INFINITY;
   if (p == 1) return INFINITY;
   if (p == 0.5) return 0;
-  return p < 0.5 ? -1.41421356237309504880 * erfc_inverse(2 * p) : 1.41421356237309504880 * erfc_inverse(2 * (1 - p));
+  return p < 0.5 ? -1.41421356237309504880 * erfc_inverse(2 * p, 1 - 2 * p) : 1.41421356237309504880 * erfc_inverse(2 * (1 - p), 2 * p - 1);
 }
 
 double sp_erfcx(double x) {
@@ -128,7 +128,7 @@ double sp_log_ndtr(double x) {
 static double bessel_i_scaled(int order, double x) {
   double a = fabs(x), s = 1, t = 1, r;
   if (isnan(x)) return x;
-  if (isinf(a)) return 0;
+  if (isinf(a)) return order ? copysign(0, x) : 0;
   if (a <= 30) {
     double z = a * a / 4;
     for (int k = 1; k < 200 && t > s * 1e-17; k++) { t *= z / (k * (k + order)); s += t; }
@@ -257,7 +257,23 @@ double sp_airy_ai(double x) {
 }
 
 /* ---- incomplete gamma functions ---- */
-static double gamma_prefix(double a, double x) { return exp(a * log(x) - x - lgamma(a)); }
+/* m - log(1 + m) */
+static double log1p_gap(double m) {
+  if (fabs(m) > 0.01) return m - log1p(m);
+  return m * m * (0.5 - m * (1.0 / 3 - m * (0.25 - m * (0.2 - m * (1.0 / 6 - m * (1.0 / 7 - m * 0.125))))));
+}
+/* x^a e^-x / Gamma(a); for large a by Stirling's series around x = a, as the powers would cancel */
+static double gamma_prefix(double a, double x) {
+  double m = (x - a) / a, z = 1 / (a * a);
+  if (a < 20 || fabs(m) > 0.5) return exp(a * log(x) - x - lgamma(a));
+  return sqrt(a / (2 * PI)) * exp(-a * log1p_gap(m) - (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z / 1680))) / a);
+}
+/* very large a: Temme's expansion, of which one term is left; the lower function, or the upper one */
+static double gamma_normal(double a, double x, bool upper) {
+  double m = (x - a) / a, g = log1p_gap(m), e = copysign(sqrt(2 * g), m);
+  double c = fabs(m) < 1e-4 ? m / 12 - 1.0 / 3 : 1 / m - 1 / e, r = c * exp(-a * g) / sqrt(2 * PI * a);
+  return upper ? erfc(e * sqrt(a / 2)) / 2 + r : erfc(-e * sqrt(a / 2)) / 2 - r;
+}
 static double gamma_series(double a, double x) {
   double t = 1 / a, s = t;
   for (int k = 1; k < 10000 && t > s * 1e-17; k++) { t *= x / (a + k); s += t; }
@@ -282,12 +298,14 @@ double sp_igamma(double a, double x) {
   if (isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return NAN;
   if (a == 0 || isinf(x)) return 1;
   if (x == 0 || isinf(a)) return 0;
+  if (a > 1e5) return gamma_normal(a, x, false);
   return x < a + 1 ? gamma_series(a, x) : 1 - gamma_fraction(a, x);
 }
 double sp_igammac(double a, double x) {
   if (isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return NAN;
   if (a == 0 || isinf(x)) return 0;
   if (x == 0 || isinf(a)) return 1;
+  if (a > 1e5) return gamma_normal(a, x, true);
   return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 

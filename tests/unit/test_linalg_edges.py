@@ -95,3 +95,4 @@ def test_a_nan_pivot_is_no_choice():
     assert pivots.tolist()[0] == 3 and LU[0].tolist() == [3, 4]
     with pytest.raises(tl.linalg.LinAlgError, match="The diagonal element 1 is zero"):
         tl.linalg.inv(tl.tensor([[0., 1.], [NAN, 1.]]))
+    assert tl.linalg.det(tl.tensor([[0., 1.], [NAN, 1.]])).isnan()
