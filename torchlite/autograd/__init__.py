@@ -92,6 +92,14 @@ def _roots(tensors):
     return roots
 
 
+def _run(roots, grads, retain_graph, create_graph, keys=None, inputs=None):
+    graph.tasks.append(graph.Task(roots, inputs))
+    try:
+        return _engine.run(roots, grads, retain_graph, create_graph, keys)
+    finally:
+        graph.tasks.pop()
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Sums of gradients of `tensors` with respect to graph leaves, accumulated into `.grad`.
 
@@ -113,7 +121,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if retain_graph is None:
         retain_graph = create_graph
     if inputs is None:
-        _engine.run(roots, grads, retain_graph, create_graph)
+        _run(roots, grads, retain_graph, create_graph)
         return
     inputs = _tensors(inputs)
     keys = {}
@@ -123,7 +131,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         if keys.setdefault(_engine.key_of(t), len(keys)) == len(distinct):
             distinct.append(t)
-    found = _engine.run(roots, grads, retain_graph, create_graph, keys)
+    found = _run(roots, grads, retain_graph, create_graph, keys, inputs)
     for t, g in zip(distinct, found):
         if g is not None:
             _engine.accumulate(t, g, create_graph)
@@ -155,7 +163,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         if not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         keys.setdefault(_engine.key_of(t), len(keys))
-    found = _engine.run(roots, made, retain_graph, create_graph, keys)
+    found = _run(roots, made, retain_graph, create_graph, keys, inputs)
     result = []
     for i, t in enumerate(inputs):
         g = found[keys[_engine.key_of(t)]]

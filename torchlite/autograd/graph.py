@@ -1,5 +1,9 @@
 """Looking at the graph and at what it saves: torch.autograd.graph."""
 
+import contextlib
+import functools
+
+from ..utils.hooks import RemovableHandle
 from . import _node
 from ._node import Node, edge
 
@@ -7,17 +11,60 @@ __all__ = ["Node", "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_
            "GradientEdge", "increment_version"]
 
 
+_disabled = [None]           # the message of the innermost disable_saved_tensors_hooks
+tasks = []                   # the backward passes that are running, innermost last
+
+
+class Task:
+    """A running backward pass: the edges it started from, and the tensors it was asked for (None for all leaves)."""
+
+    __slots__ = ("roots", "inputs", "nodes", "key")
+
+    def __init__(self, roots, inputs=None):
+        self.roots, self.inputs, self.nodes = roots, inputs, None
+        self.key = object()                    # names the pass without keeping its graph
+
+    def executes(self, node):
+        if self.nodes is None:
+            self.nodes = self._executed()
+        return node in self.nodes
+
+    def _executed(self):
+        """The nodes that will run: those reached, and only those that lead to `inputs` where these are given."""
+        seen, todo = set(), [_face(e) for e in self.roots]
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                todo.extend(following for following, _ in node.next_functions if following is not None)
+        if self.inputs is None:
+            return seen
+        wanted = {_face(edge(t)) for t in self.inputs} & seen
+        for node in sorted((n for n in seen if isinstance(n, Node)), key=lambda n: n._sequence_nr()):
+            if any(following in wanted for following, _ in node.next_functions):
+                wanted.add(node)
+        return wanted
+
+
+def _face(e):
+    return e[0] if isinstance(e[0], Node) else _node.AccumulateGrad(e[0])
+
+
 class saved_tensors_hooks:
     """Inside, every saved tensor passes through pack_hook; unpack_hook gives it back in the backward."""
 
     def __init__(self, pack_hook, unpack_hook):
         self.hooks = (pack_hook, unpack_hook)
+        self.depths = []
 
     def __enter__(self):
+        if _disabled[0] is not None:
+            raise RuntimeError(_disabled[0])
+        self.depths.append(len(_node.saved_hooks))
         _node.saved_hooks.append(self.hooks)
 
     def __exit__(self, *exc):
-        _node.saved_hooks.pop()
+        del _node.saved_hooks[self.depths.pop():]       # with what was entered inside and, after an error, never left
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -27,17 +74,16 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
-class disable_saved_tensors_hooks:
-    """Inside, setting saved-tensor hooks raises an error with this message."""
-
-    def __init__(self, error_message):
-        self.message = error_message
-
-    def __enter__(self):
-        self.saved, _node.saved_hooks[:] = list(_node.saved_hooks), []
-
-    def __exit__(self, *exc):
-        _node.saved_hooks[:] = self.saved
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """Inside, setting saved-tensor hooks raises an error with this message; so does this where hooks are set already."""
+    if _node.saved_hooks:
+        raise RuntimeError(error_message)
+    before, _disabled[0] = _disabled[0], error_message
+    try:
+        yield
+    finally:
+        _disabled[0] = before
 
 
 class GradientEdge(tuple):
@@ -63,28 +109,61 @@ def increment_version(tensor):
         t._bump_version()
 
 
+class _MultiHandle(RemovableHandle):
+    """The handle of several hooks."""
+
+    def __init__(self, handles):
+        self.handles = tuple(handles)
+
+    def remove(self):
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self):
+        return self.handles
+
+    def __setstate__(self, state):
+        self.handles = state
+
+
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Calls fn(grads) when all gradients have arrived, or fn(grad) at the first."""
-    state = {"left": len(tensors), "grads": [None] * len(tensors), "done": False}
+    """Calls fn(grads) once all gradients of a backward pass have arrived ("all"), or fn(grad) at the first ("any").
+
+    Tensors that the pass does not compute a gradient for are not waited for; their place holds None.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        last = [None]
+
+        @functools.wraps(fn)
+        def first(grad):
+            if last[0] is not tasks[-1].key:
+                last[0] = tasks[-1].key
+                fn(grad)
+        return _MultiHandle(t.register_hook(first) for t in tensors if t.requires_grad)
+    edges = [edge(t) for t in tensors]
+    if None in edges:
+        raise AssertionError("Expected gradient function to be set")
+    nodes = [_face(e) for e in edges]
+    buffers = {}                               # key of a pass -> [gradients still to come, gradients]
 
     def hook(i):
-        def inner(g):
-            if mode == "any":
-                if not state["done"]:
-                    state["done"] = True
-                    fn(g)
+        def inner(grad):
+            task = tasks[-1]
+            if not task.executes(nodes[i]):
                 return
-            state["grads"][i] = g
-            state["left"] -= 1
-            if state["left"] == 0:
-                grads, state["left"], state["grads"] = state["grads"], len(tensors), [None] * len(tensors)
-                fn(grads)
+            running = {t.key for t in tasks}
+            for gone in [k for k in buffers if k not in running]:    # passes that ended by an error
+                del buffers[gone]
+            if task.key not in buffers:
+                buffers[task.key] = [sum(map(task.executes, nodes)), [None] * len(nodes)]
+            buffer = buffers[task.key]
+            buffer[0] -= 1
+            buffer[1][i] = grad
+            if buffer[0] == 0:
+                del buffers[task.key]
+                fn(buffer[1])
         return inner
 
-    handles = [t.register_hook(hook(i)) for i, t in enumerate(tensors)]
-
-    class Handle:
-        def remove(self):
-            for h in handles:
-                h.remove()
-    return Handle()
+    return _MultiHandle([t.register_hook(hook(i)) for i, t in enumerate(tensors)])

@@ -1,0 +1,144 @@
+"""torch.autograd.graph: hooks on saved tensors and on several gradients."""
+import pytest
+import torchlite as torch
+from torchlite.autograd import graph
+
+
+def same(t):
+    return t
+
+
+def ones():
+    return torch.ones(2, requires_grad=True)
+
+
+def packed_now():
+    """Whether a hook is left over: what a product saves here passes through none."""
+    x = ones()
+    log = []
+    with graph.saved_tensors_hooks(lambda t: (log.append(1), t)[1], same):
+        x * x
+    assert len(log) == 2
+    node = (x * x).grad_fn
+    from torchlite.autograd import _node
+    return bool(_node.saved_hooks) or node is None
+
+
+def test_inner_hooks_win():
+    order, x = [], ones()
+    with graph.saved_tensors_hooks(lambda t: (order.append("outer"), t)[1], same):
+        with graph.saved_tensors_hooks(lambda t: (order.append("inner"), t)[1], same):
+            y = x * x
+        y * y
+    assert order == ["inner", "inner", "outer", "outer"] and not packed_now()
+
+
+def test_context_inside_unpack():
+    def unpack(t):
+        with graph.saved_tensors_hooks(same, unpack):
+            return t * 1
+    x = ones()
+    with graph.saved_tensors_hooks(same, unpack):
+        y = (x * x).sum()
+    y.backward()
+    assert x.grad.tolist() == [2.0, 2.0] and not packed_now()
+
+
+def test_inner_contexts_that_were_never_left():
+    """An error between entering and leaving takes the inner hooks away with the outer ones."""
+    with pytest.raises(KeyError), graph.saved_tensors_hooks(same, same):
+        graph.saved_tensors_hooks(same, same).__enter__()
+        raise KeyError
+    assert not packed_now()
+
+    def unpack(t):
+        graph.saved_tensors_hooks(same, unpack).__enter__()
+        raise KeyError
+    x = ones()
+    hooks = graph.saved_tensors_hooks(same, unpack)
+    with pytest.raises(KeyError), hooks:
+        (x * x).sum().backward()
+    assert not packed_now()
+
+
+def test_one_object_entered_twice():
+    hooks = graph.saved_tensors_hooks(same, same)
+    with hooks, hooks:
+        pass
+    assert not packed_now()
+
+
+def test_pack_that_raises():
+    with pytest.raises(ZeroDivisionError), graph.saved_tensors_hooks(lambda t: 1 / 0, same):
+        ones() * ones()
+    assert not packed_now()
+
+
+def test_disabled():
+    """The message of the innermost context; hooks that are set already are refused as well."""
+    with graph.disable_saved_tensors_hooks("outer"):
+        with pytest.raises(RuntimeError, match="^outer$"), graph.saved_tensors_hooks(same, same):
+            pass
+        with graph.disable_saved_tensors_hooks("inner"), pytest.raises(RuntimeError, match="^inner$"), graph.save_on_cpu():
+            pass
+        with pytest.raises(RuntimeError, match="^outer$"), graph.save_on_cpu():
+            pass
+    with graph.saved_tensors_hooks(same, same), pytest.raises(RuntimeError, match="^late$"), graph.disable_saved_tensors_hooks("late"):
+        pass
+    with graph.save_on_cpu():
+        x = ones()
+        (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0] and not packed_now()
+
+
+def chain():
+    a, b = torch.rand(2, 3, requires_grad=True), torch.rand(2, 3, requires_grad=True)
+    return a, b, a * b, a * b
+
+
+def test_multi_grad_hook_waits_for_what_comes():
+    """Only for the tensors that this pass computes a gradient for."""
+    calls = []
+    a, b, c, d = chain()
+    handle = graph.register_multi_grad_hook((a, b, c, d), lambda gs: calls.append([g is not None for g in gs]))
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(inputs=(a,), retain_graph=True)
+    (c + d).sum().backward(retain_graph=True)
+    torch.autograd.grad(d.sum(), b, retain_graph=True)
+    assert calls == [[True, True, True, False], [True, False, True, False], [True, True, True, True], [False, True, False, True]]
+    handle.remove()
+    c.sum().backward()
+    assert len(calls) == 4
+
+
+def test_multi_grad_hook_after_an_error():
+    """A pass that fails half-way leaves nothing for the next one."""
+    calls, fail = [], [True]
+    a, b, c, d = chain()
+    graph.register_multi_grad_hook((a, c), calls.append)
+    c.register_hook(lambda g: 1 / 0 if fail[0] else None)
+    with pytest.raises(ZeroDivisionError):
+        c.sum().backward(retain_graph=True)
+    fail[0] = False
+    c.sum().backward()
+    assert len(calls) == 1 and all(g is not None for g in calls[0])
+
+
+def test_multi_grad_hook_any():
+    calls = []
+    a = ones()
+    b = a * 2
+    c = b * 3
+    handle = graph.register_multi_grad_hook((a, b, c, torch.ones(1)), lambda g: calls.append(g.tolist()), mode="any")
+    c.sum().backward(retain_graph=True)
+    c.sum().backward(retain_graph=True)
+    handle.remove()
+    c.sum().backward()
+    assert calls == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_multi_grad_hook_errors():
+    with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got some"):
+        graph.register_multi_grad_hook((ones(),), print, mode="some")
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        graph.register_multi_grad_hook((torch.ones(1),), print)
