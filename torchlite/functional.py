@@ -246,6 +246,8 @@ def set_default_dtype(d):
 
 def set_default_tensor_type(t):
     """Old form of set_default_dtype."""
+    _C.warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() "
+                 "as alternatives.")
     from ._legacy import type_to_dtype
     set_default_dtype(type_to_dtype(t))
 

@@ -406,7 +406,8 @@ static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
     for (int i = 0; i < 2; i++) {
       int64_t v = i ? to - 1 : from;
       if ((v < -edge || v > edge) &&
-          PyErr_WarnFormat(PyExc_UserWarning, 1, "%s is out of bounds [-(2^%d), 2^%d]. Due to precision limitations %s can support discrete uniform distribution only within this range.",
+          PyErr_WarnFormat(PyExc_UserWarning, 1, "%s is out of bounds [-(2^%d), 2^%d]. Due to precision limitations %s can support discrete uniform distribution only within this range. "
+                           "This warning will become an error in version 1.7 release, please fix the code in advance",
                            i ? "to - 1" : "from", digits[d], digits[d], c_type(d)) < 0) return NULL;
     }
   }

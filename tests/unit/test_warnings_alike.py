@@ -3,6 +3,17 @@ from alike import alike, cases
 
 
 @cases("""
+nn.utils.clip_grad_norm_([],1.)
+nn.utils.clip_grad_norm_((p for p in []),1.)
+torch.utils.checkpoint.checkpoint_sequential([nn.Linear(1,1)],1,torch.ones(1,requires_grad=True)).shape
+torch.nn.utils.stateless.functional_call(nn.Linear(1,1),{},torch.ones(1,1)).shape
+F.gumbel_softmax(torch.ones(2),eps=1e-3).shape
+torch.cholesky(torch.eye(2))
+torch.triangular_solve(torch.eye(2),torch.eye(2))[0]
+torch.qr(torch.eye(2))[0].abs()
+torch.set_default_tensor_type('torch.FloatTensor')
+torch.ones(2).random_(0,2**30)
+torch.ones(2,dtype=torch.float16).random_(0,2**14)
 torch.zeros(3).scatter_(0,torch.tensor([0]),torch.ones(1),reduce='add')
 torch.zeros(3).scatter(0,torch.tensor([0]),torch.ones(1),reduce='multiply')
 torch.zeros(3).scatter_(0,torch.tensor([0]),1,reduce='add')

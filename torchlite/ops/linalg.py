@@ -2,6 +2,7 @@
 public ones check their arguments as PyTorch does and build on them."""
 import torchlite as torch
 
+from .. import _C
 from ._declare import _functions, op
 from .matmul import _type_name
 
@@ -367,6 +368,9 @@ def solve_triangular(self, B, upper, left=True, unitriangular=False):
     "Tensor cloned_coefficient)", out=True)
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
     """Deprecated: see torch.linalg.solve_triangular."""
+    _C.warn_once("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch release.\n"
+                 "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve"
+                 "(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B).")
     if self.dim() < 2:
         raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {self.dim()} dimensions instead")
     if A.dim() < 2:
@@ -428,6 +432,9 @@ def cholesky(self, upper=False):
 @op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
 def _old_cholesky(self, upper=False):
     """Deprecated: see torch.linalg.cholesky."""
+    _C.warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = torch.cholesky(A)\n"
+                 "should be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced with\n"
+                 "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric positive definite) inputs.")
     _square("cholesky", self)
     L, info = cholesky_ex(self, upper=upper)
     _failed("cholesky", info, _indefinite)
@@ -617,6 +624,9 @@ def qr(A, mode="reduced"):
 @op("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
 def _old_qr(self, some=True):
     """Deprecated: see torch.linalg.qr."""
+    _C.warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter 'some' has been "
+                 "replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+                 "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
     return qr(self, "reduced" if some else "complete")
 
 

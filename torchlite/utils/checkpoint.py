@@ -173,6 +173,13 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     """Checkpoints a Sequential (or list) in `segments` pieces; the last piece is run as usual."""
+    if use_reentrant is None:
+        import warnings
+        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we will raise "
+                      "an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the current default "
+                      "behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the two variants.",
+                      stacklevel=2)
+        use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))

@@ -49,8 +49,8 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales all gradients together so that their norm is at most `max_norm`; returns the norm before."""
     if not isinstance(parameters, torch.Tensor):
-        parameters = list(parameters)
-        if not parameters:
+        given, parameters = parameters, list(parameters)
+        if not parameters and hasattr(given, "send"):
             import warnings
             warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
     total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
