@@ -3,6 +3,22 @@ from alike import alike, cases
 
 
 @cases("""
+torch.ones(3).adjoint()
+torch.adjoint(torch.ones(3))
+torch.tensor_split(torch.ones(3),torch.tensor([1.]))
+torch.tensor_split(torch.ones(()),2)
+torch.tensor_split(torch.ones(3),0)
+torch.tensor_split(torch.ones(3),torch.tensor(-1))
+torch.tensor_split(torch.ones(3),torch.ones(2,2,dtype=torch.int64))
+torch.tensor_split(torch.ones(3),2,dim=3)
+torch.tensor_split(torch.ones(3),(2,),dim=3)
+torch.tensor_split(torch.ones(3),torch.tensor([1.]),dim=0)
+torch.ones(3,3).swapdims(5,0)
+torch.ones(3,3).transpose(5,0)
+torch.ones(()).transpose(1,0)
+torch.ones(3).transpose(0,-5)
+torch.ones(0).index_put_((torch.tensor([0]),),torch.ones(1),accumulate=True)
+torch.zeros(0,3).index_put_((torch.tensor([0]),),torch.ones(3),accumulate=True)
 torch.arange(5)[0.0:2.0]
 torch.arange(5)["0":"1"]
 torch.arange(5)[None:None]

@@ -479,6 +479,11 @@ def tensor_split(self, sections, dim):
 def tensor_split_indices(self, indices, dim):
     """Views of `self` along `dim`, cut before each of the indices."""
     if isinstance(indices, torch.Tensor):
+        if self.dim() and indices.dtype is not torch.int64:
+            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {indices.dtype._scalar_type}")
+        if self.dim() and indices.dim() > 1:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
+                               f"with {indices.dim()} dims")
         if indices.dim() == 0:
             return self.tensor_split(int(indices), dim)
         indices = indices.tolist()
@@ -565,4 +570,6 @@ def adjoint(self):
     if self.dim() == 0:
         _C.warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", 3)
         return self.conj()
+    if self.dim() == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return self.transpose(-2, -1).conj()
