@@ -255,6 +255,12 @@ static int expand_indices(TlTensor *self, PyObject *indices, TlTensor **ix) {
       bad = 1;
     } else if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
       TlTensor *cols = NULL;
+      if (!t->ndim) {                  /* indexing by brackets gives such a mask, and the tensor, a dim first */
+        Py_DECREF(o);
+        if (!self->ndim) goto many;
+        PyErr_SetString(PyExc_IndexError, "index(): a mask without dimensions indexes no dimension");
+        goto fail;
+      }
       for (int d = 0; d < t->ndim && !bad; d++) {
         if (n + d >= self->ndim) { Py_DECREF(o); goto many; }
         if (t->shape[d] != self->shape[n + d]) {

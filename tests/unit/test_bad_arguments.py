@@ -117,6 +117,14 @@ def test_nothing_in_many_places():
     assert torch.zeros(0, 2**40, 2**40)[:, 3].numel() == torch.zeros(2**40, 0, 2**40)[:, index(0)].numel() == 0
 
 
+def test_a_mask_without_dims():
+    for t in (torch.tensor(3.0), ones(2)):
+        for call in (torch.ops.aten.index, _C.kernels["index"]):
+            with pytest.raises(IndexError):
+                call(t, [torch.tensor(True)])
+        assert t[torch.tensor(True)].shape == (1, *t.shape) and t[torch.tensor(False)].shape == (0, *t.shape)
+
+
 def test_a_view_without_elements_starts_in_its_memory():
     x = torch.empty_strided((0, 5), (1, 2**61)).select(1, 4)
     assert x.storage_offset() >= 0
