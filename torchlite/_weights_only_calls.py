@@ -23,7 +23,13 @@ def _need(good, func, args):
 
 
 def _shape(value, func, args):
-    _need(isinstance(value, (tuple, list)) and len(value) <= 64 and all(type(n) is int for n in value), func, args)
+    good = isinstance(value, (tuple, list)) and len(value) <= 64
+    if good:
+        for n in value:
+            if n.__class__ is not int:
+                good = False
+    if not good:
+        _need(False, func, args)
 
 
 def _ordered_dict(func, args, budget, keys):

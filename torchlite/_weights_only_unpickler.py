@@ -88,14 +88,12 @@ class Unpickler:
         data, start, at = _contents(self._file)
         budget = self.budget or Budget(len(data) - at)
         keys = Keys(budget)
-        stack, marks, memo, end = [], [], {}, len(data)
+        stack, marks, memo, sparse, end = [], [], [], {}, len(data)
         defaults, user = _default_allowed(), _user_globals()
         allowed_by_user = {id(v) for v in user.values()}
         allowed = allowed_by_user.union(map(id, defaults.values()))
-        # No opcode makes more than MOST bytes per byte. A pickle for which that is too much is counted opcode by opcode.
-        counted = (end - at) * _MOST > budget.memory
-        if not counted:
-            budget.take((end - at) * _MOST)
+        # bytes that objects took since the budget was last told, and at which number it must be told
+        cost, most, costs = 0, budget.memory, _COSTS
         # id of a container -> how deep it is nested; negative once it is in another one. Ids of objects that are gone may
         # be in it: a new container always overwrites them.
         depths, late = {}, 0
@@ -133,35 +131,60 @@ class Unpickler:
         def popped_mark():
             nonlocal stack
             items, stack = stack, marks.pop()
-            if counted:
-                budget.take(-72)
             return items
+
+        def settle():
+            nonlocal cost, most
+            budget.take(cost)
+            cost, most = 0, budget.memory
 
         while True:
             if at >= end:
                 raise EOFError
             code = data[at]
             at += 1
-            if counted:
-                budget.take(_COSTS.get(code, 16))
-            if code in _GET:
-                n = _GET[code]
-                stack.append(memo[int.from_bytes(data[at:at + n], "little")])
-                at += n
-            elif code in _PUT:
-                n = _PUT[code]
-                memo[int.from_bytes(data[at:at + n], "little")] = stack[-1]
-                at += n
+            cost += costs[code]
+            if cost > most:
+                settle()
+            if code == 0x71 or code == 0x72:                            # BINPUT, LONG_BINPUT
+                if code == 0x71:
+                    i = data[at]
+                    at += 1
+                else:
+                    i = unpack_from("<I", data, at)[0]
+                    at += 4
+                if i == len(memo):
+                    memo.append(stack[-1])
+                elif i < len(memo):
+                    memo[i] = stack[-1]
+                else:
+                    sparse[i] = stack[-1]
+                    cost += 120
+            elif code == 0x68 or code == 0x6a:                          # BINGET, LONG_BINGET
+                if code == 0x68:
+                    i = data[at]
+                    at += 1
+                else:
+                    i = unpack_from("<I", data, at)[0]
+                    at += 4
+                stack.append(memo[i] if i < len(memo) else sparse[i])
+            elif code == 0x4b:                                          # BININT1
+                stack.append(data[at])
+                at += 1
             elif code == 0x58:                                          # BINUNICODE
-                n = int.from_bytes(data[at:at + 4], "little")
-                if counted:
-                    budget.take(4 * min(n, end - at))
-                stack.append(str(data[at + 4:at + 4 + n], "utf-8", "surrogatepass"))
+                n = unpack_from("<I", data, at)[0]
+                text = data[at + 4:at + 4 + n]
+                cost += len(text)
+                if len(text) > 100:
+                    if not text.isascii():
+                        cost += 3 * len(text)
+                    if cost > most:
+                        settle()
+                stack.append(str(text, "utf-8", "surrogatepass"))
                 at += 4 + n
-            elif code in _UNSIGNED:
-                n = _UNSIGNED[code]
-                stack.append(int.from_bytes(data[at:at + n], "little"))
-                at += n
+            elif code == 0x4d:                                          # BININT2
+                stack.append(unpack_from("<H", data, at)[0])
+                at += 2
             elif code in _CONSTANTS:
                 stack.append(_CONSTANTS[code]())
                 if code in _CONTAINERS:
@@ -172,17 +195,18 @@ class Unpickler:
             elif code == 0x74 or 0x85 <= code <= 0x87:                  # TUPLE, TUPLE1 .. TUPLE3
                 if code == 0x74:
                     item = tuple(popped_mark())
+                    cost += 8 * len(item) - _MARK
                 else:
                     n = code - 0x84
                     item = tuple(stack[-n:])
                     del stack[-n:]
-                if counted:
-                    budget.take(8 * len(item))
                 if item:
                     depths[id(item)] = depth_of(item)
                 stack.append(item)
             elif code == 0x51:                                          # BINPERSID
+                settle()
                 item = self._persistent(stack.pop())
+                most = budget.memory
                 depths[id(item)] = 1
                 stack.append(item)
             elif code == 0x52:                                          # REDUCE
@@ -190,8 +214,13 @@ class Unpickler:
                 if id(func) not in allowed:
                     owner = f" which belongs to {brief(func.__self__)}" if hasattr(func, "__self__") else ""
                     raise UnpicklingError(f"Trying to call reduce for unrecognized function {brief(func)}{owner}")
+                settle()
                 stack[-1] = item = call(func, args, budget, keys)
-                depths[id(item)] = depth_of((args,))
+                most = budget.memory
+                depth = abs(depths.get(id(args), 0)) + 1
+                if depth + late > DEPTH:
+                    raise too_deep()
+                depths[id(item)] = depth
             elif code == 0x63:                                          # GLOBAL
                 at, found = self._global(data, at, defaults, user)
                 stack.append(found)
@@ -204,8 +233,9 @@ class Unpickler:
             elif code == 0x75:                                          # SETITEMS
                 items = popped_mark()
                 target = _settable(stack[-1], "SETITEMS")
-                if counted:
-                    budget.take(32 * len(items))
+                cost += 32 * len(items) - _MARK
+                if cost > most:
+                    settle()
                 deepen(target, items)
                 keys.set_items(target, items)
             elif code == 0x61:                                          # APPEND
@@ -216,6 +246,7 @@ class Unpickler:
             elif code == 0x65:                                          # APPENDS
                 items = popped_mark()
                 target = _list(stack[-1], "extend")
+                cost -= _MARK
                 deepen(target, items)
                 target.extend(items)
             elif code == 0x47:                                          # BINFLOAT
@@ -238,13 +269,17 @@ class Unpickler:
                 if id(cls) not in allowed:
                     raise UnpicklingError("Can only create new object for nn.Parameter or classes allowlisted via "
                                           f"`add_safe_globals` but got {brief(cls)}")
+                settle()
                 item = call(cls, args, budget, keys, new=True)
+                most = budget.memory
                 depths[id(item)] = depth_of((args,))
                 stack.append(item)
             elif code == 0x62:                                          # BUILD
                 state = stack.pop()
                 deepen(stack[-1], (state,))
+                settle()
                 build(stack[-1], state, budget, allowed_by_user)
+                most = budget.memory
             elif code == 0x80:                                          # PROTO
                 if data[at] != 2 and not self._warned:
                     import warnings
@@ -328,20 +363,19 @@ def globals_named(data):
             raise UnpicklingError(f"Unsupported operand {code}")
 
 
-# opcodes by what they need: number of index bytes, number of value bytes, a constant
-_GET = {0x68: 1, 0x6a: 4}
-_PUT = {0x71: 1, 0x72: 4}
-_UNSIGNED = {0x4b: 1, 0x4d: 2}
 _CONSTANTS = {0x4e: lambda: None, 0x88: lambda: True, 0x89: lambda: False, 0x29: tuple, 0x5d: list, 0x7d: dict, 0x8f: set}
 _CONTAINERS = (0x5d, 0x7d, 0x8f)
 # opcodes without an argument of their own length: bytes that follow
-_LENGTHS = {**_GET, **_PUT, **_UNSIGNED, **dict.fromkeys(_CONSTANTS, 0), 0x80: 1, 0x4a: 4, 0x47: 8,
+_LENGTHS = {**dict.fromkeys(_CONSTANTS, 0), 0x68: 1, 0x71: 1, 0x80: 1, 0x4b: 1, 0x4d: 2, 0x4a: 4, 0x6a: 4, 0x72: 4, 0x47: 8,
             **dict.fromkeys((0x28, 0x74, 0x85, 0x86, 0x87, 0x51, 0x52, 0x73, 0x75, 0x61, 0x65, 0x81, 0x62), 0)}
-# bytes of memory that an opcode may cost, where it is not the 16 of a place on the stack
-_COSTS = {0x5d: 190, 0x7d: 190, 0x8f: 350, 0x28: 88, 0x74: 160, 0x85: 160, 0x86: 160, 0x87: 160, 0x51: 500, 0x52: 700,
-          0x81: 700, 0x62: 300, 0x73: 120, 0x75: 184, 0x61: 40, 0x47: 40, 0x4a: 40, 0x4d: 40, 0x8a: 300, 0x58: 72, 0x55: 300,
-          0x71: 64, 0x72: 100}
-_MOST = 360
+# Bytes of memory that an opcode may cost, with what is noted about a new container; 16 for a place on the stack. A list that MARK began is given back when the mark goes.
+_MARK = 72
+_COSTS = [16] * 256
+for _bytes, _codes in ((88, (0x28,)), (190, (0x5d, 0x7d)), (350, (0x8f,)), (160, (0x74, 0x85, 0x86, 0x87)), (500, (0x51,)),
+                       (700, (0x52, 0x81)), (300, (0x62, 0x8a, 0x55)), (120, (0x73,)), (184, (0x75,)), (40, (0x61, 0x47, 0x4a, 0x4d)),
+                       (88, (0x58,)), (10, (0x71, 0x72))):
+    for _code in _codes:
+        _COSTS[_code] = _bytes
 
 
 def _list(target, verb):

@@ -5,6 +5,7 @@ from binascii import crc32
 from struct import error, pack, unpack_from
 
 from torchlite._file_limits import Budget
+from torchlite.storage import UntypedStorage
 
 ALIGNMENT = 64
 _FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
@@ -175,7 +176,6 @@ class Reader:
 
     def storage(self, name, nbytes):
         """A new storage with the first `nbytes` bytes of a record."""
-        from torchlite.storage import UntypedStorage
         self._check(name, nbytes)
         result = UntypedStorage(nbytes)
         self._fill(name, memoryview(result))

@@ -7,7 +7,7 @@ import pathlib
 import pickle
 import sys
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import pytest
 
@@ -243,6 +243,101 @@ def test_truncated_file():
     for n in (0, 3, 10, 1000, len(data) - 1):
         with pytest.raises((RuntimeError, EOFError, pickle.UnpicklingError)):
             torch.load(io.BytesIO(data[:n]))
+
+
+# ---- the limits on files (tests/hostile has what they refuse) let through what PyTorch writes
+
+def _nested(n, wrap):
+    x = 0
+    for _ in range(n):
+        x = wrap(x)
+    return x
+
+
+@pytest.mark.parametrize("args", FORMATS)
+@pytest.mark.parametrize("make", [
+    lambda: _nested(100, lambda x: [x]), lambda: _nested(100, lambda x: {"a": x}), lambda: _nested(100, lambda x: (x, 1)),
+    lambda: {f"word{i}": i for i in range(30_000)}, lambda: {(i, i + 1): float(i) for i in range(5_000)},
+    lambda: {i * 2 ** 40 + 1: None for i in range(5_000)}, lambda: {1, "a", (2, "b", (3.5,))}, lambda: Counter("hello"),
+    lambda: [i / 3 for i in range(30_000)], lambda: ["text \u6f22\u5b57 %d" % i for i in range(10_000)],
+    lambda: [bytes(range(256)) * 100, bytearray(b"abc"), bytearray(), 1j, 2 ** 100, -2 ** 100, b"x", None, True, "\U0001F600" * 1000],
+    lambda: [torch.float16, torch.Size([2, 3]), torch.device("cpu"), torch.strided],
+], ids=["lists", "dicts", "tuples", "vocabulary", "edges", "ids", "set", "counter", "floats", "texts", "bytes", "torch"])
+def test_containers(make, args):
+    x = make()
+    y = roundtrip(x, **args)
+    assert type(y) is type(x) and y == x
+
+
+def test_cycles():
+    x = [1]
+    x.append({"self": x})
+    y = roundtrip(x)
+    assert y[1]["self"] is y
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_zip_of_another_tool(method):
+    f, g = io.BytesIO(), io.BytesIO()
+    torch.save({"a": torch.zeros(1_000_000), "b": torch.arange(5)}, f)
+    source = zipfile.ZipFile(f)
+    with zipfile.ZipFile(g, "w", method) as out:
+        for name in source.namelist():
+            out.writestr(name, source.read(name))
+    g.seek(0)
+    x = torch.load(g)
+    assert x["a"].shape == (1_000_000,) and not x["a"].any() and x["b"].tolist() == [0, 1, 2, 3, 4]
+
+
+class Rebuilt:
+    """Pickled as a tensor with metadata, as PyTorch writes lazy conjugates and negatives."""
+
+    def __init__(self, tensor, **metadata):
+        self.args = (*torch._utils._reduce_plain(tensor)[1], metadata)
+
+    def __reduce__(self):
+        return torch._utils._rebuild_tensor_v2, self.args
+
+
+def test_conjugate_and_negative():
+    z = torch.tensor([1 + 2j, 3 - 4j])
+    assert roundtrip(Rebuilt(z, conj=True)).tolist() == [1 - 2j, 3 + 4j]
+    assert roundtrip(Rebuilt(torch.tensor([1., -2.]), neg=True)).tolist() == [-1, 2]
+
+
+def test_nested_modules():
+    model = _nested(60, lambda inner: torch.nn.Sequential(inner or torch.nn.Linear(2, 2)))
+    with torch.serialization.safe_globals([torch.nn.Sequential, torch.nn.Linear]):
+        loaded = roundtrip(model)
+    x = torch.ones(1, 2)
+    assert torch.equal(loaded(x), model(x))
+
+
+def test_numpy_values_that_the_program_allows():
+    np = pytest.importorskip("numpy")
+    values = [np.float64(3.5), np.int64(-2), np.arange(6).reshape(2, 3), np.array(1.5, dtype=np.float32)]
+    f = io.BytesIO()
+    torch.save(values, f)
+    core = getattr(np, "_core", None) or np.core
+    allowed = [core.multiarray.scalar, core.multiarray._reconstruct, np.ndarray, np.dtype, *{type(np.dtype(t)) for t in ("f4", "f8", "i8")}]
+    f.seek(0)
+    names = torch.serialization.get_unsafe_globals_in_checkpoint(f)
+    named = [(x, n) for n in names for x in allowed if n.rpartition(".")[2] == x.__name__]
+    f.seek(0)
+    with torch.serialization.safe_globals([*allowed, *named]):
+        loaded = torch.load(f)
+    assert [np.asarray(x).tolist() for x in loaded] == [np.asarray(x).tolist() for x in values]
+
+
+def test_the_error_names_the_limit():
+    for opcodes, text in ((b")" + b"\x85" * 2000, "nests objects more than 1000 deep"),
+                          (b"\x8f" * 200_000, "more than 4 times as much memory and 48 MB")):
+        f = io.BytesIO()
+        with zipfile.ZipFile(f, "w") as out:
+            out.writestr("archive/data.pkl", b"\x80\x02" + opcodes + b".")
+        f.seek(0)
+        with pytest.raises(pickle.UnpicklingError, match=text):
+            torch.load(f)
 
 
 # ---- ordinary pickle and storages

@@ -198,4 +198,7 @@ def load_file(filename, device="cpu"):
             file.seek(start)
             read_exactly(file, view, "tensor")
 
-        return _load(file.seek(0, 2), read, fill, device)
+        size = file.seek(0, 2)
+        if size < 1 << 23:          # one read is faster than many
+            return load(read(0, size), device)
+        return _load(size, read, fill, device)
