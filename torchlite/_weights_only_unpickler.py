@@ -1,6 +1,7 @@
 """The unpickler behind `torch.load(weights_only=True)`: a small pickle machine that can only build containers, numbers,
 strings, tensors, and what the user allowed. It understands the opcodes that protocol 2 writes for those."""
 
+from collections import Counter, OrderedDict
 from io import BytesIO
 from pickle import UnpicklingError, decode_long
 from struct import unpack_from
@@ -32,7 +33,6 @@ def _default_allowed():
     if _allowed:
         return _allowed
     from codecs import encode
-    from collections import Counter, OrderedDict
     from torchlite import serialization, storage
     _allowed.update({
         "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": encode,
@@ -201,7 +201,12 @@ class Unpickler:
                     item = tuple(stack[-n:])
                     del stack[-n:]
                 if item:
-                    depths[id(item)] = depth_of(item)
+                    for one in item:
+                        if one.__class__ not in _ATOMS:
+                            depths[id(item)] = depth_of(item)
+                            break
+                    else:
+                        depths[id(item)] = 1
                 stack.append(item)
             elif code == 0x51:                                          # BINPERSID
                 settle()
@@ -225,11 +230,11 @@ class Unpickler:
                 at, found = self._global(data, at, defaults, user)
                 stack.append(found)
             elif code == 0x73:                                          # SETITEM
-                items = stack[-2:]
-                del stack[-2:]
+                value, key = stack.pop(), stack.pop()
                 target = _settable(stack[-1], "SETITEM")
-                deepen(target, items)
-                keys.set_item(target, *items)
+                if key.__class__ not in _ATOMS or value.__class__ not in _ATOMS:
+                    deepen(target, (key, value))
+                keys.set_item(target, key, value)
             elif code == 0x75:                                          # SETITEMS
                 items = popped_mark()
                 target = _settable(stack[-1], "SETITEMS")
@@ -241,7 +246,8 @@ class Unpickler:
             elif code == 0x61:                                          # APPEND
                 item = stack.pop()
                 target = _list(stack[-1], "append to")
-                deepen(target, (item,))
+                if item.__class__ not in _ATOMS:
+                    deepen(target, (item,))
                 target.append(item)
             elif code == 0x65:                                          # APPENDS
                 items = popped_mark()
@@ -363,6 +369,7 @@ def globals_named(data):
             raise UnpicklingError(f"Unsupported operand {code}")
 
 
+_TABLES = dict, OrderedDict, Counter
 _CONSTANTS = {0x4e: lambda: None, 0x88: lambda: True, 0x89: lambda: False, 0x29: tuple, 0x5d: list, 0x7d: dict, 0x8f: set}
 _CONTAINERS = (0x5d, 0x7d, 0x8f)
 # opcodes without an argument of their own length: bytes that follow
@@ -385,8 +392,7 @@ def _list(target, verb):
 
 
 def _settable(target, opcode):
-    from collections import Counter, OrderedDict
-    if type(target) not in (dict, OrderedDict, Counter):
+    if type(target) not in _TABLES:
         raise UnpicklingError(f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got "
                               f"{type(target)}")
     return target

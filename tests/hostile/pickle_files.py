@@ -177,7 +177,7 @@ def work():
         b"h\1Nsh\2Ns" * 50_000,
     )
     wide = tup(*[b"K\1"] * 60)
-    pickle_case("work", "wide-key-again", wide + b"q\0}" + b"h\0Ns" * 20_000, expect="value|UnpicklingError")
+    pickle_case("work", "wide-key-again", wide + b"q\0}" + b"h\0Ns" * 10_000, expect="value|UnpicklingError")
     pickle_case("work", "too-wide-key", tup(*[b"K\1"] * 65) + b"q\0}h\0Ns")
     items = b"](" + b"N" * 50_000 + b"eq\0"
     for name, path in {"set": "builtins.set", "size": "torch.Size"}.items():
