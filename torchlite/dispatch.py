@@ -89,6 +89,10 @@ _BELOW_AUTOGRAD = {"softmax", "log_softmax"}
 _OUT_UNSEEN = ("special_", "histc")
 
 
+# those that resize out= to be contiguous, where others give it the layout of the result
+_PLAIN_OUT = {"cholesky", "cholesky_solve", "stack"}
+
+
 def _overlap(a, b):
     """Whether two tensors, of which PyTorch looks at dense ones only, have memory in common."""
     if a is b:
@@ -153,7 +157,7 @@ def call_out(ov, args, out):
                               "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
                               % (list(o.shape), list(r.shape)), UserWarning, stacklevel=3)
             _C.resize(o, tuple(r.shape))                # where resize_ refuses what requires grad, an op under no_grad does not
-            if o.stride() != r.stride() and name != "stack":
+            if o.stride() != r.stride() and name not in _PLAIN_OUT:
                 _C.lay_out(o, r)
         if r.requires_grad and name in _BELOW_AUTOGRAD:
             o.copy_(r)                                  # the result has the op's history

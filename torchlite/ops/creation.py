@@ -66,7 +66,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory, req
     strides, step = [0] * len(size), 1
     for d in reversed(physical_layout):
         strides[d] = step
-        step *= size[d]
+        step *= max(size[d], 1)
     return torch.empty_strided(size, strides, dtype=dtype, device=device)
 
 

@@ -122,4 +122,4 @@ def renorm(self, p, dim, maxnorm):
     others = [d for d in range(self.dim()) if d != dim]
     norm = torch.linalg.vector_norm(self, p, others, True)
     factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1)
-    return (self * factor.to(self.dtype)).contiguous()
+    return (self * factor.to(self.dtype)).clone(memory_format=torch.contiguous_format)

@@ -332,4 +332,4 @@ def unravel_index(indices, shape):
     for s in reversed(shape):
         out.append(indices.remainder(s))
         indices = indices.div(s, rounding_mode="floor")
-    return tuple(reversed(out))
+    return torch.stack(out[::-1], -1).unbind(-1) if out else ()

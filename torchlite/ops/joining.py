@@ -69,7 +69,16 @@ def column_stack(tensors):
     return hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
 
 
-@op("block_diag(Tensor[] tensors) -> Tensor", module="aten", variants="function", samples=lambda t: [([t(2, 3), t(2), t()],)])
+def _block_diag_grad(c, g):
+    out, row, col = [], 0, 0
+    for s in c.tensors_shape:
+        h, w = (1,) * (2 - len(s)) + tuple(s)
+        out.append(g.narrow(0, row, h).narrow(1, col, w).reshape(s) if len(s) < 2 else g.narrow(0, row, h).narrow(1, col, w))
+        row, col = row + h, col + w
+    return out
+
+
+@op("block_diag(Tensor[] tensors) -> Tensor", module="aten", variants="function", grad={"tensors": _block_diag_grad}, samples=lambda t: [([t(2, 3), t(2), t()],)])
 def _block_diag(tensors):
     """A matrix with the given matrices along its diagonal, zeros elsewhere."""
     dtype = torch._C.result_type(*tensors) if tensors else None

@@ -75,6 +75,13 @@ def _expand_batch(a, b):
     return a.expand(batch + tuple(a.shape[-2:])), b.expand(batch + tuple(b.shape[-2:]))
 
 
+def _columns(x):
+    """x with its matrices by columns, as LAPACK leaves them."""
+    if x.stride(-2) == 1 and x.stride(-1) == max(x.shape[-2], 1) and x.mT.is_contiguous():
+        return x
+    return x.mT.clone(memory_format=torch.contiguous_format).mT
+
+
 # ---- LU and what it solves -------------------------------------------------------------------------------------------
 def _solve_grad(c, g):
     g = g[0]
@@ -139,7 +146,7 @@ def _lu(A, pivot):
     elif n > k:
         upper = _triangular(lu.tril(-1) + _eye_like(lu), x[..., k:], False, True)
         lu = torch.cat([lu, upper], -1)
-    return lu, pivots, info
+    return _columns(lu), pivots, info
 
 
 def _lu_check(x, pivot=True):
@@ -190,7 +197,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
         order = _permutation(LU_pivots, m)
         P = torch.zeros(tuple(order.shape) + (m,), dtype=LU_data.dtype, device=LU_data.device)
         if order.numel():
-            P = P.scatter(-1, order.unsqueeze(-1), 1).mT
+            P = P.scatter(-1, order.unsqueeze(-1), 1).mT.contiguous()
     if unpack_data:
         L = LU_data[..., :, :k].tril(-1)
         L = L + torch.eye(m, k, dtype=L.dtype, device=L.device)
@@ -234,7 +241,8 @@ def lu_solve(LU, pivots, B, left=True, adjoint=False):
     _compatible("linalg.lu_solve", LU, B, left)
     if pivots.dim() < 1 or pivots.shape[-1] != LU.shape[-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
-    return _lu_solve_of(LU, pivots, B, left, adjoint)
+    x = _lu_solve_of(LU, pivots, B, left, adjoint)
+    return _columns(x) if left else x.contiguous()
 
 
 def _old_lu_solve(self, LU_data, LU_pivots):
@@ -274,7 +282,10 @@ def _solve_any(name, A, B, left):
     else:
         x, _, _, info = _solve(a.mT, b.mT)
         x = x.mT
-    return (x.squeeze(-1) if vector else x), info
+    if vector:
+        x = x.squeeze(-1)
+        return (_columns(x) if x.dim() > 1 else x), info      # a batch of vectors counts as one matrix
+    return x, info
 
 
 @_linalg("solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", nondiff=(1,), out=True)
@@ -361,7 +372,7 @@ def solve_triangular(self, B, upper, left=True, unitriangular=False):
     _no_half("triangular_solve_cpu", self, True)
     if left:
         return _triangular(self, B, upper, unitriangular)
-    return _triangular(self.mT, B.mT, not upper, unitriangular).mT
+    return _columns(_triangular(self.mT, B.mT, not upper, unitriangular).mT)
 
 
 @op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
@@ -381,7 +392,7 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
         raise RuntimeError("Incompatible matrix sizes for triangular_solve: each A matrix is "
                            f"{A.shape[-1]} by {A.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}")
     a, b = _expand_batch(A, self)
-    return _triangular(a.mT if transpose else a, b, upper != transpose, unitriangular), a.clone()
+    return _triangular(a.mT if transpose else a, b, upper != transpose, unitriangular), a.mT.clone(memory_format=torch.contiguous_format).mT
 
 
 def _cholesky_grad(c, g):
@@ -389,7 +400,7 @@ def _cholesky_grad(c, g):
     phi = L.mH.matmul(g)
     phi = (phi.tril() + phi.tril(-1).mH) * 0.5
     phi = _triangular(L.mH, phi, True, False)
-    return {"A": _triangular(L.mH, phi.mH, True, False).mH}
+    return {"A": _columns(_triangular(L.mH, phi.mH, True, False).mH)}
 
 
 @_hidden("_linalg_cholesky_lower(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_cholesky", grad=None, differentiable=False)
@@ -401,7 +412,7 @@ def _cholesky_lower(A):
 def _cholesky(A, upper):
     """Lower or upper factor, and info."""
     L, info = _cholesky_lower(A.mH if upper else A)
-    return (L.mH if upper else L), info
+    return (_columns(L.mH) if upper else L), info
 
 
 @_linalg("cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", nondiff=(1,), out=True)
@@ -438,7 +449,7 @@ def _old_cholesky(self, upper=False):
     _square("cholesky", self)
     L, info = cholesky_ex(self, upper=upper)
     _failed("cholesky", info, _indefinite)
-    return L
+    return L if L.numel() else L.contiguous()
 
 
 @op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True)
@@ -502,7 +513,7 @@ def _ldl_checked(self, hermitian):
     _square("torch.linalg.ldl_factor_ex", self)
     _no_half("ldl_factor_cpu", self, True)
     LD, pivots, info = _ldl(self, hermitian)
-    return LD.tril(), pivots, info
+    return _columns(LD.tril()), pivots, info
 
 
 @_linalg("ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=True,
@@ -565,7 +576,7 @@ def _qr_grad(c, g):
     ga = q.matmul(_sym(m.triu()))
     if gq is not None:
         ga = ga + gq
-    return {"A": _triangular(r, ga.mH, True, False).mH}
+    return {"A": _columns(_triangular(r, ga.mH, True, False).mH)}
 
 
 @_hidden("_linalg_qr(Tensor A) -> (Tensor, Tensor)", grad=_qr_grad)
@@ -573,7 +584,7 @@ def _qr_tall(A):
     """Reduced QR of matrices with at least as many rows as columns."""
     a, tau = _geqrf(A)
     n = A.shape[-1]
-    return _householder(a, tau), a[..., :n, :].triu()
+    return _householder(a, tau), _columns(a[..., :n, :].triu())
 
 
 @_hidden("_linalg_geqrf(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_geqrf", grad=None, differentiable=False)
@@ -594,20 +605,20 @@ def _qr(A, mode):
         if grad:
             raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
                                "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
-        return A.new_empty((0,)), _geqrf(A)[0][..., :k, :].triu()
+        return A.new_empty((0,)), _columns(_geqrf(A)[0][..., :k, :].triu())
     if mode == "complete" and m > n:
         if grad:
             raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
         a, tau = _geqrf(A)
         wide = torch.cat([a, a.new_zeros(_zero_batch(a, m, m - n))], -1)
-        return _householder(wide, tau), a.triu()
+        return _householder(wide, tau), _columns(a.triu())
     if m >= n:
         return _qr_tall(A)
     if not grad:
         a, tau = _geqrf(A)
-        return _householder(a[..., :m].contiguous(), tau), a.triu()
+        return _householder(a[..., :m].contiguous(), tau), _columns(a.triu())
     q, r = _qr_tall(A[..., :m])
-    return q, torch.cat([r, q.mH.matmul(A[..., m:])], -1)
+    return q, _columns(torch.cat([r, q.mH.matmul(A[..., m:])], -1))
 
 
 @_linalg("qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", out=True, samples=lambda t: [(t(4, 3),), (t(2, 3, 3),), (t(2, 4),)])
@@ -661,7 +672,7 @@ def householder_product(input, tau):
     q = torch.eye(m, n, dtype=input.dtype, device=input.device).expand(input.shape)
     for i in reversed(range(tau.shape[-1])):
         q = _reflect(input, tau, i, q)
-    return q
+    return _columns(q)
 
 
 @op("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
@@ -692,8 +703,8 @@ def ormqr(self, input2, input3, left=True, transpose=False):
     if c.shape[side] != a.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     if not left:
-        return ormqr(a, tau, c.mH, True, not transpose).mH
+        return _columns(ormqr(a, tau, c.mH, True, not transpose).mH)
     steps = range(tau.shape[-1])
     for i in steps if transpose else reversed(steps):
         c = _reflect(a, tau, i, c, transpose)
-    return c
+    return _columns(c)

@@ -4,7 +4,7 @@ import math
 import torchlite as torch
 
 from ._declare import _functions, methods, op
-from .linalg import (_expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse, _solve, _square,
+from .linalg import (_columns, _expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse, _solve, _square,
                      inv, inv_ex, qr, solve)
 from .linalg_spectral import _svd, _svd_checked, eigh
 from .matmul import _type_name
@@ -300,7 +300,7 @@ def _pinv(x, atol, rtol, hermitian):
         raise RuntimeError(f"linalg.pinv({_type_name(x.dtype)}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
                            "cfloat or cdouble types")
     if x.numel() == 0:
-        return x.mH.clone()      # no elements, but part of the graph
+        return x.mH.clone(memory_format=torch.contiguous_format)      # no elements, but part of the graph
     return _pinv_of(x, atol, rtol, hermitian)
 
 
@@ -339,7 +339,7 @@ def matrix_power(self, n):
     x = inv(self) if n < 0 else self
     n = abs(n)
     if n == 1:
-        return x.clone() if x is self else x
+        return x.clone(memory_format=torch.contiguous_format) if x is self else x
     result = None
     while n:
         if n & 1:
@@ -401,7 +401,7 @@ def matrix_exp(self):
     r = _exp_ratio(x) if self.is_cpu else _exp_series(x)
     for _ in range(steps):
         r = r.matmul(r)
-    return r.to(dtype)
+    return r.to(dtype).contiguous()
 
 
 @op("matrix_exp(Tensor self) -> Tensor")
@@ -567,6 +567,10 @@ def lstsq(self, b, rcond=None, driver=None):
         residuals = torch.real(d * d.conj()).sum(-2) if d.is_complex() else (d * d).sum(-2)
     rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else full
     values = S if driver in ("gelsd", "gelss") else torch.empty(0, dtype=real, device=A.device)
+    if m > n:       # LAPACK's solution stands in the place of B
+        x = torch.cat([x.mT, x.new_zeros(batch + (x.shape[-1], m - n))], -1)[..., :n].mT
+    else:
+        x = _columns(x)
     return (x.squeeze(-1) if vector else x), residuals, rank, values
 
 

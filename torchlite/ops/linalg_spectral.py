@@ -197,6 +197,6 @@ def _old_svd(self, some=True, compute_uv=True):
     m, n = self.shape[-2:] if self.dim() >= 2 else (0, 0)
     if not compute_uv:
         S = _svd_checked(self, False)[1]
-        return self.new_zeros(_zero_batch(self, m, m)), S, self.new_zeros(_zero_batch(self, n, n))
+        return self.new_zeros(_zero_batch(self, m, m)), S, self.new_zeros(_zero_batch(self, n, n)).mT
     U, S, Vh = _svd_checked(self, not some)
     return U, S, Vh.mH

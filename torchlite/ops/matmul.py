@@ -20,9 +20,20 @@ def _rows(x):
     return x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
+def _left_grad(g, right, layout, alpha=1):
+    """Gradient of the left one of two matrices, by columns where that lies so, as PyTorch's."""
+    (n, _), strides, _ = layout
+    return _times(right.conj().mm(g.t()).t() if strides == (1, n) else g.mm(right.t().conj()), alpha)
+
+
+def _right_grad(g, left, layout, alpha=1):
+    (n, _), strides, _ = layout
+    return _times(g.t().mm(left.conj()).t() if strides == (1, n) else left.t().conj().mm(g), alpha)
+
+
 # ---- the kernels -----------------------------------------------------------------------------------------------------
 @op("mm(Tensor self, Tensor mat2) -> Tensor", kernel="mm", out=True,
-    grad={"self": lambda c, g: g.mm(c.mat2.t().conj()), "mat2": lambda c, g: c.self.t().conj().mm(g)},
+    grad={"self": lambda c, g: _left_grad(g, c.mat2, c.self_layout), "mat2": lambda c, g: _right_grad(g, c.self, c.mat2_layout)},
     samples=lambda t: [(t(3, 4), t(4, 5)), (t(2, 3), t(3, 1))])
 def mm(self, mat2):
     """Product of the matrices `self` (n, k) and `mat2` (k, m): a matrix (n, m)."""
@@ -100,8 +111,8 @@ def matmul(self, other):
 
 
 @op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="addmm", inplace=True, out=True,
-    grad={"self": lambda c, g: _times(g, c.beta), "mat1": lambda c, g: _times(g.mm(c.mat2.t().conj()), c.alpha),
-          "mat2": lambda c, g: _times(c.mat1.t().conj().mm(g), c.alpha)},
+    grad={"self": lambda c, g: _times(g, c.beta), "mat1": lambda c, g: _left_grad(g, c.mat2, c.mat1_layout, c.alpha),
+          "mat2": lambda c, g: _right_grad(g, c.mat1, c.mat2_layout, c.alpha)},
     samples=lambda t: [(t(3, 5), t(3, 4), t(4, 5)), (t(5), t(3, 4), t(4, 5), {"beta": 0.5, "alpha": 2})])
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     """beta * self + alpha * (mat1 @ mat2); `self` is broadcast to the product's shape and ignored when beta is 0."""
@@ -162,7 +173,13 @@ def linear(input, weight, bias=None):
 
 
 # ---- composites ------------------------------------------------------------------------------------------------------
+def _whole(g, batch):
+    return g.unsqueeze(0).expand((batch.shape[0], *g.shape))
+
+
 @op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+    grad={"self": lambda c, g: _times(g, c.beta), "batch1": lambda c, g: _times(_whole(g, c.batch2).bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
+          "batch2": lambda c, g: _times(c.batch1.transpose(1, 2).conj().bmm(_whole(g, c.batch1)), c.alpha)},
     samples=lambda t: [(t(3, 5), t(2, 3, 4), t(2, 4, 5)), (t(3, 5), t(2, 3, 4), t(2, 4, 5), {"beta": 2, "alpha": 0.5})])
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     """beta * self + alpha * the sum of bmm(batch1, batch2) over the batch."""

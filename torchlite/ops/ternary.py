@@ -47,7 +47,7 @@ def _clamp_self(g, x, lo, hi):
         return torch.where(x <= hi, g, 0)
     if hi is None:
         return torch.where(x >= lo, g, 0)
-    return torch.where((x >= lo) & (x <= hi), g, 0)
+    return torch.where((x >= lo).logical_and_(x <= hi), g, 0)
 
 
 def _clamp_min(g, x, lo, hi):

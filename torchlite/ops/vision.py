@@ -210,7 +210,7 @@ def pixel_shuffle(self, upscale_factor):
     n = len(lead)
     # a copy also where the permuted tensor could be viewed
     x = x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]).clone(memory_format=torch.contiguous_format).view(lead + (c // (r * r), h * r, w * r))
-    return x.contiguous(memory_format=_device.suggested_format(self))
+    return x.to(memory_format=_device.suggested_format(self))
 
 
 @op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", variants="function", alias=("nn.pixel_unshuffle",),
@@ -230,7 +230,7 @@ def pixel_unshuffle(self, downscale_factor):
     n = len(lead)
     x = self.reshape(lead + (c, h // r, r, w // r, r))
     x = x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]).clone(memory_format=torch.contiguous_format).view(lead + (c * r * r, h // r, w // r))
-    return x.contiguous(memory_format=_device.suggested_format(self))
+    return x.to(memory_format=_device.suggested_format(self))
 
 
 @op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", variants="function", alias=("nn.channel_shuffle", "native_channel_shuffle",
