@@ -43,11 +43,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def _make_subclass(cls, data, require_grad=False, **kwargs):
         if not isinstance(data, _C.TensorBase):
             raise TypeError("_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__)
-        old = _C.set_grad_enabled(False)
-        try:
+        with _C.GradMode(False):
             t = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
-        finally:
-            _C.set_grad_enabled(old)
         if require_grad:
             t.requires_grad = True
         return t

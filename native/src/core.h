@@ -60,5 +60,5 @@ void tl_profile_end(int64_t at);
 int tl_profile_init(PyObject *mod);
 uint64_t tl_bytes_live(void);      /* in CPU storages */
 void tl_drop(PyObject *o);        /* lets a link of a graph go without recursion; steals the reference */
-int tl_graph_init(PyObject *mod), tl_size_init(PyObject *mod), tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
+int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init(PyObject *mod), tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
 #endif

@@ -41,6 +41,10 @@ static void *oom(uint64_t nbytes) {
   return NULL;
 }
 
+/* For tests: the allocation that fails is the n-th from now; 0 for none. */
+static int64_t fail_in;
+static inline bool fails_now(void) { return fail_in && --fail_in == 0; }
+
 /* The last large blocks that were freed wait for a request of their size: training loops make the same sizes again, and a
  * C library may hand such memory back to the system, which then has to clear it anew. */
 #define LARGE_BYTES (256 * 1024)
@@ -97,7 +101,7 @@ typedef struct { size_t capacity; Header h; } ExactHeader;
 static size_t capacity_of(const void *p) { return ((const ExactHeader *)p)[-1].capacity; }
 void *tl_malloc(uint64_t nbytes) {
   void *raw = NULL;
-  if (nbytes > SIZE_MAX / 2 || posix_memalign(&raw, TL_ALIGN, (size_t)nbytes + TL_ALIGN)) return oom(nbytes);
+  if (fails_now() || nbytes > SIZE_MAX / 2 || posix_memalign(&raw, TL_ALIGN, (size_t)nbytes + TL_ALIGN)) return oom(nbytes);
   char *p = (char *)raw + TL_ALIGN;
   ((ExactHeader *)p)[-1] = (ExactHeader){(size_t)nbytes, {raw, 0}};
   return p;
@@ -109,7 +113,7 @@ void tl_free(void *p) {
 #else
 static size_t capacity_of(const void *p) { return ((const Header *)p)[-1].cls * TL_ALIGN; }
 void *tl_malloc(uint64_t nbytes) {
-  if (nbytes > SIZE_MAX / 2) return oom(nbytes);
+  if (fails_now() || nbytes > SIZE_MAX / 2) return oom(nbytes);
   size_t cls = ((size_t)nbytes + TL_ALIGN - 1) / TL_ALIGN;
   if (cls == 0) cls = 1;
   if (cls <= SMALL_CLASSES && small_list[cls]) {
@@ -740,7 +744,15 @@ static PyObject *memory_stats(PyObject *mod, PyObject *_) {
   (void)mod; (void)_;
   return Py_BuildValue("KK", (unsigned long long)bytes_live, (unsigned long long)bytes_peak);
 }
+static PyObject *fail_allocation(PyObject *mod, PyObject *n) {
+  (void)mod;
+  int64_t left = fail_in, next = PyLong_AsLongLong(n);
+  if (next == -1 && PyErr_Occurred()) return NULL;
+  fail_in = next;
+  return PyLong_FromLongLong(left);
+}
 static PyMethodDef functions[] = {
+    {"fail_allocation", fail_allocation, METH_O, "For tests: the n-th allocation from now fails (0: none); returns what was left of the last n."},
     {"storage_from_buffer", storage_from_buffer, METH_O, "Storage over an object's buffer, without a copy."},
     {"memory_stats", memory_stats, METH_NOARGS, "(bytes in live CPU storages, their peak)"},
     {0}};

@@ -7,7 +7,6 @@ from .function import Function
 from .grad_mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_detect_anomaly, set_grad_enabled, set_multithreading_enabled
 
 TensorBase = _C.TensorBase
-_warned = []                # of backward(create_graph=True), once
 
 __all__ = ["Function", "backward", "grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "detect_anomaly",
            "set_detect_anomaly", "set_multithreading_enabled", "Variable", "gradcheck", "gradgradcheck", "function", "grad_mode", "graph",
@@ -107,13 +106,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     """
     if inputs is not None and len(_tensors(inputs)) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    if create_graph and not _warned:
-        import warnings
-        _warned.append(True)
-        warnings.warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-                      "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-                      "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
-                      UserWarning, stacklevel=3)
+    if create_graph:
+        _C.warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+                     "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+                     "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.", 3)
     tensors = _tensors(tensors)
     grads = _tensors(grad_tensors) if grad_tensors is not None else (None,) * len(tensors)
     grads = _make_grads(tensors, grads)

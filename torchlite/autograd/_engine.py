@@ -24,8 +24,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
     traced, begin, end = profiled or (None, None, None)
     if traced is None and anomaly[0]:
         traced = _apply_traced
-    old = _C.set_grad_enabled(create_graph)
-    try:
+    with _C.GradMode(create_graph):
         while heap:
             node = heapq.heappop(heap)[1]
             g = pending.pop(node)
@@ -82,8 +81,6 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                 at = inputs.get((id(t), -1))
                 if at is not None:
                     collected[at] = value
-    finally:
-        _C.set_grad_enabled(old)
     return collected
 
 

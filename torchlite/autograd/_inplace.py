@@ -173,11 +173,8 @@ def copy_in(dst, src):
     check_inplace(dst)
     node = CopyBackwards([edge(dst), edge(src)])
     node.shape, node.dtype = src.shape, src.dtype
-    old = _C.set_grad_enabled(False)
-    try:
+    with _C.GradMode(False):
         _C.copy(dst, src)
-    finally:
-        _C.set_grad_enabled(old)
     set_history(dst, node)
     return dst
 

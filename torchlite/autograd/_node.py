@@ -165,11 +165,8 @@ class _Packed:
     def __init__(self, t, is_output):
         packer, self.unpack = saved_hooks[-1]
         self.grad_edge = None if is_output else edge(t)
-        old = _C.set_grad_enabled(False)
-        try:
+        with _C.GradMode(False):
             self.value = packer(t.detach() if is_output or t._raw_grad_fn is not None else t)
-        finally:
-            _C.set_grad_enabled(old)
 
 
 def unpack(item, node, output=None):

@@ -145,15 +145,12 @@ class Function:
         ctx.kinds = kinds
         ctx.needs_input_grad = tuple(k and a.requires_grad for a, k in zip(args, kinds))
         ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
-        old = _C.set_grad_enabled(False)
-        try:
+        with _C.GradMode(False):
             if cls.setup_context is not Function.setup_context:
                 out = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, out)
             else:
                 out = cls.forward(ctx, *args, **kwargs)
-        finally:
-            _C.set_grad_enabled(old)
         outs = out if isinstance(out, tuple) else (out,)
         dirty = {id(t) for t in ctx.dirty_tensors or ()}
         if dirty - {id(t) for t in outs}:
@@ -222,11 +219,8 @@ def once_differentiable(fn):
 
     @functools.wraps(fn)
     def wrapper(ctx, *args):
-        old = _C.set_grad_enabled(False)
-        try:
+        with _C.GradMode(False):
             outs = fn(ctx, *args)
-        finally:
-            _C.set_grad_enabled(old)
         if not _C.is_grad_enabled() or not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
             return outs
         many = isinstance(outs, tuple)

@@ -42,70 +42,59 @@ class _Switch:
         return type(self)()
 
 
-class no_grad(_Switch):
+class no_grad(_C.GradMode, _Switch):
     """Nothing is recorded inside; results do not require grad."""
 
     def __new__(cls, orig_func=None):
-        self = object.__new__(cls)
+        self = _C.GradMode.__new__(cls, False)
         return self if orig_func is None else self(orig_func)
 
     def __init__(self, orig_func=None):
-        self.prev = False
-
-    def __enter__(self):
-        self.prev = _C.set_grad_enabled(False)
-
-    def __exit__(self, *exc):
-        _C.set_grad_enabled(self.prev)
+        pass
 
 
-class enable_grad(no_grad):
+class enable_grad(_C.GradMode, _Switch):
     """Recording is on inside, also within no_grad."""
 
-    def __enter__(self):
-        self.prev = _C.set_grad_enabled(True)
+    def __new__(cls, orig_func=None):
+        self = _C.GradMode.__new__(cls, True)
+        return self if orig_func is None else self(orig_func)
+
+    def __init__(self, orig_func=None):
+        pass
 
 
-class set_grad_enabled(_Switch):
+class set_grad_enabled(_C.GradMode, _Switch):
     """Switches recording at once; as a context manager it restores the former state at the end."""
+
+    def __new__(cls, mode):
+        return _C.GradMode.__new__(cls, bool(mode))
 
     def __init__(self, mode):
         self.mode = bool(mode)
-        self.prev = _C.set_grad_enabled(self.mode)
+        self.begin()
 
     def __call__(self, fn):
         _C.set_grad_enabled(self.prev)
         return _Switch.__call__(self, fn)
 
-    def __enter__(self):
-        _C.set_grad_enabled(self.mode)
-
-    def __exit__(self, *exc):
-        _C.set_grad_enabled(self.prev)
-
     def clone(self):
         return set_grad_enabled(self.mode)
 
 
-class inference_mode(_Switch):
+class inference_mode(_C.GradMode, _Switch):
     """Like no_grad; tensors made inside never take part in recording."""
 
     def __new__(cls, mode=True):
-        self = object.__new__(cls)
+        on = callable(mode) or bool(mode)
+        self = _C.GradMode.__new__(cls, not on, on)
         if callable(mode):
-            self.__init__()
+            self.mode = True
             return self(mode)
         return self
 
     def __init__(self, mode=True):
-        self.mode, self.prev = mode, None
-
-    def __enter__(self):
-        self.prev = (_C.set_grad_enabled(not self.mode), _C.set_inference_mode(self.mode))
-
-    def __exit__(self, *exc):
-        _C.set_grad_enabled(self.prev[0])
-        _C.set_inference_mode(self.prev[1])
+        self.mode = mode
 
     def clone(self):
         return inference_mode(self.mode)

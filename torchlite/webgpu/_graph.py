@@ -115,22 +115,16 @@ def together(*tensors):
 def complain(ov, args):
     """The CPU kernel's error for these arguments; NotImplemented where it has none."""
     together(*[a for a in args if isinstance(a, Tensor)])
-    was = _C.set_grad_enabled(False)
-    try:
+    with _C.GradMode(False):
         _C.call_below(ov, tuple([stand_in(a) for a in args]))
-    finally:
-        _C.set_grad_enabled(was)
     return NotImplemented
 
 
 def without_elements(ov, args):
     """The result for tensors without elements, which the CPU knows."""
     from ._run import _up
-    was = _C.set_grad_enabled(False)
-    try:
+    with _C.GradMode(False):
         r = _C.call_below(ov, tuple([_C.fill(_C.empty(tuple(a.shape), a.dtype), 0) if isinstance(a, Tensor) else a for a in args]))
-    finally:
-        _C.set_grad_enabled(was)
     return _up(r)
 
 

@@ -137,11 +137,8 @@ def _result_dtype(ov, args):
         dtype = _types.get(key)
         if dtype is not None:
             return dtype
-    was = _C.set_grad_enabled(False)
-    try:
+    with _C.GradMode(False):
         dtype = _call_below(ov, tuple([_stand_in(a) for a in args])).dtype
-    finally:
-        _C.set_grad_enabled(was)
     _types[key] = dtype
     return dtype
 

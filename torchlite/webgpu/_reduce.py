@@ -49,14 +49,11 @@ def ask_core(ov, args):
             some = some or a.numel() > 0
             a = _C.empty(tuple(a.shape), a.dtype) if not a.numel() else _C.fill(_C.empty((), a.dtype), 0).expand(a.shape)
         moved.append(a)
-    was = _C.set_grad_enabled(False)
-    try:
+    with _C.GradMode(False):
         r = _C.call_below(ov, tuple(moved))
         if r is NotImplemented or some and any([x.numel() for x in (r if isinstance(r, tuple) else (r,))]):
             return NotImplemented
         return tuple([upload(x) for x in r]) if isinstance(r, tuple) else upload(r)
-    finally:
-        _C.set_grad_enabled(was)
 
 
 # ---- sums ----------------------------------------------------------------------------------------------------------------

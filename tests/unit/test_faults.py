@@ -1,0 +1,149 @@
+"""Failures in the middle of training: memory that is not there, and interrupts. What comes after is as if they had not happened.
+
+The n-th allocation fails by `_C.fail_allocation`; the n-th line of the library raises KeyboardInterrupt by a trace function, which
+reaches more places than a key does.
+"""
+
+import copy
+import io
+import linecache
+import pathlib
+import sys
+
+import pytest
+
+import torchlite as torch
+from torchlite import _C, nn
+from torchlite.autograd import _node
+
+HOME = str(pathlib.Path(torch.__file__).parent)
+POINTS = 20                 # of each program, spread over its run
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.attend, self.out = nn.LSTM(6, 8, batch_first=True), nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(8, 3)
+
+    def forward(self, x):
+        y, _ = self.lstm(x)
+        return self.out(self.attend(y, y, y)[0].mean(1))
+
+
+MODELS = {
+    "mlp": (lambda: nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3)), (5, 6)),
+    "cnn": (lambda: nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 3)), (4, 2, 6, 6)),
+    "lstm and attention": (Attention, (3, 4, 6)),
+}
+OPTIMIZERS = {"SGD": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "Adam": lambda p: torch.optim.Adam(p, 0.01), "LBFGS": lambda p: torch.optim.LBFGS(p, 0.1, max_iter=2)}
+
+
+class Training:
+    """A model, its optimizer, its data; `state` and `restore` are what a program would save."""
+
+    def __init__(self, model, optimizer):
+        make, shape = MODELS[model]
+        torch.manual_seed(0)
+        self.model = make()
+        self.optimizer = OPTIMIZERS[optimizer](self.model.parameters())
+        self.x, self.y = torch.randn(shape), torch.arange(shape[0]) % 3
+
+    def step(self):
+        def closure():
+            self.optimizer.zero_grad()
+            with torch.no_grad():
+                self.model(self.x[:2])
+            loss = nn.functional.cross_entropy(self.model(self.x), self.y)
+            loss.backward()
+            return loss
+        return self.optimizer.step(closure).item()
+
+    def state(self):
+        return copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict(), torch.get_rng_state()))
+
+    def restore(self, state):
+        model, optimizer, rng = copy.deepcopy(state)
+        self.model.load_state_dict(model)
+        self.optimizer.load_state_dict(optimizer)
+        torch.set_rng_state(rng)
+
+
+def checkpoint(t):
+    """A program that writes and reads a file in each step."""
+    file = io.BytesIO()
+    torch.save(t.state(), file)
+    file.seek(0)
+    t.restore(torch.load(file))
+
+
+def modes():
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), list(_node.saved_hooks), list(_node.anomaly), torch.get_default_dtype()
+
+
+def ends_block(frame):
+    """The line of a `with` is traced again at its end, where Python itself looks for no interrupt before __exit__ has run."""
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
+
+
+def interrupt_at(n, run):
+    """Runs run(), interrupted before its n-th line in the library; returns how many of the n were left."""
+    left = [n]
+
+    def line(frame, event, arg):
+        if event == "line" and left[0] and not ends_block(frame):
+            left[0] -= 1
+            if not left[0]:
+                raise KeyboardInterrupt
+        return line
+
+    def call(frame, event, arg):
+        return line if frame.f_code.co_filename.startswith(HOME) else None
+
+    old = sys.gettrace()
+    sys.settrace(call)
+    try:
+        run()
+    finally:
+        sys.settrace(old)
+    return left[0]
+
+
+def fail_at(n, run):
+    _C.fail_allocation(n)
+    try:
+        run()
+    finally:
+        left = _C.fail_allocation(0)
+    return left
+
+
+FAULTS = {"memory": (fail_at, (torch.OutOfMemoryError, MemoryError)), "interrupt": (interrupt_at, KeyboardInterrupt)}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("model", MODELS)
+def test_training(model, optimizer, fault):
+    if fault == "interrupt" and not linecache.getline(torch.optim.Optimizer.step.__code__.co_filename, 1):
+        pytest.skip("the wheel has no source lines to be interrupted at")
+    strike, error = FAULTS[fault]
+    many = 1 << 30
+    t = Training(model, optimizer)
+    for _ in range(2):
+        t.step()
+    start, before = t.state(), modes()
+
+    def program():
+        t.step()
+        checkpoint(t)
+    points = many - strike(many, program)
+    t.restore(start)
+    want = [t.step() for _ in range(2)]
+    for n in sorted({1 + i * (points - 1) // (POINTS - 1) for i in range(POINTS)}):
+        t.restore(start)
+        with pytest.raises(error):
+            strike(n, program)
+        assert modes() == before
+        assert t.model.training and all(p.requires_grad and p.is_leaf for p in t.model.parameters())
+        t.restore(start)
+        assert [t.step() for _ in range(2)] == want
