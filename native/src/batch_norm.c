@@ -5,31 +5,12 @@
 
 typedef struct { int64_t outer, c, s; } Batch;
 
-static bool channels_last(const TlTensor *t) {
-  int64_t step = t->ndim > 1 ? t->shape[1] : 1;
-  if (t->ndim < 3 || t->numel == 0 || t->strides[1] != 1) return false;
-  for (int d = t->ndim - 1; d >= 0; d = d == 2 ? 0 : d - 1) {
-    if (t->strides[d] != step && t->shape[d] != 1) return false;
-    step *= t->shape[d];
-    if (d == 0) return true;
-  }
-  return true;
-}
-
 /* t widened to the loop dtype and dense in one of the two layouts */
 static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
   int64_t c = t->ndim > 1 ? t->shape[1] : 1, n = t->ndim ? t->shape[0] : 1, s = 1;
   for (int d = 2; d < t->ndim; d++) s *= t->shape[d];
   *b = last ? (Batch){n * s, c, 1} : (Batch){n, c, s};
-  if (!last) return tl_contiguous_as(t, loop);
-  if (channels_last(t)) return tl_cast(t, loop);
-  int64_t strides[TL_MAX_DIMS], step = c;
-  strides[1] = 1;
-  for (int d = t->ndim - 1; d > 1; d--) { strides[d] = step; step *= t->shape[d]; }
-  strides[0] = step;
-  TlTensor *r = tl_empty_strided(loop, t->ndim, t->shape, strides);
-  if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
-  return r;
+  return tl_in_format(t, loop, last);
 }
 
 #define BATCH(S, T) \
@@ -91,6 +72,17 @@ static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
   }
 BATCH(f, float)
 BATCH(d, double)
+
+/* rows of channels: sums of a channel, or of squared differences from m */
+#define ROWS(S, T) \
+  static void rows_##S(const T *x, int64_t rows, int64_t c, const double *m, double *sum) { \
+    for (int64_t r = 0; r < rows; r++, x += c) { \
+      if (m) for (int64_t i = 0; i < c; i++) { double d = (double)x[i] - m[i]; sum[i] += d * d; } \
+      else for (int64_t i = 0; i < c; i++) sum[i] += x[i]; \
+    } \
+  }
+ROWS(f, float)
+ROWS(d, double)
 
 static int check_param(PyObject *o, const char *name, int64_t channels) {
   TlTensor *t = tl_opt(o);
@@ -193,8 +185,8 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   }
   Batch b;
   int64_t three = 3 * channels;
-  if (!(x = batch_open(t, loop, channels_last(t), &b)) || !(ab = tl_empty(loop, 1, &three))) goto done;
-  if (!(y = tl_empty_strided(loop, t->ndim, x->shape, x->strides))) goto done;
+  if (!(x = batch_open(t, loop, tl_suggests_channels_last(t), &b)) || !(ab = tl_empty(loop, 1, &three))) goto done;
+  if (!(y = tl_empty_format(loop, t->ndim, t->shape, tl_suggests_channels_last(t)))) goto done;
   for (int64_t c = 0; c < channels; c++) w[c] *= inv[c];
   tl_cast_contig(loop, tl_data(ab), TL_F64, w, channels);
   tl_cast_contig(loop, tl_data(ab) + channels * tl_itemsize[loop], TL_F64, bias, channels);
@@ -240,7 +232,7 @@ PyObject *tl_k_batch_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   double *m = v, *inv = v + c, *w = v + 2 * c, *sg = v + 3 * c, *sgx = v + 4 * c, *p = v + 5 * c, *q = v + 6 * c, *r = v + 7 * c;
   if (load_channels(args[train ? 5 : 3], m, c, 0) < 0 || load_channels(args[train ? 6 : 4], inv, c, 1) < 0 || load_channels(args[2], w, c, 1) < 0)
     goto done;
-  bool last = channels_last(t);
+  bool last = tl_suggests_channels_last(t);
   if (!(x = batch_open(t, loop, last, &b)) || !(g = batch_open((TlTensor *)args[0], loop, last, &b)) || !(co = tl_empty(loop, 1, &four)))
     goto done;
   double n = (double)(b.outer * b.s);
@@ -257,7 +249,7 @@ PyObject *tl_k_batch_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   }
   tl_cast_contig(loop, tl_data(co) + c * tl_itemsize[loop], TL_F64, p, 3 * c);
   if (tl_mask_at(args[9], 0)) {
-    if (!(dx = tl_empty_strided(loop, t->ndim, x->shape, x->strides))) goto done;
+    if (!(dx = tl_empty_format(loop, t->ndim, t->shape, last))) goto done;
     if (loop == TL_F32) {
       float *a = (float *)tl_data(co);
       back_f((float *)tl_data(g), (float *)tl_data(x), (float *)tl_data(dx), b, a, a + c, a + 2 * c, a + 3 * c);
@@ -289,6 +281,44 @@ static int group_args(PyObject *const *a, Group *g) {
   return 0;
 }
 
+/* one image in channels-last memory: all its groups at once. w: weight, bias; v: room for four rows of channels; ab: three of T */
+#define GROUP_LAST(S, T) \
+  static void group_last_##S(const T *x, T *y, const Group *q, double eps, const double *w, double *v, T *ab, T *mean, T *rstd) { \
+    double *sum = v, *m = v + q->c, *sq = m + q->c, len = (double)(q->d * q->s); \
+    memset(v, 0, 3 * (size_t)q->c * sizeof *v); \
+    rows_##S(x, q->s, q->c, NULL, sum); \
+    for (int64_t g = 0; g < q->groups; g++) { \
+      double all = 0; \
+      for (int64_t c = g * q->d; c < (g + 1) * q->d; c++) all += sum[c]; \
+      for (int64_t c = g * q->d; c < (g + 1) * q->d; c++) m[c] = all / len; \
+    } \
+    rows_##S(x, q->s, q->c, m, sq); \
+    for (int64_t g = 0; g < q->groups; g++) { \
+      double all = 0; \
+      for (int64_t c = g * q->d; c < (g + 1) * q->d; c++) all += sq[c]; \
+      const double r = 1 / sqrt(all / len + eps); \
+      mean[g] = (T)m[g * q->d]; \
+      rstd[g] = (T)r; \
+      for (int64_t c = g * q->d; c < (g + 1) * q->d; c++) { ab[c] = (T)m[c]; ab[q->c + c] = (T)(r * w[c]); ab[2 * q->c + c] = (T)w[q->c + c]; } \
+    } \
+    map_##S(x, y, (Batch){q->s, q->c, 1}, ab, ab + q->c, ab + 2 * q->c); \
+  } \
+  /* v: weight and sums over images of both gradients, then room for four rows; ab: four of T */ \
+  static void group_back_##S(const T *g, const T *x, T *dx, const Group *q, const double *mean, const double *rstd, double *v, T *ab) { \
+    double *w = v, *sw = v + q->c, *sb = v + 2 * q->c, *cg = v + 3 * q->c, *cgx = v + 4 * q->c, len = (double)(q->d * q->s); \
+    T *m = ab, *p = ab + q->c, *b = p + q->c, *r = b + q->c; \
+    for (int64_t c = 0; c < q->c; c++) { m[c] = (T)mean[c / q->d]; cg[c] = cgx[c] = 0; } \
+    sums_##S(g, x, (Batch){q->s, q->c, 1}, m, cg, cgx); \
+    for (int64_t i = 0; i < q->groups; i++) { \
+      double sa = 0, sc = 0, rs = rstd[i]; \
+      for (int64_t c = i * q->d; c < (i + 1) * q->d; c++) { sa += w[c] * cg[c]; sc += w[c] * cgx[c]; sw[c] += cgx[c] * rs; sb[c] += cg[c]; } \
+      for (int64_t c = i * q->d; c < (i + 1) * q->d; c++) { p[c] = (T)(rs * w[c]); b[c] = (T)(-rs * rs * rs * sc / len); r[c] = (T)(-rs * sa / len); } \
+    } \
+    back_##S(g, x, dx, (Batch){q->s, q->c, 1}, m, p, b, r); \
+  }
+GROUP_LAST(f, float)
+GROUP_LAST(d, double)
+
 /* native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> out, mean[N, group], rstd[N, group] */
 PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *x = NULL, *y = NULL, *mean = NULL, *rstd = NULL;
@@ -303,11 +333,20 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
   tl_dtype sd = t->dtype;
   if (!tl_none(args[1]) && ((TlTensor *)args[1])->dtype != t->dtype) sd = loop;
-  if (!(w = tl_array(2 * q.c + 1, sizeof *w)) || load_channels(args[1], w, q.c, 1) < 0 || load_channels(args[2], w + q.c, q.c, 0) < 0) goto done;
-  if (!(x = tl_contiguous_as(t, loop)) || !(y = tl_empty(loop, t->ndim, t->shape)) || !(mean = tl_empty(loop, 2, shape)) ||
+  const bool last = tl_suggests_channels_last(t) && t->shape[1] == q.c && t->shape[0] == q.n;
+  if (!(w = tl_array(9 * q.c + 1, sizeof *w)) || load_channels(args[1], w, q.c, 1) < 0 || load_channels(args[2], w + q.c, q.c, 0) < 0) goto done;
+  if (!(x = tl_in_format(t, loop, last)) || !(y = tl_empty_format(loop, t->ndim, t->shape, last)) || !(mean = tl_empty(loop, 2, shape)) ||
       !(rstd = tl_empty(loop, 2, shape)))
     goto done;
-  for (int64_t i = 0; i < q.n * q.groups; i++) {
+  for (int64_t i = 0; last && i < q.n; i++) {
+    const int64_t at = i * q.c * q.s, row = i * q.groups;
+    double *room = w + 2 * q.c;
+    if (loop == TL_F32)
+      group_last_f((float *)tl_data(x) + at, (float *)tl_data(y) + at, &q, eps, w, room, (float *)(room + 4 * q.c), (float *)tl_data(mean) + row, (float *)tl_data(rstd) + row);
+    else
+      group_last_d((double *)tl_data(x) + at, (double *)tl_data(y) + at, &q, eps, w, room, room + 4 * q.c, (double *)tl_data(mean) + row, (double *)tl_data(rstd) + row);
+  }
+  for (int64_t i = 0; !last && i < q.n * q.groups; i++) {
     double c = 0, s1 = 0, s2 = 0;
     TlShift shift = {&c, &s1, &s2};
     const char *xi = tl_data(x) + i * len * tl_itemsize[loop];
@@ -351,13 +390,20 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
       tl_expect(args[3], q.n * q.groups, "rstd") < 0 || tl_expect(args[4], q.c, "weight") < 0)
     return NULL;
   int64_t len = q.d * q.s;
-  if (!(v = tl_array(5 * q.c + 1, sizeof *v)) || load_channels(args[4], v, q.c, 1) < 0) goto done;
+  const bool last = tl_suggests_channels_last(t) && t->shape[1] == q.c && t->shape[0] == q.n && ((TlTensor *)args[0])->ndim == t->ndim;
+  if (!(v = tl_array(9 * q.c + 1, sizeof *v)) || load_channels(args[4], v, q.c, 1) < 0) goto done;
   double *w = v, *sw = v + q.c, *sb = v + 2 * q.c, *cg = v + 3 * q.c, *cgx = v + 4 * q.c;
   memset(sw, 0, 2 * q.c * sizeof *v);
-  if (!(g = tl_contiguous_as((TlTensor *)args[0], loop)) || !(x = tl_contiguous_as(t, loop)) || !(mean = tl_contiguous_as((TlTensor *)args[2], TL_F64)) ||
-      !(rstd = tl_contiguous_as((TlTensor *)args[3], TL_F64)) || !(dx = tl_empty(loop, t->ndim, t->shape)))
+  if (!(g = tl_in_format((TlTensor *)args[0], loop, last)) || !(x = tl_in_format(t, loop, last)) || !(mean = tl_contiguous_as((TlTensor *)args[2], TL_F64)) ||
+      !(rstd = tl_contiguous_as((TlTensor *)args[3], TL_F64)) || !(dx = tl_empty_format(loop, t->ndim, t->shape, last)))
     goto done;
-  for (int64_t i = 0; i < q.n * q.groups; i++) {
+  for (int64_t i = 0; last && i < q.n; i++) {
+    const int64_t at = i * q.c * q.s;
+    const double *m = (double *)tl_data(mean) + i * q.groups, *r = (double *)tl_data(rstd) + i * q.groups;
+    if (loop == TL_F32) group_back_f((float *)tl_data(g) + at, (float *)tl_data(x) + at, (float *)tl_data(dx) + at, &q, m, r, v, (float *)(v + 5 * q.c));
+    else group_back_d((double *)tl_data(g) + at, (double *)tl_data(x) + at, (double *)tl_data(dx) + at, &q, m, r, v, v + 5 * q.c);
+  }
+  for (int64_t i = 0; !last && i < q.n * q.groups; i++) {
     double m = ((double *)tl_data(mean))[i], r = ((double *)tl_data(rstd))[i], sa = 0, sc = 0;
     int64_t first = i % q.groups * q.d;
 #define BACK(S, T) \

@@ -151,15 +151,10 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
 static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
 
 /* ---- memory format ----------------------------------------------------------------------------------------------------------- */
-/* suggest_memory_format, of a row of pixels as of an image of height 1 */
+/* dense: an input of one spatial dim is made contiguous before it is asked */
 static bool suggests(const TlTensor *t, bool dense) {
-  if (t->ndim > 3) return tl_suggests_channels_last(t);
-  int64_t shape[4] = {t->shape[0], t->shape[1], 1, t->shape[2]}, strides[4], *st = t->strides;
-  int64_t own[3] = {t->shape[1] * t->shape[2], t->shape[2], 1};
-  if (dense && !tl_is_contiguous(t)) st = own;
-  strides[0] = st[0]; strides[1] = st[1]; strides[2] = tl_wrap_mul(shape[3], st[2]); strides[3] = st[2];
-  TlTensor v = {.ndim = 4, .shape = shape, .strides = strides};
-  return tl_suggests_channels_last(&v);
+  const int64_t own[3] = {t->shape[1] * t->shape[2], t->shape[2], 1};
+  return tl_suggests_last(t->ndim, t->shape, t->ndim == 3 && dense && !tl_is_contiguous(t) ? own : t->strides);
 }
 
 /* whether PyTorch computes this by oneDNN (with more than one thread, on a processor that has it) */
@@ -177,24 +172,6 @@ static bool last_format(const Args *a, const TlTensor *x, const TlTensor *w) {
   return x->numel && w->numel && (suggests(x, true) || suggests(w, false)) && (a->nd < 3 || by_onednn(a, x, w));
 }
 
-/* an uninitialised tensor in the format, which for one spatial dim is that of an image of height 1 */
-static TlTensor *empty_in(bool last, tl_dtype dt, int ndim, const int64_t *shape) {
-  int64_t strides[5];
-  if (!last) return tl_empty(dt, ndim, shape);
-  tl_channels_last_strides(ndim, shape, strides);
-  return tl_empty_strided(dt, ndim, shape, strides);
-}
-
-/* t, or a copy in the format and of the dtype of the loops */
-static TlTensor *operand(TlTensor *t, tl_dtype dt, bool last) {
-  if (!last || t->ndim > 3) return tl_in_format(t, dt, last);
-  if (t->dtype == dt && (t->strides[1] == 1 || t->shape[1] == 1) && (t->strides[2] == t->shape[1] || t->shape[2] == 1) &&
-      (t->strides[0] == t->shape[1] * t->shape[2] || t->shape[0] == 1)) return (TlTensor *)Py_NewRef(t);
-  TlTensor *r = empty_in(true, dt, 3, t->shape);
-  if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
-  return r;
-}
-
 typedef int (*conv_fn)(const TlConv *, tl_dtype, const void *, const void *, const void *, void *);
 static conv_fn forward_of(bool last) { return last ? tl_conv_last_forward : tl_conv_forward; }
 static conv_fn data_of(bool last) { return last ? tl_conv_last_data : tl_conv_data; }
@@ -206,10 +183,10 @@ static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
   const tl_dtype dt = x->dtype, wd = work_dtype(dt);
   const bool last = last_format(a, x, w);
-  TlTensor *xc = operand(x, wd, last), *wc = operand(w, wd, last), *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
+  TlTensor *xc = tl_in_format(x, wd, last), *wc = tl_in_format(w, wd, last), *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
   shape[0] = c.n;
   shape[1] = (a->transposed ? c.xc : c.yc) * c.groups;
-  if (!xc || !wc || (bias && !bc) || !(y = empty_in(last, wd, a->nd + 2, shape))) goto done;
+  if (!xc || !wc || (bias && !bc) || !(y = tl_empty_format(wd, a->nd + 2, shape, last))) goto done;
   int rc = !y->numel ? 0 : (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y));
   if (!rc) r = tl_cast(y, dt);
 done:
@@ -362,10 +339,10 @@ KERNEL(k_backward) {
     if ((mask[0] && !gx) || (mask[1] && !gw) || (mask[2] && !gb)) { Py_XDECREF(gx); Py_XDECREF(gw); Py_XDECREF(gb); return NULL; }
     return Py_BuildValue("NNN", gx ? (PyObject *)gx : Py_NewRef(Py_None), gw ? (PyObject *)gw : Py_NewRef(Py_None), gb ? (PyObject *)gb : Py_NewRef(Py_None));
   }
-  if (!(gc = operand(g, wd, last)) || (mask[1] && !(xc = operand(x, wd, last))) || (mask[0] && !(wc = operand(w, wd, last)))) goto done;
+  if (!(gc = tl_in_format(g, wd, last)) || (mask[1] && !(xc = tl_in_format(x, wd, last))) || (mask[0] && !(wc = tl_in_format(w, wd, last)))) goto done;
   if (!(res = PyTuple_New(3))) goto done;
   if (mask[0]) {
-    TlTensor *gx = empty_in(last, wd, x->ndim, x->shape);
+    TlTensor *gx = tl_empty_format(wd, x->ndim, x->shape, last);
     if (!gx) goto fail;
     int rc = !gx->numel ? 0 : (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
     if (rc) { Py_DECREF(gx); goto fail; }
@@ -374,7 +351,7 @@ KERNEL(k_backward) {
   if (mask[1]) {
     /* a weight that is contiguous in both formats keeps its strides in PyTorch's own loops; its memory is the same */
     const bool both = tl_is_contiguous(w) && (w->shape[1] == 1 || c.k[0] * c.k[1] * c.k[2] == 1);
-    TlTensor *gw = empty_in(last && (!both || suggests(w, false) || by_onednn(&a, x, w)), wd, w->ndim, w->shape), *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
+    TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape, last && (!both || suggests(w, false) || by_onednn(&a, x, w))), *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
     int rc = !gw->numel ? 0 : (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
     if (rc) { Py_DECREF(gw); goto fail; }

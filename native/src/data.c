@@ -402,7 +402,15 @@ static int need_tensor(PyObject *o) {
   return -1;
 }
 static PyObject *py_is_dense(PyObject *m, PyObject *t) { (void)m; return need_tensor(t) < 0 ? NULL : PyBool_FromLong(tl_is_dense((TlTensor *)t)); }
-static PyObject *py_suggests_channels_last(PyObject *m, PyObject *t) { (void)m; return need_tensor(t) < 0 ? NULL : PyBool_FromLong(tl_suggests_channels_last((TlTensor *)t)); }
+static PyObject *py_suggests_channels_last(PyObject *m, PyObject *o) {
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int n, ns;
+  (void)m;
+  if (TL_CHECK(o)) return PyBool_FromLong(tl_suggests_channels_last((TlTensor *)o));
+  if (!PyTuple_Check(o) || PyTuple_Size(o) < 2) { PyErr_SetString(PyExc_TypeError, "expected a tensor, or its shape and strides"); return NULL; }
+  if (tl_ints(PyTuple_GetItem(o, 0), shape, &n) < 0 || tl_ints(PyTuple_GetItem(o, 1), strides, &ns) < 0) return NULL;
+  return PyBool_FromLong(n == ns && n > 0 && tl_suggests_last(n, shape, strides));
+}
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;
@@ -425,5 +433,5 @@ PyMethodDef tl_data_functions[] = {
     {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
     {"lay_out", py_lay_out, METH_VARARGS, "lay_out(t, like): t, just resized to like's shape, gets its strides where that is dense"},
     {"is_dense", py_is_dense, METH_O, "is_dense(tensor): whether its elements lie without gaps, in any order of dims, and share no memory"},
-    {"suggests_channels_last", py_suggests_channels_last, METH_O, "suggests_channels_last(tensor): whether results of it shall be channels last"},
+    {"suggests_channels_last", py_suggests_channels_last, METH_O, "suggests_channels_last(tensor or (shape, strides, ...)): whether results of it shall be channels last; of 3 dims as of an image of height 1"},
     {0}};

@@ -172,6 +172,15 @@ done:
   return res;
 }
 
+/* y, or a copy that is laid out like an element-wise result of t: PyTorch's gradient of rms_norm is made of such */
+static TlTensor *laid_out_like(TlTensor *y, const TlTensor *t) {
+  if (!y || tl_is_contiguous(t)) return y;
+  TlTensor *r = tl_empty_like(t, y->dtype);
+  if (r && tl_copy(r, y) < 0) Py_CLEAR(r);
+  Py_DECREF(y);
+  return r;
+}
+
 /* id 0: _fused_rms_norm(input, normalized_shape, weight, eps) -> out, rstd; id 1: rms_norm(...) -> out */
 PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *x = NULL, *w = NULL, *y = NULL, *rstd = NULL;
@@ -202,7 +211,11 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     if (loop == TL_F32) ROW(f, float) else ROW(d, double)
 #undef ROW
   }
-  y = tl_narrow(y, t->dtype);
+  if ((y = tl_narrow(y, t->dtype)) && tl_suggests_channels_last(t)) {
+    TlTensor *r = tl_in_format(y, t->dtype, true);
+    Py_DECREF(y);
+    y = r;
+  }
 done:
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)w);
@@ -242,7 +255,7 @@ PyObject *tl_k_rms_norm_backward(const TlKernel *k, PyObject *const *args, Py_ss
     else ROW(d, double);
 #undef ROW
   }
-  if (want_x && !(dx = tl_narrow(dx, t->dtype))) goto done;
+  if (want_x && !(dx = laid_out_like(tl_narrow(dx, t->dtype), (TlTensor *)args[0]))) goto done;
   if (want_w && !(dw = from_sums(sums, tl_opt(args[4]), t->dtype, nd, shape))) goto done;
   res = Py_BuildValue("NN", take(dx), take(dw));
   dx = dw = NULL;

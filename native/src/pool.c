@@ -4,6 +4,10 @@
 #include "pool.h"
 #include <math.h>
 
+/* channels-last memory of other types than float is rare: its loops are compiled for size */
+#define SMALL_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#define SMALL_END _Pragma("clang attribute pop")
+
 #define T float
 #define ACC double
 #define LOWEST (-INFINITY)
@@ -11,6 +15,7 @@
 #define PLUS(a, b) ((a) + (b))
 #define F(name) name##_f32
 #include "pool_impl.h"
+#include "pool_last_impl.h"
 #undef T
 #undef ACC
 #undef LOWEST
@@ -20,6 +25,9 @@
 #define LOWEST (-INFINITY)
 #define F(name) name##_f64
 #include "pool_impl.h"
+SMALL_BEGIN
+#include "pool_last_impl.h"
+SMALL_END
 #undef T
 #undef ACC
 #undef LOWEST
@@ -33,6 +41,9 @@
 #define LOWEST INT64_MIN
 #define F(name) name##_i64
 #include "pool_impl.h"
+SMALL_BEGIN
+#include "pool_last_impl.h"
+SMALL_END
 #undef T
 #undef ACC
 #undef LOWEST
@@ -140,10 +151,19 @@ static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, P
   return 0;
 }
 
-static TlTensor *result(TlTensor *x, int nd, tl_dtype dt, const int64_t *spatial) {
+static TlTensor *result(TlTensor *x, int nd, tl_dtype dt, const int64_t *spatial, bool last) {
   int64_t shape[TL_MAX_DIMS];
   for (int i = 0; i < x->ndim; i++) shape[i] = i < x->ndim - nd ? x->shape[i] : spatial[3 - (x->ndim - i)];
-  return tl_empty(dt, x->ndim, shape);
+  return tl_empty_format(dt, x->ndim, shape, last);
+}
+
+/* whether an input asks for channels-last results; rows are pooled as images of height 1 */
+static bool asks_last(const TlTensor *x, int nd) { return x->ndim == nd + 2 && x->numel && tl_suggests_last(x->ndim, x->shape, x->strides); }
+
+static TlTensor *zeros_in(tl_dtype dt, int n, const int64_t *shape, bool last) {
+  TlTensor *t = tl_empty_format(dt, n, shape, last);
+  if (t) memset(t->storage->data, 0, t->storage->nbytes);
+  return t;
 }
 
 static PyObject *finish(TlTensor *y, tl_dtype dt, bool ok) {
@@ -174,15 +194,17 @@ KERNEL(k_max) {
   if (input(&c, op, nd, x->ndim, x->shape, true) || window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
   if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(op, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
-  bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!with || (idx = result(x, nd, TL_I64, c.out)));
-#define CALL(T, sfx) max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
+  const bool last = (nd > 1 || with) && asks_last(x, nd);
+  bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) && (!with || (idx = result(x, nd, TL_I64, c.out, last)));
+#define CALL(T, sfx) (last ? max_pool_last##sfx(&c, x->shape[0], x->shape[1], DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
+                           : max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return with ? pair(y, idx, x->dtype, ok) : finish(y, x->dtype, ok);
 }
 
-/* (grad_output, indices, input_size): sums into zeros; the last id dims are spatial */
+/* (grad_output, indices, input_size, dims, window, channels_last): sums into zeros; the last dims are spatial */
 KERNEL(k_max_backward) {
   TlTensor *g = ARG(0), *idx = ARG(1), *gc = NULL, *ic = NULL, *x = NULL;
   int64_t shape[TL_MAX_DIMS], nd, planes, in;
@@ -192,10 +214,12 @@ KERNEL(k_max_backward) {
       tl_product((int)nd, shape + n - nd, &in)) return NULL;
   if (tl_is_complex(g->dtype) || !tl_is_integral(idx->dtype)) return unsupported(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
   const tl_dtype wd = work_dtype(g->dtype);
-  bool ok = (gc = tl_contiguous_as(g, wd)) && (ic = tl_contiguous_as(idx, TL_I64)) && (x = tl_zeros(wd, n, shape));
+  const bool last = args[5] == Py_True && n == nd + 2;
+  bool ok = (gc = tl_in_format(g, wd, last)) && (ic = tl_in_format(idx, TL_I64, last)) && (x = zeros_in(wd, n, shape, last));
   if (ok && g->numel) {
     int64_t each = g->numel / planes;
-#define CALL(T, sfx) (max_backward##sfx(planes, in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)), 0)
+#define CALL(T, sfx) ((last ? max_backward_last##sfx(shape[0], shape[1], in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)) \
+                            : max_backward##sfx(planes, in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T))), 0)
     (void)BY_TYPE(wd, CALL);
 #undef CALL
   }
@@ -221,15 +245,16 @@ KERNEL(k_avg) {
   if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64)) return unsupported(nd == 1 ? "avg_pool2d" : k->name, x->dtype);
   c.include_pad = args[5] == Py_True;
   const tl_dtype wd = work_dtype(x->dtype);
-  bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out));
-#define CALL(T, sfx) avg_pool##sfx(&c, DATA(xc, T), DATA(y, T), false)
+  const bool last = nd < 3 && asks_last(x, nd);
+  bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last));
+#define CALL(T, sfx) (last ? avg_pool_last##sfx(&c, x->shape[0], x->shape[1], DATA(xc, T), DATA(y, T), false) : avg_pool##sfx(&c, DATA(xc, T), DATA(y, T), false))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return finish(y, x->dtype, ok);
 }
 
-/* (grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) */
+/* (grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, channels_last) */
 KERNEL(k_avg_backward) {
   TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
   int64_t shape[TL_MAX_DIMS];
@@ -246,8 +271,9 @@ KERNEL(k_avg_backward) {
   for (int i = 0; i < n; i++) kk[i] = i < n - kn ? shape[i] : c.out[3 - (n - i)];
   if (tl_check_shape(k->name, "grad_output", g, n, kk) < 0) return NULL;
   const tl_dtype wd = work_dtype(g->dtype);
-  bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, n, shape));
-#define CALL(T, sfx) avg_pool##sfx(&c, DATA(x, T), DATA(gc, T), true)
+  const bool last = args[8] == Py_True && n == kn + 2 && g->ndim == n;
+  bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, last));
+#define CALL(T, sfx) (last ? avg_pool_last##sfx(&c, shape[0], shape[1], DATA(x, T), DATA(gc, T), true) : avg_pool##sfx(&c, DATA(x, T), DATA(gc, T), true))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);
@@ -262,15 +288,18 @@ KERNEL(k_adaptive) {
   if (input(&c, k->name, nd, x->ndim, x->shape, false) || spread(k->name, "output_size", args[1], nd, c.out, NULL)) return NULL;
   if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(nd == 1 ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d") : k->name, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
-  bool ok = (xc = tl_contiguous_as(x, wd)) && (y = result(x, nd, wd, c.out)) && (!mode || (idx = result(x, nd, TL_I64, c.out)));
-#define CALL(T, sfx) adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL)
+  /* of volumes only averages of everything, which are means in PyTorch */
+  const bool last = (nd < 3 || (!mode && c.out[0] * c.out[1] * c.out[2] == 1)) && asks_last(x, nd);
+  bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) && (!mode || (idx = result(x, nd, TL_I64, c.out, last)));
+#define CALL(T, sfx) (last ? adaptive_last##sfx(&c, x->shape[0], x->shape[1], mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
+                           : adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return mode ? pair(y, idx, x->dtype, ok) : finish(y, x->dtype, ok);
 }
 
-/* (grad_output, input_size, dims) */
+/* (grad_output, input_size, dims, channels_last) */
 KERNEL(k_adaptive_backward) {
   TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
   int64_t shape[TL_MAX_DIMS], nd;
@@ -281,8 +310,9 @@ KERNEL(k_adaptive_backward) {
   if (tl_is_complex(g->dtype) || tl_is_integral(g->dtype)) return unsupported(k->name, g->dtype);
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
   const tl_dtype wd = work_dtype(g->dtype);
-  bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, n, shape));
-#define CALL(T, sfx) adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL)
+  const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && c.out[0] * c.out[1] * c.out[2] != 1;     /* else a mean, in PyTorch */
+  bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, last));
+#define CALL(T, sfx) (last ? adaptive_last##sfx(&c, shape[0], shape[1], 1, DATA(x, T), DATA(gc, T), NULL) : adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);

@@ -478,9 +478,8 @@ void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides) 
   }
 }
 
-bool tl_is_channels_last(const TlTensor *t) {
+static bool in_last_order(const TlTensor *t) {
   int64_t expect = 1;
-  if (t->ndim != 4 && t->ndim != 5) return false;
   for (int i = 0; i < t->ndim; i++) {
     int d = last_dim(t->ndim, i);
     if (t->shape[d] == 1) continue;
@@ -489,18 +488,24 @@ bool tl_is_channels_last(const TlTensor *t) {
   }
   return true;
 }
+bool tl_is_channels_last(const TlTensor *t) { return (t->ndim == 4 || t->ndim == 5) && in_last_order(t); }
 
-bool tl_suggests_channels_last(const TlTensor *t) {
-  int64_t least = 0;
-  if ((t->ndim != 4 && t->ndim != 5) || t->strides[1] == 0) return false;
-  for (int i = 0; i < t->ndim; i++) {
-    int d = last_dim(t->ndim, i);
-    if (t->shape[d] == 0 || t->strides[d] < least) return false;
-    if (d == 0 && least == t->strides[1]) return false;     /* one pixel in one channel, whose strides decide nothing */
-    least = t->shape[d] > 1 ? tl_wrap_mul(t->strides[d], t->shape[d]) : t->strides[d];
+bool tl_suggests_last(int ndim, const int64_t *shape, const int64_t *strides) {
+  int64_t least = 0, row[2][4];
+  if (ndim == 3) {
+    for (int i = 0; i < 4; i++) { row[0][i] = i == 2 ? 1 : shape[i - i / 3]; row[1][i] = i == 2 ? tl_wrap_mul(shape[2], strides[2]) : strides[i - i / 3]; }
+    ndim = 4; shape = row[0]; strides = row[1];
+  }
+  if ((ndim != 4 && ndim != 5) || strides[1] == 0) return false;
+  for (int i = 0; i < ndim; i++) {
+    int d = last_dim(ndim, i);
+    if (shape[d] == 0 || strides[d] < least) return false;
+    if (d == 0 && least == strides[1]) return false;     /* one pixel in one channel, whose strides decide nothing */
+    least = shape[d] > 1 ? tl_wrap_mul(strides[d], shape[d]) : strides[d];
   }
   return true;
 }
+bool tl_suggests_channels_last(const TlTensor *t) { return t->ndim > 3 && tl_suggests_last(t->ndim, t->shape, t->strides); }
 
 bool tl_is_dense(const TlTensor *t) {
   if (tl_is_contiguous(t) || tl_is_channels_last(t)) return true;
@@ -528,7 +533,7 @@ TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool c
 
 TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last) {
   if (!channels_last) return tl_contiguous_as(t, dtype);
-  if (t->dtype == dtype && tl_is_channels_last(t)) return (TlTensor *)Py_NewRef((PyObject *)t);
+  if (t->dtype == dtype && in_last_order(t)) return (TlTensor *)Py_NewRef((PyObject *)t);
   TlTensor *r = tl_empty_format(dtype, t->ndim, t->shape, true);
   if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
   return r;

@@ -187,9 +187,10 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v);                      
  * suggest_memory_format, and asks for the order of strides only, not for dense memory. */
 bool tl_is_channels_last(const TlTensor *t);                                         /* is_contiguous(memory_format=channels_last[_3d]) */
 bool tl_suggests_channels_last(const TlTensor *t);
+bool tl_suggests_last(int ndim, const int64_t *shape, const int64_t *strides);       /* the same; of 3 dims as of an image of height 1 */
 bool tl_is_dense(const TlTensor *t);                                                 /* no gaps, no shared elements; any order of dims */
 void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides);
-TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool channels_last);   /* channels last, else contiguous; CPU */
+TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool channels_last);   /* channels last (of 3 dims too), else contiguous; CPU */
 TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last);             /* t or a copy, contiguous in the format and of that dtype */
 
 /* wraps around: strides of dims that hold at most one element can be anything */

@@ -1,5 +1,7 @@
 """Softmax and the normalisation layers."""
 import torchlite as torch
+from torchlite._device import suggested_format
+
 from ._declare import op
 
 
@@ -303,7 +305,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     area = 1
     for s in input.shape[2:]:
         area *= s
-    return torch.native_group_norm(input.contiguous(), weight, bias, n, c, area, num_groups, eps)[0]
+    return torch.native_group_norm(input.contiguous(memory_format=suggested_format(input)), weight, bias, n, c, area, num_groups, eps)[0]
 
 
 @op("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",

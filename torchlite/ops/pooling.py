@@ -3,6 +3,8 @@ import math
 
 import torchlite as torch
 
+from torchlite._C import suggests_channels_last as _last
+
 from ._declare import _functions, op
 from .matmul import _type_name
 
@@ -12,10 +14,10 @@ def _hidden(*schemas, **kw):
 
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
-@_hidden("_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None) -> Tensor", kernel="_max_pool_backward",
+@_hidden("_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None, bool last=False) -> Tensor", kernel="_max_pool_backward",
          grad={"grad_output": lambda c, g: g.flatten(-c.dims).gather(-1, c.indices.flatten(-c.dims)).reshape(c.grad_output_shape)})
-def _max_pool_backward(grad_output, indices, input_size, dims, window):
-    """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims.
+def _max_pool_backward(grad_output, indices, input_size, dims, window, last):
+    """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims; `last`: channels last.
 
     `window` says where else to look for those of an element: (kernel_size, stride, padding, dilation), or () for adaptive pooling."""
 
@@ -30,7 +32,7 @@ def _declare_max(n):
     with_indices.__name__ = f"max_pool{n}d_with_indices"
     pair = op(f"max_pool{n}d_with_indices({args}) -> (Tensor, Tensor)", kernel=f"max_pool{n}d_with_indices", variants="function", module=where,
               nondiff=(1,), grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n,
-                                                                              (c.kernel_size, c.stride, c.padding, c.dilation))},
+                                                                              (c.kernel_size, c.stride, c.padding, c.dilation), _last(c.self_layout))},
               samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)])(with_indices)
 
     def pool(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
@@ -59,10 +61,10 @@ for _n in (1, 2, 3):
 
 # ---- average ---------------------------------------------------------------------------------------------------------
 @_hidden("_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
-         "bool count_include_pad, int? divisor_override) -> Tensor", kernel="_avg_pool_backward",
+         "bool count_include_pad, int? divisor_override, bool last=False) -> Tensor", kernel="_avg_pool_backward",
          grad={"grad_output": lambda c, g: _AVG[len(c.kernel_size)](g, c.kernel_size, c.stride, c.padding, c.ceil_mode,
                                                                     c.count_include_pad, c.divisor_override)})
-def _avg_pool_backward(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+def _avg_pool_backward(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, last):
     """Spreads every average's gradient over its window."""
 
 
@@ -81,15 +83,15 @@ def _declare_avg(n):
     pool.__doc__ = (f"Averages over windows of the last {n} dim(s) of (N, C, d...) or (C, d...); `count_include_pad` counts the padding "
                     "as zeros, `divisor_override` replaces the window's size.")
 
-    def backward(g, shape, k, s, p, ceil_mode, include, divisor):
+    def backward(g, layout, k, s, p, ceil_mode, include, divisor):
         k = _spread(k, n)
-        return _avg_pool_backward(g, shape, k, _spread(s, n) or k, _spread(p, n), ceil_mode, include, divisor)
+        return _avg_pool_backward(g, layout[0], k, _spread(s, n) or k, _spread(p, n), ceil_mode, include, divisor, n < 3 and _last(layout))
     if n == 1:
         def grad(c, g):
-            return backward(g, c.self_shape, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, None)
+            return backward(g, c.self_layout, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, None)
     else:
         def grad(c, g):
-            return backward(g, c.self_shape, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, c.divisor_override)
+            return backward(g, c.self_layout, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, c.divisor_override)
     declared = op(f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, "
                   f"bool count_include_pad=True{last}) -> Tensor", kernel=f"avg_pool{n}d", variants="function", module="" if n == 1 else "_nn", out=n > 1,
                   grad={"self": grad}, samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)])(pool)
@@ -119,9 +121,9 @@ _AVG = {n: _declare_avg(n) for n in (1, 2, 3)}
 
 
 # ---- adaptive --------------------------------------------------------------------------------------------------------
-@_hidden("_adaptive_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int dims) -> Tensor", kernel="_adaptive_avg_pool_backward",
+@_hidden("_adaptive_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int dims, bool last=False) -> Tensor", kernel="_adaptive_avg_pool_backward",
          grad={"grad_output": lambda c, g: _ADAPTIVE[c.dims](g, c.grad_output_shape[-c.dims:])})
-def _adaptive_avg_pool_backward(grad_output, input_size, dims):
+def _adaptive_avg_pool_backward(grad_output, input_size, dims, last):
     """Spreads every average's gradient over its window."""
 
 
@@ -157,14 +159,14 @@ def _declare_adaptive(n):
         """Averages over as many windows as the output has elements."""
     kernel_avg.__name__ = f"_adaptive_avg_pool{n}d"
     avg = _hidden(f"_adaptive_avg_pool{n}d(Tensor self, SymInt[] output_size) -> Tensor", kernel=f"adaptive_avg_pool{n}d",
-                  grad={"self": lambda c, g: _adaptive_avg_pool_backward(g, c.self_shape, n)},
+                  grad={"self": lambda c, g: _adaptive_avg_pool_backward(g, c.self_shape, n, n < 3 and _last(c.self_layout))},
                   samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_avg)
 
     def kernel_max(self, output_size):
         """Maxima over as many windows as the output has elements, and their positions."""
     kernel_max.__name__ = f"_adaptive_max_pool{n}d"
     largest = _hidden(f"_adaptive_max_pool{n}d(Tensor self, int[] output_size) -> (Tensor, Tensor)", kernel=f"adaptive_max_pool{n}d", nondiff=(1,),
-                      grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n, ())},
+                      grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n, (), n < 3 and _last(c.self_layout))},
                       samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_max)
 
     def full(x, output_size):
@@ -221,7 +223,8 @@ def _unpool(self, indices, output_size, n):
     if flat.numel() and (int(flat.min()) < 0 or int(flat.max()) >= total):
         raise RuntimeError(f"Found an invalid max index: {int(flat.max())} (output volumes are of size "
                            + "x".join(str(o) for o in output_size) + ")")
-    return self.new_zeros(lead + (total,)).scatter(-1, flat, self.flatten(-n)).reshape(lead + tuple(output_size))
+    y = self.new_zeros(lead + (total,)).scatter(-1, flat, self.flatten(-n)).reshape(lead + tuple(output_size))
+    return y.clone(memory_format=torch.channels_last) if n == 2 and _last(self) else y
 
 
 @op("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", module="_nn")

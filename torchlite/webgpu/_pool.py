@@ -132,7 +132,7 @@ def _adaptive_max(ov, a):
 @planner("_max_pool_backward")
 def _max_back(ov, a):
     """window: what the pool was called with, () for an adaptive one; without it the positions are scattered on the CPU."""
-    g, index, shape, n, window = a
+    g, index, shape, n, window = a[:5]
     check_devices(a)
     if window is None or g.dtype not in _FLOATS or tuple(g.shape) != tuple(index.shape):
         return NotImplemented
@@ -160,7 +160,7 @@ def _avg_pool(ov, a):
 
 @planner("_avg_pool_backward")
 def _avg_back(ov, a):
-    g, shape, kernel, stride, padding, _, include, divisor = a
+    g, shape, kernel, stride, padding, _, include, divisor = a[:8]
     if g.dtype not in _FLOATS:
         return NotImplemented
     n = len(kernel)
@@ -178,7 +178,7 @@ def _adaptive_avg(ov, a):
 
 @planner("_adaptive_avg_pool_backward")
 def _adaptive_back(ov, a):
-    g, shape, n = a
+    g, shape, n = a[:3]
     return _back(g, tuple(shape), n, _plan("adaptive", g.dtype, n, True)) if g.dtype in _FLOATS else NotImplemented
 
 
