@@ -351,7 +351,7 @@ KERNEL(k_backward) {
   if (mask[1]) {
     /* a weight that is contiguous in both formats keeps its strides in PyTorch's own loops; its memory is the same */
     const bool both = tl_is_contiguous(w) && (w->shape[1] == 1 || c.k[0] * c.k[1] * c.k[2] == 1);
-    TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape, last && (!both || suggests(w, false) || by_onednn(&a, x, w))), *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
+    TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape, last && (!both || c.groups > 1 || suggests(w, false) || by_onednn(&a, x, w))), *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
     int rc = !gw->numel ? 0 : (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
     if (rc) { Py_DECREF(gw); goto fail; }

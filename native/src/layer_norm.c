@@ -212,7 +212,8 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
 #undef ROW
   }
   if ((y = tl_narrow(y, t->dtype)) && tl_suggests_channels_last(t)) {
-    TlTensor *r = tl_in_format(y, t->dtype, true);
+    TlTensor *r = tl_empty_format(t->dtype, t->ndim, t->shape, true);
+    if (r && tl_copy(r, y) < 0) Py_CLEAR(r);
     Py_DECREF(y);
     y = r;
   }

@@ -22,6 +22,7 @@ PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
   TlTensor *self = (TlTensor *)a[0], *r, *s = NULL, *d = NULL;
   int64_t pad[2 * TL_MAX_DIMS], shape[TL_MAX_DIMS], inner[TL_MAX_DIMS], so = self->offset, dof = 0;
   int n, rc = 0;
+  bool crops = true;
   (void)k; (void)n_; (void)out;
   if (pad_args(a[1], self, pad, &n) < 0) return NULL;
   for (int i = 0; i < self->ndim; i++) {
@@ -38,9 +39,16 @@ PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
       return NULL;
     }
     inner[i] = self->shape[i] + (lo < 0 ? lo : 0) + (hi < 0 ? hi : 0);
+    crops = crops && lo <= 0 && hi <= 0;
     if (lo < 0) so -= lo * self->strides[i];
   }
-  if (!(r = tl_empty(self->dtype, self->ndim, shape))) return NULL;
+  if (crops) {       /* nothing is added: a clone of what is left */
+    if (!(s = tl_view(self, self->ndim, inner, self->strides, so))) return NULL;
+    if ((r = tl_empty_preserved(TL_CPU, s, self->dtype)) && tl_copy(r, s) < 0) TL_CLEAR(r);
+    TL_DEC(s);
+    return (PyObject *)r;
+  }
+  if (!(r = tl_empty_format(self->dtype, self->ndim, shape, tl_suggests_channels_last(self)))) return NULL;
   if (!r->numel) return (PyObject *)r;
   if (tl_fill(r, a[2]) < 0) { TL_DEC(r); return NULL; }
   for (int i = 0; i < self->ndim; i++) {
@@ -112,6 +120,9 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
 
 #define PAD_ROW(T) { const T *q = (const T *)(src + base * isz); T *o = (T *)dst; for (int64_t x = 0; x < p.out[2]; x++) o[x] = q[mx[x]]; break; }
 
+/* images and volumes, reflected or replicated, are channels last where the input asks for it */
+static bool pads_last(int mode, const TlTensor *t, int n) { return mode != 2 && n > 2 && t->ndim == n / 2 + 2 && tl_suggests_channels_last(t); }
+
 /* pad(self, padding) */
 PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *c, *r = NULL;
@@ -122,9 +133,19 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   if (pad_args(a[1], self, pad, &n) < 0) return NULL;
   if (n > 6) { PyErr_SetString(PyExc_NotImplementedError, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"); return NULL; }
   if (plan_pad(&p, k->id, self->ndim, self->shape, pad, n, shape) < 0) return NULL;
-  c = tl_contiguous(self);
-  r = c ? tl_empty(self->dtype, self->ndim, shape) : NULL;
-  if (r && r->numel) {
+  const bool last = pads_last(k->id, self, n);
+  c = tl_in_format(self, self->dtype, last);
+  r = c ? tl_empty_format(self->dtype, self->ndim, shape, last) : NULL;
+  if (r && r->numel && last) {
+    const char *src = tl_data(c);
+    char *dst = tl_data(r);
+    const int64_t pixel = self->shape[1] * isz;
+    for (int64_t o = 0; o < self->shape[0]; o++, src += p.in[0] * p.in[1] * p.in[2] * pixel)
+      for (int64_t z = 0; z < p.out[0]; z++)
+        for (int64_t y = 0; y < p.out[1]; y++)
+          for (int64_t x = 0; x < p.out[2]; x++, dst += pixel)
+            memcpy(dst, src + ((p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2] + p.map[2][x]) * pixel, (size_t)pixel);
+  } else if (r && r->numel) {
     const char *src = tl_data(c);
     char *dst = tl_data(r);
     const int64_t *mx = p.map[2];
@@ -140,7 +161,7 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   return (PyObject *)r;
 }
 
-/* pad_backward(grad_output, padding, input size): adds every output gradient to its source */
+/* pad_backward(grad_output, padding, input size, channels_last): adds every output gradient to its source */
 PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *grad = (TlTensor *)a[0], *c = NULL, *r = NULL;
   int64_t pad[2 * TL_MAX_DIMS], size[TL_MAX_DIMS], shape[TL_MAX_DIMS], isz = tl_itemsize[grad->dtype];
@@ -153,7 +174,19 @@ PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
   if (plan_pad(&p, k->id, nd, size, pad, n, shape) < 0) return NULL;
   if (nd != grad->ndim || memcmp(shape, grad->shape, (size_t)nd * sizeof *shape))
     PyErr_Format(PyExc_RuntimeError, "grad_output size %s does not match the padded size %s", tl_fmt_shape(grad->ndim, grad->shape), tl_fmt_shape(nd, shape));
-  else if ((c = tl_contiguous(grad)) && (r = tl_zeros(grad->dtype, nd, size)) && grad->numel) {
+  else if (a[3] == Py_True && n > 2 && nd == n / 2 + 2) {
+    const int64_t pixel = size[1] * isz;
+    if ((c = tl_in_format(grad, grad->dtype, true)) && (r = tl_empty_format(grad->dtype, nd, size, true))) {
+      const char *src = tl_data(c);
+      char *dst = tl_data(r);
+      memset(dst, 0, r->storage->nbytes);
+      for (int64_t o = 0; grad->numel && o < size[0]; o++, dst += p.in[0] * p.in[1] * p.in[2] * pixel)
+        for (int64_t z = 0; z < p.out[0]; z++)
+          for (int64_t y = 0; y < p.out[1]; y++)
+            for (int64_t x = 0; x < p.out[2]; x++, src += pixel)
+              add(dst + ((p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2] + p.map[2][x]) * pixel, isz, src, isz, size[1]);
+    }
+  } else if ((c = tl_contiguous(grad)) && (r = tl_zeros(grad->dtype, nd, size)) && grad->numel) {
     const char *src = tl_data(c);
     char *dst = tl_data(r);
     for (int64_t o = 0; o < p.outer; o++, dst += p.in[0] * p.in[1] * p.in[2] * isz)

@@ -187,17 +187,18 @@ static void pass8(const Weights8 *t, int64_t outer, int64_t in, int64_t out, int
       }
 }
 
-static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align, bool aa, const double *factor) {
-  TlTensor *cur = tl_contiguous(x);
+static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align, bool aa, const double *factor, bool last) {
+  TlTensor *cur = tl_in_format(x, TL_U8, last);
   for (int d = 1; cur && d >= 0; d--) {   /* width first */
     int64_t in = cur->shape[2 + d], shape[4];
     memcpy(shape, cur->shape, sizeof shape);
     shape[2 + d] = to[d];
     if (in == to[d]) continue;
     Weights8 t;
-    TlTensor *next = tl_empty(TL_U8, 4, shape);
+    const int64_t images = last ? shape[0] : shape[0] * shape[1], row = last ? shape[1] : 1;
+    TlTensor *next = tl_empty_format(TL_U8, 4, shape, last);
     if (!next || build8(&t, mode, in, to[d], align, aa, factor[d])) { Py_XDECREF(next); Py_CLEAR(cur); break; }
-    pass8(&t, shape[0] * shape[1] * (d ? shape[2] : 1), in, to[d], d ? 1 : shape[3], (uint8_t *)tl_data(cur), (uint8_t *)tl_data(next));
+    pass8(&t, images * (d ? shape[2] : 1), in, to[d], row * (d ? 1 : shape[3]), (uint8_t *)tl_data(cur), (uint8_t *)tl_data(next));
     tl_free(t.at);
     Py_DECREF(cur);
     cur = next;
@@ -237,8 +238,10 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
       if (!r) return NULL;
       Py_DECREF(r);
     }
+  /* PyTorch: results as the input asks; gradients as that of the result asks, where there is a loop over channels */
+  const bool last = nd > 1 && lead == 2 && tl_suggests_channels_last(x) && (!back || (mode == LINEAR || (mode <= NEAREST_EXACT && nd == 2)));
   const bool bytes = dt == TL_U8 && mode >= LINEAR && nd == 2 && x->ndim == 4 && !back && x->numel;
-  cur = bytes ? resample8(x, (int)mode, to, align, aa, factor) : tl_contiguous_as(x, wd);
+  cur = bytes ? resample8(x, (int)mode, to, align, aa, factor, last) : tl_in_format(x, wd, last);
   for (int i = 0; cur && !bytes && i < nd; i++) {
     const int d = back ? nd - 1 - i : i;
     const int64_t from = cur->shape[lead + d], in = back ? to[d] : from, out = back ? from : to[d];
@@ -248,10 +251,11 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     if (t.w && same(&t, in, out)) { tl_free(t.w); continue; }
     for (int j = 0; j < cur->ndim; j++) {
       shape[j] = j == lead + d ? to[d] : cur->shape[j];
-      if (j < lead + d) outer *= cur->shape[j];
-      else if (j > lead + d) inner *= cur->shape[j];
+      if (j > lead + d || (last && j == 1)) inner *= cur->shape[j];
+      else if (j < lead + d) outer *= cur->shape[j];
     }
-    TlTensor *next = back ? tl_zeros(wd, cur->ndim, shape) : tl_empty(wd, cur->ndim, shape);
+    TlTensor *next = tl_empty_format(wd, cur->ndim, shape, last);
+    if (next && back) memset(tl_data(next), 0, next->storage->nbytes);
     if (next && cur->numel && next->numel) {
       TlTensor *s = back ? next : cur, *y = back ? cur : next;
       if (wd == TL_F32 ? pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), back)
@@ -264,7 +268,7 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   }
   if (!cur) return NULL;
   if (cur == x) {   /* nothing to do: still memory of its own */
-    TlTensor *copy = tl_empty(wd, x->ndim, x->shape);
+    TlTensor *copy = tl_empty_format(wd, x->ndim, x->shape, last);
     if (copy && tl_copy(copy, x)) Py_CLEAR(copy);
     Py_DECREF(cur);
     return (PyObject *)copy;

@@ -1,5 +1,6 @@
 """torch.nn.functional.pad and the padding ops under it."""
 import torchlite as torch
+from torchlite._C import suggests_channels_last
 
 from ._declare import op
 
@@ -12,7 +13,7 @@ def constant_pad_nd(self, pad, value=0):
 
 
 def _mode_grad(mode):
-    return {"self": lambda c, g: _backward[mode](g, c.padding, c.self_shape)}
+    return {"self": lambda c, g: _backward[mode](g, c.padding, c.self_layout[0], mode != "circular" and len(c.padding) > 2 and suggests_channels_last(c.self_layout))}
 
 
 def _mode_double(mode):
@@ -37,22 +38,22 @@ def _pad_wrap(self, padding):
     """Goes on at the other end along the last len(padding) / 2 dims."""
 
 
-@op("_pad_reflect_backward(Tensor grad_output, SymInt[] padding, SymInt[] size) -> Tensor", kernel="pad_reflect_backward",
+@op("_pad_reflect_backward(Tensor grad_output, SymInt[] padding, SymInt[] size, bool last=False) -> Tensor", kernel="pad_reflect_backward",
     module="aten", variants="function", grad=_mode_double("reflect"))
-def _pad_reflect_backward(grad_output, padding, size):
-    """Adds every gradient to the element it was copied from."""
+def _pad_reflect_backward(grad_output, padding, size, last):
+    """Adds every gradient to the element it was copied from; `last`: channels last."""
 
 
-@op("_pad_replicate_backward(Tensor grad_output, SymInt[] padding, SymInt[] size) -> Tensor", kernel="pad_replicate_backward",
+@op("_pad_replicate_backward(Tensor grad_output, SymInt[] padding, SymInt[] size, bool last=False) -> Tensor", kernel="pad_replicate_backward",
     module="aten", variants="function", grad=_mode_double("replicate"))
-def _pad_replicate_backward(grad_output, padding, size):
-    """Adds every gradient to the element it was copied from."""
+def _pad_replicate_backward(grad_output, padding, size, last):
+    """Adds every gradient to the element it was copied from; `last`: channels last."""
 
 
-@op("_pad_wrap_backward(Tensor grad_output, SymInt[] padding, SymInt[] size) -> Tensor", kernel="pad_circular_backward",
+@op("_pad_wrap_backward(Tensor grad_output, SymInt[] padding, SymInt[] size, bool last=False) -> Tensor", kernel="pad_circular_backward",
     module="aten", variants="function", grad=_mode_double("circular"))
-def _pad_wrap_backward(grad_output, padding, size):
-    """Adds every gradient to the element it was copied from."""
+def _pad_wrap_backward(grad_output, padding, size, last):
+    """Adds every gradient to the element it was copied from; `last`: channels last."""
 
 
 _forward = {"reflect": _pad_reflect, "replicate": _pad_replicate, "circular": _pad_wrap}

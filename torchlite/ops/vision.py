@@ -3,8 +3,8 @@ import itertools
 import math
 
 import torchlite as torch
+from torchlite._device import suggested_format
 
-from .. import _device
 from ._declare import _functions, op
 from .matmul import _type_name
 
@@ -193,8 +193,20 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 
 # ---- shuffles --------------------------------------------------------------------------------------------------------
+def _gathered(x, parts, like):
+    """A copy of the view x, whose dims are split in `parts` (sizes of each dim of the result), in the memory format that `like` asks for."""
+    y = torch.empty([math.prod(p) for p in parts], dtype=x.dtype, device=x.device, memory_format=suggested_format(like))
+    view = y
+    for d in reversed(range(len(parts))):
+        if len(parts[d]) > 1:
+            view = view.unflatten(d, parts[d])
+    view.copy_(x)
+    return y
+
+
 @op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", variants="function", alias=("nn.pixel_shuffle",),
-    grad={"self": lambda c, g: torch.pixel_unshuffle(g, c.upscale_factor)}, samples=lambda t: [(t(2, 8, 3, 2), 2)])
+    grad={"self": lambda c, g: pixel_unshuffle(g, c.upscale_factor)},
+    samples=lambda t: [(t(2, 8, 3, 2), 2)])
 def pixel_shuffle(self, upscale_factor):
     """(*, C * r * r, H, W) to (*, C, H * r, W * r)."""
     r = upscale_factor
@@ -208,13 +220,12 @@ def pixel_shuffle(self, upscale_factor):
                            f"input.size(-3)={c} is not divisible by {r * r}")
     x = self.reshape(lead + (c // (r * r), r, r, h, w))
     n = len(lead)
-    # a copy also where the permuted tensor could be viewed
-    x = x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]).clone(memory_format=torch.contiguous_format).view(lead + (c // (r * r), h * r, w * r))
-    return x.to(memory_format=_device.suggested_format(self))
+    return _gathered(x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]), [*((s,) for s in lead), (c // (r * r),), (h, r), (w, r)], self)
 
 
 @op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", variants="function", alias=("nn.pixel_unshuffle",),
-    grad={"self": lambda c, g: torch.pixel_shuffle(g, c.downscale_factor)}, samples=lambda t: [(t(2, 3, 4, 6), 2)])
+    grad={"self": lambda c, g: pixel_shuffle(g, c.downscale_factor)},
+    samples=lambda t: [(t(2, 3, 4, 6), 2)])
 def pixel_unshuffle(self, downscale_factor):
     """(*, C, H * r, W * r) to (*, C * r * r, H, W)."""
     r = downscale_factor
@@ -229,12 +240,12 @@ def pixel_unshuffle(self, downscale_factor):
                                f"divisible by {r}")
     n = len(lead)
     x = self.reshape(lead + (c, h // r, r, w // r, r))
-    x = x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]).clone(memory_format=torch.contiguous_format).view(lead + (c * r * r, h // r, w // r))
-    return x.to(memory_format=_device.suggested_format(self))
+    return _gathered(x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]), [*((s,) for s in lead), (c, r, r), (h // r,), (w // r,)], self)
 
 
 @op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", variants="function", alias=("nn.channel_shuffle", "native_channel_shuffle",
                                                                                         "nn.native_channel_shuffle"),
+    grad={"self": lambda c, g: channel_shuffle(g, c.self_shape[1] // c.groups)},
     samples=lambda t: [(t(2, 6, 3, 2), 3)])
 def channel_shuffle(self, groups):
     """Takes channels from each of `groups` groups in turn."""
@@ -246,7 +257,7 @@ def channel_shuffle(self, groups):
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
     x = self.reshape([self.shape[0], groups, c // groups] + list(self.shape[2:])).transpose(1, 2)
-    return x.clone(memory_format=torch.contiguous_format).view(self.shape)
+    return _gathered(x, [(self.shape[0],), (c // groups, groups), *((s,) for s in self.shape[2:])], self)
 
 
 # ---- grids -----------------------------------------------------------------------------------------------------------
@@ -335,7 +346,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if interpolation_mode == 1:
         out = _at(flat, [x.round() for x in coords], sizes)
         if grid.requires_grad:      # a gradient of zeros, not none
-            out = out + torch.where(torch.zeros((), dtype=torch.bool, device=grid.device), grid.sum(-1), 0.0).unsqueeze(1)
+            out = out + torch.where(torch.zeros((), dtype=torch.bool, device=grid.device), grid, 0.0).sum(-1).unsqueeze(1)
         return out
     low = [x.detach().floor() for x in coords]
     frac = [x - f for x, f in zip(coords, low)]

@@ -106,7 +106,7 @@ def _pad(ov, a):
 
 @planner("pad_reflect_backward", "pad_replicate_backward", "pad_circular_backward")
 def _pad_backward(ov, a):
-    grad, pad, size = a
+    grad, pad, size = a[:3]
     if ov.kernel == "pad_circular_backward" and len(pad) % 2 == 0 and len(pad) <= 2 * len(size) and min(pad, default=0) < 0:
         r = filled(size, grad.dtype, 0)
         rest = _cropped(r, pad)
