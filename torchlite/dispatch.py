@@ -115,11 +115,12 @@ def call_out(ov, args, out):
     spec = ov.spec
     if _C.is_grad_enabled():
         # what has no derivative looks at its result only, and of those some at nothing
-        ins = _tensors(args) if spec.differentiable and spec.grad != {} else ()
+        derived = spec.differentiable and spec.grad != {}
+        ins = _tensors(args) if derived else ()
         seen = outs if spec.differentiable or not name.startswith(_OUT_UNSEEN) else ()
         if name not in _BELOW_AUTOGRAD and any(t.requires_grad for t in (*ins, *seen)):
             raise RuntimeError("%s%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
-                               % ("" if spec.differentiable else "aten::", name))
+                               % ("" if derived else "aten::", name))
     kernel = _C.kernels.get(ov.kernel)
     if name in _IN_ORDER or kernel is not None and kernel.in_place and name not in ("tril", "triu"):
         for o in outs:

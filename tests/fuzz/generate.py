@@ -109,6 +109,9 @@ class Generator:
             if "out=" in line and name in before and self.written(name, line) and tuple(t.shape) != shapes[name] and t.requires_grad:
                 self.env = before           # the graph knows it in another shape
                 return False
+            if name not in before and self.device != "cpu" and t.dtype in (self.real.float64, self.real.complex128):
+                self.env = before           # a GPU has no float64
+                return False
             if name not in before and t.numel() > LARGEST or self.written(name, line) and overlaps(t):
                 self.env = before           # numbers written through overlapping elements depend on the order of the loop
                 return False

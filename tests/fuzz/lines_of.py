@@ -123,6 +123,8 @@ def declared(g: Generator, d: Any, form: str, assign: bool = True) -> str | None
         return tensor(p) if isinstance(p, Slot) else "[" + ", ".join(map(build, p)) + "]" if isinstance(p, list) else p
     texts = [build(p) for p in args]
     texts += [f"{k}={build(p)}" for k, p in kwargs.items()]
+    if g.device != "cpu" and not any(t in g.env or "(" in t for t in texts):
+        return None                 # it makes a tensor, on the CPU
     is_tensor = bool(args) and isinstance(args[0], Slot)
     if form == "inplace" and is_tensor:
         return f"{texts[0]}.{g.rng.choice(d.inplace)}({', '.join(texts[1:])})" if texts[0].isidentifier() else None
@@ -143,8 +145,8 @@ def random_numbers(g: Generator) -> str | None:
     shape = tuple(g.env[v].shape)
     draw = g.rng.choice([f"{v}.normal_()", f"{v}.uniform_(-1, 1)", f"{v}.bernoulli_(0.3)", f"{v}.exponential_()",
                          f"{g.new()} = F.dropout({v}, 0.4)",
-                         f"{g.new()} = torch.rand_like({v})", f"{g.new()} = {v} * torch.randn({shape})",
-                         f"{g.new()} = {v} + torch.randint(0, 5, {shape})",
+                         f"{g.new()} = torch.rand_like({v})", f"{g.new()} = {v} * torch.randn({shape}).to({v}.device)",
+                         f"{g.new()} = {v} + torch.randint(0, 5, {shape}).to({v}.device)",
                          f"{g.new()} = torch.bernoulli({v}.abs().clamp(0, 1))", f"{g.new()} = F.dropout1d({v}, 0.5)",
                          f"F.dropout({v}, 0.5, inplace=True)"])
     return f"torch.manual_seed({n}); {draw}"

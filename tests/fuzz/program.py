@@ -81,14 +81,14 @@ def traits(t: Any, started: int = 0) -> tuple[Any, ...]:
 
 
 def numbers(t: Any) -> Any:
-    """The elements in order; the error's type where they cannot be read."""
+    """The elements in order; the error where they cannot be read."""
     try:
         t = t.detach().cpu()
         if hasattr(t, "_is_zerotensor") and t._is_zerotensor():     # PyTorch's zeros without memory
             t = t.clone()
         return t.resolve_conj().resolve_neg().reshape(-1).tolist()
-    except RuntimeError as e:
-        return type(e).__name__
+    except Exception as e:
+        return f"{type(e).__name__}: {e}"
 
 
 class Trace:

@@ -110,6 +110,36 @@ def scattered_and_changed(t):
     return z, z._is_view(), t.autograd.grad(z.square().sum(), [y])
 
 
+def view_of_a_leaf_that_is_a_view(change):
+    def case(t):
+        x = t.zeros(4).view(2, 2).requires_grad_()
+        change(t, x)
+    case.__name__ = "leaf_view_" + change.__name__
+    return case
+
+
+def row(t, x):
+    x[0].add_(1)
+
+
+def whole(t, x):
+    x.view(4).mul_(2)
+
+
+def listed(t, x):
+    x[0, [0]] = 1.0
+
+
+def deeper(t, x):
+    x.t()[0].unsqueeze(0).exp_()
+
+
+def result_of_two(t):
+    z = t.complex(leaf(t, 2, 2).t(), leaf(t, 2, 2))
+    z.mul_(2)
+    return z.grad_fn is not None, z._is_view()
+
+
 def pixel_shuffle_copies(t):
     x = t.arange(4.0).reshape(1, 4, 1, 1)
     made = [t.pixel_shuffle(x, 1), t.pixel_shuffle(x, 2), t.pixel_unshuffle(x, 1), t.channel_shuffle(x, 4), t.channel_shuffle(x, 1)]
@@ -127,7 +157,8 @@ def complex_operands(name, *numbers):
 CASES = [out_of_a_comparison, out_of_a_derivable, out_requires_grad, out_of_heaviside_requires_grad, out_of_a_polynomial_requires_grad, out_of_softmax,
          out_is_a_leaf_of_another_shape, out_is_expanded_and_resized, out_is_expanded, resize_of_a_leaf, floor_divide_of_what_requires_grad,
          gradient_of_floor_divide, gradient_of_floor_divide_in_place, broadcast_of_one_shape, materialized, grad_of_the_root, mean_overwritten,
-         deviation_overwritten, scattered_and_changed, pixel_shuffle_copies, *(complex_operands(n) for n in ("relu", "sign", "signbit", "deg2rad", "rad2deg", "isposinf", "isneginf")),
+         deviation_overwritten, scattered_and_changed, pixel_shuffle_copies, result_of_two,
+         *map(view_of_a_leaf_that_is_a_view, (row, whole, listed, deeper)), *(complex_operands(n) for n in ("relu", "sign", "signbit", "deg2rad", "rad2deg", "isposinf", "isneginf")),
          *(complex_operands(n, 1) for n in ("maximum", "minimum", "fmax", "fmin", "heaviside"))]
 
 

@@ -490,9 +490,11 @@ def record(ov, args):
         for i, _, _ in rec.inputs:
             if out is args[i]:                     # the op returned its input: give the result an identity of its own
                 out = _alias(out)
-        out._raw_grad_fn = node
         if rec.view:
             hang_view(out, args[0])
+        elif out._base is not None:                # a view of work space, which has no part in the history
+            out = out.detach()
+        out._raw_grad_fn = node
     elif rec.nresults == -1:
         node.outs = [(t.shape, t.dtype) for t in out]
         for i, t in enumerate(out):
@@ -500,6 +502,8 @@ def record(ov, args):
             if rec.view:
                 hang_view(t, args[0])
     else:
+        if any(t is not None and t._base is not None for t in out):
+            out = type(out)([t if t is None or t._base is None else t.detach() for t in out])
         node.outs = [None if t is None else (t.shape, t.dtype) for t in out]
         for i, t in enumerate(out):
             if t is not None and i not in nondiff and (t.dtype.is_floating_point or t.dtype.is_complex):

@@ -193,7 +193,7 @@ def complex_pointwise(ov, op, operands, args):
         _C.copy(target, r, False)
         return self
     r = _over(result(node, float32 if not real else dtype), dtype, shape)
-    return r if back is None else r.permute(back)
+    return r if back is None else r.permute(back).detach()     # no view of r
 
 
 def _over(r, dtype, shape):

@@ -302,7 +302,8 @@ def pointwise(ov, row, args):
     node, dtype, order = built
     if not ov.flags & 4:
         r = result(node, dtype)
-        return r if order is None else r.permute([order.index(d) for d in range(len(order))])
+        # detached: a result is no view, whose base would have no part in its history
+        return r if order is None else r.permute([order.index(d) for d in range(len(order))]).detach()
     self = args[0]
     shape = node.shape if order is None else tuple([node.shape[order.index(d)] for d in range(len(order))])
     if tuple(self.shape) != shape:

@@ -1,0 +1,24 @@
+"""Random programs with every tensor on webgpu, beside PyTorch on the CPU (tests/fuzz)."""
+
+import pathlib
+import sys
+
+import pytest
+
+import torchlite as lite
+
+real = pytest.importorskip("torch")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from fuzz import compare, generate, known, program  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("bridge")
+
+
+@pytest.mark.parametrize("first", range(0, 20, 10))
+def test_programs(first):
+    make = generate.programs(real, 0, "webgpu")
+    found = []
+    for n in range(first, first + 10):
+        lines = make(n)
+        found += [f"program {n}: {d}\n{program.script(lines)}" for d in compare.check(real, lite, lines, "webgpu") if d.kind not in known.NOT_YET]
+    assert not found, "\n\n".join(found)
