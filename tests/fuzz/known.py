@@ -29,6 +29,7 @@ MEANT = [
           "a gradient that is constant has no graph here; PyTorch's depends on its inputs in form"),
     Meant("graph|type|grad's presence", r"(no_grad\(\)|detach\(\)|\.data)", "PyTorch (None|requires_grad=False)", 0,
           "a view of a leaf that was written to without gradients leads to the leaf still; PyTorch forgets it"),
+    Meant("raises nothing, TypeError", "", "torchlite Cannot convert a WebGPU Tensor to float64", 0, "a GPU has no float64"),
     Meant("raises nothing, RuntimeError", "", "output 0 of (Erfinv|LinalgMatrixExp)", 0, "the derivative is made from the result here, which was overwritten"),
     Meant("value|grad", "as_strided_scatter", "", 0, "PyTorch 2.13 gives self the gradient of what was replaced, instead of the rest"),
     Meant("raises nothing, RuntimeError", "", "output 0 of (Erfinv|LinalgMatrixExp)", 0, "the derivative is made from the result here, which was overwritten"),
