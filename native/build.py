@@ -44,7 +44,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-ini
             "-Wno-tautological-compare"]  # x != x finds NaN, also where the type turns out to be an integer
 
 # Files of little inner loop: compiled for size, they are read over the network more often than they are waited for.
-SMALL = {"create", "data", "index_plan", "linalg", "number", "pad", "profile", "reduce_plan", "resample", "rng", "sampling", "scatter", "shape", "sort"}
+SMALL = {"check", "cmath", "create", "data", "gamma_grad", "grad_mode", "index_plan", "linalg", "number", "pad", "profile", "reduce_plan",
+         "resample", "rng", "sampling", "scatter", "shape", "sort"}
 
 
 RECIPE = "2"  # part of every object's key: raise it when the way of compiling changes

@@ -102,6 +102,7 @@ forms(       # views
     base_with_steps=lambda m, x: case(lambda m, z, x: z[:, 0].sin_())(m, x[:, ::2]),
     no_history_before=lambda m, x: _into_zeros(m, x),
     view_read_after=lambda m, x: _read_after(m, x),
+    result_saved=case(lambda m, z, x: z[1:].t()[1:].tanh_()),
     put_row=case(put(0, lambda m, z, x: x[1] ** 2)),
     put_number=case(put((slice(None), 1), 0.5), lambda m, z, x: z.mul_(x)),
     put_list=case(put((slice(None), [0, 2]), lambda m, z, x: x[:, [1, 1]] ** 2)),

@@ -5,6 +5,7 @@ replaced), and every view of it finds its grad_fn anew, as a strided view of the
 """
 
 import math
+import weakref
 
 from .. import _C
 from . import _node
@@ -301,6 +302,7 @@ def set_history(t, node, slot=0):
         return
     cs = CopySlices([*node.next[:slot], edge(base), *node.next[slot + 1:]])
     cs.inner, cs.slot = node, slot
+    node.metadata_ = {**(node.metadata_ or {}), "within": weakref.ref(cs)}
     _relate(cs, base, t)
     _move_retained(base, base._raw_grad_fn, cs, 0)
     base._raw_grad_fn, base._output_nr, base._leaf_flag = cs, 0, False
@@ -339,6 +341,13 @@ def _relate(node, base, t):
         else:
             start //= 2
     node.view = t.shape, t.stride(), t.storage_offset() - start
+
+
+def view_of(cs):
+    """History of the view that was changed in place: a view of the base that cs made."""
+    node = AsStridedBackward0([(cs, 0)])
+    node.base, node.view, node.parts = cs.base, cs.view, cs.parts
+    return node
 
 
 def regenerate(t):

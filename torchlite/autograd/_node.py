@@ -181,14 +181,26 @@ def unpack(item, node, output=None):
             t._raw_grad_fn, t._output_nr = value.grad_edge
         elif output is not None:
             t = _alias(t)
-            t._raw_grad_fn, t._output_nr = node, output
+            t._raw_grad_fn, t._output_nr = maker(node, output)
         return t
     if value._version != version:
         raise changed_error(value, version, node, output)
     if output is not None and _C.is_grad_enabled() and output not in node.rec_nondiff and (value.dtype.is_floating_point or value.dtype.is_complex):
         value = _alias(value)
-        value._raw_grad_fn, value._output_nr = node, output
+        value._raw_grad_fn, value._output_nr = maker(node, output)
     return value
+
+
+def maker(node, output):
+    """The history of a saved result: node, or where node changed a view in place, the view of the base that followed from it.
+
+    The engine knows the base's node only: node itself would run twice, by itself and inside of that one.
+    """
+    whole = (node.metadata_ or {}).get("within")
+    if whole is None:
+        return node, output
+    from ._inplace import view_of
+    return view_of(whole()), 0
 
 
 def changed_error(t, version, node, output):
