@@ -32,7 +32,8 @@ export class Batches {
   #open = false;
   #submitted = 0;
   #completed = 0;
-  #checked: Promise<void> = Promise.resolve();
+  /** Of the last batch: why it was not accepted. */
+  #checked: Promise<WebgpuError | null> = Promise.resolve(null);
   #marks: GPUBuffer | null = null;
   /** Batches up to this one are known to be accepted, or have nothing left that could be read. */
   #seen = 0;
@@ -137,10 +138,16 @@ export class Batches {
     this.#open = true;
   }
 
-  end(): void {
+  /** The batch was submitted, or could not be: `refused` says why. */
+  end(refused: WebgpuError | null = null): void {
     const device = this.#holder.device;
     const batch = this.#batch;
     this.#batch = emptyBatch(batch.number + 1);
+    if (refused) {
+      this.#failures.push(refused);
+      for (const block of batch.written) block.poison ??= refused;
+      batch.written.clear();
+    }
     this.#open = false;
     this.#unchecked.push(batch);
     const scopes = Promise.all([device.popErrorScope(), device.popErrorScope()]);
@@ -149,16 +156,16 @@ export class Batches {
     this.#checked = scopes.then(
       async ([validation, memory]) => {
         await before;
-        await this.#check(batch, validation ?? memory, epoch);
+        return (await this.#check(batch, validation ?? memory, epoch)) ?? refused;
       },
-      () => undefined, // the device is lost, which is told elsewhere
+      () => refused, // the device is lost, which is told elsewhere
     );
     this.#submitted = batch.number;
     if (batch.number % 8 === 0 || this.pressing) this.#watch(batch.number);
   }
 
-  /** Resolves when it is known of every batch submitted so far whether it was accepted. */
-  settled(): Promise<void> {
+  /** Resolves when it is known of every batch submitted so far whether it was accepted; to the failure of the last one. */
+  settled(): Promise<WebgpuError | null> {
     return this.#checked;
   }
 
@@ -175,7 +182,7 @@ export class Batches {
     this.#unchecked.length = 0;
     this.#failures = [];
     this.#submitted = this.#completed = this.#batch.number - 1;
-    this.#checked = Promise.resolve();
+    this.#checked = Promise.resolve(null);
     this.#marks = null;
     this.#seen = this.#bad = this.#submitted;
   }
@@ -194,10 +201,11 @@ export class Batches {
     );
   }
 
-  async #check(batch: Batch, error: GPUError | null, epoch: number): Promise<void> {
+  async #check(batch: Batch, error: GPUError | null, epoch: number): Promise<WebgpuError | null> {
+    let failure: WebgpuError | null = null;
     if (error) {
-      const failure = await this.#cause(batch, error);
-      if (!this.#holder.current(epoch)) return; // of a device that is gone
+      failure = await this.#cause(batch, error);
+      if (!this.#holder.current(epoch)) return failure; // of a device that is gone
       this.#failures.push(failure);
       const from = this.#unchecked.indexOf(batch);
       const later = from < 0 ? [batch] : this.#unchecked.slice(from);
@@ -205,6 +213,7 @@ export class Batches {
     }
     const at = this.#unchecked.indexOf(batch);
     if (at >= 0) this.#unchecked.splice(at, 1);
+    return failure;
   }
 
   /** The kernel that does not compile, where that is the reason; else the message, with the kernels it may be about. */

@@ -43,6 +43,12 @@ export class ReadError extends WebgpuError {
   static override readonly errorName: string = "ReadError";
 }
 
+/** Whatever was thrown as an error of the bridge: browsers may refuse any call with an exception of their own. */
+export function asWebgpuError(e: unknown, what: string): WebgpuError {
+  if (e instanceof WebgpuError) return e;
+  return new WebgpuError(`[${what}] the browser refused a call: ${e instanceof Error ? `${e.name}: ${e.message}` : String(e)}`, { cause: e });
+}
+
 export function bytesText(n: number): string {
   if (n < 1024) return `${n} B`;
   const units = ["KiB", "MiB", "GiB", "TiB"];

@@ -180,9 +180,15 @@ export class Pipelines {
     const { device, epoch } = this.#holder;
     const source = this.#source(entry);
     device.pushErrorScope("validation");
-    const layout = this.#layout(source.access, source.uniformWords > 0);
-    const module = device.createShaderModule({ label: entry.key, code: source.wgsl });
-    const pipeline = device.createComputePipeline(descriptor(entry.key, source, module, layout));
+    let layout: Layout, module: GPUShaderModule, pipeline: GPUComputePipeline;
+    try {
+      layout = this.#layout(source.access, source.uniformWords > 0);
+      module = device.createShaderModule({ label: entry.key, code: source.wgsl });
+      pipeline = device.createComputePipeline(descriptor(entry.key, source, module, layout));
+    } catch (e) {
+      device.popErrorScope().catch(() => undefined);
+      throw e;
+    }
     const check = device
       .popErrorScope()
       .then(

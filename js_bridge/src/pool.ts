@@ -225,14 +225,18 @@ export class Pool {
     }
     const { epoch } = this.#holder;
     device.pushErrorScope("out-of-memory");
-    const gpu = device.createBuffer({ size, usage: STORAGE_USAGE });
-    const buffer: PoolBuffer = { gpu, id: this.#nextId++, size, failure: null, batch: 0 };
-    device.popErrorScope().then(
-      (error) => {
-        if (error && this.#holder.current(epoch)) this.#failed(buffer, error.message);
-      },
-      () => undefined, // the device is lost, which is told elsewhere
-    );
+    let buffer: PoolBuffer | null = null;
+    try {
+      buffer = { gpu: device.createBuffer({ size, usage: STORAGE_USAGE }), id: this.#nextId++, size, failure: null, batch: 0 };
+    } finally {
+      const made = buffer;
+      device.popErrorScope().then(
+        (error) => {
+          if (error && made && this.#holder.current(epoch)) this.#failed(made, error.message);
+        },
+        () => undefined, // the device is lost, which is told elsewhere
+      );
+    }
     this.#created++;
     this.#reserved += size;
     this.#reservedPeak = Math.max(this.#reservedPeak, this.#reserved);

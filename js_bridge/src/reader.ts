@@ -186,6 +186,8 @@ export class Reader {
     try {
       const maps = pieces.map((p) => p.staging.mapAsync(MAP_READ, 0, p.bytes));
       await this.pump.wait(Promise.all([...maps, accepted]));
+      const refused = await accepted;
+      if (refused) throw refused; // the copies were not made
       mapped = true;
       for (const p of pieces) out.set(new Uint8Array(p.staging.getMappedRange(0, p.bytes)), p.at);
     } catch (e) {

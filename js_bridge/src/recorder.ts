@@ -7,7 +7,7 @@ import { Batches } from "./batches";
 import { BindGroups, type Binding } from "./bindings";
 import type { DeviceHolder } from "./device";
 import { Hot } from "./hot";
-import { KernelError, StreamError } from "./errors";
+import { asWebgpuError, KernelError, StreamError, type WebgpuError } from "./errors";
 import { FILL } from "./builtin";
 import type { Compiled, Pipelines } from "./pipelines";
 import type { Pool, PoolBuffer } from "./pool";
@@ -169,17 +169,24 @@ export class Recorder {
   flush(): void {
     const encoder = this.#encoder;
     if (!encoder) return;
-    this.#endPass();
-    const readTimes = this.#profile.resolve(encoder);
-    this.#uniforms.upload();
-    this.batches.sign(encoder);
+    let failure: WebgpuError | null = null;
+    let readTimes: ReturnType<Profile["resolve"]> | undefined;
+    try {
+      this.#endPass();
+      readTimes = this.#profile.resolve(encoder);
+      this.#uniforms.upload();
+      this.batches.sign(encoder);
+      this.#holder.device.queue.submit([encoder.finish()]);
+    } catch (e) {
+      failure = asWebgpuError(e, "submit"); // told as that of any batch, since the command at hand may not be part of it
+    }
     this.#encoder = null;
     this.#dispatches = 0;
-    this.#holder.device.queue.submit([encoder.finish()]);
-    this.batches.end();
+    if (failure && this.#holder.state !== "ready") throw failure;
+    this.batches.end(failure);
     this.#pool.submitted();
     this.#profile.counters.submits++;
-    readTimes?.();
+    if (!failure) readTimes?.();
   }
 
   /** Frees what is cached beside the pool's buffers. */
@@ -211,9 +218,10 @@ export class Recorder {
   }
 
   #endPass(): void {
-    this.#pass?.end();
+    const pass = this.#pass;
     this.#pass = null;
     this.#boundPipeline = null;
+    pass?.end();
   }
 
   #check(kernel: Compiled, bindings: number, words: number): void {

@@ -3,7 +3,7 @@
  * chooses it, so that an ALLOC in a command stream needs no answer. The generation must match on every use: a handle that
  * was freed, or that belongs to a device that was lost, never reaches somebody else's buffer.
  */
-import { SlotError, WebgpuError } from "./errors";
+import { asWebgpuError, SlotError, WebgpuError } from "./errors";
 import type { Pool, PoolBuffer } from "./pool";
 
 export const INDEX_BITS = 20;
@@ -69,8 +69,9 @@ export class Slots {
       return this.#put({ handle, block, offset: 0, bytes, size });
     } catch (e) {
       // the slot exists all the same, so that commands recorded after this one name the cause and not a missing slot
-      if (e instanceof WebgpuError) this.allocVoid(handle, e);
-      throw e;
+      const failure = asWebgpuError(e, "alloc");
+      this.allocVoid(handle, failure);
+      throw failure;
     }
   }
 

@@ -23,7 +23,7 @@
  * the first failure is thrown at the end. Only a malformed stream stops at once.
  */
 import type { Binding } from "./bindings";
-import { StreamError, WebgpuError } from "./errors";
+import { asWebgpuError, StreamError, type WebgpuError } from "./errors";
 import type { Plans } from "./plans";
 import type { Pool, PoolBuffer } from "./pool";
 import type { Pipelines } from "./pipelines";
@@ -91,9 +91,9 @@ export class Stream {
       try {
         this.#run(op, at + 1, length - 1, memory);
       } catch (e) {
-        if (!(e instanceof WebgpuError)) throw e;
-        first ??= e;
-        this.#void(op, at + 1, e);
+        const failure = asWebgpuError(e, (NAMES[op] ?? "stream").toLowerCase());
+        first ??= failure;
+        this.#void(op, at + 1, failure);
       }
       at += length;
     }
@@ -193,7 +193,7 @@ export class Stream {
 
   #bind(name: string, handle: number, offset: number, bytes: number): Binding {
     if (handle === 0) {
-      this.#none ??= this.#pool.take(16);
+      if (!this.#none || this.#none.failure) this.#none = this.#pool.take(16);
       return { slot: null, buffer: this.#none, offset: 0, size: this.#none.size };
     }
     const slot = this.#slots.get(handle, name);

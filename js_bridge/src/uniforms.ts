@@ -60,13 +60,10 @@ export class Uniforms {
 
   /** Uploads what the batch uses. The write is queued after the batches before it, so the ring may wrap at once. */
   upload(): void {
-    const used = this.#head - this.#start;
-    if (used > 0) {
-      const to = Math.min(this.#head, this.#size);
-      this.#holder.device.queue.writeBuffer(this.buffer, this.#start, this.#words, this.#start >> 2, (to - this.#start) >> 2);
-    }
+    const start = this.#start, to = Math.min(this.#head, this.#size);
     this.#start = this.#head;
-    if (this.full) this.#head = this.#start = 0;
+    if (this.full) this.#head = this.#start = 0; // before what may throw: the next batch needs room
+    if (to > start) this.#holder.device.queue.writeBuffer(this.buffer, start, this.#words, start >> 2, (to - start) >> 2);
   }
 
   clear(): void {

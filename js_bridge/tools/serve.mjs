@@ -13,6 +13,7 @@ import { build } from "esbuild";
 import { mkdtempSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { fault } from "./faults.mjs";
 
 console.log = console.info = console.debug = console.error; // stdout belongs to the frames
 const inDeno = typeof Deno !== "undefined";
@@ -48,6 +49,8 @@ const { bridge } = served;
 
 const others = {
   epoch: () => bridge.epoch(),
+  // for tests: a call to the GPU that goes wrong (faults.mjs)
+  fault: (kind, n) => fault(device, kind, n),
   // for tests: the device goes away, as when the GPU process ends
   lose: async () => {
     device.destroy();
@@ -73,7 +76,7 @@ async function handle(kind, payload) {
     else if (kind === READ) answer(0, await served.call("read", [...words(3)]));
     else if (kind === CALL) {
       const [name, ...args] = JSON.parse(Buffer.from(payload).toString());
-      answer(0, Buffer.from(JSON.stringify((await (others[name]?.() ?? served.call(name, args))) ?? null)));
+      answer(0, Buffer.from(JSON.stringify((await (others[name] ? others[name](...args) : served.call(name, args))) ?? null)));
     } else throw new Error(`frame of unknown kind ${kind}`);
   } catch (e) {
     answer(1, Buffer.from(JSON.stringify(bundle.tell(e))));

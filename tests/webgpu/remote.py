@@ -173,6 +173,10 @@ class RemoteBridge:
         """Takes the device away, as when the browser's GPU process ends."""
         self._call("lose")
 
+    def fault(self, kind: str, n: int) -> int:
+        """The n-th call of a kind to the GPU fails (js_bridge/tools/faults.mjs); returns how many were left of the order before."""
+        return int(self._call("fault", kind, n))
+
     def times(self) -> list[dict[str, Any]]:
         """GPU time per kernel since set_timing(True)."""
         return json.loads(self._call("times"))  # type: ignore[no-any-return]

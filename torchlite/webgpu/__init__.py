@@ -152,11 +152,21 @@ def _flush(everything=False):
         stream.flush()
 
 
+def _failed(error):
+    stream = _commands()
+    if stream is not None:
+        stream.failed(error)
+
+
 def synchronize(device=None):
     """Waits until the GPU has done all that was asked of it."""
     bridge = _bridge_of(device)
     _flush(True)
-    bridge.synchronize()
+    try:
+        bridge.synchronize()
+    except RuntimeError as e:
+        _failed(e)
+        raise
     if _commands() is not None:
         from . import _checks
         _checks.verify()                # indices out of range are told here
@@ -168,7 +178,11 @@ async def synchronize_async(device=None):
     if not await ready():
         raise RuntimeError(why_not())
     _flush(True)
-    await _bridge.current.synchronize_async()
+    try:
+        await _bridge.current.synchronize_async()
+    except RuntimeError as e:
+        _failed(e)
+        raise
     if _commands() is not None:
         from . import _checks
         await _checks.verify_async()

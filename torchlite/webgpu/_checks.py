@@ -16,16 +16,15 @@ TOGETHER = 1 << 16              # reads up to this size bring the status along
 MOST = 1 << 17                  # launches remembered before somebody must look
 KNOWN = 1 << 20                 # elements up to which the range of a new index tensor is looked up
 
-_status = [None]
-
 
 def status():
     """The handle of the status words."""
-    buffer = _status[0]
+    buffer = _stream.status[0]
     if buffer is None or buffer.epoch != _stream.core.epoch():
-        buffer = _status[0] = Buffer(16)
+        buffer = Buffer(16)
         _stream.allocate(buffer)
         _clear(buffer)
+        _stream.status[0] = buffer
     return buffer.handle
 
 
@@ -87,8 +86,8 @@ def _settle(words, upto):
     void.append((number or min(checks, default=0), tick[0], type(error), str(error)))
     tick[0] += 1
     checks.clear()
-    if _status[0] is not None:
-        _clear(_status[0])
+    if _stream.status[0] is not None:
+        _clear(_stream.status[0])
     raise error
 
 
@@ -107,7 +106,7 @@ def _renew(error):
     """After a status that could not be read, as a command before it failed: what depends on its checks is void."""
     if isinstance(error, _bridge.CannotWait):
         return
-    _status[0] = None
+    _stream.status[0] = None
     if checks:
         void.append((min(checks), tick[0], RuntimeError, "indices could not be checked, as commands on webgpu failed before"))
         tick[0] += 1

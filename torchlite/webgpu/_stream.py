@@ -21,6 +21,7 @@ ready, allocate, launch, flush, fresh, waiting = core.ready, core.allocate, core
 product = core.product
 checks = {}                       # number of a launch whose indices the GPU checks -> what to say; see _checks.py
 tick = [0]                        # the last of these numbers
+status = [None]                   # the buffer where launches tell of such indices; see _checks.status
 void = []                         # (first, last, error type, text): what was written between these numbers is wrong
 
 
@@ -33,9 +34,19 @@ def device_epoch():
     return epoch
 
 
+def failed(error):
+    """After commands that failed: launches write the status words, so these may be void, and with them all that later launches make."""
+    if not checks and not isinstance(error, _bridge.CannotWait):        # else who looks at the checks is told, and renews them
+        status[0] = None
+
+
 def _send(address, count):
     """Whether so much is under way that the next op should wait before it begins (`_relax`)."""
-    _bridge.current.run_at(address, count)
+    try:
+        _bridge.current.run_at(address, count)
+    except RuntimeError as e:
+        failed(e)
+        raise
     return bool(_bridge.current.pressing())
 
 
@@ -122,7 +133,11 @@ def read(buffer, offset, nbytes):
         return read(buffer, offset, nbytes)
     flush()
     start, lead = offset & ~3, offset & 3
-    data = _bridge.current.read(handle, start, lead + nbytes + 3 & ~3)
+    try:
+        data = _bridge.current.read(handle, start, lead + nbytes + 3 & ~3)
+    except RuntimeError as e:
+        failed(e)
+        raise
     return memoryview(data)[lead:lead + nbytes]
 
 
@@ -133,7 +148,11 @@ async def read_async(buffer, offset, nbytes):
         return await read_async(buffer, offset, nbytes)
     flush()
     start, lead = offset & ~3, offset & 3
-    data = await _bridge.current.read_async(handle, start, lead + nbytes + 3 & ~3)
+    try:
+        data = await _bridge.current.read_async(handle, start, lead + nbytes + 3 & ~3)
+    except RuntimeError as e:
+        failed(e)
+        raise
     return memoryview(data)[lead:lead + nbytes]
 
 
