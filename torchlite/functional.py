@@ -340,7 +340,8 @@ _deterministic = {"mode": False, "warn_only": False, "fill": True, "precision": 
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Every op here is deterministic anyway; in this mode `empty` and its like are filled too, as torch.utils.deterministic says."""
+    """Every op on the CPU is deterministic anyway, and on webgpu all but writes of several values to one place (`index_put_`, `scatter_`, `put_`):
+    in this mode the last one stays there too. `empty` and its like are filled, as torch.utils.deterministic says. No op is refused."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
             raise TypeError("_set_deterministic_algorithms(): argument '%s'%s must be bool, not %s"

@@ -4,7 +4,7 @@ All of them are one of two kernels over a grid of positions: an element's place 
 coordinates times strides and of indices times strides. Float sums and products over repeated indices are made in the order
 of the positions, after a sort, so they are the same every time; integers are added with atomic operations. Where plain
 writes meet at one place one of them stays, and it is not defined which, as in PyTorch; of int64 and complex elements, which
-two words make up, the last one stays.
+two words make up, the last one stays, and under torch.use_deterministic_algorithms(True) of all.
 """
 
 import functools
@@ -13,6 +13,7 @@ import json
 import torchlite as torch
 
 from .. import _C
+from ..functional import _deterministic
 from . import _stream
 from ._checks import guard, known, status
 from ._fusion import before_write, collapse
@@ -170,7 +171,7 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
             meet *= m
     ordered = source is not None and (fresh or name == "int64" and mode not in ("set", "add") or
                                       meet > 1 and (mode in ("add", "prod") and dtype.is_floating_point or
-                                                    mode == "set" and dtype.itemsize == 8 and any(source[1])))
+                                                    mode == "set" and (dtype.itemsize == 8 or _deterministic["mode"]) and any(source[1])))
     values, ndim, place, keep = _grid(grid, operands)
     row = None
     if ordered and len(keep) > 1 and own[keep[-1]] and not any(p.strides[keep[-1]] for p in picks):

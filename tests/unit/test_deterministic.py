@@ -1,0 +1,32 @@
+"""torch.use_deterministic_algorithms(True): two runs give the same bits, and no op is refused, since none depends on an order of work."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import pytest
+
+import torchlite as torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import deterministic  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def mode():
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("name", deterministic.OPS)
+def test_op(name):
+    first = deterministic.run(name)
+    assert first == deterministic.run(name)
+    torch.use_deterministic_algorithms(False)
+    assert first == deterministic.run(name)             # the mode changes no numbers here
+
+
+def test_training():
+    assert deterministic.train() == deterministic.train()

@@ -1,0 +1,33 @@
+"""torch.use_deterministic_algorithms(True) on webgpu: two runs give the same bits, and of several values for one place the last stays, as on the CPU."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import pytest
+import torchlite as torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "unit"))
+import deterministic  # noqa: E402
+
+WRITES = ["index_put", "index_put of halves", "scatter", "scatter of int64", "index_copy", "put"]     # what is written is not computed with
+
+
+@pytest.fixture(autouse=True)
+def mode(bridge):
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("name", deterministic.OPS)
+def test_op(name):
+    first = deterministic.run(name, "webgpu")
+    assert all(first == deterministic.run(name, "webgpu") for _ in range(3))
+    if name in WRITES:
+        assert first == deterministic.run(name)
+
+
+def test_training():
+    assert deterministic.train("webgpu") == deterministic.train("webgpu")
