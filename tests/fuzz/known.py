@@ -32,8 +32,6 @@ MEANT = [
     Meant("raises nothing, TypeError", "", "torchlite Cannot convert a WebGPU Tensor to float64", 0, "a GPU has no float64"),
     Meant("raises nothing, RuntimeError", "", "output 0 of (Erfinv|LinalgMatrixExp)", 0, "the derivative is made from the result here, which was overwritten"),
     Meant("value|grad", "as_strided_scatter", "", 0, "PyTorch 2.13 gives self the gradient of what was replaced, instead of the rest"),
-    Meant("raises nothing, RuntimeError", "", "output 0 of (Erfinv|LinalgMatrixExp)", 0, "the derivative is made from the result here, which was overwritten"),
-    Meant("value|grad", "as_strided_scatter", "", 0, "PyTorch 2.13 gives self the gradient of what was replaced, instead of the rest"),
     Meant("raises RuntimeError, nothing", "silu", "PyTorch silu does not support automatic differentiation", 0, "silu of complex numbers has a gradient here"),
     Meant("value|grad", r"silu\((?s:.*)complex|complex(?s:.*)silu", "", 0, "the same; in place PyTorch gives one that lacks a conjugation"),
     Meant("graph", r"\bt\d+\[.*\] .?= |copy_", "integers", 0, "an integer or bool tensor that was written to never requires grad here"),

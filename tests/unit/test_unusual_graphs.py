@@ -605,6 +605,16 @@ for split, change, plain_base, unrecorded in [(s, c, p, u) for s in SPLITS for c
 
 
 @case
+def base_that_requires_grad_after_its_view_was_written(t):
+    z = t.ones(3)
+    v = z[1:]
+    v.sub_(0.5)
+    z.requires_grad_()
+    (v * v).sum().backward()
+    return [v.is_leaf, z.grad]
+
+
+@case
 def set_of_leaf(t):
     leaf(t, 2).set_(t.zeros(2))
 

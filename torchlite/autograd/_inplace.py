@@ -366,4 +366,4 @@ def get_grad_fn(t):
         return None
     check_view(t, "its base or another view of its base has been")
     m = base._meta
-    return made if m is None or t._stamp >= m.rebased else regenerate(t)
+    return made if made is not None and (m is None or t._stamp >= m.rebased) else regenerate(t)
