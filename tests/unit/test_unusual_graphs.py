@@ -615,6 +615,16 @@ def base_that_requires_grad_after_its_view_was_written(t):
 
 
 @case
+def view_of_a_base_that_was_detached(t):
+    z = leaf(t, 3, 2) * 1
+    v = z[0]
+    z.mul_(2)
+    v.grad_fn
+    z.detach_()
+    v.mul_(2)
+
+
+@case
 def set_of_leaf(t):
     leaf(t, 2).set_(t.zeros(2))
 

@@ -36,13 +36,6 @@ def check_view(t, change):
     raise RuntimeError("%s and %s%s" % (place, change, _AMBIGUOUS if t._unrecorded else _MANY))
 
 
-def _of_a_leaf(node):
-    """Whether only views lie between a node and a leaf: one that is a view itself, of a tensor that needs no gradient."""
-    while isinstance(node, Node) and node.rec.view:
-        node = node.next[0] and node.next[0][0]
-    return isinstance(node, _C.TensorBase)
-
-
 def check_inplace(t):
     """Raises where PyTorch forbids an in-place change under grad mode."""
     own, base = t._meta, t._base
@@ -50,7 +43,7 @@ def check_inplace(t):
         raise RuntimeError(own.frozen)
     if base is not None:
         check_view(t, "is being")
-        if base._raw_grad_fn is None and (base._leaf_flag or t._leaf_flag or _of_a_leaf(t._raw_grad_fn)):
+        if base._raw_grad_fn is None and _C.requires_grad(t):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     elif t._raw_grad_fn is None and t._leaf_flag:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
@@ -158,7 +151,7 @@ def refuse(t, op):
 class CopyBackwards(Node):
     """dst.copy_(src): all of the gradient goes to src."""
 
-    __slots__ = ("shape", "dtype", "dst")
+    __slots__ = ("shape", "dtype")
 
     def name(self):
         return "torch::autograd::CopyBackwards"
