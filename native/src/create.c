@@ -194,6 +194,16 @@ static double rounded(tl_dtype d, double v) {
   return f;
 }
 
+/* An end of a range as the dtype holds it; one that it has no room for is an error. */
+static int range_end(tl_dtype d, PyObject *v, double *x) {
+  int64_t room = 0;
+  if (tl_double(v, x) < 0 || tl_check_finite(d, v) < 0) return -1;
+  if (!tl_is_integral(d) || !(PyFloat_Check(v) || PyLong_Check(v))) return 0;
+  if (tl_scalar_store(d, &room, v) < 0) return -1;
+  tl_cast_contig(TL_F64, x, d, &room, 1);
+  return 0;
+}
+
 /* id 0: linspace(start, end, steps, dtype); 1: logspace(start, end, steps, base, dtype). Real dtypes; the second half
  * counts from the end, so both ends are exact. */
 PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
@@ -203,7 +213,7 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   tl_dtype d;
   (void)n_; (void)out;
   if (PyComplex_Check(a[0]) || PyComplex_Check(a[1])) return TL_FALLBACK();
-  if (tl_double(a[0], &x) < 0 || tl_double(a[1], &y) < 0 || tl_int(a[2], &n) < 0 || (k->id && tl_double(a[3], &base) < 0)) return NULL;
+  if (tl_int(a[2], &n) < 0 || (k->id && tl_double(a[3], &base) < 0)) return NULL;
   if (tl_dtype_arg(a[3 + k->id], tl_default_dtype, &d) < 0) return NULL;
   if (n < 0) { PyErr_SetString(PyExc_RuntimeError, "number of steps must be non-negative"); return NULL; }
   if (tl_is_complex(d)) return TL_FALLBACK();
@@ -211,8 +221,7 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'", k->id ? "logspace_cpu" : "linspace_cpu");
     return NULL;
   }
-  if (tl_is_integral(d)) { x = trunc(x); y = trunc(y); }
-  if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
+  if (range_end(d, a[0], &x) < 0 || range_end(d, a[1], &y) < 0 || !(t = tl_empty(TL_F64, 1, &n))) return NULL;
   p = (double *)tl_data(t);
   {                                                 /* steps are rounded to the dtype, as PyTorch's are */
     double lo = rounded(d, x), hi = rounded(d, y), s = n > 1 ? rounded(d, rounded(d, hi - lo) / (double)(n - 1)) : 0;

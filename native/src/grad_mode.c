@@ -11,16 +11,22 @@ typedef struct {
   bool begun;                      /* begin() has run and the `with` is still to come */
 } GradMode;
 
-static int8_t wanted(PyObject *o) { return o == Py_None ? -1 : PyObject_IsTrue(o) == 1; }
+/* -2 with an exception where o has no truth */
+static int wanted(PyObject *o) {
+  int r = o == Py_None ? -1 : PyObject_IsTrue(o);
+  return o != Py_None && r < 0 ? -2 : r;
+}
 
 static PyObject *mode_new(PyTypeObject *tp, PyObject *args, PyObject *kwargs) {
   PyObject *grad = Py_None, *inference = Py_None;
   (void)kwargs;
   if (!PyArg_ParseTuple(args, "|OO", &grad, &inference)) return NULL;
+  int g = wanted(grad), i = g < -1 ? -2 : wanted(inference);
+  if (g < -1 || i < -1) return NULL;
   GradMode *m = (GradMode *)((allocfunc)PyType_GetSlot(tp, Py_tp_alloc))(tp, 0);
   if (!m) return NULL;
-  m->grad = wanted(grad);
-  m->inference = wanted(inference);
+  m->grad = (int8_t)g;
+  m->inference = (int8_t)i;
   m->old_grad = tl_grad_mode;
   m->old_inference = tl_inference_mode;
   return (PyObject *)m;

@@ -300,11 +300,14 @@ static bool geometry_contiguous(int ndim, const int64_t *shape, const int64_t *s
   return dense;
 }
 
+static int too_many(int ndim) {
+  if (ndim <= TL_DIM_LIMIT) return 0;
+  PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT, ndim);
+  return -1;
+}
+
 static TlTensor *alloc_tensor_of(PyTypeObject *tp, int ndim) {
-  if (ndim > TL_DIM_LIMIT) {
-    PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT, ndim);
-    return NULL;
-  }
+  if (too_many(ndim) < 0) return NULL;
   TlTensor *t = (TlTensor *)PyType_GenericAlloc(tp, 0);
   if (!t) return NULL;
   t->ndim = ndim;
@@ -637,7 +640,7 @@ TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *st
 
 /* Gives t another geometry, storage and dtype in place (set_data, resize_); steals the reference to s. */
 int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset) {
-  int64_t n = count(ndim, shape);
+  int64_t n = too_many(ndim) < 0 ? -1 : count(ndim, shape);
   if (n < 0) { Py_DECREF(s); return -1; }
   if (ndim > TL_INLINE_DIMS) {
     int64_t *dims = PyMem_Malloc(2 * sizeof(int64_t) * (size_t)ndim);

@@ -318,3 +318,24 @@ def test_sparse_gradients_are_refused(line):
     result = eval(line, {"torch": torchlite, "F": torchlite.nn.functional})
     with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
         result.sum().backward()
+
+
+@cases("""
+torch.ldexp(torch.ones(2,dtype=torch.float16),torch.tensor([3,4]))
+torch.ldexp(torch.ones(2,dtype=torch.bfloat16),torch.tensor([3,4],dtype=torch.int32))
+torch.ldexp(torch.tensor([1.,2.**-1000,0.],dtype=torch.float64),torch.tensor([300,1100,2000]))
+torch.ldexp(torch.tensor([1.,2.**-100,0.]),torch.tensor([300,160,2000]))
+torch.ldexp(torch.tensor([3.,1.]),torch.tensor([-140,-300]))
+torch.ldexp(torch.ones(2),torch.tensor([True,False]))
+torch.ones(2,dtype=torch.float16).ldexp_(torch.tensor([3,4]))
+torch.linspace(0,300,4,dtype=torch.uint8)
+torch.linspace(5,-5,4,dtype=torch.uint8)
+torch.linspace(-1e10,1e10,3,dtype=torch.int32)
+torch.linspace(-1e10,1e10,3,dtype=torch.float16)
+torch.linspace(0,1e300,3,dtype=torch.float32)
+torch.logspace(0,1e10,3,dtype=torch.int32)
+torch.linspace(.7,5.7,4,dtype=torch.int64)
+torch.stack([torch.ones([1]*63)]*2).dim()
+""")
+def test_numbers_at_their_ends(line):
+    alike(line)

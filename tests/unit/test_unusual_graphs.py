@@ -619,7 +619,7 @@ def view_of_a_base_that_was_detached(t):
     z = leaf(t, 3, 2) * 1
     v = z[0]
     z.mul_(2)
-    v.grad_fn
+    assert v.grad_fn is not None
     z.detach_()
     v.mul_(2)
 

@@ -41,6 +41,16 @@ class _Switch:
     def clone(self):
         return type(self)()
 
+    def __reduce__(self):
+        return _made, (type(self), self.__dict__)
+
+
+def _made(kind, fields):
+    """A copy of a switch, which switches nothing yet."""
+    self = kind.__new__(kind, fields["mode"]) if "mode" in fields else kind.__new__(kind)
+    self.__dict__.update(fields)
+    return self
+
 
 class no_grad(_C.GradMode, _Switch):
     """Nothing is recorded inside; results do not require grad."""

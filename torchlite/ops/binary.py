@@ -172,8 +172,17 @@ def heaviside(self, values):
 
 @op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True, tags="pointwise", samples=lambda t: [(t(3, 4), t(4))])
 def ldexp(self, other):
-    """self * 2**other."""
-    return torch.mul(self, torch.pow(2.0, other))
+    """self * 2**other. Powers of whole numbers keep self's dtype and do not overflow on the way."""
+    if not self.is_floating_point() or other.is_floating_point() or other.is_complex():
+        return torch.mul(self, torch.pow(2.0, other))
+    if other.dtype is torch.bool:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+    wide = torch.float64 if self.dtype is torch.float64 else torch.float32
+    most = 1018 if wide is torch.float64 else 122          # 2**most and 2**-most are normal numbers
+    n = other.to(wide).clamp(-4 * most, 4 * most)
+    part = torch.trunc(n / 4)
+    step, rest = torch.pow(2.0, part), torch.pow(2.0, n - 3 * part)
+    return (self.to(wide) * step * step * step * rest).to(self.dtype)
 
 
 def _xlogy_self(g, x, y, pole):
