@@ -7,13 +7,14 @@ SECONDS ?= 3600
 SEED ?= $(shell date +%y%j%H%M)
 DEVICE ?= cpu
 
-.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu wheel demo docs format clean
+.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu soak wheel demo docs format clean
 
 help:
 	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"
 	@echo "make test    all layers of the test suite; LAYERS=\"host node-314\" for some (tests/run.py --list)"
 	@echo "make test-all  these and the long ones: random programs for half an hour"
 	@echo "make fuzz    random programs beside PyTorch; SECONDS=3600 SEED=7 DEVICE=webgpu; findings go to .out/fuzz"
+	@echo "make soak    trains, saves, loads and is interrupted for SECONDS=3600, on cpu and webgpu: nothing may grow"
 	@echo "make coverage  lines of the core, the package and the bridge that tests run"
 	@echo "make check   ruff, mypy, and the C compiler's warnings for the host and for WASM"
 	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
@@ -61,6 +62,9 @@ fuzz-ops: setup
 
 bench: build wheel
 	$(PY) tests/bench/run.py $(ARGS)
+
+soak: build wheel
+	$(PY) tests/bench/soak.py --seconds $(SECONDS) $(ARGS)
 
 bench-gpu: wheel
 	$(PY) tests/bench/gpu.py $(ARGS)

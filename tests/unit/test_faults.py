@@ -5,6 +5,7 @@ reaches more places than a key does.
 """
 
 import copy
+import inspect
 import io
 import linecache
 import pathlib
@@ -147,3 +148,51 @@ def test_training(model, optimizer, fault):
         assert t.model.training and all(p.requires_grad and p.is_leaf for p in t.model.parameters())
         t.restore(start)
         assert [t.step() for _ in range(2)] == want
+
+
+def interrupt_return(n, run):
+    """As interrupt_at, where the n-th function of the library has returned and its caller has nothing of it yet: Python looks for interrupts there."""
+    left = [n]
+
+    def local(frame, event, arg):
+        if event == "return":
+            left[0] -= 1
+            if not left[0]:
+                raise KeyboardInterrupt
+        return local
+
+    old = sys.gettrace()
+    def call(frame, event, arg):
+        code = frame.f_code     # a generator that yields has not returned; and between __enter__ and its block Python looks for no interrupt
+        if code.co_filename.startswith(HOME) and not code.co_flags & inspect.CO_GENERATOR and code.co_name != "__enter__":
+            return local
+    sys.settrace(call)
+    try:
+        run()
+    finally:
+        sys.settrace(old)
+    return left[0]
+
+
+CALLS = {
+    "optimizer": lambda: Training("mlp", "Adam").step(),
+    "differentiable optimizer": lambda: torch.optim.SGD([nn.Parameter(torch.ones(2))], 0.1, differentiable=True).step(),
+    "jacobian": lambda: torch.autograd.functional.jacobian(lambda x: x * x, torch.ones(2)),
+    "hvp": lambda: torch.autograd.functional.hvp(lambda x: (x * x).sum(), torch.ones(2), torch.ones(2)),
+    "checkpoint": lambda: torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(2, requires_grad=True), use_reentrant=False).sum().backward(),
+    "clip": lambda: nn.utils.clip_grad_norm_([nn.Parameter(torch.ones(2))], 1.0),
+    "func": lambda: torch.func.grad(lambda x: (x * x).sum())(torch.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_modes_after_an_interrupted_return(name):
+    many, run, before = 1 << 30, CALLS[name], modes()
+    run()
+    points = many - interrupt_return(many, run)
+    for n in sorted({1 + i * (points - 1) // 59 for i in range(60)}):
+        try:
+            interrupt_return(n, run)
+        except KeyboardInterrupt:
+            pass
+        assert modes() == before, n

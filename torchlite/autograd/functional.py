@@ -5,6 +5,8 @@ All are reverse mode. J v is the gradient of u -> J^T u, which is linear in u, s
 
 import torchlite as torch
 
+from .. import _C
+
 _NOT = " This is not allowed in strict mode."
 _NO_INPUT = "The output of the user-provided function is independent of input {}." + _NOT
 _NO_OUTPUT_GRAD = ("Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
@@ -118,7 +120,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
             v = _cotangents(v, outs, many_out, "vjp", create_graph)
         elif len(outs) != 1 or outs[0].numel() != 1:
             raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single element.")
-    with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
+    with _C.GradMode(create_graph or torch.is_grad_enabled()):
         found = _filled(_grad(outs, ins, v, create_graph), ins, strict, create_graph, _NO_INPUT, "jacobian")
     return _shown(outs, many_out, create_graph), _shown(found, many_in, create_graph)
 
@@ -132,7 +134,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         back = _grad(outs, ins, u, True)
         if strict:
             _require(back, _FIXED_GRADIENT)
-    with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
+    with _C.GradMode(create_graph or torch.is_grad_enabled()):
         found = _filled(_grad(back, u, v, create_graph), outs, strict, create_graph, _NO_JVP, "jacobian")
     return _shown(outs, many, create_graph), _shown(found, many, create_graph)
 
@@ -222,7 +224,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v^T H) of a function with a single number as its output."""
     with torch.enable_grad():
         v, ins, many, out, first = _gradient_of_number(func, inputs, v, "vhp", create_graph, strict)
-    with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
+    with _C.GradMode(create_graph or torch.is_grad_enabled()):
         found = _filled(_grad(first, ins, v, create_graph), ins, strict, create_graph, _NO_VHP, "hessian")
     return _shown((out,), False, create_graph), _shown(found, many, create_graph)
 
@@ -235,6 +237,6 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         back = _grad(first, ins, u, True)
         if strict:
             _require(first, _FIXED_HESSIAN)
-    with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
+    with _C.GradMode(create_graph or torch.is_grad_enabled()):
         found = _filled(_grad(back, u, v, create_graph), ins, strict, create_graph, _NO_HVP, "hessian")
     return _shown((out,), False, create_graph), _shown(found, many, create_graph)

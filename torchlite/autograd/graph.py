@@ -61,10 +61,11 @@ class saved_tensors_hooks:
         if _disabled[0] is not None:
             raise RuntimeError(_disabled[0])
         self.depths.append(len(_node.saved_hooks))
-        _node.saved_hooks.append(self.hooks)
+        _node.saved_hooks[self.depths[-1]:] = [self.hooks]      # no call: after one Python looks for an interrupt, and nobody would leave
 
     def __exit__(self, *exc):
-        del _node.saved_hooks[self.depths.pop():]       # with what was entered inside and, after an error, never left
+        del _node.saved_hooks[self.depths[-1]:]         # with what was entered inside and, after an error, never left
+        del self.depths[-1]
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -359,7 +359,7 @@ class _PerParameter(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        with torch.set_grad_enabled(bool(self.defaults.get("differentiable"))):
+        with _C.GradMode(bool(self.defaults.get("differentiable"))):         # set_grad_enabled() switches before `with` would undo it
             for group in self.param_groups:
                 self._step_group(group)
         return loss
