@@ -33,8 +33,9 @@ cz cz_exp(cz z) {
 
 cz cz_expm1(cz z) {
   double s = sin(z.im / 2);
-  if (z.im == 0) return cz_of(expm1(z.re), z.im);
-  if (!(fabs(z.re) < 40)) return cz_sub(cz_exp(z), cz_of(1, 0));
+  bool finite = isfinite(exp(z.re));          /* beyond that, NaN where PyTorch's formula has it */
+  if (z.im == 0 && finite) return cz_of(expm1(z.re), z.im);
+  if (finite && isfinite(z.re) && !(fabs(z.re) < 40)) return cz_sub(cz_exp(z), cz_of(1, 0));
   return cz_of(expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im));
 }
 

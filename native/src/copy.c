@@ -58,6 +58,8 @@ static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 214748
 
 /* storage -> compute */
 LOOP(load_u8, int32_t, uint8_t, x)
+LOOP(load_bool, int32_t, uint8_t, x != 0)        /* any byte but 0 is True */
+LOOP(bool_8, uint8_t, uint8_t, x != 0)
 LOOP(load_i8, int32_t, int8_t, x)
 LOOP(load_i16, int32_t, int16_t, x)
 LOOP(load_f16, float, uint16_t, half_float(x))
@@ -96,7 +98,8 @@ typedef void (*cast_fn)(void *restrict, const void *restrict, int64_t);
 
 static cast_fn load_of(tl_dtype d) {
   switch (d) {
-    case TL_BOOL: case TL_U8: return load_u8;
+    case TL_BOOL: return load_bool;
+    case TL_U8: return load_u8;
     case TL_I8: return load_i8;
     case TL_I16: return load_i16;
     case TL_F16: return load_f16;
@@ -138,8 +141,12 @@ static cast_fn conv_of(tl_dtype to, tl_dtype from) {
 
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n) {
   _Alignas(16) char b1[CHUNK * 16], b2[CHUNK * 16];
-  if (to == from || (from == TL_BOOL && (to == TL_U8 || to == TL_I8))) {
+  if (to == from) {
     memcpy(dst, src, (size_t)n * tl_itemsize[to]);
+    return;
+  }
+  if (from == TL_BOOL && (to == TL_U8 || to == TL_I8)) {
+    bool_8(dst, src, n);
     return;
   }
   cast_fn steps[5];

@@ -112,6 +112,7 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     rstd = tl_narrow(rstd, t->dtype);
   }
 done:
+  if (!mean || !rstd) Py_CLEAR(y);          /* there was no memory for them: y may be without its values */
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)w);
   Py_XDECREF((PyObject *)b);
@@ -218,6 +219,7 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     y = r;
   }
 done:
+  if (!rstd) Py_CLEAR(y);
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)w);
   if (k->id) {

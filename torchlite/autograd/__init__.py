@@ -77,7 +77,7 @@ def _make_grads(outputs, grads, batched=False):
         if out.dtype.is_complex != g.dtype.is_complex:
             raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                                "grad_output[%d] has a dtype of %s and output[%d] has a dtype of %s." % (len(made), g.dtype, len(made), out.dtype))
-        made.append(g)
+        made.append(g if g.dtype is out.dtype else g.to(out.dtype))
     return made
 
 

@@ -172,6 +172,11 @@ class Function:
                     t = t.detach()
                 result.append(t)
                 continue
+            if id(t) in dirty and not any(t is a for a in args):
+                import warnings
+                warnings.warn("Only input tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
+                              "mark_dirty().", UserWarning, stacklevel=2)
+                dirty.discard(id(t))
             if id(t) in dirty:
                 from ._inplace import set_history
                 if t._leaf_flag and t._raw_grad_fn is None:
