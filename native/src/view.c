@@ -376,6 +376,9 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
   if (t->ndim - used + n > TL_MAX_DIMS) return NULL;
   const TlStorage *storage = t->storage;
   const int ndim = t->ndim;
+  int64_t was[2 * TL_MAX_DIMS];
+  memcpy(was, t->shape, sizeof *was * (size_t)ndim);
+  memcpy(was + ndim, t->strides, sizeof *was * (size_t)ndim);
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
     if (d > t->ndim || (d == t->ndim && x != Py_None && x != Py_Ellipsis)) break;
@@ -421,7 +424,9 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
     }
   }
   for (; d < t->ndim; d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
-  if (t->storage != storage || t->ndim != ndim || !tl_within(t, nd, shape, strides, offset)) {      /* a slice's __index__ can do that */
+  /* a slice's __index__ can do that */
+  if (t->storage != storage || t->ndim != ndim || memcmp(was, t->shape, sizeof *was * (size_t)ndim) ||
+      memcmp(was + ndim, t->strides, sizeof *was * (size_t)ndim) || !tl_within(t, nd, shape, strides, offset)) {
     PyErr_SetString(PyExc_RuntimeError, "the tensor was changed while its index was read");
     return NULL;
   }
