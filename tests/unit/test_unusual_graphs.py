@@ -749,3 +749,17 @@ def test_memory_goes_without_a_collection(run):
         assert ours._C.memory_stats()[0] == before
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("call", [
+    lambda t, x: t.unique(x, return_inverse=True)[0], lambda t, x: t.unique(x, dim=0), lambda t, x: t.unique_consecutive(x),
+    lambda t, x: t.histogram(x, 4)[0], lambda t, x: t.bincount(t.tensor([0, 1, 1]), x[0]), lambda t, x: t.geqrf(x)[0],
+    lambda t, x: t.linalg.ldl_factor(x @ x.t())[0], lambda t, x: t._sample_dirichlet(x.abs()), lambda t, x: x // 2,
+    lambda t, x: t.heaviside(x, x), lambda t, x: t.igamma(x, x), lambda t, x: t.special.zeta(x + 1, 2.0)])
+def test_no_derivative_is_an_error(call):
+    """What PyTorch cannot differentiate is no constant: its result requires a gradient, and backward says that there is none."""
+    for t in (ours, real):
+        y = call(t, leaf(t, 3, 3))
+        assert y.requires_grad
+        with pytest.raises(RuntimeError, match="derivative"):
+            y.sum().backward()

@@ -517,7 +517,7 @@ def _ldl_checked(self, hermitian):
 
 
 @_linalg("ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=True,
-         grad=None, differentiable=False)
+         grad={})
 def ldl_factor_ex(self, hermitian=False, check_errors=False):
     """L D L^T (or L D L^H) of a symmetric (Hermitian) matrix in one lower triangle, pivots and info."""
     LD, pivots, info = _ldl_checked(self, hermitian)
@@ -531,7 +531,7 @@ def _ldl_zero(i):
             "Using it for solve or inversion would divide by zero.")
 
 
-@_linalg("ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=True, grad=None, differentiable=False)
+@_linalg("ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=True, grad={})
 def ldl_factor(self, hermitian=False):
     """L D L^T (or L D L^H) of a symmetric (Hermitian) matrix in one lower triangle, and pivots."""
     LD, pivots, info = _ldl_checked(self, hermitian)
@@ -539,7 +539,7 @@ def ldl_factor(self, hermitian=False):
     return LD, pivots
 
 
-@_linalg("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True, grad=None, differentiable=False)
+@_linalg("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True, grad={})
 def ldl_solve(LD, pivots, B, hermitian=False):
     """X with A X = B from the factors of `ldl_factor`."""
     name = "torch.linalg.ldl_solve"
@@ -641,7 +641,7 @@ def _old_qr(self, some=True):
     return qr(self, "reduced" if some else "complete")
 
 
-@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", out=True, grad=None, differentiable=False)
+@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", out=True, grad={})
 def geqrf(self):
     """Householder vectors and R in one matrix, and the factors tau, as LAPACK's geqrf."""
     _matrix("torch.geqrf", self, "input")

@@ -210,7 +210,7 @@ def _standard_gamma_grad(self, output):
     """The derivative of a draw `output` of _standard_gamma with respect to its shape `self`, at a fixed probability."""
 
 
-@op(f"_sample_dirichlet(Tensor self, {_GEN}) -> Tensor", kernel="sample_dirichlet", variants="function", grad=None, differentiable=False)
+@op(f"_sample_dirichlet(Tensor self, {_GEN}) -> Tensor", kernel="sample_dirichlet", variants="function", grad={})
 def _sample_dirichlet(self, generator):
     """Dirichlet numbers with the concentrations in the last dim of `self`."""
 

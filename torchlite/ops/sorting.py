@@ -54,19 +54,19 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
 
 # ---- unique ----------------------------------------------------------------------------------------------------------------
 @op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-    kernel="_unique2", variants="function", differentiable=False)
+    kernel="_unique2", variants="function", grad={})
 def _unique2(self, sorted=True, return_inverse=False, return_counts=False):
     """Distinct values in order, where each element's value is among them, and how often each appears."""
 
 
 @op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-    kernel="unique_dim", variants="function", differentiable=False)
+    kernel="unique_dim", variants="function", grad={})
 def unique_dim(self, dim, sorted=True, return_inverse=False, return_counts=False):
     """Distinct slices along `dim` in lexicographic order, with inverse and counts."""
 
 
 @op("_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-    kernel="unique_consecutive", variants="function", differentiable=False)
+    kernel="unique_consecutive", variants="function", grad={})
 def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
     """Values (or slices along `dim`) without repetitions of the one before, with inverse and counts."""
 
@@ -122,7 +122,7 @@ def histc(self, bins=100, min=0, max=0):
     """Counts of elements in `bins` equal intervals of [min, max], or of the range of the data when both are 0."""
 
 
-@op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", kernel="bincount", differentiable=False)
+@op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", kernel="bincount", grad={})
 def bincount(self, weights=None, minlength=0):
     """How often each of the values 0, 1, ... appears in a 1-d tensor of non-negative integers, or the sums of their weights."""
 
@@ -160,7 +160,7 @@ def _histogram(x, edges, weight, density):
 
 
 @op("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-    out=True, differentiable=False)
+    out=True, grad={})
 def histogram_bins(self, bins, weight=None, density=False):
     """Sums of weights (1 by default) between the given increasing bin edges."""
     if bins.dtype != self.dtype:
@@ -172,7 +172,7 @@ def histogram_bins(self, bins, weight=None, density=False):
 
 
 @op("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-    out=True, differentiable=False)
+    out=True, grad={})
 def histogram_count(self, bins=100, range=None, weight=None, density=False):
     """Sums of weights (1 by default) in `bins` equal intervals, and the edges of these."""
     if bins <= 0:
