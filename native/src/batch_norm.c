@@ -13,6 +13,15 @@ static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
   return tl_in_format(t, loop, last);
 }
 
+static bool any_format(const TlTensor *t) { return tl_is_contiguous(t) || tl_is_channels_last(t); }
+
+/* whether the result for t is channels last. Dense memory decides before strides of sizes of 1 do, as in PyTorch; with g, the
+ * result's gradient, only where both are dense and suggest the same. */
+static bool batch_last(const TlTensor *t, const TlTensor *g) {
+  const bool suggested = tl_suggests_channels_last(t);
+  return any_format(t) && (!g || (any_format(g) && suggested == tl_suggests_channels_last(g))) ? !tl_is_contiguous(t) : suggested;
+}
+
 #define BATCH(S, T) \
   static void map_##S(const T *x, T *y, Batch b, const T *m, const T *alpha, const T *beta) { \
     for (int64_t o = 0; o < b.outer; o++) { \
@@ -184,9 +193,10 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     if (!mean || !invstd) goto done;
   }
   Batch b;
+  const bool last = batch_last(t, NULL);
   int64_t three = 3 * channels;
-  if (!(x = batch_open(t, loop, tl_suggests_channels_last(t), &b)) || !(ab = tl_empty(loop, 1, &three))) goto done;
-  if (!(y = tl_empty_format(loop, t->ndim, t->shape, tl_suggests_channels_last(t)))) goto done;
+  if (!(x = batch_open(t, loop, last, &b)) || !(ab = tl_empty(loop, 1, &three))) goto done;
+  if (!(y = tl_empty_format(loop, t->ndim, t->shape, last))) goto done;
   for (int64_t c = 0; c < channels; c++) w[c] *= inv[c];
   tl_cast_contig(loop, tl_data(ab), TL_F64, w, channels);
   tl_cast_contig(loop, tl_data(ab) + channels * tl_itemsize[loop], TL_F64, bias, channels);
@@ -232,7 +242,7 @@ PyObject *tl_k_batch_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   double *m = v, *inv = v + c, *w = v + 2 * c, *sg = v + 3 * c, *sgx = v + 4 * c, *p = v + 5 * c, *q = v + 6 * c, *r = v + 7 * c;
   if (load_channels(args[train ? 5 : 3], m, c, 0) < 0 || load_channels(args[train ? 6 : 4], inv, c, 1) < 0 || load_channels(args[2], w, c, 1) < 0)
     goto done;
-  bool last = tl_suggests_channels_last(t);
+  bool last = batch_last(t, (TlTensor *)args[0]);
   if (!(x = batch_open(t, loop, last, &b)) || !(g = batch_open((TlTensor *)args[0], loop, last, &b)) || !(co = tl_empty(loop, 1, &four)))
     goto done;
   double n = (double)(b.outer * b.s);

@@ -123,6 +123,13 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
 /* images and volumes, reflected or replicated, are channels last where the input asks for it */
 static bool pads_last(int mode, const TlTensor *t, int n) { return mode != 2 && n > 2 && t->ndim == n / 2 + 2 && tl_suggests_channels_last(t); }
 
+/* a volume without batch has the dims of a batch of images, and its result has their format: r (stolen) in it */
+static TlTensor *as_images(TlTensor *r) {
+  TlTensor *y = r ? tl_in_format(r, r->dtype, true) : NULL;
+  TL_DEC(r);
+  return y;
+}
+
 /* pad(self, padding) */
 PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *c, *r = NULL;
@@ -156,6 +163,7 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
           switch (isz) { case 1: PAD_ROW(uint8_t) case 2: PAD_ROW(uint16_t) case 4: PAD_ROW(uint32_t) case 8: PAD_ROW(uint64_t) default: PAD_ROW(tl_c128) }
         }
   }
+  if (k->id != 2 && n == 6 && self->ndim == 4 && tl_suggests_channels_last(self)) r = as_images(r);
   tl_free(p.map[0]);
   TL_DEC(c);
   return (PyObject *)r;
@@ -200,6 +208,7 @@ PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
           src += p.out[2] * isz;
         }
   }
+  if (a[3] == Py_True && n == 6 && nd == 4) r = as_images(r);
   tl_free(p.map[0]);
   TL_DEC(c);
   return (PyObject *)r;

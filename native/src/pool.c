@@ -151,17 +151,46 @@ static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, P
   return 0;
 }
 
+/* Channels last, or contiguous. Volumes without batch have no such format: they are laid out as those of a batch of one. */
+static TlTensor *empty_in(tl_dtype dt, int n, const int64_t *shape, int nd, bool last) {
+  int64_t batch[5] = {1}, strides[5];
+  if (!last || n != 4 || nd != 3) return tl_empty_format(dt, n, shape, last);
+  memcpy(batch + 1, shape, 4 * sizeof *shape);
+  tl_channels_last_strides(5, batch, strides);
+  return tl_empty_strided(dt, 4, shape, strides + 1);
+}
+
+/* whether t is such a volume, dense; where it is contiguous too it counts as that */
+static bool volume_last(const TlTensor *t, int nd) {
+  int64_t step = 1;
+  if (nd != 3 || t->ndim != 4 || tl_is_contiguous(t)) return false;
+  for (int i = 0; i < 4; i++) {
+    const int d = i ? 4 - i : 0;
+    if (t->shape[d] != 1 && t->strides[d] != step) return false;
+    step = tl_wrap_mul(step, t->shape[d]);
+  }
+  return true;
+}
+
+static TlTensor *copy_in(TlTensor *t, tl_dtype dt, int nd, bool last) {
+  if (!last || t->ndim != 4 || nd != 3) return tl_in_format(t, dt, last);
+  if (t->dtype == dt && volume_last(t, nd)) return (TlTensor *)Py_NewRef((PyObject *)t);
+  TlTensor *r = empty_in(dt, 4, t->shape, nd, true);
+  if (r && tl_copy(r, t) < 0) Py_CLEAR(r);
+  return r;
+}
+
 static TlTensor *result(TlTensor *x, int nd, tl_dtype dt, const int64_t *spatial, bool last) {
   int64_t shape[TL_MAX_DIMS];
   for (int i = 0; i < x->ndim; i++) shape[i] = i < x->ndim - nd ? x->shape[i] : spatial[3 - (x->ndim - i)];
-  return tl_empty_format(dt, x->ndim, shape, last);
+  return empty_in(dt, x->ndim, shape, nd, last);
 }
 
 /* whether an input asks for channels-last results; rows are pooled as images of height 1 */
 static bool asks_last(const TlTensor *x, int nd) { return x->ndim == nd + 2 && x->numel && tl_suggests_last(x->ndim, x->shape, x->strides); }
 
-static TlTensor *zeros_in(tl_dtype dt, int n, const int64_t *shape, bool last) {
-  TlTensor *t = tl_empty_format(dt, n, shape, last);
+static TlTensor *zeros_in(tl_dtype dt, int n, const int64_t *shape, int nd, bool last) {
+  TlTensor *t = empty_in(dt, n, shape, nd, last);
   if (t) memset(t->storage->data, 0, t->storage->nbytes);
   return t;
 }
@@ -194,9 +223,9 @@ KERNEL(k_max) {
   if (input(&c, op, nd, x->ndim, x->shape, true) || window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
   if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(op, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
-  const bool last = (nd > 1 || with) && asks_last(x, nd);
-  bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) && (!with || (idx = result(x, nd, TL_I64, c.out, last)));
-#define CALL(T, sfx) (last ? max_pool_last##sfx(&c, x->shape[0], x->shape[1], DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
+  const bool volume = volume_last(x, nd), last = volume || ((nd > 1 || with) && asks_last(x, nd));
+  bool ok = (xc = copy_in(x, wd, nd, last)) && (y = result(x, nd, wd, c.out, last)) && (!with || (idx = result(x, nd, TL_I64, c.out, last)));
+#define CALL(T, sfx) (last ? max_pool_last##sfx(&c, volume ? 1 : x->shape[0], x->shape[!volume], DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
                            : max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
@@ -214,11 +243,11 @@ KERNEL(k_max_backward) {
       tl_product((int)nd, shape + n - nd, &in)) return NULL;
   if (tl_is_complex(g->dtype) || !tl_is_integral(idx->dtype)) return unsupported(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
   const tl_dtype wd = work_dtype(g->dtype);
-  const bool last = args[5] == Py_True && n == nd + 2;
-  bool ok = (gc = tl_in_format(g, wd, last)) && (ic = tl_in_format(idx, TL_I64, last)) && (x = zeros_in(wd, n, shape, last));
+  const bool volume = n == 4 && volume_last(g, (int)nd), last = volume || (args[5] == Py_True && n == nd + 2);
+  bool ok = (gc = copy_in(g, wd, (int)nd, last)) && (ic = copy_in(idx, TL_I64, (int)nd, last)) && (x = zeros_in(wd, n, shape, (int)nd, last));
   if (ok && g->numel) {
     int64_t each = g->numel / planes;
-#define CALL(T, sfx) ((last ? max_backward_last##sfx(shape[0], shape[1], in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)) \
+#define CALL(T, sfx) ((last ? max_backward_last##sfx(volume ? 1 : shape[0], shape[!volume], in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)) \
                             : max_backward##sfx(planes, in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T))), 0)
     (void)BY_TYPE(wd, CALL);
 #undef CALL
@@ -272,7 +301,7 @@ KERNEL(k_avg_backward) {
   if (tl_check_shape(k->name, "grad_output", g, n, kk) < 0) return NULL;
   const tl_dtype wd = work_dtype(g->dtype);
   const bool last = args[8] == Py_True && n == kn + 2 && g->ndim == n;
-  bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, last));
+  bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, kn, last));
 #define CALL(T, sfx) (last ? avg_pool_last##sfx(&c, shape[0], shape[1], DATA(x, T), DATA(gc, T), true) : avg_pool##sfx(&c, DATA(x, T), DATA(gc, T), true))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
@@ -311,7 +340,7 @@ KERNEL(k_adaptive_backward) {
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
   const tl_dtype wd = work_dtype(g->dtype);
   const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && c.out[0] * c.out[1] * c.out[2] != 1;     /* else a mean, in PyTorch */
-  bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, last));
+  bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, (int)nd, last));
 #define CALL(T, sfx) (last ? adaptive_last##sfx(&c, shape[0], shape[1], 1, DATA(x, T), DATA(gc, T), NULL) : adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL

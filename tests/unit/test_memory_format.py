@@ -182,3 +182,81 @@ def test_strides_are_those_of_pytorch(name, shape, call, parameters, want, layou
             for got, real in zip(run(torchlite, call, layout, [torchlite.from_numpy(v.numpy()) for v in values], g_last), theirs):
                 assert got.stride() == real.stride()
                 assert torch.allclose(torch.from_numpy(got.detach().contiguous().numpy()), real.detach(), rtol=1e-4, atol=1e-4)
+
+
+def unbatched(t):
+    """A copy of the volume t (C, D, H, W) as a channels-last batch of one has it."""
+    return t.permute(1, 2, 3, 0).contiguous().permute(3, 0, 1, 2)
+
+
+VOLUMES = [("max_pool3d", lambda m, x: m.nn.functional.max_pool3d(x, (3, 2, 2), 2, 1)),
+           ("max_pool3d_with_indices", lambda m, x: m.nn.functional.max_pool3d(x, 2, 1, 0, 2, return_indices=True)[0]),
+           ("avg_pool3d", lambda m, x: m.nn.functional.avg_pool3d(x, 2)), ("conv3d", lambda m, x: m.nn.functional.conv3d(x, m.ones(2, x.shape[0], 2, 2, 2))),
+           ("reflect", lambda m, x: m.nn.functional.pad(x, (1, 2, 0, 1, 1, 1), "reflect")),
+           ("replicate", lambda m, x: m.nn.functional.pad(x, (1, -1, 0, 1, 1, 1), "replicate")),
+           ("circular", lambda m, x: m.nn.functional.pad(x, (1, 2, 0, 1, 1, 1), "circular"))]
+
+
+@pytest.mark.parametrize("name, call", VOLUMES, ids=[v[0] for v in VOLUMES])
+def test_volumes_without_batch(name, call):
+    x = torchlite.arange(3. * 4 * 5 * 6).cos().reshape(3, 4, 5, 6)
+    layouts = [lambda t: t, unbatched, last]
+    plain = run(torchlite, call, layouts[0], [x], False)
+    for layout in layouts[1:]:
+        got = run(torchlite, call, layout, [x], False)
+        if name.startswith("max") and layout is unbatched:
+            assert got[0].stride() == unbatched(got[0]).stride() and plain[0].is_contiguous()
+        if name in ("reflect", "replicate") and layout is last:
+            assert formats(got[0]) == formats(got[1]) == "C"
+        for a, b in zip(got, plain):
+            torchlite.testing.assert_close(a.contiguous(), b.contiguous())
+    torch = pytest.importorskip("torch")
+    for channels in (3, 1):
+        real = torch.arange(channels * 120.).cos().reshape(channels, 4, 5, 6)
+        ours = torchlite.from_numpy(real.numpy())
+        for layout in layouts:
+            for g in layouts:
+                if name.startswith("max") and last in (layout, g):      # refused by PyTorch
+                    continue
+                results = []
+                for lib, value in ((torchlite, ours), (torch, real)):
+                    v = layout(value).detach().requires_grad_()
+                    y = call(lib, v)
+                    grad = g(lib.arange(float(y.numel())).cos().reshape(y.shape))
+                    results.append((y, *lib.autograd.grad(y, v, grad)))
+                for got, want in zip(*results):
+                    assert got.stride() == want.stride()
+                    values = torch.from_numpy(got.detach().contiguous().numpy())
+                    assert torch.allclose(values, want.detach(), rtol=1e-4, atol=1e-4)
+
+
+# shape, strides of the input; of the result of batch_norm; of its gradient for a gradient like the input, contiguous, and
+# channels last
+NORMED = [
+    ((1, 2, 3, 1), (6, 1, 2, 1), (6, 1, 2, 2), [(6, 1, 2, 2), (6, 1, 2, 2), (6, 3, 1, 1)]),     # channels last but for sizes of 1
+    ((2, 1, 3, 3), (9, 1, 3, 1), (9, 9, 3, 1), [(9, 9, 3, 1), (9, 1, 3, 1), (9, 9, 3, 1)]),     # one channel: both
+    ((2, 4, 3, 3), (72, 1, 24, 8), (36, 1, 12, 4), [(36, 1, 12, 4)] * 3),
+    ((2, 4, 3, 3), (36, 3, 12, 1), (36, 9, 3, 1), [(36, 9, 3, 1)] * 3),
+    ((1, 2, 3, 1, 1), (6, 1, 2, 1, 1), (6, 1, 2, 2, 2), [(6, 1, 2, 2, 2), (6, 1, 2, 2, 2), (6, 3, 1, 1, 1)]),
+]
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("shape, strides, want, grads", NORMED)
+def test_batch_norm_of_what_is_dense(shape, strides, want, grads, training):
+    x = torchlite.arange(200.).cos().as_strided(shape, strides).requires_grad_()
+    c = torchlite.linspace(1, 2, shape[1])
+    mean, var = c.clone(), c.clone()
+    y = F.batch_norm(x, c.clone(), c.clone(), c, c, training)
+    assert y.stride() == want
+    plain = F.batch_norm(x.contiguous(), mean, var, c, c, training)
+    torchlite.testing.assert_close(y.contiguous(), plain, rtol=1e-4, atol=1e-5)
+    like = torchlite.ones(200).as_strided(shape, strides)
+    step, own = 1, [0] * len(shape)
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
+        own[d], step = step, step * shape[d]
+    formatted = torchlite.ones(200).as_strided(shape, own)
+    got = [torchlite.autograd.grad(y, x, g, retain_graph=True)[0] for g in (like, torchlite.ones(shape), formatted)]
+    assert [g.stride() for g in got] == grads
+    for g in got:
+        torchlite.testing.assert_close(g.contiguous(), got[1].contiguous())

@@ -116,6 +116,13 @@ MISTAKES = [
     (lambda t, x: t.nn.functional.unfold(x, 3), (1, 1, 2, 2)), (lambda t, x: t.nn.functional.unfold(x, 0), (1, 1, 8, 8)),
     (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 5, 4)), (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 4, 5)),
     (lambda t, x: t.nn.functional.pixel_shuffle(x, 2), (1, 5, 2, 2)), (lambda t, x: t.nn.functional.channel_shuffle(x, 2), (1, 5, 2, 2)),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, (1, 1, 1), 2), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool3d(x, (), 2), (1, 8, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, (1,), 2), (1, 8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, (2,)), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, (7, 2, 2)), (1, 8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, (2, 8)), (1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, (2, 2, -1)), (1, 8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, 2), (1, 1, 8, 0, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, 2, _random_samples=t.ones(1, 1, 2, dtype=t.float64)), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, output_ratio=(.5, .5, .5)), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, 2), (8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, 2), (1, 1, 1, 8, 8)),
     (lambda t, x: t.nn.functional.grid_sample(x, x, mode="x"), (1, 1, 4, 4)), (lambda t, x: t.nn.functional.affine_grid(x, (1, 1, 2, 2), False), (1, 2, 2)),
 ]
 
@@ -124,3 +131,18 @@ MISTAKES = [
 def test_messages(i):
     call, shape = MISTAKES[i]
     fails_alike(call, torch.ones(shape))
+
+
+@pytest.mark.parametrize("kind", ["avg", "max"])
+@pytest.mark.parametrize("n, size", [(1, 0), (2, 0), (2, (2, 0)), (3, (0, 2, 2))])
+def test_adaptive_to_nothing_has_no_gradient(kind, n, size):
+    for lead in ((2, 3), (3,)):
+        x = torch.ones(lead + SIZES[n])
+        check(lambda t, x: getattr(t.nn.functional, f"adaptive_{kind}_pool{n}d")(x, size), x, grad=False)
+        fails_alike(lambda t, x: getattr(t.nn.functional, f"adaptive_{kind}_pool{n}d")(x.requires_grad_(), size).sum().backward(), x)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_fractional_to_nothing(n):
+    x = image(n)
+    check(lambda t, x: getattr(t.nn.functional, f"fractional_max_pool{n}d")(x, 2, (0, 2, 1)[:n], return_indices=True), x, grad=False)

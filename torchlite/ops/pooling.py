@@ -127,6 +127,24 @@ def _adaptive_avg_pool_backward(grad_output, input_size, dims, last):
     """Spreads every average's gradient over its window."""
 
 
+def _check_adaptive_grad(g, n, kind):
+    if 0 in g.shape[1:]:
+        shape = [*g.shape[:-1], 1, g.shape[-1]] if n == 1 else list(g.shape)     # PyTorch pools rows as images of height 1
+        raise RuntimeError(f"adaptive_{kind}_pool{max(n, 2)}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, "
+                           f"but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being empty")
+
+
+def _adaptive_avg_grad(c, g, n):
+    if any(o != 1 for o in c.output_size):     # averages of everything are means in PyTorch
+        _check_adaptive_grad(g, n, "avg")
+    return _adaptive_avg_pool_backward(g, c.self_shape, n, n < 3 and _last(c.self_layout))
+
+
+def _adaptive_max_grad(c, g, n):
+    _check_adaptive_grad(g, n, "max")
+    return _max_pool_backward(g, c.result1, c.self_shape, n, (), n < 3 and _last(c.self_layout))
+
+
 def _check_adaptive(name, x, output_size, n, maximum):
     if x.dim() not in (n + 1, n + 2):
         if n == 1:
@@ -159,14 +177,14 @@ def _declare_adaptive(n):
         """Averages over as many windows as the output has elements."""
     kernel_avg.__name__ = f"_adaptive_avg_pool{n}d"
     avg = _hidden(f"_adaptive_avg_pool{n}d(Tensor self, SymInt[] output_size) -> Tensor", kernel=f"adaptive_avg_pool{n}d",
-                  grad={"self": lambda c, g: _adaptive_avg_pool_backward(g, c.self_shape, n, n < 3 and _last(c.self_layout))},
+                  grad={"self": lambda c, g: _adaptive_avg_grad(c, g, n)},
                   samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_avg)
 
     def kernel_max(self, output_size):
         """Maxima over as many windows as the output has elements, and their positions."""
     kernel_max.__name__ = f"_adaptive_max_pool{n}d"
     largest = _hidden(f"_adaptive_max_pool{n}d(Tensor self, int[] output_size) -> (Tensor, Tensor)", kernel=f"adaptive_max_pool{n}d", nondiff=(1,),
-                      grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n, (), n < 3 and _last(c.self_layout))},
+                      grad={"self": lambda c, g: _adaptive_max_grad(c, g[0], n)},
                       samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_max)
 
     def full(x, output_size):
@@ -242,8 +260,8 @@ def max_unpool3d(self, indices, output_size, stride, padding):
 # ---- fractional ------------------------------------------------------------------------------------------------------
 def _starts(sample, inputs, outputs, kernel):
     """First input of every window for the random numbers `sample` (N, C): (N, C, outputs)."""
-    if outputs == 1:
-        return torch.full(tuple(sample.shape) + (1,), inputs - kernel, dtype=torch.int64, device=sample.device)
+    if outputs < 2:
+        return torch.full(tuple(sample.shape) + (outputs,), inputs - kernel, dtype=torch.int64, device=sample.device)
     alpha = (inputs - kernel) / (outputs - 1)
     i = torch.arange(outputs, dtype=sample.dtype, device=sample.device)
     u = sample.unsqueeze(-1)
@@ -257,20 +275,36 @@ def _declare_fractional(n):
     letters = "THW"[3 - n:]
 
     def pool(self, kernel_size, output_size, random_samples):
+        k, out = ((v,) * n if isinstance(v, int) else tuple(v) for v in (kernel_size, output_size))
+        for what, v in (("kernel_size", k), ("output_size", out)):
+            if len(v) != n:
+                raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of {'three ' * (n == 3)}Ints")
+        where = name + "_out" * (n == 3)
+        if self.dim() not in (n + 1, n + 2):
+            raise RuntimeError(f"{where}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(self.shape)}")
+        if 0 in self.shape[1:]:
+            raise RuntimeError(f"{where}(): Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} with "
+                               f"dimension {list(self.shape).index(0, 1)} being empty.")
+        if min(k) < 1:
+            raise RuntimeError(f"{name}: kernel_size must be greater than zero, but got {list(k)}")
         x = self if self.dim() == n + 2 else self.unsqueeze(0)
-        if x.dim() != n + 2 or 0 in x.shape[1:]:
-            raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(self.shape)}")
-        k, out, size = _spread(kernel_size, n), _spread(output_size, n), x.shape[-n:]
+        size = x.shape[-n:]
         for i in range(n):
-            if out[i] + k[i] - 1 > size[i]:
+            if out[i] + k[i] - (n == 2) > size[i]:     # PyTorch leaves one element of volumes out
                 word = {"T": "time", "H": "height", "W": "width"}[letters[i]]
-                raise RuntimeError(f"{name}(): pool {word} {k[i]} too large relative to input {word} {size[i]}")
+                raise RuntimeError(f"{where}(): pool {word} {k[i]} too large relative to input {word} {size[i]}")
+        if min(out) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(out)}: {list(self.shape[:-n]) + list(out)}")
+        if random_samples.dtype != self.dtype:
+            raise RuntimeError("Expect _random_samples to have the same dtype as input")
         for i, (want, what) in enumerate(((x.shape[0], "batch"), (x.shape[1], "channel"), (n, ""))):
             have = random_samples.shape[i] if random_samples.dim() == 3 else -1
             if have < want if i == 0 else have != want:
                 raise RuntimeError("Expect _random_samples to have 3 dimensions, got %d" % random_samples.dim() if have < 0 else
                                    f"Expect _random_samples.size({i}) " + (f"equals to {n}; got {have}." if i == 2 else
                                    f"{'no less then' if i == 0 else 'equals to'} input {what} size."))
+        if not self.is_floating_point():
+            raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{_type_name(self.dtype)}'")
         random_samples = random_samples[:x.shape[0]]     # in two dims the last dim comes first
         index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64, device=x.device)
         for i in range(n):
@@ -295,10 +329,12 @@ def _declare_fractional(n):
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
-            ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
-            output_size = [int(s * r) for s, r in zip(input.shape[-n:], ratio)]
+            ratio = (output_ratio,) * n if isinstance(output_ratio, (int, float)) else tuple(output_ratio)
+            if n == 2 and len(ratio) > n:
+                raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+            output_size = [int(input.size(i - n) * ratio[i]) for i in range(n)]
         if _random_samples is None:
-            lead = (1 if input.dim() == n + 1 else input.shape[0], input.shape[-n - 1])
+            lead = (1 if input.dim() == n + 1 else input.size(0), input.size(-n - 1))
             _random_samples = torch.rand(lead + (n,), dtype=input.dtype, device=input.device)
         return declared(input, kernel_size, output_size, _random_samples)
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
