@@ -260,3 +260,24 @@ def test_batch_norm_of_what_is_dense(shape, strides, want, grads, training):
     assert [g.stride() for g in got] == grads
     for g in got:
         torchlite.testing.assert_close(g.contiguous(), got[1].contiguous())
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("shape, kernel", [(ROW, (4, 4, 3)), (IMAGE, (4, 4, 3, 2)), (VOLUME, (4, 4, 2, 3, 2))])
+def test_complex_convolution(shape, kernel, transposed):
+    """Results have the formats of real ones, and gradients are contiguous."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    values = [torch.randn(s, dtype=torch.complex64) for s in (shape, kernel)]
+    name = f"conv{'_transpose' * transposed}{len(shape) - 2}d"
+    for layout in (lambda t: t, last):
+        for of_weight in (lambda t: t, last):
+            results = []
+            for lib, (x, w) in ((torch, values), (torchlite, [torchlite.from_numpy(v.numpy()) for v in values])):
+                x, w = layout(x).detach().requires_grad_(), of_weight(w).detach().requires_grad_()
+                y = getattr(lib.nn.functional, name)(x, w)
+                results.append((y, *lib.autograd.grad(y, [x, w], lib.ones_like(y))))
+            for want, got in zip(*results):
+                assert got.stride() == want.stride()
+                values_of = torch.from_numpy(got.detach().contiguous().resolve_conj().numpy())
+                assert torch.allclose(values_of, want.detach(), rtol=1e-3, atol=1e-3)

@@ -34,10 +34,10 @@ def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding
         rest = (None, stride, padding, dilation, transposed, output_padding, groups)
         if output_mask[0]:
             like = torch.zeros(input.shape, dtype=weight.dtype.to_real(), device=weight.device)
-            gi = _complex(lambda g, w: convolution_backward(g, like, w, *rest, [True, False, False])[0], grad_output, weight)
+            gi = _complex(lambda g, w: convolution_backward(g, like, w, *rest, [True, False, False])[0], grad_output, weight).contiguous()
         if output_mask[1]:
             like2 = torch.zeros(weight.shape, dtype=weight.dtype.to_real(), device=weight.device)
-            gw = _complex(lambda g, x: convolution_backward(g, x, like2, *rest, [False, True, False])[1], grad_output, input)
+            gw = _complex(lambda g, x: convolution_backward(g, x, like2, *rest, [False, True, False])[1], grad_output, input).contiguous()
     else:
         if output_mask[0]:
             extra = _ZERO * n if transposed else [a - ((o - 1) * s - 2 * p + d * (k - 1) + 1) for a, o, s, p, d, k in zip(
@@ -111,6 +111,7 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
     batched = x.dim() == n + 2
     if not batched:
         x = x.unsqueeze(0)
+    last = (n > 1 and _C.suggests_channels_last(x)) or _C.suggests_channels_last((tuple(w.shape), w.stride()))
     kernel = tuple(w.shape[2:])
     low = list(padding)
     high = list(padding)
@@ -131,6 +132,10 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
     y = torch.matmul(x, w.transpose(1, 2)).transpose(2, 3).flatten(1, 2).unflatten(2, size)
     if bias is not None:
         y = y + _along_channels(bias, n)
+    if y.is_complex():     # in the format of its parts, which for volumes depends on oneDNN
+        last = last and (n < 3 or (y.dtype == torch.complex64 and (groups > 1 or len(y) > 1)))
+        y = (y.movedim(1, -1) if last else y).clone(memory_format=torch.contiguous_format)
+        y = y.movedim(-1, 1) if last else y
     return y if batched else y.squeeze(0)
 
 
