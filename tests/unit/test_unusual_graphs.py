@@ -625,6 +625,17 @@ def view_of_a_base_that_was_detached(t):
 
 
 @case
+def comparison_in_place_with_what_needs_a_gradient(t):
+    x, y = leaf(t, 3), t.ones(3)
+    y.eq_(x)
+    z = leaf(t, 3) * 1
+    z.lt_(x).le_(2)
+    plain = t.ones(3)
+    plain.gt_(0.5)
+    return [y.requires_grad, t.autograd.grad(y.sum() + z.sum(), x)[0], plain.requires_grad]
+
+
+@case
 def set_of_leaf(t):
     leaf(t, 2).set_(t.zeros(2))
 

@@ -60,9 +60,11 @@ def record_inplace(ov, args):
         return copy_in(self, spec.body(old_value(self), *args[1:]))
     rec = _node.recorder(ov)
     if not spec.differentiable:
+        inputs = [args[i] for i, _, _ in rec.inputs] if spec.name in _ZERO_GRADIENT else [self]
+        node = cut(inputs, rec.node_type.__name__)
         out = _C.call_inplace_below(ov, args)
-        if spec.name in _ZERO_GRADIENT or edge(self) is not None:
-            set_history(self, cut(self, rec.node_type.__name__))
+        if any(e is not None for e in node.next):
+            set_history(self, node)
         return out
     edges, lengths = _node.make_edges(rec, args)
     if spec.grad == {}:
@@ -112,23 +114,23 @@ _ZERO_GRADIENT = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
 class Zeros(Node):
-    """History of values that do not depend on what was there before (fill_, zero_ and the like)."""
+    """History of values that do not depend on the inputs (fill_, zero_ and the like)."""
 
-    __slots__ = ("shape", "dtype")
+    __slots__ = ("likes",)
     kinds = {}
 
     def apply(self, grads):
         import torchlite as torch
-        return [torch.zeros(self.shape, dtype=self.dtype, device=grads[0].device)]
+        return [None if e is None else torch.zeros(like[0], dtype=like[1], device=grads[0].device) for e, like in zip(self.next, self.likes)]
 
 
-def cut(t, name):
-    """A node of this name that says that t's new values do not depend on its old ones."""
+def cut(inputs, name):
+    """A node of this name that says that the new values do not depend on these inputs."""
     kind = Zeros.kinds.get(name)
     if kind is None:
         kind = Zeros.kinds[name] = type(name, (Zeros,), {"__slots__": (), "__module__": "torch.autograd"})
-    node = kind([edge(t)])
-    node.shape, node.dtype = t.shape, t.dtype
+    node = kind([edge(t) for t in inputs])
+    node.likes = [e and (t.shape, t.dtype) for t, e in zip(inputs, node.next)]
     return node
 
 

@@ -147,7 +147,7 @@ def _fill(t, value, source=None, name="FillBackward2"):
         return _inplace.copy_in(t, source)
     _inplace.check_inplace(t)
     _C.fill(t, value)
-    _inplace.set_history(t, _inplace.cut(t, name))
+    _inplace.set_history(t, _inplace.cut([t], name))
     return t
 
 
