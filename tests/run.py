@@ -1,13 +1,15 @@
 """Runs the layers of the test suite and adds up their counts.
 
-    python tests/run.py [--list] [--all] [LAYER ...]
+    python tests/run.py [--list] [--all] [--jobs N] [LAYER ...]
 
 Layers that cannot run here say why and count as one skip. The long ones (`fuzz`) run when they are named, and with --all.
+Two layers run at once where there are two cores, as most of them keep only one busy; each one's output is shown when it ends.
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -17,11 +19,16 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
+from collections.abc import Iterator
 from typing import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / ".out"
 PY = sys.executable
+sys.path[:0] = [str(ROOT / "tests" / "webgpu"), str(ROOT / "tests" / "pyodide")]
+import dawn  # type: ignore[import-not-found]  # noqa: E402
+import dist  # type: ignore[import-not-found]  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -34,9 +41,27 @@ class Count:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
+class Output(threading.local):
+    """What a layer prints: at once, or kept until the layer ends where another runs beside it."""
+    kept: list[str] | None = None
+
+    def write(self, text: str) -> None:
+        if self.kept is None:
+            print(text, end="", flush=True)
+        else:
+            self.kept.append(text)
+
+
+output = Output()
+
+
+def say(*words: object) -> None:
+    output.write(" ".join(map(str, words)) + "\n")
+
+
 def run(cmd: list[str], env: dict[str, str] | None = None, cwd: pathlib.Path = ROOT, timeout: float = 1500) -> tuple[int, str]:
     """Runs a command, showing its output; returns the status and the text."""
-    print("$", " ".join(os.path.relpath(c, ROOT) if c.startswith(str(ROOT)) else c for c in cmd), flush=True)
+    say("$", " ".join(os.path.relpath(c, ROOT) if c.startswith(str(ROOT)) else c for c in cmd))
     full = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     process = subprocess.Popen(cmd, cwd=cwd, env=full, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout
@@ -45,12 +70,12 @@ def run(cmd: list[str], env: dict[str, str] | None = None, cwd: pathlib.Path = R
     parts = []
     while chunk := os.read(process.stdout.fileno(), 65536):  # as it comes: pytest's dots have no line ends
         text = chunk.decode(errors="replace")
-        print(text, end="", flush=True)
+        output.write(text)
         parts.append(text)
     status = process.wait()
     if not watchdog.is_alive():
         parts.append(f"\nstopped after {timeout:.0f} s\n")
-        print(parts[-1], flush=True)
+        output.write(parts[-1])
     watchdog.cancel()
     return status, "".join(parts)
 
@@ -80,7 +105,7 @@ def count(status: int, text: str) -> Count:
 
 
 def skip(reason: str) -> Count:
-    print(f"skipped: {reason}", flush=True)
+    say(f"skipped: {reason}")
     return Count(skipped=1)
 
 
@@ -131,7 +156,7 @@ def sanitize() -> Count:
     status, _ = run([PY, "tests/fuzz_ops.py", "--seed", "1", "--calls", "4", "--seconds", "45"], env)
     findings = [line for f in OUT.glob("sanitizer.*") for line in f.read_text(errors="replace").splitlines()
                 if "runtime error" in line or "ERROR: AddressSanitizer" in line]
-    print("\n".join(sorted(set(findings))) or "no findings", flush=True)
+    say("\n".join(sorted(set(findings))) or "no findings")
     # a wrong result is the host layer's business; here it counts whether the tests ran and what the sanitizers saw
     return Count(passed=c.passed, failed=len(set(findings)) + (c.passed == 0) + (status != 0), skipped=c.skipped)
 
@@ -146,7 +171,7 @@ def fresh_wheels() -> bool:
     """Makes the wheels where they are not up to date; the layers in Pyodide test what a page would install."""
     done = subprocess.run([PY, "wheels/make.py"], cwd=ROOT, check=False, capture_output=True, text=True)
     if done.returncode:
-        print(done.stdout + done.stderr, flush=True)
+        say(done.stdout + done.stderr)
     return done.returncode == 0
 
 
@@ -177,13 +202,11 @@ def browser(target: str) -> Count:
 
 def javascript() -> Count:
     """The WebGPU bridge's own tests."""
-    folder = ROOT / "js_bridge"
-    if not (folder / "package.json").exists():
-        return skip("there is no js_bridge/package.json")
-    status, _ = run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder)
-    if status:
-        return Count(failed=1)
-    return count(*run(["npm", "test", "--silent"], cwd=folder))
+    try:
+        dawn.modules()
+    except dawn.runtime.Missing as e:
+        return skip(str(e))
+    return count(*run(["npm", "test", "--silent"], cwd=ROOT / "js_bridge"))
 
 
 def webgpu() -> Count:
@@ -207,9 +230,6 @@ def webgpu_deno() -> Count:
     """A part of them inside Pyodide on Deno, with Deno's WebGPU; those of float16 on a driver that has shader-f16."""
     if not fresh_wheels():
         return Count(failed=1)
-    sys.path.insert(0, str(ROOT / "tests" / "webgpu"))
-    import dawn  # type: ignore[import-not-found]
-
     cmd = [PY, "tests/pyodide/run_node.py", "--deno"]
     try:
         dawn.deno()
@@ -286,6 +306,62 @@ LAYERS: dict[str, Callable[[], Count]] = {
     "fuzz": fuzz,
 }
 LONG = {"fuzz"}
+ALONE = {"host", "fuzz"}  # these keep both cores busy
+IN_TURN = ("demos", "browser-314", "browser-029")  # these build the demo site
+
+
+def prepare() -> bool:
+    """Builds what layers that run side by side share; for them it is up to date then."""
+    if run([PY, "native/build.py", "host", "--strict"])[0] or run([PY, "wheels/make.py"])[0]:
+        return False
+    for install in (dawn.modules, dawn.deno, lambda: dist.prepare("314"), lambda: dist.prepare("029")):
+        try:
+            install()
+        except dist.runtime.Missing as e:  # the layers that need it say so, and skip
+            say(e)
+    return True
+
+
+def in_turns(names: list[str], jobs: int) -> Iterator[list[str]]:
+    """The layers in groups: those of a group run one after the other, the groups side by side."""
+    together = [n for n in IN_TURN if n in names and jobs > 1]
+    if together:
+        yield together
+    for name in names:
+        if name not in together:
+            yield [name]
+
+
+def run_layers(names: list[str], jobs: int) -> list[tuple[str, Count, float]]:
+    """Runs layers, `jobs` at once, and returns each one's count and seconds."""
+    rows: list[tuple[str, Count, float]] = []
+
+    def one(name: str, keep: bool) -> None:
+        output.kept = [] if keep else None
+        say(f"\n==== {name} ====")
+        start = time.monotonic()
+        try:
+            c = LAYERS[name]()
+        except Exception:
+            say(traceback.format_exc())
+            c = Count(failed=1)
+        rows.append((name, c, time.monotonic() - start))
+        if output.kept is not None:
+            print("".join(output.kept), end="", flush=True)
+            output.kept = None
+
+    alone = [n for n in names if n in ALONE or jobs == 1]
+    others = [n for n in names if n not in alone]
+    for name in alone:
+        one(name, keep=False)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        def several(group: list[str]) -> None:
+            for name in group:
+                one(name, keep=True)
+
+        for done in [pool.submit(several, group) for group in in_turns(others, jobs)]:
+            done.result()
+    return sorted(rows, key=lambda row: names.index(row[0]))
 
 
 def main() -> int:
@@ -293,6 +369,7 @@ def main() -> int:
     p.add_argument("layers", nargs="*", metavar="LAYER")
     p.add_argument("--list", action="store_true")
     p.add_argument("--all", action="store_true", help="the long layers as well")
+    p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="layers that run at once (default: 2, or 1 on one core)")
     a = p.parse_args()
     if a.list:
         print("\n".join(LAYERS))
@@ -301,17 +378,17 @@ def main() -> int:
     if unknown:
         p.error(f"no such layer: {', '.join(sorted(unknown))} (there are {', '.join(LAYERS)})")
     OUT.mkdir(exist_ok=True)
-    rows = []
+    names = a.layers or [n for n in LAYERS if a.all or n not in LONG]
+    jobs = a.jobs if len(names) > 1 else 1
+    if jobs > 1 and not prepare():
+        return 1
+    rows = run_layers(names, jobs)
     total = Count()
-    for name in a.layers or [n for n in LAYERS if a.all or n not in LONG]:
-        print(f"\n==== {name} ====", flush=True)
-        start = time.monotonic()
-        c = LAYERS[name]()
-        rows.append((name, c, time.monotonic() - start))
+    for _, c, _ in rows:
         total.passed += c.passed
         total.failed += c.failed
         total.skipped += c.skipped
-    print("\n" + "\n".join(f"{name:12} {c!s:44} {seconds:6.0f} s" for name, c, seconds in rows))
+    print("\n" + "\n".join(f"{name:18} {c!s:44} {seconds:6.0f} s" for name, c, seconds in rows))
     print(total)
     return 1 if total.failed else 0
 

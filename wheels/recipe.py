@@ -137,10 +137,7 @@ def bridge_script() -> bytes:
     parts = [folder / "tools" / "build.mjs", folder / "package-lock.json", *sources]
     out = ROOT / ".build" / "bridge" / (native_build.digest(*(x for p in parts for x in (p.name, p.read_bytes()))) + ".js")
     if not out.exists():
-        if not (folder / "node_modules" / "esbuild").is_dir():
-            cmd = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-            if shutil.which("npm") is None or subprocess.run(cmd, cwd=folder, check=False, stdout=sys.stderr).returncode:
-                raise runtime.Missing(f"`{' '.join(cmd)}` in {folder} is needed: is npm installed, and its registry reachable?")
+        runtime.npm_packages(folder)
         shutil.rmtree(out.parent, ignore_errors=True)
         fresh = out.with_suffix(".fresh.js")
         done = subprocess.run([runtime.node(), str(folder / "tools" / "build.mjs"), str(fresh)], check=False, env=runtime.environment(),

@@ -15,28 +15,28 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-MODULES = HERE / "node_modules"
 
 
 class Missing(Exception):
     """Something that has to be installed first; the text names the command."""
 
 
-def npm_packages() -> pathlib.Path:
-    """node_modules of this folder, as the lock file says; installed on the first call."""
+def npm_packages(folder: pathlib.Path = HERE) -> pathlib.Path:
+    """node_modules of a folder, as its lock file says; installed on the first call."""
+    modules = folder / "node_modules"
     if shutil.which("npm") is None:
         raise Missing("npm is not installed: apt-get install nodejs npm (or any node >= 20)")
-    want = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    stamp = MODULES / ".torchlite-lock"
-    with open(HERE / "package.json") as lock:
+    want = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    stamp = modules / ".torchlite-lock"
+    with open(folder / "package.json") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamp.exists() or stamp.read_text() != want:
             cmd = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-            done = subprocess.run(cmd, cwd=HERE, check=False, stdout=sys.stderr)
+            done = subprocess.run(cmd, cwd=folder, check=False, stdout=sys.stderr)
             if done.returncode:
-                raise Missing(f"`{' '.join(cmd)}` failed in {HERE}: is the npm registry reachable?")
+                raise Missing(f"`{' '.join(cmd)}` failed in {folder}: is the npm registry reachable?")
             stamp.write_text(want)
-    return MODULES
+    return modules
 
 
 @functools.cache
@@ -61,7 +61,7 @@ def pyodide(npm_name: str) -> pathlib.Path:
     """The folder of one Pyodide version ("pyodide-314", "pyodide-029")."""
     folder = npm_packages() / npm_name
     if not folder.is_dir():
-        raise Missing(f"{folder} is missing; remove {MODULES} and run again")
+        raise Missing(f"{folder} is missing; remove {HERE / 'node_modules'} and run again")
     return folder
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -19,14 +18,7 @@ CHROMIUM = ("/usr/lib/chromium", "/usr/lib64/chromium-browser", "/opt/google/chr
 
 def modules() -> pathlib.Path:
     """node_modules of js_bridge, installed where they are not."""
-    folder = JS / "node_modules"
-    if not (folder / "webgpu").is_dir():
-        if shutil.which("npm") is None:
-            raise runtime.Missing("npm is not installed: apt-get install nodejs npm (or any node >= 20)")
-        cmd = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        if subprocess.run(cmd, cwd=JS, check=False, stdout=sys.stderr).returncode:
-            raise runtime.Missing(f"`{' '.join(cmd)}` failed in {JS}: is the npm registry reachable?")
-    return folder
+    return runtime.npm_packages(JS)
 
 
 def deno() -> str:
@@ -34,11 +26,7 @@ def deno() -> str:
     found = os.environ.get("DENO") or shutil.which("deno")
     if found:
         return found
-    folder = modules()
-    if not (folder / "deno").is_dir():  # made before Deno was among them
-        cmd = ["npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run(cmd, cwd=JS, check=False, stdout=sys.stderr)
-    program = next((p for p in sorted(folder.glob("@deno/*/deno*")) if p.name in ("deno", "deno.exe")), None)
+    program = next((p for p in sorted(modules().glob("@deno/*/deno*")) if p.name in ("deno", "deno.exe")), None)
     if program is None:
         raise runtime.Missing("Deno is not installed: put it in the PATH or name it in DENO; the npm package deno has none for this platform, "
                               "or the npm registry is not reachable")
