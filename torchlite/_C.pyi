@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """Made by `make docs` from the op declarations; do not edit."""
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from typing import Any, Sequence, overload
+from typing import Any, Self, Sequence, overload
 from ._device import device as _device, layout as _layout, memory_format as _memory_format
 from ._dtypes import dtype as _dtype
 from ._tensor import Tensor
@@ -15,6 +15,7 @@ class Size(tuple[_int, ...]):
     def numel(self) -> _int: ...
 
 class TensorBase:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
     @property
     def shape(self) -> Size: ...
     @property

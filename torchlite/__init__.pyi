@@ -143,6 +143,7 @@ from .func import vmap as vmap
 _Number = _int | _float | _complex
 
 class AcceleratorError(RuntimeError): ...
+Any: Any
 class OutOfMemoryError(RuntimeError): ...
 __version__: _str
 adaptive_avg_pool1d: Any

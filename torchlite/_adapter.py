@@ -14,7 +14,7 @@ def ask():
     global answer, problem
     import js
     gpu = getattr(getattr(js, "navigator", None), "gpu", None)
-    if hasattr(gpu, "requestAdapter"):
+    if gpu is not None and hasattr(gpu, "requestAdapter"):
         gpu.requestAdapter().then(_is, _is)
         return
     answer = False

@@ -2,6 +2,7 @@
 of PyTorch 0.1. Loaded on demand."""
 
 import sys
+from typing import IO, cast
 
 import torchlite as torch
 from torchlite._file_limits import Budget, brief
@@ -177,7 +178,7 @@ def _load_tar(file, map_location, base, weights_only, pickle_load_args):
             members = [tar.getmember(name) for name in names]
             if any(m.sparse or not m.isreg() or m.offset_data + m.size > end for m in members):
                 raise RuntimeError("a part of the tar file is not an ordinary file inside it")
-            parts = {m.name: io.BytesIO(tar.extractfile(m).read()) for m in members}
+            parts = {m.name: io.BytesIO(cast(IO[bytes], tar.extractfile(m)).read()) for m in members}
     except OverflowError:
         raise RuntimeError("the tar file has a part of impossible size") from None
     objects = {}

@@ -556,7 +556,7 @@ def _default_torch_function(cls, func, types, args, kwargs):
 
 def _wrap_as(cls, out, original):
     if isinstance(out, Tensor):
-        if original is not None and isinstance(original, Tensor) and out._storage is original._storage and getattr(out, "_version", 0) and out.shape == original.shape:
+        if original is not None and isinstance(original, Tensor) and out._storage is original._storage and out._version and out.shape == original.shape:
             return original
         return out if isinstance(out, cls) else out.as_subclass(cls)
     if isinstance(out, (list, tuple)) and any(isinstance(v, Tensor) for v in out):

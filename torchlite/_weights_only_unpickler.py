@@ -2,9 +2,11 @@
 strings, tensors, and what the user allowed. It understands the opcodes that protocol 2 writes for those."""
 
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from io import BytesIO
 from pickle import UnpicklingError, decode_long
 from struct import unpack_from
+from typing import Any
 
 import torchlite as torch
 from torchlite import _device, _dtypes, _utils
@@ -370,7 +372,7 @@ def globals_named(data):
 
 
 _TABLES = dict, OrderedDict, Counter
-_CONSTANTS = {0x4e: lambda: None, 0x88: lambda: True, 0x89: lambda: False, 0x29: tuple, 0x5d: list, 0x7d: dict, 0x8f: set}
+_CONSTANTS: dict[int, Callable[[], Any]] = {0x4e: lambda: None, 0x88: lambda: True, 0x89: lambda: False, 0x29: tuple, 0x5d: list, 0x7d: dict, 0x8f: set}
 _CONTAINERS = (0x5d, 0x7d, 0x8f)
 # opcodes without an argument of their own length: bytes that follow
 _LENGTHS = {**dict.fromkeys(_CONSTANTS, 0), 0x68: 1, 0x71: 1, 0x80: 1, 0x4b: 1, 0x4d: 2, 0x4a: 4, 0x6a: 4, 0x72: 4, 0x47: 8,

@@ -1,5 +1,7 @@
 """Where an op runs when its tensors are not all on the CPU, out= variants, and `explain`."""
 
+from typing import Any
+
 from . import _C, _device, _out
 
 
@@ -32,13 +34,13 @@ def unavailable(device):
 _DEVICE, _LAYOUT = 9, 11          # kinds of parameters in native/src/op.c
 
 
-def dispatch_other(ov, args):
+def dispatch_other(ov: Any, args: Any) -> Any:
     """Looks at device and layout arguments. The arguments to run with on another device, its name filled in where it was
     left to torch.set_default_device; None where the CPU is meant."""
     elsewhere = False
     for i, (p, a) in enumerate(zip(ov.params, args)):
         if p[3] == _DEVICE:
-            device = _device.device(a) if a is not None else _device.default()
+            device: Any = _device.device(a) if a is not None else _device.default()
             _device.require_available(device)
             if device.type != "cpu":
                 elsewhere = True

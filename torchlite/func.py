@@ -179,7 +179,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                     raise ValueError(f"vmap({getattr(func, '__name__', repr(func))}, ...): `{getattr(func, '__name__', repr(func))}` must only "
                                      f"return Tensors, got type {type(t)}. Did you mean to set out_dims= to None for output?")
             outs.append(flat)
-            if not i and randomness == "error" and not torch.equal(state, torch.get_rng_state()):
+            if not i and state is not None and randomness == "error" and not torch.equal(state, torch.get_rng_state()):
                 raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
                                    "randomness flags on vmap or perform the randomness operation out of vmap")
         single = out_spec.num_leaves == 1 and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf()

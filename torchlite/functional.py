@@ -1,5 +1,7 @@
 """Functions of the torch namespace that are Python: tensors from data, type queries, helpers with their own argument rules."""
 
+from typing import Any
+
 from . import _C, _device, _dtypes
 from ._tensor import Tensor
 
@@ -102,10 +104,10 @@ def as_tensor(data, dtype=None, device=None):
     return _place(_C.tensor_from_data(data, dtype), device, False)
 
 
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
     """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
     if copy is False and (isinstance(obj, Tensor) or hasattr(obj, "__array_interface__")):
-        t = obj if isinstance(obj, Tensor) else _from_array(obj, True)
+        t: Any = obj if isinstance(obj, Tensor) else _from_array(obj, True)
         if dtype is not None and dtype is not t.dtype:
             raise ValueError("can't alias tensor with dtype '%s' into dtype '%s'." % (t.dtype._scalar_type, dtype._scalar_type))
         if device is not None and _device.device(device).type != t.device.type:

@@ -292,7 +292,7 @@ def _with_public_names(data, names, protocol):
     import pickletools
     pieces, done = [], 0
     for op, arg, position in pickletools.genops(data):
-        if op.name == "GLOBAL" and (arg.startswith("torchlite.") or arg.startswith("torchlite ")):
+        if op.name == "GLOBAL" and arg is not None and position is not None and (arg.startswith("torchlite.") or arg.startswith("torchlite ")):
             pieces += [data[done:position], b"ctorch"]
             done = position + 10
     return b"".join(pieces) + data[done:]

@@ -103,8 +103,10 @@ def core() -> str:
     """torchlite/_C.pyi: the tensor type."""
     head = HEAD.format(imports="from ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
                        "from ._dtypes import dtype as _dtype\nfrom ._tensor import Tensor\n")
+    head = head.replace("Any, Sequence, overload", "Any, Self, Sequence, overload")
     lines = [head, "kernels: dict[_str, Any]", "def __getattr__(name: _str) -> Any: ...", "", "class Size(tuple[_int, ...]):",
-             "    def numel(self) -> _int: ...", "", "class TensorBase:"]
+             "    def numel(self) -> _int: ...", "", "class TensorBase:",
+             "    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ..."]
     for name, kind in ATTRIBUTES.items():
         lines += ["    @property", f"    def {name}(self) -> {kind}: ..."] if name in READ_ONLY else [f"    {name}: {kind}"]
     lines += [f"    def __{n}__(self, other: Any) -> Tensor: ..." for n in BINARY.split()]

@@ -1,6 +1,7 @@
 """The backward pass: pending nodes are taken in falling order of creation, so every consumer comes first."""
 
 import heapq
+from typing import Any
 from sys import getrefcount
 
 from .. import _C
@@ -17,8 +18,8 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
     `key_of`. Returns the collected list (None without inputs).
     """
     pending, heap, ready = {}, [], {}
-    collected = None if inputs is None else [None] * len(inputs)
-    needed = None if inputs is None else _reachable(roots, inputs)
+    collected: Any = None if inputs is None else [None] * len(inputs)
+    needed: Any = None if inputs is None else _reachable(roots, inputs)
     for e, g in zip(roots, grads):
         _send(e, g, pending, heap, ready)
     traced, begin, end = profiled or (None, None, None)

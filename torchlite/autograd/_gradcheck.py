@@ -6,6 +6,7 @@ random u and v. A complex output counts as two real ones. For a complex input z 
 
 import itertools
 import warnings
+from typing import Any
 
 import torchlite as torch
 
@@ -159,7 +160,7 @@ def _random(x, generator):
 
 def _compare_projected(fn, inputs, made, wanted, part, o):
     generator = torch.Generator().manual_seed(0)        # the caller's random numbers stay as they are
-    us = [(_random(x, generator), _random(x, generator)) if x.is_complex() else _random(x, generator) for x in wanted]
+    us: list[Any] = [(_random(x, generator), _random(x, generator)) if x.is_complex() else _random(x, generator) for x in wanted]
     numerical = [_numerical_fast(fn, inputs, x, u, o.eps) for x, u in zip(wanted, us)]
     if not _differentiable(made):
         if any(d.numel() and d.abs().max() > o.nondet_tol for ds in numerical for d in ds):

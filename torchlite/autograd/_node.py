@@ -4,6 +4,8 @@ A node's edges name, for each input that needs a gradient, the node that made it
 the tensor itself. `seq` grows with creation, so the largest pending one has all its consumers behind it.
 """
 
+from typing import Any
+
 from .. import _C
 from ..ops import _schema
 
@@ -49,7 +51,8 @@ class Node(_C.NodeBase):
     def __init__(self, edges, outs=1):
         self.next = edges
         _seq[0] = self.seq = _seq[0] + 1
-        self.pre_hooks = self.post_hooks = self.retain = self.metadata_ = None
+        self.pre_hooks = self.post_hooks = self.retain = None
+        self.metadata_: dict[Any, Any] | None = None
         self.outs = outs                # shapes and dtypes of the outputs when there are several, else 1
         self.trace = None
         if anomaly[0]:
@@ -286,7 +289,7 @@ class Recorder:
             _used(grad, fields, set())
         else:
             own = not fields and not any(many for _, many, _ in self.inputs)
-            for name, fn in self.grad.items():
+            for name, fn in (grad or {}).items():
                 if name not in self.index:          # a number in this overload
                     continue
                 found = set()
@@ -437,7 +440,9 @@ class OpNode(Node):
         """Entries of each input among the edges; only lists have other than one."""
         lists = [n for n, (_, many, _) in enumerate(self.rec.inputs) if many]
         total = len(self.next) - (len(self.rec.inputs) - len(lists))
-        return {lists[0]: total} if len(lists) == 1 else self.metadata_["lengths"] if lists else {}
+        if len(lists) == 1:
+            return {lists[0]: total}
+        return self.metadata["lengths"] if lists else {}
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):

@@ -1,10 +1,12 @@
 """User-defined functions with their own backward: torch.autograd.Function."""
 
+from typing import Any
+
 from .. import _C
 from . import _node
 from ._node import Node, edge
 
-TensorBase = _C.TensorBase
+TensorBase: Any = _C.TensorBase
 
 
 _FROZEN = "Output %d of %s is a view and is being modified inplace. %s"
@@ -134,7 +136,7 @@ class Function:
     @classmethod
     def apply(cls, *args, **kwargs):
         """Runs forward without recording, and records this function as the maker of its outputs."""
-        kind = cls.__dict__.get("_backward_cls")
+        kind: Any = cls.__dict__.get("_backward_cls")
         if kind is None:
             kind = cls._backward_cls = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls})
         needs = _C.is_grad_enabled() and any(edge(a) is not None for a in args if isinstance(a, TensorBase))
@@ -151,7 +153,7 @@ class Function:
                 cls.setup_context(ctx, args, out)
             else:
                 out = cls.forward(ctx, *args, **kwargs)
-        outs = out if isinstance(out, tuple) else (out,)
+        outs: Any = out if isinstance(out, tuple) else (out,)
         dirty = {id(t) for t in ctx.dirty_tensors or ()}
         if dirty - {id(t) for t in outs}:
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
@@ -160,7 +162,8 @@ class Function:
             outs = tuple(t.view_as(t) if isinstance(t, TensorBase) and id(t) not in dirty and any(t is a for a in args) else t for t in outs)
             return outs if isinstance(out, tuple) else outs[0]
         fixed = {id(t) for t in ctx.non_differentiable or ()}
-        result, metas, made = [], [], {}
+        result, made = [], {}
+        metas: list[Any] = []
         for i, t in enumerate(outs):
             if not isinstance(t, TensorBase):
                 result.append(t)

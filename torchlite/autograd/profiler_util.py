@@ -5,6 +5,7 @@ put off and fused, so no call of an op owns a kernel, and the device times of th
 """
 
 import enum
+from typing import Any
 from collections import namedtuple
 
 
@@ -154,6 +155,8 @@ _FIRST = ("key", "node_id", "is_async", "is_remote", "cpu_parent", "cpu_children
 
 class FunctionEventAvg(_Times):
     """Calls of one key added up; cpu_time and device_time are means of a call."""
+
+    key: Any
 
     def __init__(self):
         for name in _FIRST:

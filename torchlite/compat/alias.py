@@ -7,6 +7,7 @@ desktop; the wheel for Pyodide brings a package `torch` that does.
 
 import importlib
 import sys
+from typing import Any
 from importlib.machinery import ModuleSpec
 
 REAL = "torchlite"
@@ -52,7 +53,7 @@ class _Finder:
             if e.name is not None and (real == e.name or real.startswith(e.name + ".")):
                 return None  # the usual "No module named 'torch.x'" follows
             raise
-        loader = _Loader(module)
+        loader: Any = _Loader(module)  # as much of a loader as the import system asks for
         spec = ModuleSpec(fullname, loader, origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__"))
         if spec.submodule_search_locations is not None:
             spec.submodule_search_locations = module.__path__

@@ -26,7 +26,8 @@ class _Dirichlet(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output):
-        return _Dirichlet_backward(*ctx.saved_tensors, grad_output)
+        x, concentration = ctx.saved_tensors
+        return _Dirichlet_backward(x, concentration, grad_output)
 
 
 class Dirichlet(ExponentialFamily):

@@ -1,6 +1,7 @@
 """Invertible (and some other) transformations of random variables, with their log |det Jacobian|."""
 import math
 import weakref
+from typing import Any
 
 import torchlite as torch
 
@@ -109,7 +110,7 @@ class Transform:
 class _InverseTransform(Transform):
     def __init__(self, transform):
         super().__init__(cache_size=transform._cache_size)
-        self._inv = transform
+        self._inv: Any = transform
 
     domain = property(lambda self: self._inv.codomain)
     codomain = property(lambda self: self._inv.domain)

@@ -35,7 +35,7 @@ def __getattr__(name):
                 return import_module(".parallel", __name__).DataParallel
             return import_module("." + name, __name__)
         except ModuleNotFoundError as e:
-            if not e.name.startswith(__name__):
+            if not (e.name or "").startswith(__name__):
                 raise
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 

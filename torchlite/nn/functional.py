@@ -1,5 +1,6 @@
 """torch.nn.functional: what is argument logic over ops; the ops themselves come from torchlite.ops."""
 import math
+from typing import Any
 
 import torchlite as torch
 from torchlite.nn._activations import (celu, elu, gumbel_softmax, hardsigmoid, hardswish, hardtanh, leaky_relu,  # noqa: F401
@@ -201,7 +202,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     dim = input.dim() - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
-    output_size = scale_factors = None
+    output_size: Any = None
+    scale_factors: Any = None
     if size is not None:
         if isinstance(size, (list, tuple)):
             if len(size) != dim:

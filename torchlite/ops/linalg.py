@@ -1,5 +1,7 @@
 """torch.linalg: LU, Cholesky, LDL and QR factorisations and their solvers. Private ops hold the kernels and the gradients; the
 public ones check their arguments as PyTorch does and build on them."""
+from typing import Any
+
 import torchlite as torch
 
 from .. import _C
@@ -567,7 +569,7 @@ def _sym(x):
 
 def _qr_grad(c, g):
     (gq, gr), q, r = g, c.result0, c.result1
-    m = None
+    m: Any = None
     if gr is not None:
         m = gr.matmul(r.mH)
     if gq is not None:

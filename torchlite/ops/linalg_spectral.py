@@ -1,4 +1,6 @@
 """torch.linalg: eigenvalues and singular values."""
+from typing import Any
+
 import torchlite as torch
 
 from ._declare import op
@@ -131,7 +133,7 @@ def _svd_grad(c, g):
     row, col = S.unsqueeze(-2), S.unsqueeze(-1)
     e = row * row - col * col
     e = e + _eye_like(e)
-    inner = None
+    inner: Any = None
     if gu is not None:
         uu = skew(U.mH.matmul(gu))
         if S.dtype != U.dtype:

@@ -1,6 +1,7 @@
 """Images: interpolation, sampling at grids, unfolding into columns and shuffling of pixels and channels."""
 import itertools
 import math
+from typing import Any
 
 import torchlite as torch
 from torchlite._device import suggested_format
@@ -284,7 +285,8 @@ def _pad_coordinate(x, size, padding, align):
 
 def _at(flat, coords, sizes):
     """Values (N, C, ...) of flat images at whole coordinates (last dim of the image first), zero outside."""
-    index, valid = None, None
+    index: Any = None
+    valid: Any = None
     for x, size in zip(reversed(coords), reversed(sizes)):
         ok = (x >= 0) & (x <= size - 1)
         i = torch.where(ok, x, 0.0).to(torch.int64)

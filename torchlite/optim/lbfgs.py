@@ -1,4 +1,6 @@
 """L-BFGS."""
+from typing import Any
+
 import torchlite as torch
 from .optimizer import Optimizer, check_lr
 
@@ -171,10 +173,15 @@ class LBFGS(Optimizer):
         flat_grad = self._gather_flat_grad()
         if flat_grad.abs().max() <= tol_grad:
             return orig_loss
-        d, t = state.get("d"), state.get("t")
-        old_dirs, old_stps, ro = state.get("old_dirs"), state.get("old_stps"), state.get("ro")
-        H_diag = state.get("H_diag")
-        prev_flat_grad, prev_loss = state.get("prev_flat_grad"), state.get("prev_loss")
+        # of the last call; None before the first
+        d: Any = state.get("d")
+        t: Any = state.get("t")
+        old_dirs: Any = state.get("old_dirs")
+        old_stps: Any = state.get("old_stps")
+        ro: Any = state.get("ro")
+        H_diag: Any = state.get("H_diag")
+        prev_flat_grad: Any = state.get("prev_flat_grad")
+        prev_loss: Any = state.get("prev_loss")
         n_iter = 0
         while n_iter < max_iter:
             n_iter += 1

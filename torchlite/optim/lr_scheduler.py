@@ -1,6 +1,7 @@
 """Learning rate schedules. Values are found step by step from the previous ones, as in PyTorch, so that schedules can be
 chained and a changed learning rate is respected."""
 import math
+from typing import Any
 from bisect import bisect_right
 from collections import Counter
 
@@ -79,7 +80,7 @@ class LRScheduler:
 
         @wraps(func)
         def step(*args, **kwargs):
-            self = weak()
+            self: Any = weak()
             self._opt_called = True
             return func.__get__(self, self.__class__)(*args, **kwargs)
         step._wrapped_by_lr_sched = True

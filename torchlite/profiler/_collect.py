@@ -4,6 +4,7 @@ import enum
 import sys
 import threading
 import warnings
+from typing import Any
 
 from .. import _C
 from ..autograd.profiler_util import DeviceType, EventList, FunctionEvent
@@ -60,7 +61,8 @@ class Recording:
 
     def __init__(self, use_cpu=True, gpu=False, record_shapes=False, with_stack=False, profile_memory=False):
         self.use_cpu, self.gpu, self.shapes, self.stack, self.memory = use_cpu, gpu, record_shapes, with_stack, profile_memory
-        self._gpu = self._open = self.error = None
+        self._gpu = self.error = None
+        self._open: list[Any] | None = None
         self.notes = {}                 # what a reader of the trace should know
 
     def start(self):
@@ -113,7 +115,8 @@ class Recording:
 
     # ---- what the core does not see
     def _enter(self, name, kind, tensors=None):
-        self._open.append(_C.profile_enter(name, kind, tensors))
+        if self._open is not None:
+            self._open.append(_C.profile_enter(name, kind, tensors))
 
     def _exit(self):
         if self._open:

@@ -198,6 +198,7 @@ class profile:
 
     def _end_recording(self):
         recording, self._recording = self._recording, None
+        assert recording is not None
         self._notes = recording.notes
         return recording
 

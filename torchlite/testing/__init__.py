@@ -1,6 +1,7 @@
 """torch.testing: assert_close and make_tensor."""
 
 import math
+from typing import Any
 
 import torchlite as torch
 
@@ -102,10 +103,12 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype!r}")
     apart = noncontiguous and math.prod(shape) > 1
     full = (*shape[:-1], 2 * shape[-1]) if apart else shape
+    info: Any  # its kind follows dtype's
     if whole:
         info = None if dtype is torch.bool else torch.iinfo(dtype)
         ends = (0, 2, 0, 2) if info is None else (info.min, info.max + (dtype is not torch.int64), -9, 10)
-        t = torch.randint(*_bounds(dtype, low, high, *ends), full, device=device, dtype=dtype)
+        low, high = _bounds(dtype, low, high, *ends)
+        t = torch.randint(low, high, full, device=device, dtype=dtype)
     else:
         info = torch.finfo(dtype)
         low, high = _bounds(dtype, low, high, info.min, info.max, -9, 9)

@@ -1,5 +1,6 @@
 """Handles that remove a hook, and the autograd identity nodes behind module backward hooks."""
 import weakref
+from typing import Any
 from collections import OrderedDict
 
 import torchlite as torch
@@ -82,11 +83,11 @@ class BackwardHook:
 
     def __init__(self, module, user_hooks, user_pre_hooks):
         self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
-        self.grad_outputs = None
+        self.grad_outputs: Any = None
         self.n_outputs = -1
-        self.output_index = None
+        self.output_index: Any = None
         self.n_inputs = -1
-        self.input_index = None
+        self.input_index: Any = None
 
     @staticmethod
     def _spread(index, values, size):

@@ -1,5 +1,7 @@
 """x[i, j], x[mask] and their writes, embedding: more grids for the two kernels of _index.py."""
 
+from typing import Any
+
 import torchlite as torch
 
 from ._index import INTEGERS, MOST_INDICES, Pick, cpu_error, geometry, put_at, sayer, strides_over, take_at, writable
@@ -89,7 +91,7 @@ def _zeros_for_masks(indices):
     return [t.cpu() if t is not None and not t.is_cpu and t.dtype in (torch.bool, torch.uint8) else t for t in indices]
 
 
-def _only_mask(self, indices):
+def _only_mask(self: Any, indices: Any) -> tuple[Any, int] | None:
     """(the one mask, its first dim) of x[mask] = number; None for other indices."""
     mask, at, found = None, 0, 0
     for t in indices:

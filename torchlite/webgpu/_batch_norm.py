@@ -1,6 +1,8 @@
 """Batch norm and group norm on webgpu: reductions to one number a channel, then element-wise expressions, put off as others
 are. Running statistics are updated on the device; nothing is read back."""
 
+from typing import Any
+
 import torchlite as torch
 
 from ._fusion import Number, before_write, expression, operand, result
@@ -36,7 +38,8 @@ def _update(mean, var, running_mean, running_var, momentum, n, eps):
     """The reciprocal deviations, and the running statistics moved towards the batch's, in one kernel."""
     channels = mean.numel()
     nodes = [{"in": 0}, {"scalar": 0, "dtype": "float32"}, _op("add", 0, 1), _op("rsqrt", 2)]
-    inputs, outputs = [{"dtype": "float32", "layout": "c"}], [{"node": 3, "dtype": "float32", "layout": "c"}]
+    inputs: list[dict[str, Any]] = [{"dtype": "float32", "layout": "c"}]
+    outputs: list[dict[str, Any]] = [{"node": 3, "dtype": "float32", "layout": "c"}]
     running = [(r, v, f) for r, v, f in ((running_mean, mean, momentum), (running_var, var, momentum * n / (n - 1) if n > 1 else float("inf")))
                if r is not None]
     if not all(r.is_contiguous() for r, _, _ in running):
@@ -153,7 +156,7 @@ def _batch_norm_backward(ov, args):
     shape, ndim, channels = tuple(x.shape), x.dim(), x.shape[1]
     spread = _settled(_cast(spread, f32) if train else _invstd(spread, eps))
     mean = _settled(_cast(mean, f32))
-    sums = None
+    sums: Any = None
     if train and mask[0] or mask[1]:
         sums = _over_channels("norm_weight", _XHAT, [g, x], [spread, mean], (("sum", 6, f32), ("sum", 0, f32)))
     elif mask[2]:

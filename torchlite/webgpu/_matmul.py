@@ -4,6 +4,8 @@ Operands are read through their strides, so transposed, sliced and broadcast one
 added are part of the kernel. Floats are summed in float32, integers exactly modulo the type's width.
 """
 
+from typing import Any
+
 import torchlite as torch
 
 from .. import _C
@@ -192,7 +194,7 @@ def _joined(dims):
     return out
 
 
-def _denser(a, b, lead, dims):
+def _denser(a: Any, b: Any, lead: Any, dims: Any) -> tuple[Any, Any] | None:
     """Operands copied so that the kernel's two batch dims do; None where copying does not help."""
     if not a.is_contiguous():
         return contiguous(a), b

@@ -1,5 +1,7 @@
 """Softmax, layer norm and rms norm on webgpu. Statistics are float32 whatever the tensors' dtype."""
 
+from typing import Any
+
 import torchlite as torch
 
 from ._fusion import expression, operand, result
@@ -96,7 +98,7 @@ def _softmax_backward(ov, args):
 
 
 # ---- layer norm and rms norm ------------------------------------------------------------------------------------------------
-def _tail(x, shape, params):
+def _tail(x: Any, shape: Any, params: Any) -> tuple[int, int] | None:
     """(rows, row length) where the trailing dims are `shape` and parameters fit, else None."""
     own = tuple(x.shape)
     lead = len(own) - len(shape)
@@ -116,7 +118,7 @@ def _tail(x, shape, params):
 def _rows_forward(x, weight, bias, rows, n, lead, eps, rms):
     """y, mean, rstd of rows that lie one after the other."""
     dtype = x.dtype
-    work = dtype if all(p is None or p.dtype is dtype for p in (weight, bias)) else f32
+    work: Any = dtype if all(p is None or p.dtype is dtype for p in (weight, bias)) else f32
     x = contiguous(_cast(x, work))
     buffer, shape, _, offset, _, _, numel = geometry(x)
     handles, words = [ready(buffer)], [rows, n, offset, 0, float_word(eps)]
@@ -170,7 +172,7 @@ _XHAT_RMS = [{"in": 0}, {"in": 1}, {"in": 2}, _op("mul", 1, 2), _op("mul", 0, 3)
 def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
     """Gradients of x, weight and bias; None for those that `mask` leaves out."""
     dtype = x.dtype
-    work = dtype if g.dtype is dtype and (weight is None or weight.dtype is dtype) else f32
+    work: Any = dtype if g.dtype is dtype and (weight is None or weight.dtype is dtype) else f32
     g, x, rstd = contiguous(_cast(g, work)), contiguous(_cast(x, work)), contiguous(_cast(rstd, f32))
     mean = None if mean is None else contiguous(_cast(mean, f32))
     dx = dw = db = None

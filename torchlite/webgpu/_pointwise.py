@@ -298,7 +298,8 @@ def pointwise(ov, row, args):
         if named is None or not any([isinstance(a, complex) or isinstance(a, Tensor) and a.dtype.is_complex for a in args]):
             return NotImplemented
         from ._complex import complex_pointwise
-        return complex_pointwise(ov, *named, args)
+        op, operands = named
+        return complex_pointwise(ov, op, operands, args)
     node, dtype, order = built
     if not ov.flags & 4:
         r = result(node, dtype)

@@ -7,6 +7,7 @@ tensor which is reduced many times is not computed as often.
 
 import json
 import weakref
+from typing import Any
 
 from .. import _C
 from . import _stream
@@ -46,7 +47,7 @@ def reduce(t, dims, keepdim, spec, correction=None):
     return _launch(known[0], known[1], [buffer], spec, known[2])
 
 
-def _of_node(node, buffer, shape, dims, numel, spec, correction):
+def _of_node(node: Any, buffer: Any, shape: Any, dims: Any, numel: int, spec: Any, correction: Any) -> tuple[Any, Any, Any] | None:
     """(plan, words, handles) for a reduction of an expression; None for one that does not go into this kernel."""
     where = node.shape
     if where != shape:
@@ -193,7 +194,8 @@ def _inner(strides, sizes, kept, reduced):
 def _describe(key):
     """The kernel's parameters as JSON."""
     kept, reduced, inputs, names, outputs, inner = key
-    nodes, scalar = [], 0
+    nodes: list[dict[str, Any]] = []
+    scalar = 0
     for name in names:
         if type(name) is int:
             nodes.append({"in": name} if name >= 0 else {"coord": name})

@@ -6,6 +6,7 @@ tensor asks for the device.
 """
 
 import os
+from typing import Any
 
 import torchlite as torch
 
@@ -406,8 +407,8 @@ def _like(ov, a):
     value = rest.pop(0) if "full" in kind else _LIKE[kind]
     dtype, _, device = rest[:3]
     dtype = self.dtype if dtype is None else dtype
-    device = self.device if device is None else torch.device(device)
-    if device.type == "cpu":
+    on: Any = self.device if device is None else torch.device(device)
+    if on.type == "cpu":
         return torch.full(size, value, dtype=dtype) if value is not None else _C.empty(size, dtype)
     format_ = rest[4] if len(rest) > 4 else None
     if kind.endswith("_like") and format_ in (None, torch.preserve_format) and not self.is_contiguous():

@@ -3,6 +3,8 @@
 Sorts are stable, as on the CPU. Only results of a size that depends on the data wait for the GPU, to read that size.
 """
 
+from typing import Any
+
 import torchlite as torch
 
 from .. import _C
@@ -84,7 +86,7 @@ def _placed(values, index, t, dim, keepdim):
     return own(values.squeeze(-1)), own(index.squeeze(-1))
 
 
-def _at(values, index, place):
+def _at(values: Any, index: Any, place: Any) -> tuple[Any, Any]:
     """The elements of sorted rows at a place of each row (int64, [..., 1])."""
     geometry(place)[0].bounds = (0, values.shape[-1] - 1)
     return values.gather(-1, place), index.gather(-1, place)
@@ -100,7 +102,7 @@ def _kthvalue(ov, args):
     return _placed(values[..., k - 1:], index[..., k - 1:], t, at, keepdim)
 
 
-def _median(t, ignore_nan):
+def _median(t: Any, ignore_nan: bool) -> tuple[Any, Any]:
     """Medians of the rows of t and their positions, [..., 1]: of the two in the middle the lower. NaN, which sorts last, is the
     median of a row that has it."""
     n = t.shape[-1]

@@ -9,6 +9,7 @@ import ctypes
 import json
 
 import js
+from typing import Any
 from pyodide.ffi import can_run_sync, run_sync, to_js
 
 from . import _bridge
@@ -19,7 +20,7 @@ KEPT = "setBudget", "setTiming", "watch"                # settings, which the ne
 SETTINGS = *KEPT, "resetPeaks"
 
 
-def _binary(data, **fields):
+def _binary(data: Any, **fields: Any) -> tuple[Any, Any]:
     """A message with bytes in it, and what it transfers."""
     what = message(**fields)
     name = "upload" if fields else "run"
@@ -78,7 +79,8 @@ class WorkerBridge(Link):
         return self._ended[1]
 
     def epoch(self):
-        return self._before + (self._said["epoch"] if self._head is None else self._word(EPOCH))
+        epoch: Any = self._said["epoch"] if self._head is None else self._word(EPOCH)
+        return self._before + epoch
 
     def info(self):
         self._alive()

@@ -2,6 +2,8 @@
 
 A step takes the already projected input (W_ih x + b_ih, found for all time steps in one product).
 """
+from typing import Any
+
 import torchlite as torch
 
 
@@ -63,7 +65,7 @@ def run_layers(rnn, x, hx, layers):
             w_ih, b_ih, rest = _unpack(rnn, layers[k])
             state = (hx[0][k], hx[1][k]) if lstm else hx[k]
             steps = project(x, w_ih, b_ih).unbind(0)
-            out = [None] * T
+            out: list[Any] = [None] * T
             for t in (range(T) if d == 0 else range(T - 1, -1, -1)):
                 state = cell(steps[t], state, *rest)
                 out[t] = state[0] if lstm else state

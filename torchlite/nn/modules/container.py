@@ -1,5 +1,6 @@
 """Modules that hold modules or parameters."""
 import operator
+from typing import Any
 from collections import OrderedDict
 from itertools import islice
 
@@ -196,7 +197,7 @@ class ModuleList(Module):
         reprs = [repr(m) for m in self]
         if not reprs:
             return self._get_name() + "()"
-        blocks = []
+        blocks: list[Any] = []  # [first, last, repr]
         for i, r in enumerate(reprs):
             if blocks and blocks[-1][2] == r:
                 blocks[-1][1] = i

@@ -7,7 +7,7 @@ __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNo
 
 
 class _InstanceNorm(_NormBase):
-    _dims = None          # the unbatched number of dimensions
+    _dims: int  # of an input without a batch
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
                  dtype=None, *, bias=True):

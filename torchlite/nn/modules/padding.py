@@ -133,7 +133,7 @@ class ReplicationPad3d(_ReplicationPadNd):
     _tuple = staticmethod(_sextuple)
 
 
-class _ZeroPad:
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding):
         super().__init__(padding, 0.0)
 

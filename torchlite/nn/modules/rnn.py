@@ -42,7 +42,8 @@ class RNNBase(Module):
         self.proj_size = proj_size
         self._flat_weight_refs = []
         directions = 2 if bidirectional else 1
-        if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+        is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
+        if not is_number or not 0 <= dropout <= 1:
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being "
                              "zeroed")
         if dropout > 0 and num_layers == 1:

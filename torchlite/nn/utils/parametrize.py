@@ -47,8 +47,8 @@ class ParametrizationList(ModuleList):
             raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
                              f"{type(new).__name__}")
         self.is_tensor = isinstance(new, torch.Tensor)
-        self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
+        self.ntensors = 1 if isinstance(new, torch.Tensor) else len(new)
+        if isinstance(new, torch.Tensor):
             if original.dtype != new.dtype:
                 raise ValueError("When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: "
                                  f"{original.dtype}\nright_inverse(original).dtype: {new.dtype}")

@@ -1,6 +1,8 @@
 """Datasets."""
 import bisect
 import math
+from collections.abc import Sized
+from typing import cast
 
 import torchlite as torch
 
@@ -134,7 +136,7 @@ class ChainDataset(IterableDataset):
         for d in self.datasets:
             if not isinstance(d, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
-            total += len(d)
+            total += len(cast(Sized, d))  # TypeError of one without a length, as in PyTorch
         return total
 
 

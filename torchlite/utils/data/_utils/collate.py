@@ -1,5 +1,6 @@
 """Samples to batches."""
 import collections.abc
+from typing import Any
 
 import torchlite as torch
 
@@ -69,7 +70,7 @@ def collate(batch, *, collate_fn_map=None):
         try:
             if isinstance(elem, collections.abc.MutableMapping):
                 import copy
-                clone = copy.copy(elem)
+                clone: Any = copy.copy(elem)
                 clone.update(out)
                 return clone
             return kind(out)
@@ -87,7 +88,7 @@ def collate(batch, *, collate_fn_map=None):
         try:
             if isinstance(elem, collections.abc.MutableSequence):
                 import copy
-                clone = copy.copy(elem)
+                clone: Any = copy.copy(elem)
                 for i, c in enumerate(columns):
                     clone[i] = c
                 return clone
