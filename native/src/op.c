@@ -725,7 +725,8 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
   Overload *ov = NULL;
   TlTensor *out = nk && args[n] != Py_None ? (TlTensor *)args[n] : NULL;
   int nmade = -1;
-  if (nk > 1 || (nk && !same_name(PyTuple_GetItem(kwnames, 0), s_out)) || (out && !(k->flags & TL_K_OUT && n && args[0] == (PyObject *)out)))
+  if (nk > 1 || (nk && !same_name(PyTuple_GetItem(kwnames, 0), s_out)) ||
+      (out && !(k->flags & TL_K_OUT && n && args[0] == (PyObject *)out && TL_CHECK(out))))
     return PyErr_Format(PyExc_TypeError, "%s: out is the only keyword, and is the first argument or None", k->name);
   if (k->flags & TL_K_CHECKS) return k->fn(k, args, n, out);
   for (Py_ssize_t i = 0; nmade < 0 && i < PyList_Size(self->overloads); i++) {
@@ -735,7 +736,8 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
     nmade = fit(ov, args, n, a, made);
   }
   if (nmade < 0) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "%s: no op that has this kernel is declared yet", k->name);
-  if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_elsewhere(a, (int)n))
+  if (out && a[0] != (PyObject *)out) PyErr_Format(PyExc_TypeError, "%s: out is where the schema has a number", k->name);
+  else if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_elsewhere(a, (int)n))
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor is not on the CPU", k->name);
   else if (!tl_any_misaligned || k->flags & TL_K_GEOMETRY) r = k->fn(k, a, n, out);
   else {

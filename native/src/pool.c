@@ -309,6 +309,9 @@ KERNEL(k_avg_backward) {
   return finish(x, g->dtype, ok);
 }
 
+/* Whether one window covers everything; the sizes may be anything yet. */
+static bool single(const TlPool *c) { return c->out[0] == 1 && c->out[1] == 1 && c->out[2] == 1; }
+
 /* adaptive_{avg,max}_poolNd(self, output_size); id: dims, +10 maximum */
 KERNEL(k_adaptive) {
   const int nd = k->id % 10, mode = k->id > 10 ? 2 : 0;
@@ -318,7 +321,7 @@ KERNEL(k_adaptive) {
   if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(nd == 1 ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d") : k->name, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
   /* of volumes only averages of everything, which are means in PyTorch */
-  const bool last = (nd < 3 || (!mode && c.out[0] * c.out[1] * c.out[2] == 1)) && asks_last(x, nd);
+  const bool last = (nd < 3 || (!mode && single(&c))) && asks_last(x, nd);
   bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) && (!mode || (idx = result(x, nd, TL_I64, c.out, last)));
 #define CALL(T, sfx) (last ? adaptive_last##sfx(&c, x->shape[0], x->shape[1], mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
                            : adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
@@ -339,7 +342,7 @@ KERNEL(k_adaptive_backward) {
   if (tl_is_complex(g->dtype) || tl_is_integral(g->dtype)) return unsupported(k->name, g->dtype);
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
   const tl_dtype wd = work_dtype(g->dtype);
-  const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && c.out[0] * c.out[1] * c.out[2] != 1;     /* else a mean, in PyTorch */
+  const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && !single(&c);     /* else a mean, in PyTorch */
   bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, (int)nd, last));
 #define CALL(T, sfx) (last ? adaptive_last##sfx(&c, shape[0], shape[1], 1, DATA(x, T), DATA(gc, T), NULL) : adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;

@@ -59,6 +59,7 @@ WRONG = [
     (lambda: hidden("_avg_pool_backward")(ones(1, 1, 2), [1, 1, 4], [2], [1], [0], False, True, None), "expected grad_output of shape [1, 1, 3], got [1, 1, 2]"),
     (lambda: hidden("_adaptive_avg_pool_backward")(ones(1, 1, 2), [1, 1, 4], 40), "expected dims of at most 3, got 40"),
     (lambda: hidden("_adaptive_avg_pool_backward")(ones(1, 1, 2, dtype=I), [1, 1, 0], 1), "not implemented for 'Long'"),
+    (lambda: torch.nn.functional.adaptive_avg_pool3d(ones(1, 1, 2, 2, 2), [2**62, 3, -(2**63)]), "must be greater than or equal to 0"),
     (lambda: hidden("_im2col")(ones(1, 1, 4, 4), [2, 2], [1, 1], [0, 0], [0, 1]), "expected stride of at least 1, got 0"),
     (lambda: hidden("_im2col")(ones(1, 1, 4, 4), [2**31 - 1] * 2, [2**31 - 1] * 2, [2**31 - 1] * 2, [1, 1]), None),
     (lambda: hidden("_col2im")(ones(1, 4, 9), [5, 5], [2, 2], [1, 1], [0, 0], [1, 1]), "expected self of shape [1, 4, 16], got [1, 4, 9]"),
@@ -194,10 +195,28 @@ def test_every_kernel_by_name_refuses_what_is_no_argument():
         if name == "generator_type":
             continue
         for args in ((None,) * 20, (object(),), (1, 2, 3), ("x", [])):
-            try:
-                run(*args)
-            except (TypeError, RuntimeError, ValueError, NotImplementedError):
-                pass
+            for out in ({}, {"out": args[0]}):
+                try:
+                    run(*args, **out)
+                except (TypeError, RuntimeError, ValueError, NotImplementedError):
+                    pass
+
+
+def test_kernels_write_into_no_number():
+    """Of the kernels that can write into their first argument some take a number there; a tensor of one element is one too."""
+    from torchlite.ops import load_all, specs
+    load_all()
+    seen = 0
+    for ov in (ov for spec in specs for ov in spec.overloads if ov.kernel and _C.kernels[ov.kernel].in_place):
+        kinds = [a.split()[0] for a in ov.schema[ov.schema.index("(") + 1:ov.schema.index(") ->")].split(", ")]
+        if kinds[0] == "Scalar" and "Tensor" in kinds:
+            for number in (0.5, torch.tensor(0.5)):
+                args = [ones(5) if kind == "Tensor" else 1 for kind in kinds]
+                args[0] = number
+                with pytest.raises((TypeError, RuntimeError)):
+                    _C.kernels[ov.kernel](*args, out=number)
+                seen += 1
+    assert seen
 
 
 # ---- every op, nearly right ------------------------------------------------------------------------------------------------
