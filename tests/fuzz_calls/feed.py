@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-INTS = [-(2**63), -(2**31), -3, -2, -1, 0, 1, 2, 3, 5, 7, 64, 65, 2**31, 2**32 + 1, 2**62, 2**63 - 1, 2**63, 10**30]
+INTS = [-3, -2, -1, 0, 1, 2, 3, 5, 7, 64, 65, 10**30, *(sign * 2**n + d for n in (31, 32, 61, 62, 63) for d in (-1, 0, 1) for sign in (1, -1))]
 FLOATS = [0.0, -0.0, 0.5, -1.5, 1e-40, 1e38, 1e300, float("nan"), float("inf"), -float("inf")]
 STRINGS = ["", "mean", "sum", "none", "floor", "trunc", "reflect", "replicate", "circular", "constant", "linear", "nearest",
            "left", "right", "fro", "nuc", "ij", "ij,jk->ik", "max", "amin", "prod", "tanh", "\0", "x" * 300, "reduced", "complete", "gelsd"]
@@ -72,13 +72,46 @@ class Feeder:
         elif how < 0.40 and t.numel():
             raw = bytearray(1 + t.numel() * t.element_size())
             t = torch.frombuffer(raw, dtype=dtype, count=t.numel(), offset=1).reshape(shape)
-        elif how < 0.41:
-            t = t.reshape([1] * (64 - t.dim()) + list(t.shape))
+        elif how < 0.42:
+            t = t.reshape([1] * (rng.choice([8, 9, 12, 25, 26, 64]) - t.dim()) + list(t.shape))
+        elif how < 0.44:
+            t = self.stale(t)
+        elif how < 0.46 and t.numel():
+            t = self.thin(t)
         if rng.random() < 0.15 and (t.dtype.is_floating_point or t.dtype.is_complex) and t.is_leaf:
             t = t.requires_grad_()
             if rng.random() < 0.5:
                 t = t.clone()
         return t
+
+    def stale(self, t):
+        """A tensor whose sizes are older than its storage."""
+        rng = self.rng
+        t = t.detach().clone()
+        nbytes = t.untyped_storage().nbytes()
+        how = rng.randrange(4)
+        if how == 0:
+            t.untyped_storage().resize_(rng.choice([0, nbytes // 2, max(0, nbytes - 1), nbytes + 3]))
+        elif how == 1:
+            view = t[..., :]
+            t.resize_([rng.choice([0, 1, 2, 3, 9]) for _ in t.shape])
+            return rng.choice([t, view])
+        elif how == 2:
+            other = t.new_zeros(rng.choice([0, 1, 7]))
+            view = t.view(-1)
+            t.set_(other)
+            return rng.choice([t, view])
+        else:
+            t.untyped_storage().resize_(0)
+            t.untyped_storage().resize_(nbytes)
+        return t
+
+    def thin(self, t):
+        """As many elements as t has dims for, all of them in one place, or in few."""
+        rng = self.rng
+        flat = t.detach().reshape(-1)
+        strides = [0] * t.dim() if rng.random() < 0.5 else [rng.choice([0, 0, 1]) for _ in t.shape]
+        return flat.as_strided(list(t.shape), strides) if sum((n - 1) * k for n, k in zip(t.shape, strides)) < flat.numel() else t
 
     def int(self):
         return self.rng.choice([-1, 0, 1, 2, 3]) if self.rng.random() < 0.7 else self.rng.choice(INTS)
@@ -189,7 +222,39 @@ def tensors_in(args):
 
 
 class Mutator(Feeder):
-    """Takes a call that is right and changes a thing or two."""
+    """Takes a call that is right and changes a thing or two; `parts`: the op makes a tensor of each element along a dim."""
+
+    parts = False
+
+    def out(self, args, count):
+        """For out=: some of the arguments, views that cover a part of them, tensors of any kind, one of each or another number."""
+        rng, torch = self.rng, self.torch
+        inputs = [t for t in tensors_in(args)]
+
+        def one():
+            r = rng.random()
+            if not inputs or r < 0.3:
+                return self.tensor() if r < 0.27 else self.junk()
+            t = rng.choice(inputs)
+            if r < 0.5:
+                return t
+            if r < 0.6:
+                return self.bend(t, args)
+            if r < 0.7:
+                return torch.empty(0, dtype=rng.choice([t.dtype, *self.dtypes]))
+            flat = t.detach().reshape(-1)
+            n = max(0, flat.numel() - 1)
+            part = flat[1:] if r < 0.85 else flat[:n] if r < 0.95 else flat.flip(0)[:n]
+            return part.reshape([1] * (t.dim() - 1) + [n]) if t.dim() and rng.random() < 0.5 else part
+
+        if count == 1 and rng.random() < 0.95:
+            return one()
+        if count > 1 and rng.random() < 0.1:
+            return one()
+        outs = [one() for _ in range(count if rng.random() < 0.85 else rng.randrange(5))]
+        if len(outs) > 1 and rng.random() < 0.15:
+            outs[1] = outs[0]
+        return tuple(outs) if rng.random() < 0.8 else outs
 
     def side(self, n):
         r = self.rng.random()
@@ -215,7 +280,7 @@ class Mutator(Feeder):
     def bend(self, t, args):
         """Another tensor in t's place."""
         torch, rng = self.torch, self.rng
-        shape, how = list(t.shape), rng.randrange(17)
+        shape, how = list(t.shape), rng.randrange(20)
         if how == 0 and shape:
             d = rng.randrange(len(shape))
             shape[d] = self.side(shape[d])
@@ -265,12 +330,24 @@ class Mutator(Feeder):
             return t.detach().reshape(-1)
         if how == 13:
             return torch.zeros([0] * max(1, len(shape)), dtype=t.dtype)
-        if how == 14 and len(shape) < 5:       # many elements, none of them there
-            return torch.zeros(0, dtype=t.dtype).reshape(0).expand(rng.choice([2**20, 2**31, 2**40, 2**62]), 0)
+        if how == 14:                          # many elements, none of them there
+            huge = [1000] if self.parts else [2**20, 2**31, 2**40, 2**62]
+            if len(shape) < 2 or rng.random() < 0.3:
+                return torch.zeros(0, dtype=t.dtype).expand(rng.choice(huge), 0)
+            none, many = rng.sample(range(len(shape)), 2)
+            start = [1 if d != none else 0 for d in range(len(shape))]
+            shape[none], shape[many] = 0, rng.choice(huge)
+            return torch.zeros(start, dtype=t.dtype).expand(shape)
         if how == 15 and t.dtype.is_floating_point and t.is_leaf:
             return t.detach().clone().requires_grad_()
         if how == 16:
             return self.like(t, [rng.choice(SIDES[:6]) for _ in shape])
+        if how == 17:
+            return self.stale(t)
+        if how == 18:
+            return t.reshape([1] * (rng.choice([9, 12, 25, 64]) - len(shape)) + shape)
+        if how == 19 and t.numel():
+            return self.thin(t)
         return self.tensor()
 
     def change(self, value, args, depth=0):

@@ -6,6 +6,8 @@ from __future__ import annotations
 LEFT_OUT = {"register", "set_default_elsewhere", "set_operators", "set_grad_enabled", "set_inference_mode", "profile_start", "profile_stop",
             "hook", "set_epoch", "webgpu", "_set_global_hooks", "__class__", "__init_subclass__", "__new__", "__reduce__", "__reduce_ex__", "__del__", "manual_seed", "seed",
             "__setattr__", "__delattr__", "__getattribute__", "__getattr__", "__dir__", "from_file", "backward"}
+# Objects of these types are what the whole process works with as well: what is set there is taken back.
+SHARED = {"Overload", "Op"}
 # what each argument may well be; the others take anything
 SIGNATURES = {
     "tensor_from_storage": "storage dtype int ints ints", "alias": "tensor bool", "empty": "ints dtype", "zeros": "ints dtype",
@@ -85,12 +87,22 @@ class Raw:
         rng, f = self.rng, self.feeder
         return rng.choice([f.junk, f.tensor, f.int, self.ints, lambda: self.C.StorageBase(8), lambda: rng.choice(self.overloads)])()
 
+    @staticmethod
+    def lend(thing, name, value):
+        """setattr, taken back at once."""
+        old = getattr(thing, name)
+        try:
+            setattr(thing, name, value)
+        finally:
+            setattr(thing, name, old)
+
     def arguments(self, name):
         known = SIGNATURES.get(name, "").split()
         rng = self.rng
         if known and rng.random() < 0.9:
             args = [self.one(k) for k in known]
-            return args[:len(args) - rng.randrange(2)] if rng.random() < 0.3 else args
+            r = rng.random()
+            return args[:rng.randrange(len(args))] if r < 0.15 else [*args, self.anything()] if r < 0.3 else args
         return [self.anything() for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4, 5]))]
 
     def targets(self):
@@ -115,6 +127,6 @@ class Raw:
                 if callable(thing):
                     yield "%s.%s" % (kind, name), lambda m=make, f=thing, n=name: (f, [m() if self.rng.random() < 0.9 else self.anything(), *self.arguments(n)])
                 elif hasattr(thing, "__set__"):
-                    def assign(n=name, m=make):
-                        return setattr, [m(), n, self.anything()]
+                    def assign(n=name, m=make, put=self.lend if kind in SHARED else setattr):
+                        return put, [m(), n, self.anything()]
                     yield "%s.%s=" % (kind, name), assign
