@@ -84,7 +84,7 @@ def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str,
 def inside(arg: str) -> str:
     """A path of the source tree as Pyodide sees it."""
     path = pathlib.Path(arg.split("::")[0])
-    if not arg.startswith("-") and path.exists() and path.resolve().is_relative_to(ROOT):
+    if arg and not arg.startswith("-") and path.exists() and path.resolve().is_relative_to(ROOT):
         rest = arg[len(str(path)):] if arg.startswith(str(path)) else ""
         return "/project/" + path.resolve().relative_to(ROOT).as_posix() + rest
     return arg
