@@ -46,6 +46,37 @@ def test_bernoulli():
     sampled(lambda p: torch.nn.functional.alpha_dropout(p, 0.3, True), p)
 
 
+LAYOUTS = {"permuted": lambda t: t.permute(2, 0, 1), "transposed": lambda t: t.transpose(0, 1), "steps": lambda t: t[:, ::2],
+           "part": lambda t: t[:, 1:, 1:].transpose(0, 1), "one row": lambda t: t[:1].expand(2, 3, 8), "as it is": lambda t: t}
+DRAWN = {**{name: lambda t, name=name: getattr(torch, name)(t) for name in ("rand_like", "randn_like", "bernoulli")},
+         "randint_like": lambda t: torch.randint_like(t, 0, 50),
+         **{name: lambda t, name=name: getattr(torch.nn.functional, name)(t, 0.4, True) for name in ("dropout", "alpha_dropout", "dropout1d")},
+         "rrelu": lambda t: torch.nn.functional.rrelu(t - 0.5, training=True)}
+WRITTEN = {name: lambda t, name=name, args=args: getattr(t, name)(*args) for name, args in dict(
+    normal_=(), uniform_=(), exponential_=(), geometric_=(0.4,), cauchy_=(), log_normal_=(), random_=(), bernoulli_=(0.4,)).items()}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_numbers_are_drawn_in_the_order_of_memory(layout):
+    """A seed gives the CPU's numbers and strides for tensors of any layout; what is written through a view is there in its base."""
+    base = torch.rand(2, 3, 8, generator=torch.Generator().manual_seed(1))
+    for name, draw in DRAWN.items():
+        out = []
+        for device in ("cpu", "webgpu"):
+            torch.manual_seed(3)
+            out.append(draw(LAYOUTS[layout](base.to(device))))
+        assert out[0].stride() == out[1].stride(), name
+        torch.testing.assert_close(out[1].cpu(), out[0], rtol=1e-6, atol=1e-6, msg=lambda m: f"{name}: {m}")
+    for name, write in WRITTEN.items() if layout != "one row" else ():
+        out = []
+        for device in ("cpu", "webgpu"):
+            torch.manual_seed(3)
+            t = base.to(device, copy=True)
+            write(LAYOUTS[layout](t))
+            out.append(t)
+        assert torch.equal(out[1].cpu(), out[0]), name
+
+
 @pytest.mark.parametrize("f, bad, text", [
     (lambda p: torch.multinomial(p, 1), [[0.5, -1.0]], "probability tensor contains either `inf`, `nan` or element < 0"),
     (lambda p: torch.multinomial(p, 2), [0.5, float("nan")], "probability tensor contains either `inf`, `nan` or element < 0"),

@@ -73,6 +73,32 @@ def upload(t):
     return r
 
 
+def _laid_out(strides):
+    """The dims from the widest stride to the narrowest, and the way back."""
+    order = sorted(range(len(strides)), key=lambda d: -strides[d])
+    return order, sorted(range(len(order)), key=order.__getitem__)
+
+
+def _upload_as(t):
+    """As upload, with t's strides where its elements lie densely in another order."""
+    if t.is_contiguous():
+        return upload(t)
+    flat = t.detach().permute(_laid_out(t.stride())[0])
+    if not flat.is_contiguous():
+        return upload(t)
+    r = empty(t.shape, t.dtype, t.stride())
+    _stream.write(_C.geometry(r)[0], 0, memoryview(flat._storage)[flat.storage_offset() * flat.itemsize:][:flat.nbytes])
+    return r
+
+
+def _host_copy_as(t):
+    """As host_copy, with the strides of empty_like(t): a kernel's result may be laid out by them."""
+    if t.is_contiguous():
+        return host_copy(t)
+    order, back = _laid_out(_C.empty_like(t, torch.uint8).stride())
+    return host_copy(t.detach().permute(order)).permute(back)
+
+
 def contiguous(t):
     """t with its elements in order from offset on; a copy where they are not."""
     return t if t.is_contiguous() else _copy_of(t)
@@ -255,7 +281,7 @@ def _copy_in(dst, src):
 MADE_ON_CPU = frozenset("""rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
 triu_indices""".split())
 _RANDOM_IN_PLACE = frozenset("normal_ uniform_ exponential_ cauchy_ geometric_ log_normal_ random_ random_from random_to bernoulli_".split())
-_SHAPE_ONLY = frozenset("dropout_noise rrelu_noise".split())       # random tensors like their first argument
+_LIKE_ONLY = frozenset(("dropout_noise",))         # random tensors like their first argument, whose elements do not count
 # arguments that the CPU kernel changes beside its result
 _CHANGED = {"batch_norm": (3, 4), "native_batch_norm": (3, 4)}
 
@@ -272,21 +298,25 @@ def random_in_place(ov, args):
     self = args[0]
     if any([isinstance(a, Tensor) for a in args[1:]]):
         return NotImplemented
-    like = _C.empty(tuple(self.shape), self.dtype)
-    _copy_in(self, _C.call_inplace_below(ov, (like, *args[1:])))
+    _copy_in(self, _C.call_inplace_below(ov, (_stand_in(self), *args[1:])))
     return self
 
 
-def shape_only(ov, args):
-    return upload(_C.call_below(ov, (_C.empty(tuple(args[0].shape), args[0].dtype), *args[1:])))
+def like_only(ov, args):
+    return _upload_as(_C.call_below(ov, (_stand_in(args[0]), *args[1:])))
+
+
+def _stand_in(t):
+    """On the CPU, with t's strides: numbers are drawn in the order of memory."""
+    return _C.empty(tuple(t.shape), t.dtype) if t.is_contiguous() else _C.empty_strided(tuple(t.shape), t.stride(), t.dtype)
 
 
 for _row in MADE_ON_CPU:
     PLANNERS[_row] = made_on_cpu
 for _row in _RANDOM_IN_PLACE:
     PLANNERS[_row] = random_in_place
-for _row in _SHAPE_ONLY:
-    PLANNERS[_row] = shape_only
+for _row in _LIKE_ONLY:
+    PLANNERS[_row] = like_only
 
 
 def check_devices(args):
@@ -347,7 +377,7 @@ def _warn(text):
 
 def _down(a):
     if isinstance(a, Tensor):
-        return host_copy(a) if not a.is_cpu else a
+        return _host_copy_as(a) if not a.is_cpu else a
     if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in a):
         return type(a)([_down(x) for x in a])
     return a
@@ -355,7 +385,7 @@ def _down(a):
 
 def _up(r):
     if isinstance(r, Tensor):
-        return upload(r) if r.is_cpu else r
+        return _upload_as(r) if r.is_cpu else r
     if type(r) in (list, tuple):
         return type(r)([_up(x) for x in r])
     return r
