@@ -1,6 +1,7 @@
 """Random programs in PyTorch and in torchlite, and what differs.
 
-    python tests/fuzz [--programs N | --seconds S] [--seed S] [--first N] [--device cpu|webgpu] [--kind REGEX] [--quick]
+    python tests/fuzz [--programs N | --seconds S] [--seed S] [--first N] [--device cpu|webgpu] [--jobs N]
+                      [--kind REGEX] [--quick]
 
 A finding prints as a script that runs: `python finding.py torch` and `python finding.py torchlite`. All go to .out/fuzz too.
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -21,6 +24,7 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 OUT = ROOT / ".out" / "fuzz"
+AGAIN = 75              # a child's status: a new one has to go on
 
 
 def signature(kind: str, text: str, lines: list[str]) -> str:
@@ -40,7 +44,7 @@ def child(a: argparse.Namespace) -> int:
     import torch as real
 
     import torchlite as lite
-    from fuzz import compare, generate, minimise
+    from fuzz import compare, generate, minimise, program
 
     real.set_num_threads(1)
     if a.device == "webgpu":
@@ -56,22 +60,34 @@ def child(a: argparse.Namespace) -> int:
     make = generate.programs(real, a.seed, a.device)
     end = time.monotonic() + a.seconds if a.seconds else None
     seen: collections.Counter[str] = collections.Counter()
-    for n in range(a.first, a.first + a.programs if not end else sys.maxsize):
+    for n in range(a.first, a.last if not end else sys.maxsize, a.jobs):
         if end and time.monotonic() > end:
             break
         print(json.dumps({"start": n}), flush=True)
         lines = make(n)
-        found = compare.check(real, lite, lines, a.device)
+        try:
+            found = compare.check(real, lite, lines, a.device)
+        except program.TooSlow:
+            print(json.dumps({"n": n, "kind": "too slow", "text": "too slow: a line took more than two minutes", "lines": lines}), flush=True)
+            print(json.dumps({"done": n, "lines": len(lines)}), flush=True)
+            return AGAIN
         if a.kind:
             found = [d for d in found if re.search(a.kind, d.kind)]
         for d in found:
             small = lines
             seen[d.kind] += 1
             if not a.quick and seen[d.kind] <= 40:
-                def keeps(less: list[str], kind: str = d.kind) -> bool:
-                    return any(x.kind == kind for x in compare.check(real, lite, less, a.device))
-                small = minimise.minimise(lines, keeps)
-                d = next((x for x in compare.check(real, lite, small, a.device) if x.kind == d.kind), d)
+                def keeps(less: list[str], kind: str = d.kind, device: str = a.device) -> bool:
+                    return any(x.kind == kind for x in compare.check(real, lite, less, device))
+                # a GPU compiles kernels for each try: what the CPU has as well is made small there, in a tenth of the time
+                there = a.device != "cpu" and keeps(lines, device="cpu")
+                small = minimise.minimise(lines, functools.partial(keeps, device="cpu") if there else keeps,
+                                          20 if a.device == "cpu" or there else 60)
+                shown = [x for x in compare.check(real, lite, small, a.device) if x.kind == d.kind]
+                if shown:
+                    d = shown[0]
+                else:
+                    small = lines
             print(json.dumps({"n": n, "kind": d.kind, "text": str(d), "lines": small}), flush=True)
         print(json.dumps({"done": n, "lines": len(lines)}), flush=True)
     return 0
@@ -96,15 +112,14 @@ class Findings:
             print(f"\n# program {n}: {text}\n" + "\n".join(lines), flush=True)
 
 
-def run(a: argparse.Namespace) -> tuple[Findings, int, int]:
-    """Starts children until all programs are done; one that dies has found something."""
-    findings, first, programs, total = Findings(a.quick), a.first, 0, 0
+def run(a: argparse.Namespace, findings: Findings, first: int) -> tuple[int, int]:
+    """Starts children until each a.jobs-th program from `first` on is done; one that dies has found something. Programs and lines run."""
+    programs = total = 0
     end = time.monotonic() + a.seconds if a.seconds else None
     while True:
-        options = ["--child", "--seed", str(a.seed), "--first", str(first), "--device", a.device,
+        options = ["--child", "--seed", str(a.seed), "--first", str(first), "--device", a.device, "--jobs", str(a.jobs),
                    *(["--quick"] if a.quick else []), *(["--kind", a.kind] if a.kind else []),
-                   *(["--seconds", str(max(1.0, end - time.monotonic()))] if end
-                     else ["--programs", str(a.first + a.programs - first)])]
+                   *(["--seconds", str(max(1.0, end - time.monotonic()))] if end else ["--last", str(a.first + a.programs)])]
         process = subprocess.Popen([sys.executable, "-X", "faulthandler", __file__, *options], stdout=subprocess.PIPE,
                                    text=True,
                                    env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])})
@@ -115,20 +130,26 @@ def run(a: argparse.Namespace) -> tuple[Findings, int, int]:
                 continue
             event = json.loads(line)
             if "skip" in event:
-                raise SystemExit(f"skipped: {event['skip']}")
+                raise Missing(event["skip"])
             if "start" in event:
                 started = event["start"]
             elif "done" in event:
                 started, programs, total = None, programs + 1, total + event["lines"]
-                first = event["done"] + 1
+                first = event["done"] + a.jobs
             else:
                 findings.add(event["n"], a.seed, event["kind"], event["text"], event["lines"])
-        if process.wait() == 0:
-            return findings, programs, total
-        if started is None:
-            raise SystemExit(f"the fuzzer itself failed with status {process.returncode}")
-        findings.add(started, a.seed, "died", f"the process ended with status {process.returncode}: run --first {started} --programs 1", [])
-        first = started + 1
+        status = process.wait()
+        if status == 0:
+            return programs, total
+        if started is None and status != AGAIN:
+            raise SystemExit(f"the fuzzer itself failed with status {status}")
+        if started is not None:
+            findings.add(started, a.seed, "died", f"the process ended with status {status}: run --first {started} --programs 1", [])
+            first = started + a.jobs
+
+
+class Missing(Exception):
+    """What the programs cannot be run without."""
 
 
 def main() -> int:
@@ -138,14 +159,21 @@ def main() -> int:
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--first", type=int, default=0)
     p.add_argument("--device", choices=["cpu", "webgpu"], default="cpu")
+    p.add_argument("--jobs", type=int, default=1, help="so many processes at once, each with programs of its own")
     p.add_argument("--kind", help="only differences whose kind matches")
     p.add_argument("--quick", action="store_true", help="do not minimise")
     p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    p.add_argument("--last", type=int, default=0, help=argparse.SUPPRESS)
     a = p.parse_args()
     if a.child:
         return child(a)
     start = time.monotonic()
-    findings, programs, total = run(a)
+    findings = Findings(a.quick)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+            programs, total = map(sum, zip(*pool.map(lambda i: run(a, findings, a.first + i), range(a.jobs))))
+    except Missing as e:
+        raise SystemExit(f"skipped: {e}") from None
     count = f"{sum(findings.causes.values())} differences of {len(findings.causes)} causes"
     print(f"\n{programs} programs, {total} lines, {time.monotonic() - start:.0f} s; {count}")
     kinds: collections.Counter[str] = collections.Counter()

@@ -137,7 +137,7 @@ def rounding(torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: fl
     # a tensor of lower precision on the way rounds more
     coarse = max((EPS.get(t[0].removeprefix("torch."), 0.0) for now in theirs.traits for t in now.values()), default=0.0)
     for jitter in (1, 2, 3, 4):
-        other = execute(torch, lines, jitter=jitter, look=False, coarse=coarse)
+        other = execute(torch, lines, jitter=jitter, look=False, coarse=coarse, own=floor > 0)
         if other.errors != theirs.errors:
             return True
         for k, v in other.values.items():
@@ -153,9 +153,9 @@ def rounding(torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: fl
     return True
 
 
-def is_constant(real: Any, lines: list[str], d: Difference) -> bool:
+def is_constant(real: Any, lines: list[str], d: Difference, device: str) -> bool:
     """Whether a tensor that PyTorch says to depend on the leaves has no gradient there but 0."""
-    env = environment(real)
+    env = environment(real, own=device != "cpu")
     for line in lines[:d.line + 1]:
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -173,12 +173,12 @@ def is_constant(real: Any, lines: list[str], d: Difference) -> bool:
 def check(real: Any, lite: Any, lines: list[str], device: str = "cpu") -> list[Difference]:
     """Runs the lines in both; returns the differences that count."""
     floor = 2.0**-18 if device != "cpu" else 0.0
-    theirs = execute(real, lines)
+    theirs = execute(real, lines, own=device != "cpu")
     ours = execute(lite, lines, device)
     constant: list[Difference] = []
 
     def meant(d: Difference) -> bool:
-        if d.kind == "graph" and "grad_fn=True" in d.theirs and "requires_grad=False" in d.ours and is_constant(real, lines, d):
+        if d.kind == "graph" and "grad_fn=True" in d.theirs and "requires_grad=False" in d.ours and is_constant(real, lines, d, device):
             constant.append(d)          # a gradient that is constant has no graph here; PyTorch's depends on its inputs in form
             return True
         if constant and d.kind == "raises nothing, RuntimeError" and "does not require grad" in d.ours:

@@ -30,7 +30,7 @@ class Generator:
     def __init__(self, real: Any, ops: list[declared_ops.Declared], seed: int, device: str = "cpu") -> None:
         self.real, self.ops, self.device = real, ops, device
         self.rng = random.Random(seed)
-        self.env = environment(real)
+        self.env = environment(real, own=device != "cpu")
         self.lines: list[str] = []
         self.count = 0
         self.fills = 0

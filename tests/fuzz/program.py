@@ -26,7 +26,7 @@ def fill(seed, *shape, dtype="float64", lo=-2, hi=2):
 
 EPS = {"float64": 2.0**-50, "complex128": 2.0**-50, "float32": 2.0**-22, "complex64": 2.0**-22, "float16": 2.0**-10,
        "bfloat16": 2.0**-7}
-SECONDS = 5             # a line may take this long
+SECONDS = {"cpu": 5, "webgpu": 120}     # a line may take this long; on a software GPU, compiling its kernels may take many seconds
 
 
 class TooSlow(BaseException):
@@ -39,9 +39,9 @@ def script(lines: list[str]) -> str:
     return f"{HEAD}{shown}\n"
 
 
-def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0) -> Any:
+def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0, own: bool = False) -> Any:
     """`fill` of a library; with jitter, inputs are moved by a rounding error (each number of jitter by another one),
-    by that of their dtype, `coarse` at the least."""
+    by that of their dtype, `coarse` at the least. `own`: an input is no view, as what was moved to another device is none."""
 
     def fill(seed: int, *shape: int, dtype: str = "float64", lo: float = -2, hi: float = 2) -> Any:
         rng, kind, n = random.Random(seed), getattr(torch, dtype), 1
@@ -57,12 +57,13 @@ def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0)
             return v * (1 + eps * wobble.uniform(-1, 1)) if eps else v
         values = [complex(one(), one()) if kind.is_complex else rng.random() < 0.5 if kind == torch.bool else one()
                   for _ in range(n)]
-        return torch.tensor(values, dtype=kind).reshape(shape).to(device)
+        made = torch.tensor(values, dtype=kind).reshape(shape)
+        return made.clone() if own else made.to(device)
     return fill
 
 
-def environment(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0) -> dict[str, Any]:
-    env = {"torch": torch, "F": torch.nn.functional, "fill": maker(torch, device, jitter, coarse)}
+def environment(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0, own: bool = False) -> dict[str, Any]:
+    env = {"torch": torch, "F": torch.nn.functional, "fill": maker(torch, device, jitter, coarse, own)}
     env["DEVICE"] = device
     return env
 
@@ -110,9 +111,9 @@ def _alarm(*_: Any) -> None:
 
 
 def execute(torch: Any, lines: list[str], device: str = "cpu", jitter: int = 0, look: bool = True,
-            coarse: float = 0.0) -> Trace:
+            coarse: float = 0.0, own: bool = False) -> Trace:
     trace = Trace()
-    env = environment(torch, device, jitter, coarse)
+    env = environment(torch, device, jitter, coarse, own)
     hidden = set(env) | {"__builtins__"}
     timed = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
     old = signal.signal(signal.SIGALRM, _alarm) if timed else None
@@ -125,9 +126,11 @@ def execute(torch: Any, lines: list[str], device: str = "cpu", jitter: int = 0, 
                 error = text = ""
                 try:
                     if timed:
-                        signal.alarm(SECONDS)
+                        signal.alarm(SECONDS[device])
                     exec(compile(line, "<program>", "exec"), env)
                 except TooSlow:
+                    if device != "cpu":
+                        raise           # in the middle of an exchange with the GPU's process: nothing it says later can be believed
                     error = "TooSlow"
                 except Exception as e:
                     error, text = type(e).__name__.lstrip("_"), str(e).partition("\n")[0]
