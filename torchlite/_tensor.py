@@ -1,7 +1,7 @@
 """`torch.Tensor`: what is Python about it. Fields and operators are native (TensorBase), ops come from torchlite.ops."""
 
 from . import _C, _device
-from .autograd._node import meta
+from .autograd._node import eager, meta
 
 _alias = _C.alias
 _NUMPY_NAMES = {0: "bool", 1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 8: "float32", 9: "float64",
@@ -63,6 +63,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad=True):
         """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad is not True and requires_grad is not False:
+            raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s" % type(requires_grad).__name__)
         if requires_grad and self.is_leaf and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
@@ -120,6 +122,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         m = meta(self)
         if m.post_hooks is None:
             m.post_hooks = {}
+        eager[0] = True
         handle = RemovableHandle(m.post_hooks)
         m.post_hooks[handle.id] = hook
         return handle

@@ -11,7 +11,7 @@ static PyObject *get_ndim(SELF, void *c) { (void)c; return PyLong_FromLong(t->nd
 static PyObject *get_requires_grad(SELF, void *c) { (void)c; return PyBool_FromLong(tl_requires_grad(t)); }
 static int set_requires_grad(SELF, PyObject *v, void *c) {
   (void)c;
-  if (!v) { PyErr_SetString(PyExc_AttributeError, "cannot delete requires_grad"); return -1; }
+  if (!v) { PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool"); return -1; }
   PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.set_requires_grad, (PyObject *)t, v, NULL);
   Py_XDECREF(r);
   return r ? 0 : -1;
@@ -72,7 +72,14 @@ static int set_base(SELF, PyObject *v, void *c) {
 }
 static PyObject *get_meta(SELF, void *c) { (void)c; return Py_NewRef(t->meta ? t->meta : Py_None); }
 static int set_meta(SELF, PyObject *v, void *c) { (void)c; Py_XSETREF_(t->meta, v && v != Py_None ? Py_NewRef(v) : NULL); return 0; }
-static PyObject *get_version(SELF, void *c) { (void)c; return PyLong_FromLongLong(t->version ? t->version->value : 0); }
+static PyObject *get_version(SELF, void *c) {
+  (void)c;
+  if (t->flags & TL_INFERENCE) {
+    PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
+    return NULL;
+  }
+  return PyLong_FromLongLong(t->version ? t->version->value : 0);
+}
 static PyObject *get_flag(SELF, void *c) { return PyBool_FromLong(t->flags & (int)(intptr_t)c); }
 static int set_flag(SELF, PyObject *v, void *c) {
   int on = v ? PyObject_IsTrue(v) : 0;
@@ -90,9 +97,13 @@ static PyObject *get_data(SELF, void *c) {
 }
 static int set_data(SELF, PyObject *v, void *c) {
   (void)c;
-  if (!v || !TL_CHECK(v)) {
-    PyObject *name = v ? PyType_GetName(Py_TYPE(v)) : NULL;
-    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %V", name, "nothing");
+  if (!v) {
+    PyErr_SetString(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
+    return -1;
+  }
+  if (!TL_CHECK(v)) {
+    PyObject *name = PyType_GetName(Py_TYPE(v));
+    PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %V", name, "?");
     Py_XDECREF(name);
     return -1;
   }

@@ -1,12 +1,14 @@
 """Reverse-mode differentiation: `backward`, `grad`, custom functions, grad modes."""
 
+from typing import Any
+
 from .. import _C
 from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
 from ._node import edge
 from .function import Function
 from .grad_mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_detect_anomaly, set_grad_enabled, set_multithreading_enabled
 
-TensorBase = _C.TensorBase
+TensorBase: Any = _C.TensorBase
 
 __all__ = ["Function", "backward", "grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "detect_anomaly",
            "set_detect_anomaly", "set_multithreading_enabled", "Variable", "gradcheck", "gradgradcheck", "function", "grad_mode", "graph",
@@ -35,7 +37,8 @@ def _set_grad(t, g):
 
 
 def _set_requires_grad(t, value):
-    value = bool(value)
+    if value is not True and value is not False:
+        raise RuntimeError("requires_grad must be a bool")
     if t.grad_fn is not None:
         if not value:
             raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
@@ -50,15 +53,23 @@ def _set_requires_grad(t, value):
 
 _C.register("set_grad", _set_grad)
 _C.register("set_requires_grad", _set_requires_grad)
+_C._current_graph_task_id = graph.task_number
 
 
 def _tensors(x):
-    return (x,) if isinstance(x, TensorBase) or x is None else tuple(x)
+    return (x,) if isinstance(x, (TensorBase, graph.GradientEdge)) or x is None else tuple(x)
 
 
 def _make_grads(outputs, grads, batched=False):
     made = []
     for out, g in zip(outputs, grads):
+        if isinstance(out, graph.GradientEdge):        # its shape is not known
+            if g is None:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            made.append(g)
+            continue
+        if not isinstance(out, TensorBase):
+            raise AssertionError("Expected output to be a torch.Tensor")
         if g is None:
             if out.requires_grad:
                 if out.numel() != 1:
@@ -71,20 +82,28 @@ def _make_grads(outputs, grads, batched=False):
             continue
         if not isinstance(g, TensorBase):
             raise TypeError("gradients can be either Tensors or None, but got " + type(g).__name__)
-        if g.shape != out.shape:
+        shape = g.shape if not batched or g.dim() == 0 else g[0].shape
+        if batched and (shape != out.shape or g.dim() == 0):
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
+                               "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                               "grad_output[%d] has a shape of %s and output[%d] has a shape of %s. If you only want some tensors in `grad_output` to "
+                               "be considered batched, consider using vmap." % (len(made), shape, len(made), out.shape))
+        if shape != out.shape:
             raise RuntimeError("Mismatch in shape: grad_output[%d] has a shape of %s and output[%d] has a shape of %s."
                                % (len(made), g.shape, len(made), out.shape))
         if out.dtype.is_complex != g.dtype.is_complex:
             raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
                                "grad_output[%d] has a dtype of %s and output[%d] has a dtype of %s." % (len(made), g.dtype, len(made), out.dtype))
         made.append(g if g.dtype is out.dtype else g.to(out.dtype))
+    if len(made) < len(outputs):
+        raise RuntimeError("got %d tensors and %d gradients" % (len(outputs), len(made)))
     return made
 
 
 def _roots(tensors):
     roots = []
     for i, t in enumerate(tensors):
-        e = edge(t)
+        e = graph.edge_of(t)
         if e is None:
             raise RuntimeError("element %d of tensors does not require grad and does not have a grad_fn" % i)
         roots.append(e)
@@ -92,11 +111,21 @@ def _roots(tensors):
 
 
 def _run(roots, grads, retain_graph, create_graph, keys=None, inputs=None):
-    graph.tasks.append(graph.Task(roots, inputs))
+    task = graph.Task(roots, inputs)
+    graph.tasks.append(task)
     try:
-        return _engine.run(roots, grads, retain_graph, create_graph, keys)
+        found = _engine.run(roots, grads, retain_graph, create_graph, keys)
+        for callback in task.callbacks:                # one may add others
+            callback()
+        return found
     finally:
         graph.tasks.pop()
+
+
+def _check_inputs(inputs):
+    for t in inputs:
+        if not isinstance(t, (TensorBase, graph.GradientEdge)):
+            raise RuntimeError("all inputs have to be Tensors or GradientEdges, but got " + type(t).__name__)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -104,6 +133,12 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
     grad_tensors: for each tensor the gradient flowing in, of its shape (None for 0-dim ones). inputs: accumulate into these only.
     """
+    if grad_variables is not None:
+        import warnings
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
     if inputs is not None and len(_tensors(inputs)) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
@@ -120,18 +155,21 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         _run(roots, grads, retain_graph, create_graph)
         return
     inputs = _tensors(inputs)
+    _check_inputs(inputs)
     keys = {}
     distinct = []
     for t in inputs:
-        if t.grad_fn is None and not t.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        if isinstance(t, graph.GradientEdge):
+            if type(t.node) is not _node.AccumulateGrad:
+                raise RuntimeError("backward() with an input that is the gradient edge of an operation is not supported: give the tensor")
+            t = t.node.variable
+        t.retain_grad()
         if keys.setdefault(_engine.key_of(t), len(keys)) == len(distinct):
             distinct.append(t)
-    found = _run(roots, grads, retain_graph, create_graph, keys, inputs)
+    found = _run(roots, grads, retain_graph, create_graph, keys, distinct)
     for t, g in zip(distinct, found):
-        if g is not None:
-            _engine.accumulate(t, g, create_graph)
-            _engine._post_accumulate(t)
+        if g is not None and t.grad_fn is None:        # the others keep theirs as it comes by
+            _engine.finish(t, g, create_graph, hooked=True)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
@@ -142,36 +180,52 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     elif materialize_grads and not allow_unused:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     outputs, inputs = _tensors(outputs), _tensors(inputs)
+    if not only_inputs:
+        import warnings
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
+                      "graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
     if not inputs:
-        raise ValueError("grad requires non-empty inputs.")
-    if is_grads_batched:
-        import torchlite as torch
-        gos = _tensors(grad_outputs)
-        rows = [grad(outputs, inputs, tuple(g[i] for g in gos), True, create_graph, True, allow_unused) for i in range(len(gos[0]))]
-        return tuple(None if col[0] is None else torch.stack(col) for col in zip(*rows))
-    gos = _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
-    made = _make_grads(outputs, gos)
-    if retain_graph is None:
-        retain_graph = create_graph
-    roots = _roots(outputs)
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    _check_inputs(inputs)
     keys = {}
     for t in inputs:
-        if not t.requires_grad:
+        if isinstance(t, TensorBase) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         keys.setdefault(_engine.key_of(t), len(keys))
-    found = _run(roots, made, retain_graph, create_graph, keys, inputs)
+    made = _make_grads(outputs, _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs), is_grads_batched)
+    roots = _roots(outputs)
+    if is_grads_batched:
+        import torchlite as torch
+        found = [_run(roots, row, True, create_graph, keys, inputs) for row in _rows(made)]
+        found = [None if any(g is None for g in column) else torch.stack(column) for column in zip(*found)]
+    else:
+        found = _run(roots, made, create_graph if retain_graph is None else retain_graph, create_graph, keys, inputs)
     result = []
     for i, t in enumerate(inputs):
         g = found[keys[_engine.key_of(t)]]
         if g is None:
-            if materialize_grads:
+            if materialize_grads and isinstance(t, TensorBase):
                 import torchlite as torch
-                g = torch.zeros_like(t, requires_grad=bool(create_graph))
-            elif not allow_unused:
+                shape = (len(made[0]), *t.shape) if is_grads_batched else t.shape
+                g = torch.zeros(shape, dtype=t.dtype, device=t.device, requires_grad=bool(create_graph))
+            elif not allow_unused or materialize_grads:
                 raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
                                    "if this is the desired behavior.")
         result.append(g)
     return tuple(result)
+
+
+def _rows(grads):
+    """The gradients of each of the batch's passes."""
+    sizes = []
+    for g in grads:
+        if g.dim() == 0:
+            raise ValueError("vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so "
+                             "expected in_dim to satisfy 0 <= in_dim < 0.")
+        sizes.append(len(g))
+    if len(set(sizes)) > 1:
+        raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for the mapped dimension" % sizes)
+    return zip(*grads)
 
 
 class _VariableMeta(type):
@@ -181,6 +235,8 @@ class _VariableMeta(type):
 
 class Variable(metaclass=_VariableMeta):
     """Old name of Tensor: Variable(t) is t."""
+
+    _execution_engine = graph.Engine
 
     def __new__(cls, data, requires_grad=False, volatile=False):
         return data.detach().requires_grad_(requires_grad) if requires_grad else data

@@ -5,7 +5,7 @@ from typing import Any
 from sys import getrefcount
 
 from .. import _C
-from ._node import anomaly
+from ._node import anomaly, eager
 
 TensorBase = _C.TensorBase
 profiled = None              # while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
@@ -22,6 +22,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
     needed: Any = None if inputs is None else _reachable(roots, inputs)
     for e, g in zip(roots, grads):
         _send(e, g, pending, heap, ready)
+    waiting = _leaf_edges(roots) if inputs is None and eager[0] else None
     traced, begin, end = profiled or (None, None, None)
     if traced is None and anomaly[0]:
         traced = _apply_traced
@@ -47,12 +48,12 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                     continue
             if many and any(x is None for x in g):
                 g = _fill(g, outs, node)
-            result = node.apply(g) if traced is None else traced(node, g)
+            if node.pre_hooks and all(x is None for x in g):         # a hook took the gradient away
+                result = [None] * len(node.next)
+            else:
+                result = node.apply(g) if traced is None else traced(node, g)
             if node.post_hooks:
-                for hook in list(node.post_hooks.values()):
-                    new = hook(tuple(result), tuple(g))
-                    if new is not None:
-                        result = new if isinstance(new, (tuple, list)) else (new,)
+                result = _post_hooks(node, result, g)
             if not retain_graph:
                 node.release()
             nxt = node.next
@@ -67,29 +68,81 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                         elif inputs is None or target in needed or (target, nr) in inputs:
                             _push(target, nr, value, pending, heap)
             result = value = None
-        for t, value in list(ready.values()):
-            value = _leaf_hooks(t, value)
+            if waiting is not None:
+                for e in nxt:
+                    if e is not None and id(e[0]) in waiting:
+                        waiting[id(e[0])] -= 1
+                        if waiting[id(e[0])] == 0 and ready.get(id(e[0])) is not None:
+                            entry = ready[id(e[0])]                  # kept, so that references are as many as below
+                            t, value = entry
+                            ready[id(t)] = None
+                            finish(t, value, create_graph, begin, end)
+                            entry = value = None
+        for entry in list(ready.values()):
+            if entry is None:
+                continue
+            t, value = entry
             if inputs is None:
                 ready[id(t)] = None
-                if begin is None:
-                    accumulate(t, value, create_graph)
-                else:
-                    begin(value)
-                    accumulate(t, value, create_graph)
-                    end()
-                _post_accumulate(t)
+                finish(t, value, create_graph, begin, end)
             else:
                 at = inputs.get((id(t), -1))
                 if at is not None:
-                    collected[at] = value
+                    collected[at] = _leaf_hooks(t, value)
     return collected
+
+
+def finish(t, value, create_graph, begin=None, end=None, hooked=False, outside=False):
+    """A leaf has all of its gradient: hooks, the sum, hooks.
+
+    hooked: the tensor's hooks have run. outside: the node was called by hand, and only hooks after the sum run.
+    """
+    m = t._meta
+    node = None if m is None or m.node is None or outside else m.node()
+    if not (hooked or outside):
+        value = _leaf_hooks(t, value)
+    if node is not None and node.pre_hooks:
+        value = _pre_hooks(node, [value])[0]
+        if value is None:
+            return
+    given = value if node is not None and node.post_hooks else None
+    if begin is not None:
+        begin(value)
+    accumulate(t, value, create_graph)
+    if begin is not None:
+        end()
+    if m is not None:
+        if m.post_hooks:
+            for hook in list(m.post_hooks.values()):
+                hook(t)
+        if given is not None:
+            _post_hooks(node, (), (given,))
+
+
+def _leaf_edges(roots):
+    """How many edges lead to each leaf, so that its gradient is seen to be complete before the pass ends."""
+    counts, seen, stack = {}, set(), list(roots)
+    while stack:
+        target = stack.pop()[0]
+        if isinstance(target, TensorBase):
+            counts[id(target)] = counts.get(id(target), 0) + 1
+        elif target not in seen:
+            seen.add(target)
+            stack.extend(e for e in target.next if e is not None)
+    return counts
 
 
 _leaf_class = None           # set to Tensor by torchlite.autograd: an exact class test is the common case
 
 
+graph_edge = None            # set by torchlite.autograd.graph
+
+
 def key_of(t):
     """How an input is looked up while running: by node and output, or by identity for leaves."""
+    if not isinstance(t, TensorBase):
+        e = graph_edge(t)
+        return (id(e[0]), -1) if isinstance(e[0], TensorBase) else e
     node = t.grad_fn
     return (id(t), -1) if node is None else (node, t.output_nr)
 
@@ -154,7 +207,7 @@ def _pre_hooks(node, g):
         if nr is None:
             new = hook(tuple(g))
             if new is not None:
-                g = list(new) if isinstance(new, (tuple, list)) else [new]
+                g = _check_tuple(hook, g, new)
         elif g[nr] is not None:
             new = hook(g[nr])
             if new is not None:
@@ -162,6 +215,29 @@ def _pre_hooks(node, g):
                 g = list(g)
                 g[nr] = new
     return g
+
+
+def _post_hooks(node, result, g):
+    """Hooks of a node see the gradients of its inputs, which they may replace, and of its outputs."""
+    for hook in list(node.post_hooks.values()):
+        new = hook(tuple(result), tuple(g))
+        if new is not None:
+            result = _check_tuple(hook, result, new)
+    return result
+
+
+def _check_tuple(hook, old, new):
+    if not isinstance(new, tuple):
+        raise TypeError("expected tuple, but hook returned '%s'" % type(new).__name__)
+    if len(new) != len(old):
+        raise RuntimeError("hook '%s' has returned an incorrect number of values (got %d, but expected %d)"
+                           % (getattr(hook, "__name__", "<unknown>"), len(new), len(old)))
+    for a, b in zip(old, new):
+        if b is not None:
+            if a is None:
+                raise RuntimeError("can't replace a None gradient with a non-None value")
+            _check_hooked(hook, a, b)
+    return list(new)
 
 
 def _leaf_hooks(t, value):
@@ -181,16 +257,13 @@ def _check_hooked(hook, old, new):
         raise TypeError("expected Variable, but hook returned '%s'" % type(new).__name__)
     name = getattr(hook, "__name__", "<unknown>")
     if new.dtype is not old.dtype:
-        raise RuntimeError("hook '%s' has changed the type of value (was %s got %s)" % (name, old.type(), new.type()))
+        raise RuntimeError("hook '%s' has changed the type of value (was %s got %s)" % (name, _type_name(old), _type_name(new)))
     if new.shape != old.shape:
         raise RuntimeError("hook '%s' has changed the size of value" % name)
 
 
-def _post_accumulate(t):
-    m = t._meta
-    if m is not None and m.post_hooks:
-        for hook in list(m.post_hooks.values()):
-            hook(t)
+def _type_name(t):
+    return t.type().replace("torch.Complex", "CPUComplex").replace("Tensor", "Type") if t.is_complex() else t.type()
 
 
 def accumulate(t, g, create_graph):
@@ -231,9 +304,14 @@ def _lies_so(g, strides):
 def _calibrate():
     """References to a gradient that only the engine holds, seen from accumulate (it varies with the interpreter)."""
     ready = {0: (None, object())}
-    for t, value in list(ready.values()):
+    for entry in list(ready.values()):
+        t, value = entry
         ready[0] = None
-        return _count(t, value, False)
+        return _finish(t, value, False)
+
+
+def _finish(t, value, create_graph):
+    return _count(t, value, create_graph)
 
 
 def _count(t, g, create_graph):

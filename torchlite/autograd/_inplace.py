@@ -9,7 +9,7 @@ import weakref
 
 from .. import _C
 from . import _node
-from ._node import Node, edge, meta
+from ._node import Node, edge
 
 _alias = _C.alias
 
@@ -22,9 +22,11 @@ _MANY = (" This view is the output of a function that returns multiple views. Su
 
 
 def check_view(t, change):
-    """Raises where t is a view that cannot follow a change in place: one made under no_grad, or one of several that an op returned."""
-    many = t._one_of_many
-    if not (many or t._unrecorded):
+    """Raises where t is a view that cannot follow a change in place: one made under no_grad, one of several that an op returned, or a Function's."""
+    own = t._meta
+    if own is not None and own.frozen:
+        raise RuntimeError("%s and %s modified inplace. %s" % (own.frozen[0], change, own.frozen[1]))
+    if not (t._one_of_many or t._unrecorded):
         return
     made = t._raw_grad_fn
     place = "Output %d of %s is a view" % (t.output_nr, made.name().partition("Backward")[0]) if isinstance(made, Node) else "A view"
@@ -38,9 +40,7 @@ def check_view(t, change):
 
 def check_inplace(t):
     """Raises where PyTorch forbids an in-place change under grad mode."""
-    own, base = t._meta, t._base
-    if own is not None and own.frozen:
-        raise RuntimeError(own.frozen)
+    base = t._base
     if base is not None:
         check_view(t, "is being")
         if base._raw_grad_fn is None and _C.requires_grad(t):
@@ -192,6 +192,8 @@ class CopySlices(Node):
 
     def apply(self, grads):
         import torchlite as torch
+        if self.inner is None:
+            raise _node.freed_error()
         g = grads[0]
         shape, strides, _ = self.base
         whole = torch.empty_strided(shape, strides, dtype=g.dtype, device=g.device).copy_(g)
@@ -206,7 +208,9 @@ class CopySlices(Node):
         return found
 
     def release(self):
-        self.inner.release()
+        if self.inner is not None:
+            self.inner.release()
+            self.inner = None
 
 
 class AsStridedBackward0(Node):
@@ -293,7 +297,6 @@ def set_history(t, node, slot=0):
     if base is None:
         _move_retained(t, t._raw_grad_fn, node, 0)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = node, 0, False
-        meta(t).rebased = t._version           # views of t find their history anew
         return
     cs = CopySlices([*node.next[:slot], edge(base), *node.next[slot + 1:]])
     cs.inner, cs.slot = node, slot
@@ -301,7 +304,6 @@ def set_history(t, node, slot=0):
     _relate(cs, base, t)
     _move_retained(base, base._raw_grad_fn, cs, 0)
     base._raw_grad_fn, base._output_nr, base._leaf_flag = cs, 0, False
-    meta(base).rebased = base._version
     regenerate(t)
 
 
@@ -309,9 +311,7 @@ def set_geometry_history(t, node, nr):
     """The same for a change of t's geometry, which leaves the base of a view as it was."""
     _move_retained(t, t._raw_grad_fn, node, nr)
     t._raw_grad_fn, t._output_nr = node, nr
-    if t._base is None:
-        meta(t).rebased = t._version
-    else:
+    if t._base is not None:
         t._stamp = t._version
 
 
@@ -355,10 +355,9 @@ def regenerate(t):
 
 
 def get_grad_fn(t):
-    """grad_fn of a view whose memory was changed since it was made: the recorded one, unless its base got another history."""
+    """grad_fn of a view whose memory was changed since it was made."""
     base, made = t._base, t._raw_grad_fn
     if made is None and not _C.requires_grad(base):
         return None
     check_view(t, "its base or another view of its base has been")
-    m = base._meta
-    return made if made is not None and (m is None or t._stamp >= m.rebased) else regenerate(t)
+    return regenerate(t)

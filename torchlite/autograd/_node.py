@@ -4,6 +4,7 @@ A node's edges name, for each input that needs a gradient, the node that made it
 the tensor itself. `seq` grows with creation, so the largest pending one has all its consumers behind it.
 """
 
+import weakref
 from typing import Any
 
 from .. import _C
@@ -25,14 +26,14 @@ FREED_TEXT = ("Trying to backward through the graph a second time (or directly a
 
 
 class Meta:
-    """What autograd keeps on a tensor: hooks of a leaf, and of a base the version at which its history was last rewritten."""
+    """What autograd keeps on a tensor: hooks of a leaf, and the node that stands for the leaf while somebody holds it."""
 
-    __slots__ = ("hooks", "post_hooks", "rebased", "frozen")
+    __slots__ = ("hooks", "post_hooks", "node", "frozen")
 
     def __init__(self):
         self.hooks = self.post_hooks = None
-        self.frozen = None                 # why the tensor must not be changed in place
-        self.rebased = -1
+        self.frozen = None                 # of a view that must not be changed in place: what it is, and why
+        self.node = None                   # a weak reference to its AccumulateGrad
 
 
 def meta(t):
@@ -45,7 +46,7 @@ def meta(t):
 class Node(_C.NodeBase):
     """One recorded operation; subclasses are named after PyTorch's (AddBackward0)."""
 
-    __slots__ = ("seq", "metadata_", "pre_hooks", "post_hooks", "retain", "outs", "trace", "__weakref__")
+    __slots__ = ("seq", "metadata_", "pre_hooks", "post_hooks", "retain", "outs", "trace", "faces", "__weakref__")
     __module__ = "torch.autograd.graph"
 
     def __init__(self, edges, outs=1):
@@ -80,7 +81,9 @@ class Node(_C.NodeBase):
 
     @property
     def next_functions(self):
-        return tuple((None, 0) if e is None else (AccumulateGrad(e[0]), 0) if isinstance(e[0], TensorBase) else e for e in self.next)
+        shown = tuple((None, 0) if e is None else (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e for e in self.next)
+        self.faces = [n for n, _ in shown if type(n) is AccumulateGrad]      # the nodes of leaves live as long as their graph
+        return shown
 
     def register_hook(self, fn):
         from ..utils.hooks import RemovableHandle
@@ -108,31 +111,42 @@ class Node(_C.NodeBase):
         return "<%s object at %#x>" % (type(self).__name__, id(self))
 
 
-class AccumulateGrad:
-    """The face of a leaf in `next_functions`."""
+class AccumulateGrad(Node):
+    """The node of a leaf, made when it is asked for; the engine knows the leaf itself, and looks here for hooks."""
 
     __slots__ = ("variable",)
     __module__ = "torch.autograd"
 
     def __init__(self, variable):
-        self.variable = variable
+        self.variable, self.next, self.outs = variable, [], 1
+        self.seq = (1 << 64) - 1
+        self.pre_hooks = self.post_hooks = self.retain = self.metadata_ = self.trace = None
 
     def name(self):
         return "torch::autograd::AccumulateGrad"
 
-    next_functions = ()
+    def apply(self, grads):
+        from . import _engine
+        if grads[0] is not None:
+            _engine.finish(self.variable, grads[0], _C.is_grad_enabled(), outside=True)
+        return ()
 
     def register_hook(self, fn):
-        return self.variable.register_hook(fn)
+        eager[0] = True
+        return Node.register_hook(self, fn)
 
-    def __eq__(self, other):
-        return isinstance(other, AccumulateGrad) and other.variable is self.variable
 
-    def __hash__(self):
-        return id(self.variable)
+eager = [False]           # whether a leaf ever got a hook that runs after its gradient was added
 
-    def __repr__(self):
-        return "<AccumulateGrad object at %#x>" % id(self.variable)
+
+def leaf_node(t):
+    """The AccumulateGrad of a leaf: the same object while somebody holds it."""
+    m = meta(t)
+    node = m.node and m.node()
+    if node is None:
+        node = AccumulateGrad(t)
+        m.node = weakref.ref(node)
+    return node
 
 
 def edge(t):
@@ -168,8 +182,15 @@ class _Packed:
     def __init__(self, t, is_output):
         packer, self.unpack = saved_hooks[-1]
         self.grad_edge = None if is_output else edge(t)
+        if is_output:
+            t = t.detach()
+        version = t._version
         with _C.GradMode(False):
-            self.value = packer(t.detach() if is_output or t._raw_grad_fn is not None else t)
+            self.value = packer(t)
+        if t._version != version:
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
+                               "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
+                               "operations on the input to a pack hook.")
 
 
 def unpack(item, node, output=None):
@@ -179,6 +200,8 @@ def unpack(item, node, output=None):
         return value
     if type(value) is _Packed:
         t = value.unpack(value.value)
+        if not isinstance(t, TensorBase):
+            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s" % type(t).__name__)
         if value.grad_edge is not None and not isinstance(value.grad_edge[0], TensorBase):
             t = _alias(t)
             t._raw_grad_fn, t._output_nr = value.grad_edge
@@ -216,7 +239,7 @@ def changed_error(t, version, node, output):
     hint = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
             "was changed in there or anywhere later. Good luck!") if anomaly[0] else (
             "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True).")
+            "torch.autograd.set_detect_anomaly(True, check_nan=False).")
     return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
                         "[torch.%s %s]%s is at version %d; expected version %d instead. %s"
                         % (kind, list(t.shape), where or "", t._version, version, hint))
@@ -309,7 +332,8 @@ class Recorder:
         self.types = [(n, self.params[n[:n.rindex("_")]], n[n.rindex("_") + 1:]) for n in fields
                       if n.endswith(("_dtype", "_device")) and n[:n.rindex("_")] in every]
         self.layouts = [(n, self.params[n[:-7]]) for n in fields if n.endswith("_layout") and n[:-7] in every]
-        self.holds = any(n in every for n, _ in self.plain)          # a list of tensors is among the plain values
+        # a list of tensors is among the plain values, or a number that PyTorch saves as a tensor
+        self.holds = any(n in every or n == "other" and spec.name in ("mul", "div") for n, _ in self.plain)
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
         self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None

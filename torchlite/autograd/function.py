@@ -9,7 +9,7 @@ from ._node import Node, edge
 TensorBase: Any = _C.TensorBase
 
 
-_FROZEN = "Output %d of %s is a view and is being modified inplace. %s"
+_KWARG = "%s() got an unexpected keyword argument '%s'"
 _ONE_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
              "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
              "behavior is forbidden. You can fix this by cloning the output of the custom Function.")
@@ -20,6 +20,10 @@ _DIRTY_VIEW = ("If your Function modifies inplace an input that is a view of ano
                "if you need help to do this change.")
 _MANY_VIEWS = ("This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
                "inplace. You should replace the inplace operation by an out-of-place one.")
+
+
+_SAVED_INPUT = ("An input that has been returned as-is as output is being saved for backward. This is not supported if you override setup_context. "
+                "You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself.")
 
 
 class FunctionCtx:
@@ -63,12 +67,18 @@ class BackwardCFunction(FunctionCtx, Node):
             return tuple(self.to_save or ())
         return tuple(None if item is None else _node.unpack(item[0], self, item[1]) for item in self.saved)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self):
+        import warnings
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     def apply(self, grads):
         function = self._function
         backward = function.backward
-        if backward is Function.backward and function.vjp is not Function.vjp:
+        if function.vjp is not Function.vjp:
+            if backward is not Function.backward:
+                raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
             backward = function.vjp
         result = backward(self, *grads)
         if not isinstance(result, tuple):
@@ -110,8 +120,14 @@ class Function:
     """Base of custom functions: static `forward` and `backward` (and optionally `setup_context`)."""
 
     def __init__(self, *args, **kwargs):
-        raise RuntimeError("%s should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
-                           "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch." % type(self).__name__)
+        import warnings
+        warnings.warn("%s should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+                      "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch." % type(self),
+                      DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
+                           "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
 
     generate_vmap_rule = False
 
@@ -139,6 +155,9 @@ class Function:
         kind: Any = cls.__dict__.get("_backward_cls")
         if kind is None:
             kind = cls._backward_cls = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls})
+        apart = cls.setup_context is not Function.setup_context
+        if kwargs or apart:
+            args = _positional(cls.forward, apart, args, kwargs)
         needs = _C.is_grad_enabled() and any(edge(a) is not None for a in args if isinstance(a, TensorBase))
         ctx = kind.__new__(kind)
         kinds = [isinstance(a, TensorBase) for a in args]
@@ -148,77 +167,133 @@ class Function:
         ctx.needs_input_grad = tuple(k and a.requires_grad for a, k in zip(args, kinds))
         ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
         with _C.GradMode(False):
-            if cls.setup_context is not Function.setup_context:
-                out = cls.forward(*args, **kwargs)
+            if apart:
+                out = cls.forward(*args)
                 cls.setup_context(ctx, args, out)
             else:
-                out = cls.forward(ctx, *args, **kwargs)
+                out = cls.forward(ctx, *args)
         outs: Any = out if isinstance(out, tuple) else (out,)
-        dirty = {id(t) for t in ctx.dirty_tensors or ()}
+        fixed = _marked(ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got ")
+        dirty = _marked(ctx.dirty_tensors, "mark_dirty can only accept variables, but argument ")
+        for t in ctx.dirty_tensors or ():
+            t._bump_version()
         if dirty - {id(t) for t in outs}:
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
                                "inplace must all be outputs of the Function.")
-        if not needs:
-            outs = tuple(t.view_as(t) if isinstance(t, TensorBase) and id(t) not in dirty and any(t is a for a in args) else t for t in outs)
-            return outs if isinstance(out, tuple) else outs[0]
-        fixed = {id(t) for t in ctx.non_differentiable or ()}
+        inputs = {id(a) for a, k in zip(args, kinds) if k}
+        if apart and ctx.to_save and any(o is t and id(t) in inputs - dirty for t in ctx.to_save for o in outs):
+            raise RuntimeError(_SAVED_INPUT)
+        several = sum(isinstance(t, TensorBase) and id(t) not in fixed and _continuous(t) for t in outs) > 1
         result, made = [], {}
-        metas: list[Any] = []
         for i, t in enumerate(outs):
             if not isinstance(t, TensorBase):
                 result.append(t)
-                metas.append(None)
                 continue
-            metas.append((t.shape, t.dtype))
-            if id(t) in fixed or not (t.dtype.is_floating_point or t.dtype.is_complex):
-                if any(t is a for a in args):
-                    t = t.detach()
-                result.append(t)
-                continue
-            if id(t) in dirty and not any(t is a for a in args):
+            given, key = id(t) in inputs, id(t)
+            if not given and key in dirty:
                 import warnings
                 warnings.warn("Only input tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
                               "mark_dirty().", UserWarning, stacklevel=2)
-                dirty.discard(id(t))
-            if id(t) in dirty:
-                from ._inplace import set_history
-                if t._leaf_flag and t._raw_grad_fn is None:
-                    raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-                if t._base is not None and len(outs) > 1:
-                    raise RuntimeError(_DIRTY_VIEW)
-                set_history(t, ctx, [a is t for a, k in zip(args, kinds) if k].index(True))
-                t._output_nr = i
-            elif id(t) in made:                     # one tensor twice: both are the last output, as in PyTorch
-                t = made[id(t)]
-                t._output_nr = i
+            if given and key in dirty:
+                if needs and key not in fixed and _continuous(t):
+                    _rebase(t, ctx, i, len(outs), [a is t for a, k in zip(args, kinds) if k].index(True))
+            elif not needs or key in fixed or not _continuous(t):
+                if t.requires_grad and (given or needs):
+                    t = t.detach()
+                elif given:
+                    t = _view_of_input(t)
             else:
-                key, view = id(t), t._base is not None
-                if any(t is a for a in args):
-                    t, view = t.view_as(t).detach(), True
+                if given:
+                    t = _view_of_input(t)
+                elif key in made:               # one tensor twice: both are the last output, as in PyTorch
+                    t = made[key]
                 elif t._raw_grad_fn is not None or t._leaf_flag:
                     t = _C.alias(t)
                 made[key] = t
-                t._raw_grad_fn, t._output_nr = ctx, i
-                t._base, t._unrecorded = None, False
-                if view:
-                    _node.meta(t).frozen = _FROZEN % (i, cls.__name__, _MANY_VIEWS if len(outs) > 1 else _ONE_VIEW)
+                t._raw_grad_fn, t._output_nr, t._unrecorded = ctx, i, False
+                if t._base is not None and not t._inference:
+                    t._stamp = t._version
+                    _node.meta(t).frozen = "Output %d of %s is a view" % (i, cls.__name__), _MANY_VIEWS if several else _ONE_VIEW
             result.append(t)
-        ctx.outs = metas
-        saved = ctx.to_save
-        if saved is not None:
-            ctx.saved = []
-            for t in saved:
-                if t is None:
-                    ctx.saved.append(None)
-                    continue
-                if not isinstance(t, TensorBase):
-                    raise TypeError("save_for_backward can only save variables, but argument %d is of type %s" % (len(ctx.saved), type(t).__name__))
-                at = next((i for i, o in enumerate(outs) if o is t), None)
-                if at is not None and id(t) in fixed:
-                    at = None
-                ctx.saved.append((_node.pack(t, at is not None), at))
-            ctx.to_save = None
+        if needs:
+            ctx.outs = [(t.shape, t.dtype) if isinstance(t, TensorBase) else None for t in outs]
+            _keep(ctx, outs, fixed)
         return tuple(result) if isinstance(out, tuple) else result[0]
+
+
+def _positional(forward, apart, args, kwargs):
+    """All arguments by position: keywords go where forward's parameters of these names are."""
+    import inspect
+    if apart:                                   # setup_context sees the defaults too
+        bound = inspect.signature(forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name in bound.kwargs:
+            raise TypeError(_KWARG % (forward.__name__, name))
+        return bound.args
+    names = [p.name for p in inspect.signature(forward).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:]
+    for name in kwargs:
+        if name in names[:len(args)]:
+            raise TypeError("%s() got multiple values for argument '%s'" % (forward.__name__, name))
+        if name not in names:
+            raise TypeError(_KWARG % (forward.__name__, name))
+    last = max(map(names.index, kwargs))
+    for at in range(len(args), last):
+        if names[at] not in kwargs:
+            raise TypeError("%s() missing required argument: '%s' (position %d)" % (forward.__name__, names[at], at))
+    return (*args, *(kwargs[name] for name in names[len(args):last + 1]))
+
+
+def _marked(tensors, refusal):
+    """The identities of tensors that forward marked."""
+    for t in tensors or ():
+        if not isinstance(t, TensorBase):
+            raise RuntimeError(refusal)
+    return {id(t) for t in tensors or ()}
+
+
+def _continuous(t):
+    return t.dtype.is_floating_point or t.dtype.is_complex
+
+
+def _view_of_input(t):
+    """What an input that forward returned as it is comes out as."""
+    with _C.GradMode(False):
+        return t.view_as(t)
+
+
+def _rebase(t, ctx, nr, count, slot):
+    """Makes ctx the maker of an input that forward changed in place."""
+    from ._inplace import check_view, set_history
+    if t._leaf_flag and t._raw_grad_fn is None:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if t._base is not None:
+        check_view(t, "is being")
+        if t._base._raw_grad_fn is None and _C.requires_grad(t):
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        if count > 1:
+            raise RuntimeError(_DIRTY_VIEW)
+    set_history(t, ctx, slot)
+    if t._base is None:
+        t._output_nr = nr
+
+
+def _keep(ctx, outs, fixed):
+    """Packs what forward gave to save_for_backward."""
+    saved = ctx.to_save
+    if saved is None:
+        return
+    ctx.saved = []
+    for t in saved:
+        if t is None:
+            ctx.saved.append(None)
+            continue
+        if not isinstance(t, TensorBase):
+            raise TypeError("save_for_backward can only save variables, but argument %d is of type %s" % (len(ctx.saved), type(t).__name__))
+        at = next((i for i, o in enumerate(outs) if o is t), None)
+        if at is not None and id(t) in fixed:
+            at = None
+        ctx.saved.append((_node.pack(t, at is not None), at))
+    ctx.to_save = None
 
 
 def once_differentiable(fn):

@@ -4,7 +4,7 @@ import contextlib
 import functools
 
 from ..utils.hooks import RemovableHandle
-from . import _node
+from . import _engine, _node
 from ._node import Node, edge
 
 __all__ = ["Node", "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "get_gradient_edge",
@@ -18,11 +18,15 @@ tasks = []                   # the backward passes that are running, innermost l
 class Task:
     """A running backward pass: the edges it started from, and the tensors it was asked for (None for all leaves)."""
 
-    __slots__ = ("roots", "inputs", "nodes", "key")
+    __slots__ = ("roots", "inputs", "nodes", "key", "callbacks", "number")
+    made = 0
 
     def __init__(self, roots, inputs=None):
         self.roots, self.inputs, self.nodes = roots, inputs, None
         self.key = object()                    # names the pass without keeping its graph
+        self.callbacks = []                    # what runs at its end
+        self.number = Task.made
+        Task.made += 1
 
     def executes(self, node):
         if self.nodes is None:
@@ -39,15 +43,32 @@ class Task:
                 todo.extend(following for following, _ in node.next_functions if following is not None)
         if self.inputs is None:
             return seen
-        wanted = {_face(edge(t)) for t in self.inputs} & seen
-        for node in sorted((n for n in seen if isinstance(n, Node)), key=lambda n: n._sequence_nr()):
+        wanted = {_face(edge_of(t)) for t in self.inputs} & seen
+        for node in sorted((n for n in seen if n.next), key=lambda n: n._sequence_nr()):
             if any(following in wanted for following, _ in node.next_functions):
                 wanted.add(node)
         return wanted
 
 
 def _face(e):
-    return e[0] if isinstance(e[0], Node) else _node.AccumulateGrad(e[0])
+    """The node of an edge; of a leaf its AccumulateGrad."""
+    return e[0] if isinstance(e[0], Node) else _node.leaf_node(e[0])
+
+
+class Engine:
+    """What PyTorch's programs ask of the engine itself: Variable._execution_engine."""
+
+    @staticmethod
+    def queue_callback(fn):
+        """Calls fn at the end of the running backward pass."""
+        if not tasks:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        tasks[-1].callbacks.append(fn)
+
+
+def task_number():
+    """A number of the running backward pass, -1 outside."""
+    return tasks[-1].number if tasks else -1
 
 
 class saved_tensors_hooks:
@@ -101,13 +122,22 @@ def get_gradient_edge(tensor):
     e = edge(tensor)
     if e is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    node = e[0] if isinstance(e[0], Node) else _node.AccumulateGrad(e[0])
-    return GradientEdge(node, e[1])
+    return GradientEdge(_face(e), e[1])
+
+
+def edge_of(x):
+    """The engine's edge of a tensor or GradientEdge, None where it takes no gradient."""
+    if not isinstance(x, GradientEdge):
+        return edge(x)
+    return (x[0].variable, 0) if type(x[0]) is _node.AccumulateGrad else tuple(x)
 
 
 def increment_version(tensor):
     for t in (tensor,) if hasattr(tensor, "_bump_version") else tensor:
         t._bump_version()
+
+
+_engine.graph_edge = edge_of
 
 
 class _MultiHandle(RemovableHandle):
