@@ -299,7 +299,7 @@ def explain(op_name, overload_params, args, kwargs, is_method):
 _OPTIONS = ("dtype", "layout", "device", "pin_memory", "requires_grad")
 
 
-def _listed(overload, is_method):
+def _listed(overload, takes_out):
     """The parameters of an op's overload as PyTorch's signature has them: `out` included, options as it orders them."""
     from torchlite.ops import _schema
     found = []
@@ -307,7 +307,7 @@ def _listed(overload, is_method):
         type_ = p.type.replace("[]", f"[{p.size}]") if p.size else p.type
         default = False if p.name == "pin_memory" and p.default is None else p.default
         found.append((p.name, type_ + ("?" if p.nullable else ""), p.kwonly, default))
-    if overload.spec.out and not is_method:
+    if takes_out:
         out = "out", "Tensor?" if _schema.result_count(overload.schema) == 1 else "Tensor[]?", True, None
         options = found and found[-1][0] == "requires_grad"
         found.insert(len(found) - len(_OPTIONS) if options else len(found), out)
@@ -362,4 +362,4 @@ def bind_error(op, args, kwargs, out=None):
     args = args[1:] if op.is_method else args
     spec = op.overloads[0].spec
     name = spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__       # torch.fft.fft is fft_fft() here
-    raise explain(name, [_listed(o, op.is_method) for o in op.overloads], args, kwargs, op.is_method)
+    raise explain(name, [_listed(o, op.takes_out) for o in op.overloads], args, kwargs, op.is_method)

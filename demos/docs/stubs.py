@@ -88,8 +88,7 @@ def signature(schema: str, method: bool, out: bool) -> list[str]:
 
 
 def definition(name: str, op: object, method: bool, indent: str = "") -> list[str]:
-    allow_out = any(ov.spec.out for ov in op.overloads) and not method  # type: ignore[attr-defined]
-    found = list(dict.fromkeys(s for ov in op.overloads for s in signature(ov.schema, method, allow_out)))  # type: ignore[attr-defined]
+    found = list(dict.fromkeys(s for ov in op.overloads for s in signature(ov.schema, method, op.takes_out)))  # type: ignore[attr-defined]
     if len(found) == 1:
         return [f"{indent}def {name}{found[0]}: ..."]
     return [f"{indent}{line}" for s in found for line in ("@overload", f"def {name}{s}: ...")]

@@ -6,11 +6,6 @@ extern const TlKernel tl_kernels_view[];
 int tl_add_kernels(const TlKernel *table);
 int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
 bool tl_can_cast(tl_dtype from, tl_dtype to);
-#if defined(__has_include)
-#if __has_include("random.h")
-#include "random.h"
-#endif
-#endif
 
 static PyObject *result_type(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   (void)m;
@@ -51,9 +46,6 @@ PyMODINIT_FUNC PyInit__C(void) {
     goto fail;
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (tl_add_kernels(families[i]) < 0) goto fail;
-#ifdef TL_RANDOM_INIT
-  if (tl_random_init(m) < 0) goto fail;
-#endif
   return m;
 fail:
   Py_DECREF(m);

@@ -616,7 +616,11 @@ static PyObject *overload_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
     PyObject *b = PyUnicode_AsUTF8String(kernel);
     if (b) ov->kernel = find_kernel(PyBytes_AsString(b), (PyObject *)ov);
     Py_XDECREF(b);
-    PyErr_Clear();
+    if (!ov->kernel) {
+      if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "the core has no kernel '%U', which the declaration of %U names", kernel, schema);
+      Py_DECREF(ov);
+      return NULL;
+    }
   }
   return (PyObject *)ov;
 }
@@ -697,11 +701,13 @@ static PyObject *op_module(Op *op, void *_) { (void)_; return op->owner ? Py_New
 static int op_set_module(Op *op, PyObject *v, void *_) { (void)_; Py_XSETREF_(op->owner, Py_XNewRef(v)); return 0; }
 static PyObject *op_overloads(Op *op, void *_) { (void)_; return Py_NewRef(op->overloads); }
 static PyObject *op_method(Op *op, void *_) { (void)_; return PyBool_FromLong(op->method); }
+static PyObject *op_takes_out(Op *op, void *_) { (void)_; return PyBool_FromLong(op->allow_out); }
 static PyObject *op_doc(Op *op, void *_) { (void)_; return Py_NewRef(op->doc ? op->doc : Py_None); }
 static int op_set_doc(Op *op, PyObject *v, void *_) { (void)_; Py_XSETREF_(op->doc, Py_NewRef(v)); return 0; }
 static PyGetSetDef op_getset[] = {{"__name__", (getter)op_name, NULL, NULL, NULL}, {"__qualname__", (getter)op_qualname, NULL, NULL, NULL},
                                   {"__module__", (getter)op_module, (setter)op_set_module, NULL, NULL}, {"overloads", (getter)op_overloads, NULL, NULL, NULL},
-                                  {"is_method", (getter)op_method, NULL, NULL, NULL}, {"__doc__", (getter)op_doc, (setter)op_set_doc, NULL, NULL}, {0}};
+                                  {"is_method", (getter)op_method, NULL, NULL, NULL},
+                                  {"takes_out", (getter)op_takes_out, NULL, "Whether it has the argument `out`.", NULL}, {"__doc__", (getter)op_doc, (setter)op_set_doc, NULL, NULL}, {0}};
 static PyMemberDef op_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Op, vectorcall), Py_READONLY, NULL}, {0}};
 /* two types: a method binds to its tensor, a function kept as a class attribute does not (as builtins) */
 #define OP_SLOTS                                                                                                       \

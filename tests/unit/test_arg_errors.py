@@ -1,9 +1,13 @@
 """Texts for calls that fit no signature, against what PyTorch's argument parser says."""
 
+import re
+
 import pytest
 
 import torchlite as torch
+from torchlite import _C
 from torchlite._arg_errors import explain
+from torchlite.ops._declare import namespace
 
 REQUIRED = NotImplemented
 
@@ -76,3 +80,16 @@ def test_explain(is_method):
         kwargs = {k: tensor if v is T else v for k, v in kwargs.items()}
         error = explain(name, [params(o) for o in overloads], args, kwargs, is_method)
         assert type(error) is TypeError and str(error) == text
+
+
+def test_functions_in_place_take_no_out():
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match=re.escape("sinh_() got an unexpected keyword argument 'out'")):
+        torch.sinh_(x, out=torch.ones(2))
+    taking = [name for name, f in namespace().items() if name.endswith("_") and getattr(f, "takes_out", False)]
+    assert not taking and namespace()["sinh"].takes_out
+
+
+def test_a_kernel_that_does_not_exist_cannot_be_declared():
+    with pytest.raises(ValueError, match="no kernel 'no_such', which the declaration of f"):
+        _C.Overload("f(Tensor self) -> Tensor", "no_such", None, None, 0)
