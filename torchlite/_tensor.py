@@ -196,6 +196,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             memo[key] = fresh
             memo.setdefault("keep", []).append(storage)
         t = _C.tensor_from_storage(memo[key], self.dtype, self.storage_offset(), self.shape, self.stride())
+        if self.is_conj():
+            t = t.conj_physical()
+        if self.is_neg():
+            t = t.neg()
         if type(self) is not Tensor:
             t = _C.TensorBase.__new__(type(self), t)
         t._leaf_flag = self._leaf_flag
@@ -226,11 +230,15 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def numpy(self, *, force=False):
         """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
         if force:
-            return self.detach().cpu().resolve_conj().numpy()
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if self.requires_grad and _C.is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if not self.is_cpu:
             raise TypeError("can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first." % self.device)
+        if self.is_conj():
+            raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
+        if self.is_neg():
+            raise RuntimeError("Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.")
         name = _NUMPY_NAMES.get(self.dtype._code)
         if name is None:
             raise TypeError("Got unsupported ScalarType %s" % self.dtype._scalar_type)
@@ -284,14 +292,15 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if source is None:
             source = _C.empty((0,), self.dtype)
         if isinstance(source, Tensor) and size is None:
-            self.data = source
-            return self
+            size, stride, storage_offset = source.shape, source.stride(), source.storage_offset()
         storage = source._storage if isinstance(source, Tensor) else getattr(source, "_untyped_storage", source)
         if size is None:
             size = (storage.nbytes() // self.itemsize,)
         if stride is None or len(stride) == 0 and len(size):
             stride = _C.empty((0,), self.dtype).new_empty(size).stride() if 0 in size else _contiguous_strides(size)
-        self.data = _C.tensor_from_storage(storage, self.dtype, storage_offset, tuple(size), tuple(stride))
+        taken = _C.tensor_from_storage(storage, self.dtype, storage_offset, tuple(size), tuple(stride))
+        taken._conj_bit, taken._neg_bit = self.is_conj(), self.is_neg()
+        self.data = taken
         return self
 
     def resize_(self, *sizes, memory_format=None):
@@ -341,7 +350,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if self.is_cpu:
             return self
         from .webgpu._run import host_copy_async
-        return await host_copy_async(self)
+        return await host_copy_async(self.resolve_conj().resolve_neg())
 
     async def item_async(self):
         """As `item()`, for code that may await."""
@@ -368,7 +377,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def is_set_to(self, tensor):
         """Same storage, offset, shape and strides."""
         return (self._storage is tensor._storage and self.storage_offset() == tensor.storage_offset() and self.shape == tensor.shape
-                and self.stride() == tensor.stride())
+                and self.stride() == tensor.stride() and self.is_conj() == tensor.is_conj() and self.is_neg() == tensor.is_neg())
 
     # what only sparse tensors have
     def values(self):
@@ -405,12 +414,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def resize_as(self, other):
         return self.resize(other.shape)
-
-    def is_neg(self):
-        return False
-
-    def is_conj(self):
-        return False
 
     def is_distributed(self):
         return False
@@ -506,6 +509,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
         return self.numpy().__dlpack__()
 
     def __dlpack_device__(self):

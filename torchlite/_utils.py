@@ -35,11 +35,8 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
 
 def _finish(tensor, requires_grad, backward_hooks, metadata):
     if metadata:
-        # the bytes were written before these pending operations
-        if metadata.get("conj"):
-            tensor = tensor.conj()
-        if metadata.get("neg"):
-            tensor = tensor.neg()
+        tensor._conj_bit = bool(metadata.get("conj")) and tensor.is_complex()
+        tensor._neg_bit = bool(metadata.get("neg"))
     if requires_grad:
         tensor.requires_grad = True
     if backward_hooks:

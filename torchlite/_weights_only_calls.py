@@ -128,8 +128,6 @@ def _rebuild(func, args, budget, keys):
         _need(count < 7 or type(rest[2]) is torch.dtype, func, args)
         if len(args) > count:
             _need(rest[-1] is None or type(rest[-1]) in _TABLES, func, args)
-            if rest[-1]:
-                _dense(size, budget)        # conjugates and negatives are computed here
     return func(*args)
 
 

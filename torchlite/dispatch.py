@@ -66,6 +66,16 @@ def _ops():
     return torchlite.ops
 
 
+def resolve(t):
+    """A copy of a view of conjugates or negatives on another device than the CPU."""
+    raw = _C.alias(t)
+    raw._conj_bit = raw._neg_bit = False
+    with _C.GradMode(False):
+        if t.is_conj():
+            raw = raw.conj_physical()
+        return raw.neg() if t.is_neg() else raw
+
+
 def _backend():
     from .webgpu import _run
     # from here on the core calls the device directly
@@ -206,4 +216,5 @@ def explain(op, device="cpu"):
 
 
 _C.register("dispatch_other", dispatch_other)
+_C.register("resolve", resolve)
 _C.register("call_out", call_out)

@@ -223,11 +223,13 @@ def is_inference(input):
 
 
 def is_conj(input):
-    return False
+    """Whether it is a view of the conjugates of what memory holds."""
+    return input.is_conj()
 
 
 def is_neg(input):
-    return False
+    """Whether it is a view of the negatives of what memory holds."""
+    return input.is_neg()
 
 
 def is_inference_mode_enabled():

@@ -153,7 +153,7 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
   struct { const char *name; PyObject **slot; } table[] = {
 #define R(n) {#n, &tl_reg.n}
       R(Tensor), R(Size), R(device), R(dtype), R(record), R(record_inplace), R(dispatch_other), R(call_out), R(bind_error), R(getitem),
-      R(setitem), R(compile_schema), R(set_grad), R(get_grad_fn), R(set_requires_grad), R(host_copy), R(device_alloc), R(device_resize), R(device_copy), R(device_fill), R(device_run), R(torch_function), R(named_result), R(unsupported_array),
+      R(setitem), R(compile_schema), R(set_grad), R(get_grad_fn), R(set_requires_grad), R(host_copy), R(resolve), R(device_alloc), R(device_resize), R(device_copy), R(device_fill), R(device_run), R(torch_function), R(named_result), R(unsupported_array),
 #undef R
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -84,7 +84,8 @@ static PyObject *get_flag(SELF, void *c) { return PyBool_FromLong(t->flags & (in
 static int set_flag(SELF, PyObject *v, void *c) {
   int on = v ? PyObject_IsTrue(v) : 0;
   if (on < 0) return -1;
-  t->flags = (uint8_t)(on ? t->flags | (int)(intptr_t)c : t->flags & ~(int)(intptr_t)c);
+  if (on && (intptr_t)c & TL_LAZY) tl_any_indirect = true;
+  t->flags = (uint16_t)(on ? t->flags | (int)(intptr_t)c : t->flags & ~(int)(intptr_t)c);
   return 0;
 }
 static PyObject *get_leaf_flag(SELF, void *c) { (void)c; return PyBool_FromLong(t->requires_grad); }
@@ -92,7 +93,7 @@ static int set_leaf_flag(SELF, PyObject *v, void *c) { (void)c; t->requires_grad
 static PyObject *get_data(SELF, void *c) {
   (void)c;
   TlTensor *v = tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
-  if (v && !tl_inference_mode) v->flags &= (uint8_t)~TL_INFERENCE;
+  if (v && !tl_inference_mode) v->flags &= (uint16_t)~TL_INFERENCE;
   return (PyObject *)v;
 }
 static int set_data(SELF, PyObject *v, void *c) {
@@ -115,7 +116,10 @@ static int set_data(SELF, PyObject *v, void *c) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   memcpy(shape, s->shape, sizeof(int64_t) * (size_t)s->ndim);
   memcpy(strides, s->strides, sizeof(int64_t) * (size_t)s->ndim);
-  return tl_set_geometry(t, (TlStorage *)Py_NewRef(s->storage), s->dtype, s->ndim, shape, strides, s->offset);
+  uint16_t lazy = s->flags & TL_LAZY;
+  if (tl_set_geometry(t, (TlStorage *)Py_NewRef(s->storage), s->dtype, s->ndim, shape, strides, s->offset) < 0) return -1;
+  t->flags = (uint16_t)((t->flags & ~TL_LAZY) | lazy);
+  return 0;
 }
 static PyObject *get_itemsize(SELF, void *c) { (void)c; return PyLong_FromLong(tl_itemsize[t->dtype]); }
 static PyObject *get_nbytes(SELF, void *c) { (void)c; return PyLong_FromLongLong(tl_wrap_mul(t->numel, tl_itemsize[t->dtype])); }
@@ -160,6 +164,8 @@ PyGetSetDef tl_tensor_getset[] = {
     {"_inference", (getter)get_flag, (setter)set_flag, "Made under inference_mode.", (void *)TL_INFERENCE},
     {"_stamp", (getter)get_stamp, (setter)set_stamp, "Of a view: the version at which grad_fn was last right.", NULL},
     {"_one_of_many", (getter)get_flag, NULL, "One of several views that one op returned, or a view of such a one.", (void *)TL_ONE_OF_MANY},
+    {"_conj_bit", (getter)get_flag, (setter)set_flag, "is_conj(), settable.", (void *)TL_CONJ},
+    {"_neg_bit", (getter)get_flag, (setter)set_flag, "is_neg(), settable.", (void *)TL_NEG},
     {"_unrecorded", (getter)get_flag, (setter)set_flag, "A view made under no_grad.", (void *)TL_UNRECORDED},
     {"is_cpu", (getter)get_on_device, NULL, "True on the CPU.", (void *)TL_CPU},
     {"is_meta", (getter)get_on_device, NULL, "True on the meta device.", (void *)TL_META},
@@ -183,6 +189,8 @@ static PyObject *m_data_ptr(SELF, PyObject *_) {
 static PyObject *m_is_floating(SELF, PyObject *_) { (void)_; return PyBool_FromLong(tl_is_float(t->dtype)); }
 static PyObject *m_is_complex(SELF, PyObject *_) { (void)_; return PyBool_FromLong(tl_is_complex(t->dtype)); }
 static PyObject *m_is_signed(SELF, PyObject *_) { (void)_; return PyBool_FromLong(t->dtype > TL_U8); }
+static PyObject *m_is_conj(SELF, PyObject *_) { (void)_; return PyBool_FromLong(t->flags & TL_CONJ); }
+static PyObject *m_is_neg(SELF, PyObject *_) { (void)_; return PyBool_FromLong(t->flags & TL_NEG); }
 static PyObject *m_bump(SELF, PyObject *_) { (void)_; tl_bump(t); Py_RETURN_NONE; }
 
 static PyObject *dims_or_one(SELF, PyObject *o, bool size) {
@@ -244,6 +252,7 @@ PyMethodDef tl_tensor_methods[] = {
     M(storage_offset, m_offset, "First element within the storage."), M(element_size, m_element_size, "Bytes of one element."),
     M(data_ptr, m_data_ptr, "Address of the first element."), M(is_floating_point, m_is_floating, "True for real floating dtypes."),
     M(is_complex, m_is_complex, "True for complex dtypes."), M(is_signed, m_is_signed, "True when the dtype holds negative numbers."),
+    M(is_conj, m_is_conj, "Whether it is a view of the conjugates of what memory holds."), M(is_neg, m_is_neg, "The same of negatives."),
     M(get_device, m_get_device, "Device index; -1 on the CPU."),
     M(_bump_version, m_bump, "Counts an in-place change."), M(item, m_item, "The only element as a Python number."),
     M(tolist, tl_m_tolist, "Nested lists of Python numbers; a number for 0-dim tensors."),

@@ -251,6 +251,69 @@ static bool same_layout(const TlTensor *a, const TlTensor *b) {
   return true;
 }
 
+/* ---- pending signs: applied to a copy -------------------------------------------------------------------------------- */
+/* changes the signs of n elements of dtype d, side by side */
+static int apply_signs(tl_dtype d, void *p, int64_t n, int lazy) {
+#define SIGNS(T, at, odd)                                                                                      \
+  { T *x = p, even_ = lazy & TL_NEG ? (T)1 << at : 0, odd_ = odd ? (T)1 << at : 0;                             \
+    for (int64_t i = 0; i < n; i += 2) { x[i] ^= even_; x[i + 1] ^= odd_; }                                    \
+    break; }
+#define MINUS(T) { T *x = p; for (int64_t i = 0; i < n && lazy & TL_NEG; i++) x[i] = (T)(0 - x[i]); break; }
+#define REALS(T, at) { T *x = p; for (int64_t i = 0; i < n && lazy & TL_NEG; i++) x[i] ^= (T)1 << at; break; }
+  bool odd = !(lazy & TL_NEG) != !(lazy & TL_CONJ);      /* of imaginary parts */
+  if (tl_is_complex(d)) n *= 2;
+  switch (d) {
+    case TL_C64: SIGNS(uint32_t, 31, odd)
+    case TL_C128: SIGNS(uint64_t, 63, odd)
+    case TL_F64: REALS(uint64_t, 63)
+    case TL_F32: REALS(uint32_t, 31)
+    case TL_F16: case TL_BF16: REALS(uint16_t, 15)
+    case TL_I64: MINUS(uint64_t)
+    case TL_I32: MINUS(uint32_t)
+    case TL_I16: MINUS(uint16_t)
+    case TL_I8: case TL_U8: MINUS(uint8_t)
+    default:
+      if (lazy & TL_NEG) { PyErr_SetString(PyExc_NotImplementedError, "\"neg_cpu\" not implemented for 'Bool'"); return -1; }
+  }
+  return 0;
+}
+
+static TlTensor *with_signs(TlTensor *t, int lazy) {      /* a view of t's memory with these pending signs */
+  TlTensor *v = tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
+  if (v) v->flags = (uint16_t)((v->flags & ~TL_LAZY) | lazy);
+  return v;
+}
+
+static TlTensor *signs_applied(TlTensor *t) {
+  if (t->device) {
+    PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.resolve, (PyObject *)t, NULL);
+    return (TlTensor *)r;
+  }
+  TlTensor *raw = with_signs(t, 0), *r = raw ? tl_empty_preserved(TL_CPU, raw, (tl_dtype)t->dtype) : NULL;
+  if (r && (tl_copy(r, raw) < 0 || apply_signs((tl_dtype)r->dtype, tl_data(r), r->numel, t->flags) < 0)) Py_CLEAR(r);
+  Py_XDECREF(raw);
+  return r;
+}
+
+static int copy_signs(TlTensor *dst, TlTensor *src) {
+  int lazy = (dst->flags ^ src->flags) & TL_LAZY, rc = -1;
+  if (dst->dtype == TL_BOOL && !(dst->flags & TL_NEG)) lazy = 0;      /* true is true of either sign */
+  TlTensor *to = with_signs(dst, 0), *from = with_signs(src, 0), *tmp = NULL;
+  if (!to || !from) goto done;
+  if (!lazy) rc = tl_copy(to, from);
+  else if (!to->device && !(to->flags & TL_MISALIGNED) && tl_is_dense(to))
+    rc = tl_copy(to, from) < 0 ? -1 : apply_signs((tl_dtype)to->dtype, tl_data(to), to->numel, lazy);
+  else {
+    from->flags = (uint16_t)(from->flags | lazy);
+    if ((tmp = tl_direct(from))) rc = tl_copy(to, tmp);
+  }
+done:
+  Py_XDECREF(to);
+  Py_XDECREF(from);
+  Py_XDECREF(tmp);
+  return rc;
+}
+
 /* ---- misaligned elements: moved as bytes, computed on in an aligned copy --------------------------------------------- */
 static int bytes_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   size_t size = *(const size_t *)ctx;
@@ -266,15 +329,16 @@ static int copy_bytes(TlTensor *dst, TlTensor *src) {      /* one dtype, one sha
   return tl_iter_run(&it, bytes_loop, &size);
 }
 
-TlTensor *tl_aligned(TlTensor *t) {
-  if (!(t->flags & TL_MISALIGNED)) return (TlTensor *)Py_NewRef(t);
+TlTensor *tl_direct(TlTensor *t) {
+  if (!(t->flags & TL_INDIRECT)) return (TlTensor *)Py_NewRef(t);
+  if (t->flags & TL_LAZY) return signs_applied(t);
   TlTensor *r = tl_empty((tl_dtype)t->dtype, t->ndim, t->shape);
   if (r && copy_bytes(r, t) < 0) Py_CLEAR(r);
   return r;
 }
 
 static int copy_misaligned(TlTensor *dst, TlTensor *src) {
-  TlTensor *from = tl_aligned(src), *to = NULL;
+  TlTensor *from = tl_direct(src), *to = NULL;
   int rc = -1;
   if (from && !(dst->flags & TL_MISALIGNED)) rc = tl_copy(dst, from);
   else if (from && (to = tl_empty((tl_dtype)dst->dtype, dst->ndim, dst->shape)) && tl_copy(to, from) == 0) rc = copy_bytes(dst, to);
@@ -287,8 +351,8 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   int rc = -1;
   TlTensor *tmp = NULL;
   if (dst->numel == 0) return 0;
+  if ((dst->flags | src->flags) & TL_INDIRECT) return (dst->flags | src->flags) & TL_LAZY ? copy_signs(dst, src) : copy_misaligned(dst, src);
   if (dst->device | src->device) return tl_device_copy(dst, src);
-  if ((dst->flags | src->flags) & TL_MISALIGNED) return copy_misaligned(dst, src);
   if (dst->storage == src->storage) {
     if (same_layout(dst, src)) return 0;
     const char *a, *b, *c, *d;
@@ -350,9 +414,19 @@ int tl_check_finite(tl_dtype d, PyObject *value) {
 }
 
 int tl_fill(TlTensor *dst, PyObject *value) {
-  if (dst->device) return dst->numel ? tl_device_fill(dst, value) : 0;
-  FillCtx c = {{0}, tl_itemsize[dst->dtype], dst->flags & TL_MISALIGNED};
-  if (tl_scalar_store((tl_dtype)dst->dtype, c.value, value) < 0 || tl_check_finite((tl_dtype)dst->dtype, value) < 0) return -1;
+  const tl_dtype d = (tl_dtype)dst->dtype;
+  FillCtx c = {{0}, tl_itemsize[d], dst->flags & TL_MISALIGNED};
+  if (dst->device && !(dst->flags & TL_LAZY)) return dst->numel ? tl_device_fill(dst, value) : 0;
+  if (tl_scalar_store(d, c.value, value) < 0 || tl_check_finite(d, value) < 0) return -1;
+  if (dst->flags & TL_LAZY && apply_signs(d, c.value, 1, dst->flags) < 0) return -1;
+  if (dst->device) {
+    TlTensor *to = with_signs(dst, 0);
+    PyObject *number = to ? tl_scalar_object(d, c.value) : NULL;
+    int rc = number ? tl_fill(to, number) : -1;
+    Py_XDECREF(number);
+    Py_XDECREF(to);
+    return rc;
+  }
   if (dst->numel == 0) return 0;
   TlIter it;
   tl_iter_init(&it, 1, &dst, dst->ndim, dst->shape);

@@ -106,10 +106,13 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
   return 0;
 }
 
-/* a CPU copy of a tensor of another device (the device's backend reads it) */
+/* a CPU copy of a tensor of another device (the device's backend reads it), and of one of pending signs */
 static TlTensor *to_host(TlTensor *t) {
-  if (t->device == TL_CPU) return (TlTensor *)Py_NewRef(t);
-  return (TlTensor *)PyObject_CallFunctionObjArgs(tl_reg.host_copy, (PyObject *)t, NULL);
+  TlTensor *d = t->flags & TL_LAZY ? tl_direct(t) : (TlTensor *)Py_NewRef(t), *h = d;
+  if (!d || d->device == TL_CPU) return d;
+  h = (TlTensor *)PyObject_CallFunctionObjArgs(tl_reg.host_copy, (PyObject *)d, NULL);
+  Py_DECREF(d);
+  return h;
 }
 
 PyObject *tl_m_item(TlTensor *t, PyObject *_) {

@@ -304,24 +304,24 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
   }
 }
 
-/* Kernels see aligned memory only: b is a with copies in place of misaligned tensors. Returns the number of copies, which
+/* Kernels see plain memory only: b is a with direct copies of tensors that are TL_INDIRECT. Returns the number of copies, which
  * are in own, or -1. */
-static int align_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject **own) {
+static int direct_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject **own) {
   int n = 0;
   for (int i = 0; i < ov->nparams; i++) {
     b[i] = a[i];
     int kind = ov->params[i].kind;
     PyObject *made = NULL;
     if (TL_CHECK(a[i])) {
-      if (!(((TlTensor *)a[i])->flags & TL_MISALIGNED)) continue;
-      made = (PyObject *)tl_aligned((TlTensor *)a[i]);
+      if (!(((TlTensor *)a[i])->flags & TL_INDIRECT)) continue;
+      made = (PyObject *)tl_direct((TlTensor *)a[i]);
     } else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && a[i] != Py_None) {
       Py_ssize_t m = PyObject_Size(a[i]), at = 0;
-      while (at < m && !(TL_CHECK(seq_item(a[i], at)) && ((TlTensor *)seq_item(a[i], at))->flags & TL_MISALIGNED)) at++;
+      while (at < m && !(TL_CHECK(seq_item(a[i], at)) && ((TlTensor *)seq_item(a[i], at))->flags & TL_INDIRECT)) at++;
       if (at == m) continue;
       made = PyTuple_New(m);
       for (Py_ssize_t j = 0; made && j < m; j++) {
-        PyObject *x = seq_item(a[i], j), *y = TL_CHECK(x) ? (PyObject *)tl_aligned((TlTensor *)x) : Py_NewRef(x);
+        PyObject *x = seq_item(a[i], j), *y = TL_CHECK(x) ? (PyObject *)tl_direct((TlTensor *)x) : Py_NewRef(x);
         if (y) PyTuple_SetItem(made, j, y);
         else Py_CLEAR(made);
       }
@@ -342,34 +342,26 @@ static void mark_views(PyObject *r) {
   }
 }
 
-/* kernel, else body. On another device the kernel is what the device has for it; views are geometry, the same everywhere. */
+/* the kernel, or on another device what the device has for it; views are geometry, the same everywhere */
+static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
+  PyObject *r = NULL;
+  if (!other || ov->kernel->flags & TL_K_GEOMETRY) return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
+  if (ov->entries && tl_gpu_op(ov->entries, a, ov->nparams, ov->flags & F_INPLACE, &r)) return r;
+  return vcall_with(tl_reg.device_run, ov, a, NULL);
+}
+
+/* kernel, else body */
 static PyObject *run(Overload *ov, PyObject *const *a, bool other) {
   ov->calls++;
-  if (ov->kernel && other && !(ov->kernel->flags & TL_K_GEOMETRY)) {
-    PyObject *r = NULL;
-    int done = ov->entries ? tl_gpu_op(ov->entries, a, ov->nparams, ov->flags & F_INPLACE, &r) : 0;
-    if (done) return r;
-    r = vcall_with(tl_reg.device_run, ov, a, NULL);
-    if (r != Py_NotImplemented) return r;
-    Py_DECREF(r);
-  } else if (ov->kernel) {
-    if (tl_any_misaligned && !(ov->flags & F_VIEW)) {
-      PyObject *b[MAX_PARAMS], *own[MAX_PARAMS];
-      int n = align_args(ov, a, b, own);
-      if (n < 0) return NULL;
-      if (n) {
-        PyObject *r = ov->kernel->fn(ov->kernel, b, ov->nparams, NULL);
-        while (n) Py_DECREF(own[--n]);
-        if (r != Py_NotImplemented) return r;
-        Py_DECREF(r);
-        goto body;
-      }
-    }
-    PyObject *r = ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
+  if (ov->kernel) {
+    PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r;
+    int n = tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY) ? direct_args(ov, a, b, own) : 0;
+    if (n < 0) return NULL;
+    r = run_kernel(ov, n ? b : a, other);
+    while (n) Py_DECREF(own[--n]);
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
-body:
   if (ov->body && ov->body != Py_None) {
     PyObject *r = PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
     if (r && ov->flags & F_VIEW) mark_views(r);
@@ -423,13 +415,13 @@ static int check_overlap(const Overload *ov, const TlTensor *t) {
 static PyObject *run_inplace(Overload *ov, PyObject *const *a, bool other) {
   TlTensor *self = (TlTensor *)a[0];
   if (!tl_is_contiguous(self) && check_overlap(ov, self) < 0) return NULL;
-  if (ov->kernel && tl_any_misaligned && !other && !(ov->flags & F_VIEW)) {
+  if (ov->kernel && tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {
     PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
-    int n = align_args(ov, a, b, own), ok = 0;
+    int n = direct_args(ov, a, b, own), ok = 0;
     if (n < 0) return NULL;
     if (n) {
-      r = run_inplace(ov, b, false);
-      ok = r && (b[0] == a[0] || tl_copy(self, (TlTensor *)b[0]) == 0);      /* back from the aligned copy */
+      r = run_inplace(ov, b, other);
+      ok = r && (b[0] == a[0] || tl_copy(self, (TlTensor *)b[0]) == 0);      /* back from the direct copy */
       if (ok && b[0] != a[0]) tl_bump(self);
       Py_XDECREF(r);
       while (n) Py_DECREF(own[--n]);
@@ -745,10 +737,10 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
   if (out && a[0] != (PyObject *)out) PyErr_Format(PyExc_TypeError, "%s: out is where the schema has a number", k->name);
   else if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_elsewhere(a, (int)n))
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor is not on the CPU", k->name);
-  else if (!tl_any_misaligned || k->flags & TL_K_GEOMETRY) r = k->fn(k, a, n, out);
+  else if (!tl_any_indirect || k->flags & TL_K_GEOMETRY) r = k->fn(k, a, n, out);
   else {
-    int copies = align_args(ov, a, b, own);
-    if (copies >= 0 && out && b[0] != a[0]) PyErr_Format(PyExc_RuntimeError, "%s: out is not aligned", k->name);
+    int copies = direct_args(ov, a, b, own);
+    if (copies >= 0 && out && b[0] != a[0]) PyErr_Format(PyExc_RuntimeError, "%s: out is not plain memory", k->name);
     else if (copies >= 0) r = k->fn(k, b, n, out);
     while (copies > 0) Py_DECREF(own[--copies]);
   }

@@ -76,7 +76,7 @@ static TlTensor *item(PyObject *list, Py_ssize_t i, const TlTensor *like) {
   if (!o) { PyErr_Clear(); return NULL; }
   if (!TL_CHECK(o)) return NULL;
   TlTensor *t = (TlTensor *)o;
-  if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & TL_MISALIGNED) || !t->storage->data) return NULL;
+  if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & TL_INDIRECT) || !t->storage->data) return NULL;
   if (t->dtype != TL_F32 && t->dtype != TL_F64) return NULL;
   if (like && (t->dtype != like->dtype || t->numel != like->numel)) return NULL;
   return t;

@@ -310,7 +310,7 @@ static TlTensor *alloc_tensor_of(PyTypeObject *tp, int ndim) {
   if (too_many(ndim) < 0) return NULL;
   TlTensor *t = (TlTensor *)PyType_GenericAlloc(tp, 0);
   if (!t) return NULL;
-  t->ndim = ndim;
+  t->ndim = (int16_t)ndim;
   t->flags = tl_inference_mode ? TL_INFERENCE : 0;
   if (ndim > TL_INLINE_DIMS) {
     t->shape = PyMem_Malloc(2 * sizeof(int64_t) * (size_t)ndim);
@@ -354,10 +354,10 @@ int64_t tl_dense_strides(int ndim, const int64_t *shape, int64_t *strides) {
 }
 
 /* the first byte of misaligned elements is at an odd place for their type: complex numbers are pairs of reals */
-bool tl_any_misaligned;
-static uint8_t misaligned(const TlStorage *s, tl_dtype d) {
+bool tl_any_indirect;
+static uint16_t misaligned(const TlStorage *s, tl_dtype d) {
   if ((uintptr_t)s->data % tl_itemsize[tl_real_of(d)] == 0) return 0;
-  tl_any_misaligned = true;
+  tl_any_indirect = true;
   return TL_MISALIGNED;
 }
 
@@ -615,7 +615,7 @@ static TlTensor *alias_of(PyTypeObject *tp, TlTensor *t, int ndim, const int64_t
   v->device = t->device;
   memcpy(v->shape, shape, sizeof(int64_t) * (size_t)ndim);
   memcpy(v->strides, strides, sizeof(int64_t) * (size_t)ndim);
-  v->flags = (uint8_t)((geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) | (t->flags & TL_INFERENCE) |
+  v->flags = (uint16_t)((geometry_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) | (t->flags & (TL_INFERENCE | TL_LAZY)) |
                        (t->storage->borrowed ? misaligned(t->storage, (tl_dtype)t->dtype) : 0));
   if (share_version && (v->version = tl_version(t))) v->version->refs++;
   return v;
@@ -662,12 +662,12 @@ int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const i
   TlStorage *old = t->storage;
   t->storage = s;
   Py_XDECREF(old);
-  t->ndim = ndim;
+  t->ndim = (int16_t)ndim;
   t->numel = n;
   t->offset = offset;
   t->dtype = (uint8_t)dtype;
   t->device = s->device;
-  t->flags = (uint8_t)((t->flags & ~(TL_CONTIGUOUS | TL_MISALIGNED)) | (geometry_contiguous(ndim, t->shape, t->strides) ? TL_CONTIGUOUS : 0) |
+  t->flags = (uint16_t)((t->flags & ~(TL_CONTIGUOUS | TL_MISALIGNED)) | (geometry_contiguous(ndim, t->shape, t->strides) ? TL_CONTIGUOUS : 0) |
                        (s->device ? 0 : misaligned(s, dtype)));
   return 0;
 }

@@ -146,8 +146,9 @@ typedef struct {
   TlStorage *storage;
   int64_t *shape, *strides;            /* point into inline_dims, or to one malloc block */
   int64_t offset, numel;
-  uint8_t dtype, device, requires_grad, flags;
-  int32_t ndim;
+  uint8_t dtype, device, requires_grad;
+  uint16_t flags;
+  int16_t ndim;
   int64_t inline_dims[2 * TL_INLINE_DIMS];
   TlVersion *version;
   PyObject *grad, *grad_fn, *base, *meta;   /* meta: autograd extras (hooks, view info), owned by Python */
@@ -155,8 +156,12 @@ typedef struct {
 } TlTensor;
 enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8,
        TL_ONE_OF_MANY = 16,    /* one of the views that one op returned, or a view of such a one */
-       TL_MISALIGNED = 64,     /* over somebody else's memory; the dispatcher gives kernels an aligned copy */
-       TL_UNRECORDED = 128 };  /* a view made under no_grad */
+       TL_MISALIGNED = 64,     /* over somebody else's memory */
+       TL_UNRECORDED = 128,    /* a view made under no_grad */
+       TL_CONJ = 32,           /* the elements are the conjugates of what memory holds */
+       TL_NEG = 256,           /* they are its negatives */
+       TL_LAZY = TL_CONJ | TL_NEG,
+       TL_INDIRECT = TL_LAZY | TL_MISALIGNED };   /* not what kernels read: the dispatcher gives them a direct copy */
 
 extern PyTypeObject *tl_TensorBase;   /* the C type */
 extern PyTypeObject *tl_TensorClass;  /* the Python class results are made of (torch.Tensor) */
@@ -205,8 +210,8 @@ int tl_check_written(const TlTensor *out);
 int tl_check_overlap(const TlTensor *out, const TlTensor *t);
 int tl_fill(TlTensor *dst, PyObject *value);
 int tl_check_finite(tl_dtype d, PyObject *value);      /* -1 with PyTorch's message where a finite number does not fit */
-extern bool tl_any_misaligned;                         /* whether there ever was a TL_MISALIGNED tensor */
-TlTensor *tl_aligned(TlTensor *t);                     /* a copy of a TL_MISALIGNED tensor that is not; t itself (new reference) otherwise */
+extern bool tl_any_indirect;                           /* whether there ever was a TL_INDIRECT tensor */
+TlTensor *tl_direct(TlTensor *t);                      /* a copy of a TL_INDIRECT tensor that is not; t itself (new reference) otherwise */
 /* cast n contiguous elements */
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n);
 

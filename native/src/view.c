@@ -287,8 +287,26 @@ static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, 
   t->dtype = keep;
   return v;
 }
+/* v, fresh (or NULL), with these pending signs */
+static PyObject *with_signs(PyObject *v, int lazy) {
+  if (!v) return NULL;
+  TlTensor *t = (TlTensor *)v;
+  t->flags = (uint16_t)((t->flags & ~TL_LAZY) | lazy);
+  tl_any_indirect = tl_any_indirect || lazy;
+  return v;
+}
+static PyObject *k_lazy(ARGS) {          /* id: TL_CONJ or TL_NEG */
+  UNUSED; T0;
+  if (k->id == TL_CONJ && !tl_is_complex(t->dtype)) { PyErr_SetString(PyExc_RuntimeError, "_conj is only supported for complex tensors"); return NULL; }
+  return with_signs(as_view(t, t->ndim, t->shape, t->strides, t->offset), (t->flags & TL_LAZY) ^ k->id);
+}
 static PyObject *k_view_dtype(ARGS) {
   UNUSED; T0;
+  if (t->flags & TL_LAZY) {
+    PyErr_Format(PyExc_RuntimeError, "torch.Tensor.view is not supported for %s when converting to a different dtype.",
+                 t->flags & TL_CONJ ? "conjugate view tensors" : "tensors with negative bit set");
+    return NULL;
+  }
   tl_dtype d;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset;
   if (tl_dtype_arg(a[1], t->dtype, &d) < 0) return NULL;
@@ -324,10 +342,16 @@ static PyObject *k_component(ARGS) {     /* id 0: view_as_real, 1: real, 2: imag
     PyErr_SetString(PyExc_RuntimeError, k->id == 2 ? "imag is not implemented for tensors with non-complex dtypes." : "view_as_real is only supported for complex tensors");
     return NULL;
   }
+  if (k->id == 0 && t->flags & TL_CONJ) {
+    PyErr_SetString(PyExc_RuntimeError, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as "
+                    "real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
+    return NULL;
+  }
   for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[i]; strides[i] = tl_wrap_mul(2, t->strides[i]); }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
-  return retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides, tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == 2));
+  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides, tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == 2)),
+                    (t->flags & TL_NEG) ^ (k->id == 2 && t->flags & TL_CONJ ? TL_NEG : 0));
 }
 static PyObject *k_view_as_complex(ARGS) {
   UNUSED; T0;
@@ -350,7 +374,8 @@ const TlKernel tl_kernels_view[] = {
     {"permute", k_permute, 0, TL_K_GEOMETRY, NULL}, {"expand", k_expand, 0, TL_K_GEOMETRY, NULL}, {"squeeze", k_squeeze, 0, TL_K_GEOMETRY, NULL},
     {"unsqueeze", k_unsqueeze, 0, TL_K_GEOMETRY, NULL}, {"select", k_select, 0, TL_K_GEOMETRY, NULL}, {"slice", k_slice, 0, TL_K_GEOMETRY, NULL},
     {"as_strided", k_as_strided, 0, TL_K_GEOMETRY, NULL}, {"unfold", k_unfold, 0, TL_K_GEOMETRY, NULL}, {"diagonal", k_diagonal, 0, TL_K_GEOMETRY, NULL},
-    {"alias", k_alias, 0, TL_K_GEOMETRY, NULL}, {"detach", k_detach, 0, TL_K_GEOMETRY, NULL}, {"view_dtype", k_view_dtype, 0, TL_K_GEOMETRY, NULL},
+    {"alias", k_alias, 0, TL_K_GEOMETRY, NULL}, {"conj", k_lazy, TL_CONJ, TL_K_GEOMETRY, NULL}, {"neg_view", k_lazy, TL_NEG, TL_K_GEOMETRY, NULL},
+    {"detach", k_detach, 0, TL_K_GEOMETRY, NULL}, {"view_dtype", k_view_dtype, 0, TL_K_GEOMETRY, NULL},
     {"view_as_real", k_component, 0, TL_K_GEOMETRY, NULL}, {"real", k_component, 1, TL_K_GEOMETRY, NULL}, {"imag", k_component, 2, TL_K_GEOMETRY, NULL},
     {"view_as_complex", k_view_as_complex, 0, TL_K_GEOMETRY, NULL}, {0}};
 

@@ -36,8 +36,6 @@ MEANT = [
     Meant("value|grad", r"silu\((?s:.*)complex|complex(?s:.*)silu", "", 0, "the same; in place PyTorch gives one that lacks a conjugation"),
     Meant("graph", r"\bt\d+\[.*\] .?= |copy_", "integers", 0, "an integer or bool tensor that was written to never requires grad here"),
     Meant("graph", r"native_group_norm|native_layer_norm|native_batch_norm", "", 0, "the saved statistics of a norm have no gradient here"),
-    Meant("raises RuntimeError, nothing", r"\.conj\(\)|\.adjoint\(\)|\.mH", "PyTorch a view of a leaf", 0, "conj() is computed at once and is no view"),
-    Meant("version", r"\.conj\(\)|\.adjoint\(\)|\.mH", "", 0, "conj() is computed at once and is no view"),
     Meant("(grad's )?stride, unused", "", "", 0, "the stride of a dimension of size 1, or of an empty tensor, reaches no element"),
 ]
 

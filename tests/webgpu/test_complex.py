@@ -120,3 +120,40 @@ def test_training():
             w = (w - 0.05 * grad).detach().requires_grad_()
         return w.detach()
     check(run, a, b)
+
+
+def _writes(z):
+    """The memory after each of these writes to views of its conjugates and negatives."""
+    def on(data, **kwargs):
+        return torch.tensor(data, device=z.device, **kwargs)
+
+    c, seen = z.conj(), []
+    for write in (lambda: c.mul_(2j), lambda: c.__setitem__((0, 0), 5 + 6j), lambda: c.__setitem__(1, on([1j, 2j])), lambda: c.imag.mul_(3),
+                  lambda: c.fill_(1 + 2j), lambda: c.imag.fill_(7), lambda: c.copy_(on([[1 + 2j, -3 - 4j], [2 + 3j, 7 - 1j]]).mH),
+                  lambda: c.masked_fill_(c.real > 1, 9j), lambda: c.__setitem__(c.imag > 8, 4j), lambda: c.__setitem__(on([0]), on([1 + 1j])),
+                  lambda: c.exp_(), lambda: torch.add(z, 1j, out=c), lambda: c.index_add_(0, on([0]), on([[1j, 2j]])), lambda: z.copy_(z.conj()),
+                  lambda: z.copy_((z * 2).conj()), lambda: c.copy_(torch.ones(2, 2, dtype=torch.complex64) * 3j), lambda: c.zero_()):
+        write()
+        seen += [z.clone().cpu(), c.cpu().resolve_conj(), c.imag.cpu().resolve_neg(), (z @ z.mH).cpu()]
+    return seen
+
+
+def test_views_of_conjugates():
+    start = torch.tensor([[1 + 2j, -3 - 4j], [2 + 3j, 7 - 1j]])
+    for got, want in zip(_writes(start.to("webgpu")), _writes(start.clone())):
+        torch.testing.assert_close(got, want)
+    x = start.to("webgpu")
+    assert x.conj().is_conj() and x.conj().imag.is_neg() and x.conj().tolist() == start.conj().tolist() and x.mH[0, 1].item() == 2 - 3j
+    n = torch.arange(4, device="webgpu")._neg_view()
+    assert (n + 1).tolist() == [1, 0, -1, -2] and n.add_(1).tolist() == [1, 0, -1, -2]
+
+
+def test_gradients_through_views_of_conjugates():
+    def run(device):
+        a = torch.tensor([1 + 2j, 3 - 1j], device=device, requires_grad=True)
+        b = a * 1
+        b.conj().mul_(a)
+        b.conj().imag.mul_(a.real)
+        (b * b.conj()).real.sum().backward()
+        return a.grad.cpu()
+    torch.testing.assert_close(run("webgpu"), run("cpu"))

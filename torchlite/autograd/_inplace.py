@@ -185,7 +185,7 @@ def copy_in(dst, src):
 class CopySlices(Node):
     """The base of a view that was changed in place by `inner`, whose edge `slot` is the old view's."""
 
-    __slots__ = ("inner", "slot", "base", "view", "parts")
+    __slots__ = ("inner", "slot", "base", "view", "parts", "signs")
 
     def name(self):
         return "torch::autograd::CopySlices"
@@ -197,7 +197,7 @@ class CopySlices(Node):
         g = grads[0]
         shape, strides, _ = self.base
         whole = torch.empty_strided(shape, strides, dtype=g.dtype, device=g.device).copy_(g)
-        part = _window(whole, self.view, self.parts)
+        part = with_signs(_window(whole, self.view, self.parts), self.signs)
         found = list(self.inner.apply((part.clone(memory_format=torch.contiguous_format),)))
         old = found[self.slot]
         if old is None:
@@ -216,15 +216,15 @@ class CopySlices(Node):
 class AsStridedBackward0(Node):
     """A view of a base whose history was rewritten."""
 
-    __slots__ = ("base", "view", "parts")
+    __slots__ = ("base", "view", "parts", "signs")
 
     def apply(self, grads):
         import torchlite as torch
-        g, base = grads[0], self.base
+        g, base = with_signs(grads[0], self.signs), self.base
         if self.parts == SPLIT:
             return [torch.view_as_complex(scatter_strided(g, _as_real(base), self.view).contiguous())]
         if self.parts == JOINED:
-            return [scatter_strided(torch.view_as_real(g), base, _as_real(self.view))]
+            return [scatter_strided(torch.view_as_real(g.resolve_conj()), base, _as_real(self.view))]
         return [scatter_strided(g, base, self.view)]
 
 
@@ -245,6 +245,14 @@ def _window(whole, view, parts):
     if parts == JOINED:
         return torch.view_as_complex(whole.as_strided(*_as_real(view)))
     return whole.as_strided(*view)
+
+
+def with_signs(t, signs):
+    """A view of t's conjugates, negatives, or both."""
+    conjugated, negated = signs
+    if conjugated:
+        t = t.conj()
+    return t._neg_view() if negated else t
 
 
 def span(shape, strides, offset):
@@ -324,8 +332,13 @@ def _move_retained(t, old, new, nr):
 
 
 def _relate(node, base, t):
-    """Where t lies in base; the base's own offset does not count."""
+    """Where t lies in base, and how its signs differ; the base's own offset does not count."""
     node.base = base.shape, base.stride(), 0
+    conjugated, negated = t.is_conj() != base.is_conj(), t.is_neg() != base.is_neg()
+    if base.is_complex() and not t.is_complex():        # imaginary parts lie at odd places
+        negated ^= base.is_conj() and (t.storage_offset() - 2 * base.storage_offset()) % 2 == 1
+        conjugated = False
+    node.signs = conjugated, negated
     node.parts, start = None, base.storage_offset()
     if t.dtype is not base.dtype:
         node.parts = SPLIT if base.is_complex() else JOINED
@@ -341,7 +354,7 @@ def _relate(node, base, t):
 def view_of(cs):
     """History of the view that was changed in place: a view of the base that cs made."""
     node = AsStridedBackward0([(cs, 0)])
-    node.base, node.view, node.parts = cs.base, cs.view, cs.parts
+    node.base, node.view, node.parts, node.signs = cs.base, cs.view, cs.parts, cs.signs
     return node
 
 

@@ -58,7 +58,7 @@ def _regeometry(t, op, *args):
         old = _C.alias(t)
         old._raw_grad_fn, old._output_nr = t.grad_fn, t.output_nr
         node = getattr(old, op)(*args)
-    t.data = _C.tensor_from_storage(t._storage, t.dtype, v.storage_offset(), v.shape, v.stride())
+    t.data = v
     t._bump_version()
     if node is not None:
         from ..autograd._inplace import set_geometry_history
@@ -300,7 +300,7 @@ def view_as_real(self):
 
 
 @op("view_as_complex(Tensor(a) self) -> Tensor(a)", kernel="view_as_complex", variants="function", view=True,
-    grad={"self": lambda c, g: torch.view_as_real(g.contiguous())}, samples=lambda t: [(t(3, 2),)])
+    grad={"self": lambda c, g: torch.view_as_real(g.contiguous().resolve_conj())}, samples=lambda t: [(t(3, 2),)])
 def view_as_complex(self):
     """A real tensor whose last dim is (real, imaginary) as a complex one."""
 
@@ -548,20 +548,30 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
 
 @op("resolve_conj(Tensor(a) self) -> Tensor(a)")
 def resolve_conj(self):
-    """`self`: conjugates are computed at once here."""
-    return self
+    """`self`, as a copy where it is a view of conjugates."""
+    return self.clone() if self.is_conj() else self
 
 
 @op("resolve_neg(Tensor(a) self) -> Tensor(a)")
 def resolve_neg(self):
-    """`self`: negatives are computed at once here."""
-    return self
+    """`self`, as a copy where it is a view of negatives."""
+    return self.clone() if self.is_neg() else self
+
+
+@op("_conj(Tensor(a) self) -> Tensor(a)", kernel="conj", view=True, grad={"self": lambda c, g: g.conj()})
+def _conj(self):
+    """A view of the complex conjugates."""
+
+
+@op("_neg_view(Tensor(a) self) -> Tensor(a)", kernel="neg_view", view=True, grad={"self": lambda c, g: -g}, samples=lambda t: [(t(2, 3),)])
+def _neg_view(self):
+    """A view of the negatives."""
 
 
 @op("conj(Tensor(a) self) -> Tensor(a)")
 def conj(self):
-    """The complex conjugate (computed at once); real tensors are returned as they are."""
-    return self.conj_physical() if self.is_complex() else self
+    """A view of the complex conjugates; real tensors are returned as they are."""
+    return self._conj() if self.is_complex() else self
 
 
 @op("adjoint(Tensor(a) self) -> Tensor(a)")

@@ -124,7 +124,7 @@ class LBFGS(Optimizer):
         views = []
         for p in self._params:
             view = p.new_zeros(p.numel()) if p.grad is None else p.grad.view(-1)
-            views.append(torch.view_as_real(view).view(-1) if view.is_complex() else view)
+            views.append(torch.view_as_real(view.resolve_conj()).view(-1) if view.is_complex() else view)
         return torch.cat(views, 0)
 
     def _add_grad(self, step_size, direction):
