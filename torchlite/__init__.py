@@ -57,6 +57,7 @@ from . import _indexing, dispatch  # noqa: E402, F401
 from .dispatch import explain  # noqa: E402, F401
 from . import ops  # noqa: E402
 from .autograd import (enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)  # noqa: E402, F401
+from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: E402, F401
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402, F401
 
 

@@ -82,6 +82,8 @@ from .ops.sorting import histogramdd as histogramdd
 from ._dtypes import iinfo as iinfo
 from .autograd.grad_mode import inference_mode as inference_mode
 from .random import initial_seed as initial_seed
+from .autograd.grad_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .autograd.grad_mode import is_anomaly_enabled as is_anomaly_enabled
 from .amp import is_autocast_enabled as is_autocast_enabled
 from .functional import is_complex as is_complex
 from .functional import is_conj as is_conj

@@ -1,5 +1,6 @@
 """Hooks, edges, custom Functions and views under autograd: each case runs in both libraries, and what it notes, its error and its warnings agree."""
 
+import importlib
 import re
 import warnings
 
@@ -292,6 +293,79 @@ def views_of_what_no_grad_changed(t, note):
         with t.no_grad():
             z.mul_(2)
         note(attempt(lambda: t.autograd.grad(v.sum(), x)))
+
+
+def checkpoint_of(t):
+    return importlib.import_module(t.__name__ + ".utils.checkpoint")
+
+
+@case
+def checkpoints_of_what_changes_or_differs(t, note):
+    def changes(a):
+        a.mul_(2)
+        return a * a
+
+    def twice(a):
+        runs.append(1)
+        return a.sin() if len(runs) == 1 else a * a * a
+
+    def fewer(a):
+        runs.append(1)
+        return (a.sin() * a).exp() if len(runs) == 1 else a.exp()
+    checkpoint = checkpoint_of(t).checkpoint
+    for f in (changes, twice, fewer, lambda a: (note("run"), a.exp(), note("late"), a * 1)[1]):
+        for options in ({}, {"early_stop": False}, {"determinism_check": "x"}, {"determinism_check": "none"}):
+            runs, x = [], leaf(t)
+            note([attempt(lambda: checkpoint(f, x * 1, use_reentrant=False, **options).sum().backward()), x.grad])
+
+
+@case
+def checkpoints_and_grad(t, note):
+    checkpoint = checkpoint_of(t).checkpoint
+    x = leaf(t)
+    note(attempt(lambda: t.autograd.grad(checkpoint(t.sin, x * 1, use_reentrant=True).sum(), x)))
+    note(attempt(lambda: checkpoint(t.sin, x * 1, use_reentrant=True).sum().backward(inputs=[x])))
+    with checkpoint_of(t).set_checkpoint_early_stop(False):
+        y = checkpoint(lambda a: (a.sin(), note("ran"))[0], x, use_reentrant=False)
+    y.sum().backward()
+    return x.grad
+
+
+@case
+def anomaly_mode_says_what_it_is(t, note):
+    x = leaf(t)
+    with t.autograd.detect_anomaly(check_nan=False):
+        note([t.is_anomaly_enabled(), t.is_anomaly_check_nan_enabled()])
+        note(attempt(lambda: x.sqrt().sum().backward()))
+    with t.autograd.set_detect_anomaly(True):
+        note([t.is_anomaly_enabled(), t.is_anomaly_check_nan_enabled()])
+    with t.autograd.set_multithreading_enabled(False):
+        note(t.autograd.is_multithreading_enabled())
+    return t.is_anomaly_enabled(), t.autograd.is_multithreading_enabled()
+
+
+@case
+def what_a_backward_switches_ends_with_it(t, note):
+    def backward(ctx, g):
+        t.set_grad_enabled(True)
+        return g * 2
+    x = leaf(t)
+    y = function(t, lambda ctx, a: a * 2, backward).apply(x.exp())
+    y.sum().backward()
+    note([x.grad, t.is_grad_enabled()])
+    hooks = t.autograd.graph.saved_tensors_hooks
+    inner = hooks(lambda v: note("packed") or v, lambda v: v)
+    with hooks(lambda v: v, lambda v: inner.__enter__() or v):
+        y = x.exp()
+    y.sum().backward()
+    x.sin()
+
+
+@case
+def inference_tensors_have_no_version(t, note):
+    with t.inference_mode():
+        x = t.ones(3)
+    return attempt(lambda: x._version)
 
 
 @pytest.mark.parametrize("run", CASES, ids=lambda run: run.__name__)

@@ -6,12 +6,13 @@ from .. import _C
 from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
 from ._node import edge
 from .function import Function
-from .grad_mode import detect_anomaly, enable_grad, inference_mode, no_grad, set_detect_anomaly, set_grad_enabled, set_multithreading_enabled
+from .grad_mode import (detect_anomaly, enable_grad, inference_mode, is_multithreading_enabled, no_grad, set_detect_anomaly, set_grad_enabled,
+                        set_multithreading_enabled)
 
 TensorBase: Any = _C.TensorBase
 
 __all__ = ["Function", "backward", "grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "detect_anomaly",
-           "set_detect_anomaly", "set_multithreading_enabled", "Variable", "gradcheck", "gradgradcheck", "function", "grad_mode", "graph",
+           "set_detect_anomaly", "set_multithreading_enabled", "is_multithreading_enabled", "Variable", "gradcheck", "gradgradcheck", "function", "grad_mode", "graph",
            "forward_ad", "functional"]
 
 _C.register("record", _node.record)
@@ -113,6 +114,7 @@ def _roots(tensors):
 def _run(roots, grads, retain_graph, create_graph, keys=None, inputs=None):
     task = graph.Task(roots, inputs)
     graph.tasks.append(task)
+    hooks = list(_node.saved_hooks)
     try:
         found = _engine.run(roots, grads, retain_graph, create_graph, keys)
         for callback in task.callbacks:                # one may add others
@@ -120,6 +122,7 @@ def _run(roots, grads, retain_graph, create_graph, keys=None, inputs=None):
         return found
     finally:
         graph.tasks.pop()
+        _node.saved_hooks[:] = hooks                   # without what a hook or a backward entered and did not leave
 
 
 def _check_inputs(inputs):

@@ -80,7 +80,8 @@ class BackwardCFunction(FunctionCtx, Node):
             if backward is not Function.backward:
                 raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
             backward = function.vjp
-        result = backward(self, *grads)
+        with _C.GradMode(_C.is_grad_enabled()):        # what backward switches is its own
+            result = backward(self, *grads)
         if not isinstance(result, tuple):
             result = (result,)
         n = len(self.kinds)

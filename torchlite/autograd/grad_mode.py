@@ -110,17 +110,25 @@ class inference_mode(_C.GradMode, _Switch):
         return inference_mode(self.mode)
 
 
+_threads = [True]
+
+
 class set_multithreading_enabled(_Switch):
     """Accepted for compatibility: the backward pass has one thread."""
 
     def __init__(self, mode):
+        self.prev, _threads[0] = _threads[0], mode
         self.mode = mode
+
+    def __call__(self, fn):
+        _threads[0] = self.prev
+        return _Switch.__call__(self, fn)
 
     def __enter__(self):
         pass
 
     def __exit__(self, *exc):
-        pass
+        _threads[0] = self.prev
 
     def clone(self):
         return set_multithreading_enabled(self.mode)
@@ -130,6 +138,8 @@ class detect_anomaly:
     """Backward errors and NaNs name the forward call they come from."""
 
     def __init__(self, check_nan=True):
+        import warnings
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2)
         self.state, self.prev = [True, check_nan], None
 
     def __enter__(self):
@@ -149,3 +159,15 @@ class set_detect_anomaly(detect_anomaly):
 
     def __enter__(self):
         pass
+
+
+def is_multithreading_enabled():
+    return _threads[0]
+
+
+def is_anomaly_enabled():
+    return _node.anomaly[0]
+
+
+def is_anomaly_check_nan_enabled():
+    return _node.anomaly[1]

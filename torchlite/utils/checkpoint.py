@@ -1,8 +1,12 @@
 """Activation checkpointing: a part of the model is run again in backward instead of keeping its intermediate results."""
+import contextlib
+
 import torchlite as torch
 
+from ..autograd import _node
+
 __all__ = ["checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "check_backward_validity",
-           "detach_variable", "get_device_states", "set_device_states", "noop_context_fn"]
+           "detach_variable", "get_device_states", "set_device_states", "noop_context_fn", "set_checkpoint_early_stop"]
 
 
 class CheckpointError(RuntimeError):
@@ -88,6 +92,10 @@ class CheckpointFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
+        if torch.autograd.graph.tasks[-1].inputs is not None:
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+                               ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+                               "the `inputs` argument.")
         inputs = list(ctx.inputs)
         for i, t in zip(ctx.at, ctx.saved_tensors):
             inputs[i] = t
@@ -103,39 +111,71 @@ class CheckpointFunction(torch.autograd.Function):
         return (None, None) + tuple(x.grad if isinstance(x, torch.Tensor) else None for x in inputs)
 
 
+class _Done(Exception):
+    """The second run has saved all that the first did."""
+
+
 class _Frame:
     """One checkpointed call: what its first run saved (by number only) and, once needed, the tensors of the second."""
 
-    def __init__(self, run, check):
-        self.run, self.check = run, check
+    def __init__(self, run, check, early_stop, args):
+        self.run, self.check, self.early_stop = run, check, early_stop
+        self.inputs = [(a, a._version) for a in args if isinstance(a, torch.Tensor) and not a.is_inference()]
         self.meta = []
         self.tensors = None
+        self.completed = False             # the first run has ended: it may ask for gradients before
 
     def pack(self, x):
         self.meta.append((tuple(x.shape), x.dtype, x.device))
         return len(self.meta) - 1
 
     def unpack(self, i):
-        if self.tensors is None:
-            found = []
+        if self.tensors is None or i >= len(self.tensors):
+            self.tensors = self.again()
+        return self.tensors[i]
 
-            def keep(x):
-                found.append(x.detach())
-                return len(found) - 1
+    def again(self):
+        for t, version in self.inputs:
+            if t._version != version:
+                raise _node.changed_error(t, version, None, None)
+        found = []
+
+        def keep(x):
+            if len(found) >= len(self.meta) and self.completed:
+                raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass.")
+            found.append(x.detach())
+            if self.early_stop and len(found) == len(self.meta):
+                raise _Done
+            return len(found) - 1
+        try:
             with torch.autograd.graph.saved_tensors_hooks(keep, lambda j: found[j]), torch.enable_grad():
                 self.run()
-            if len(found) != len(self.meta):
-                raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward "
-                                      f"and recomputation.\nNumber of tensors saved during forward: {len(self.meta)}\nNumber of "
-                                      f"tensors saved during recomputation: {len(found)}")
-            if self.check:
-                bad = [f"tensor at position {k}:\nsaved metadata: {m}\nrecomputed metadata: {r}" for k, (m, r) in
-                       enumerate(zip(self.meta, ((tuple(t.shape), t.dtype, t.device) for t in found))) if m != r]
-                if bad:
-                    raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different "
-                                          "metadata than during the forward pass.\n" + "\n".join(bad))
-            self.tensors = found
-        return self.tensors[i]
+        except _Done:
+            pass
+        if len(found) != len(self.meta) and self.completed:
+            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+                                  f"and recomputation.\nNumber of tensors saved during forward: {len(self.meta)}\nNumber of "
+                                  f"tensors saved during recomputation: {len(found)}.")
+        if self.check:
+            bad = [f"tensor at position {k}:\nsaved metadata: {m}\nrecomputed metadata: {r}" for k, (m, r) in
+                   enumerate(zip(self.meta, ((tuple(t.shape), t.dtype, t.device) for t in found))) if m != r]
+            if bad:
+                raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different "
+                                      "metadata than during the forward pass.\n" + "\n".join(bad))
+        return found
+
+
+_early_stop: list[bool] = []       # what the surrounding set_checkpoint_early_stop() contexts say
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable):
+    """Inside, checkpoint() stops its second runs as soon as all saved tensors are there again, or never, whatever its early_stop says."""
+    _early_stop.append(enable)
+    try:
+        yield
+    finally:
+        _early_stop.pop()
 
 
 def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default", debug=False,
@@ -160,15 +200,19 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         return CheckpointFunction.apply(function, preserve, *args)
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
     random = _Random(preserve)
 
     def again():
         with random, second:
             function(*args, **kwargs)
-    frame = _Frame(again, determinism_check == "default")
+    frame = _Frame(again, determinism_check == "default", _early_stop[-1] if _early_stop else early_stop, args)
     with torch.autograd.graph.saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.completed = True
+    return result
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
