@@ -361,5 +361,7 @@ def bind_error(op, args, kwargs, out=None):
         return old[0]
     args = args[1:] if op.is_method else args
     spec = op.overloads[0].spec
+    if out is not None and not all(o.spec.out for o in op.overloads):
+        kwargs = {**kwargs, "out": out}
     name = spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__       # torch.fft.fft is fft_fft() here
-    raise explain(name, [_listed(o, op.takes_out) for o in op.overloads], args, kwargs, op.is_method)
+    raise explain(name, [_listed(o, op.takes_out and o.spec.out) for o in op.overloads], args, kwargs, op.is_method)

@@ -62,8 +62,8 @@ def _bound(v):
     return v.__index__()
 
 
-def _views(t, index):
-    """(view of t, list of index tensors or None per dim; empty when none is left)"""
+def _views(t, index, writing=False):
+    """(view of t, list of index tensors or None per dim; empty when none is left). For writing, a slice of all is t itself."""
     items = _items(index)
     used = sum(_width(x) for x in items)
     if used > t.dim():
@@ -88,7 +88,8 @@ def _views(t, index):
             start, stop, step = _bound(x.start), _bound(x.stop), _bound(x.step)
             if step is not None and step <= 0:
                 raise ValueError("step must be greater than zero")
-            if x != slice(None):
+            all_ = writing and not start and step in (None, 1) and (stop is None or stop >= t.size(dim))
+            if not all_ and (x != slice(None) or index is x):
                 t = _slice(t, dim, start, stop, 1 if step is None else step)
             rest.append(None)
             dim += 1
@@ -159,7 +160,7 @@ def getitem(t, index):
     view, rest = _views(t, index)
     if rest:
         return torch.ops.aten.index(view, rest)
-    return view.view_as(view) if view is t else view
+    return torch.ops.aten.alias(view) if view is t else view
 
 
 def setitem(t, index, value):
@@ -173,7 +174,7 @@ def setitem(t, index, value):
         view = _C.basic_index(t, index)
         rest = ()
     if view is None:
-        view, rest = _views(t, index)
+        view, rest = _views(t, index, writing=True)
     if not isinstance(value, Tensor):
         if isinstance(value, (int, float, complex)):
             if isinstance(value, int) and not -2**63 <= value < 2**63:

@@ -3,9 +3,9 @@
 from . import _C
 
 # made of sizes and numbers: what they make has the dtype of out
-FACTORIES = frozenset("arange range linspace logspace eye empty zeros ones full rand randn randint randperm".split())
+FACTORIES = frozenset("arange range linspace logspace eye empty zeros ones full rand randn randint randperm fft_fftfreq fft_rfftfreq".split())
 SILENT = FACTORIES | {"bernoulli", "multinomial"}         # resize without a warning
-_IN_ORDER = ("arange", "range", "linspace", "logspace")         # an out of another shape, but as many elements, keeps its shape
+_IN_ORDER = ("arange", "range", "linspace", "logspace", "fft_fftfreq", "fft_rfftfreq")         # an out of another shape, but as many elements, keeps its shape
 # compute in the dtype of out where no dtype is named
 _DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 
@@ -94,7 +94,7 @@ def make(name, r, o):
     """A factory's result written to out, which takes its shape without the warning of other ops."""
     if name in _IN_ORDER:
         if r.numel() != o.numel():
-            if name == "arange" and o.numel():
+            if name in ("arange", "fft_fftfreq", "fft_rfftfreq") and o.numel():
                 import warnings
                 warnings.warn("The number of elements in the out tensor of shape %s is %d which does not match the computed number of elements %d. Note that "
                               "this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape (%d,)."

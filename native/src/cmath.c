@@ -152,7 +152,7 @@ cz cz_atanh(cz z) {
 }
 
 cz cz_pow(cz a, cz b) {
-  if (b.re == 0 && b.im == 0) return cz_of(1, 0);
+  if (b.re == 0 && b.im == 0) return a.re == 0 && a.im == 0 ? cz_of(NAN, NAN) : cz_of(1, 0);       /* 0 * log(0) is NaN */
   if (b.im == 0) {
     if (b.re == 1) return a;
     if (b.re == 2) return cz_mul(a, a);

@@ -12,7 +12,7 @@ typedef struct {
   uint8_t kind, optional, kwonly, size;
 } Param;
 
-enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16, F_ARITHMETIC = 32 };
+enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16, F_ARITHMETIC = 32, F_NO_OUT = 64, F_OWN = 128 };
 
 typedef struct {
   PyObject_HEAD
@@ -342,6 +342,24 @@ static void mark_views(PyObject *r) {
   }
 }
 
+/* An op's body. F_OWN: a result that is a view of work space, which nobody else can reach, has no base. */
+static PyObject *run_body(Overload *ov, PyObject *const *a) {
+  PyObject *r = PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
+  if (!r) return NULL;
+  if (ov->flags & F_VIEW) {
+    mark_views(r);
+  } else if (ov->flags & F_OWN && TL_CHECK(r)) {
+    TlTensor *t = (TlTensor *)r;
+    bool own = t->base;
+    for (int j = 0; own && j < ov->nparams; j++) own = !TL_CHECK(a[j]) || ((TlTensor *)a[j])->storage != t->storage;
+    if (own) {
+      Py_CLEAR(t->base);
+      t->flags &= (uint8_t)~(TL_UNRECORDED | TL_ONE_OF_MANY);
+    }
+  }
+  return r;
+}
+
 /* the kernel, or on another device what the device has for it; views are geometry, the same everywhere */
 static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
   PyObject *r = NULL;
@@ -362,11 +380,7 @@ static PyObject *run(Overload *ov, PyObject *const *a, bool other) {
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }
-  if (ov->body && ov->body != Py_None) {
-    PyObject *r = PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
-    if (r && ov->flags & F_VIEW) mark_views(r);
-    return r;
-  }
+  if (ov->body && ov->body != Py_None) return run_body(ov, a);
   PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for these arguments on the CPU", ov->schema);
   return NULL;
 }
@@ -411,10 +425,28 @@ static int check_overlap(const Overload *ov, const TlTensor *t) {
   return rc;
 }
 
+static int check_apart(const TlTensor *self, PyObject *const *a, Py_ssize_t n) {
+  int rc = 0;
+  if (PyTuple_Check(a[0]) || PyList_Check(a[0])) {      /* index_put_: one number where a mask is true is filled in */
+    Py_ssize_t masks = 0, m = PyObject_Size(a[0]);
+    for (Py_ssize_t i = 0; i < m; i++)
+      if (TL_CHECK(seq_item(a[0], i))) masks += ((TlTensor *)seq_item(a[0], i))->dtype == TL_BOOL || ((TlTensor *)seq_item(a[0], i))->dtype == TL_U8 ? 1 : 2;
+    if (masks == 1 && n > 1 && TL_CHECK(a[1]) && ((TlTensor *)a[1])->numel == 1) return 0;
+  }
+  for (Py_ssize_t i = 0; i < n && rc == 0; i++) {
+    if (TL_CHECK(a[i])) rc = tl_check_apart(self, (const TlTensor *)a[i]);
+    else if (PyTuple_Check(a[i]) || PyList_Check(a[i]))
+      for (Py_ssize_t j = 0; j < PyObject_Size(a[i]) && rc == 0; j++)
+        if (TL_CHECK(seq_item(a[i], j))) rc = tl_check_apart(self, (const TlTensor *)seq_item(a[i], j));
+  }
+  return rc;
+}
+
 /* below autograd: self <- op(self, ...), by a kernel that writes in place, else by a copy */
 static PyObject *run_inplace(Overload *ov, PyObject *const *a, bool other) {
   TlTensor *self = (TlTensor *)a[0];
   if (!tl_is_contiguous(self) && check_overlap(ov, self) < 0) return NULL;
+  if (ov->kernel && ov->kernel->flags & TL_K_APART && check_apart(self, a + 1, ov->nparams - 1) < 0) return NULL;
   if (ov->kernel && tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {
     PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
     int n = direct_args(ov, a, b, own), ok = 0;
@@ -506,7 +538,7 @@ static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
       if (PyErr_Occurred()) return NULL;
     }
     if (ov->flags & F_GRAD) return vcall_with(tl_reg.record, ov, a, NULL);
-    if (ov->body && ov->body != Py_None) { ov->calls++; return PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL); }
+    if (ov->body && ov->body != Py_None) { ov->calls++; return run_body(ov, a); }
     return vcall_with(tl_reg.record, ov, a, NULL);       /* a primitive without a gradient: an error node */
   }
   PyObject *r = run(ov, a, s.other);
@@ -540,6 +572,7 @@ static PyObject *op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject 
   Overload *ov = NULL;
   for (Py_ssize_t i = 0; i < n; i++) {
     ov = (Overload *)PyList_GetItem(op->overloads, i);
+    if (out && ov->flags & F_NO_OUT) continue;
     r = bind(ov, op->method, args, nargs, kwnames, bound, made, &nmade);
     if (r) break;
     while (nmade) Py_DECREF(made[--nmade]);
@@ -696,10 +729,12 @@ static PyObject *op_method(Op *op, void *_) { (void)_; return PyBool_FromLong(op
 static PyObject *op_takes_out(Op *op, void *_) { (void)_; return PyBool_FromLong(op->allow_out); }
 static PyObject *op_doc(Op *op, void *_) { (void)_; return Py_NewRef(op->doc ? op->doc : Py_None); }
 static int op_set_doc(Op *op, PyObject *v, void *_) { (void)_; Py_XSETREF_(op->doc, Py_NewRef(v)); return 0; }
+static int op_set_out(Op *op, PyObject *v, void *_) { (void)_; op->allow_out = v && PyObject_IsTrue(v) == 1; return 0; }
 static PyGetSetDef op_getset[] = {{"__name__", (getter)op_name, NULL, NULL, NULL}, {"__qualname__", (getter)op_qualname, NULL, NULL, NULL},
                                   {"__module__", (getter)op_module, (setter)op_set_module, NULL, NULL}, {"overloads", (getter)op_overloads, NULL, NULL, NULL},
                                   {"is_method", (getter)op_method, NULL, NULL, NULL},
-                                  {"takes_out", (getter)op_takes_out, NULL, "Whether it has the argument `out`.", NULL}, {"__doc__", (getter)op_doc, (setter)op_set_doc, NULL, NULL}, {0}};
+                                  {"takes_out", (getter)op_takes_out, (setter)op_set_out, "Whether it has the argument `out`.", NULL},
+                                  {"__doc__", (getter)op_doc, (setter)op_set_doc, NULL, NULL}, {0}};
 static PyMemberDef op_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Op, vectorcall), Py_READONLY, NULL}, {0}};
 /* two types: a method binds to its tensor, a function kept as a class attribute does not (as builtins) */
 #define OP_SLOTS                                                                                                       \

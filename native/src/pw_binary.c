@@ -302,6 +302,10 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
       row = v == 2 ? &pw_row_square : v == 0.5 && d != TL_F16 ? &pw_row_sqrt : v == -1 ? &pw_row_reciprocal : v == -0.5 && tl_is_float(d) ? &pw_row_rsqrt : NULL;
     } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
     if (row) return pw_run(row, NULL, 1, args, (int)d, out);
+    if (tl_is_complex(d) && a.c.re == 0 && a.c.im == 0) { /* the number 0 gives 1 for all, as 1 ** self does */
+      PyObject *pair[2] = {Py_True, base};
+      return pw_run((const PwRow *)k->data, NULL, 2, pair, (int)d, out);
+    }
   }
   PyObject *r = pw_binary(k, args, 2, out);
   if (!r || out || TL_CHECK(base)) return r;

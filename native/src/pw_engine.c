@@ -220,6 +220,12 @@ int tl_check_written(const TlTensor *out) {
   return 0;
 }
 
+static int shares_memory(void) {
+  PyErr_SetString(PyExc_RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                  "single memory location. Please clone() the tensor before performing the operation.");
+  return -1;
+}
+
 int tl_check_overlap(const TlTensor *out, const TlTensor *t) {
   int64_t a, b, c, d;
   if (t->storage != out->storage || t == out || out->numel == 0 || t->numel == 0) return 0;
@@ -227,9 +233,16 @@ int tl_check_overlap(const TlTensor *out, const TlTensor *t) {
   extent(t, &c, &d);
   if (a >= d || c >= b || (a == c && b == d && same_strides(out, t))) return 0;
   if (!tl_is_dense(out) || !tl_is_dense(t)) return 1;
-  PyErr_SetString(PyExc_RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                  "single memory location. Please clone() the tensor before performing the operation.");
-  return -1;
+  return shares_memory();
+}
+
+int tl_check_apart(const TlTensor *out, const TlTensor *t) {
+  int64_t a, b, c, d;
+  if (t == out) return shares_memory();
+  if (t->storage != out->storage || out->numel == 0 || t->numel == 0 || !tl_is_dense(out) || !tl_is_dense(t)) return 0;
+  extent(out, &a, &b);
+  extent(t, &c, &d);
+  return a >= d || c >= b ? 0 : shares_memory();
 }
 
 /* 0: none or the very same elements; 1: results must go through a copy; -1: an error is set */

@@ -227,12 +227,42 @@ TIE_SORT(tie_sort32, TlItem32, KEY32, tl_sort32)
 TIE_SORT(tie_sort64, TlItem64, KEY64, tl_sort64)
 
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
+#define TL_FEW 16
+
+/* The order that std::sort leaves of few numbers where some are NaN: those compare as neither smaller nor larger, and stay.
+ * False for more numbers, or without NaN. */
+static bool nan_order(Rows *w, const char *p, int64_t *order) {
+  const TlRow *r = &w->row;
+  bool nan[TL_FEW], any = false;
+  if (r->n > TL_FEW || !tl_is_float(w->loop)) return false;
+  for (int64_t i = 0; i < r->n; i++) any = (nan[i] = row_nan(w, p, i)) || any;
+  for (int64_t i = 0; any && i < r->n; i++) {
+    int64_t j = i, first = order[0];
+#define LESS(x, y) (!nan[x] && !nan[y] && tl_row_key(r, x) < tl_row_key(r, y))
+    bool smallest = i > 0 && LESS(i, first);
+    for (; j > 0 && (smallest || LESS(i, order[j - 1])); j--) order[j] = order[j - 1];
+    order[j] = i;
+  }
+  return any;
+}
+
 static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
   TlRow *r = &w->row;
   int64_t n = r->n;
   tl_row_load(r, w->loop, p, w->ax.inner, false);
   if (op == MODE) {
-    int64_t best = 0, at = 0;
+    int64_t best = 0, at = 0, order[TL_FEW];
+    if (nan_order(w, p, order)) {
+      for (int64_t i = 0, run = 1; i < n; i++, run++)
+        if (i == n - 1 || row_nan(w, p, order[i]) || tl_row_key(r, order[i]) != tl_row_key(r, order[i + 1])) {
+          if (run > best) {
+            best = run;
+            at = order[i];
+          }
+          run = 0;
+        }
+      return at;
+    }
     if (r->wide) tie_sort64(r->items, r->tmp, n, -1);
     else tie_sort32(r->items, r->tmp, n, -1);
     for (int64_t i = 0, j; i < n; i = j) {

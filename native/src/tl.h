@@ -208,6 +208,7 @@ int tl_copy(TlTensor *dst, TlTensor *src);
  * is shared with t, both dense. 1: memory may be shared with t. 0: none is, or t has the same elements in the same places. */
 int tl_check_written(const TlTensor *out);
 int tl_check_overlap(const TlTensor *out, const TlTensor *t);
+int tl_check_apart(const TlTensor *out, const TlTensor *t);     /* the same elements are an error too; 0: fine, or not known */
 int tl_fill(TlTensor *dst, PyObject *value);
 int tl_check_finite(tl_dtype d, PyObject *value);      /* -1 with PyTorch's message where a finite number does not fit */
 extern bool tl_any_indirect;                           /* whether there ever was a TL_INDIRECT tensor */
@@ -252,7 +253,8 @@ struct TlKernel {
 };
 enum { TL_K_OUT = 1,
        TL_K_GEOMETRY = 2,       /* looks at no element: serves every device */
-       TL_K_CHECKS = 4 };       /* no op's: looks at the number and the types of its arguments itself */
+       TL_K_CHECKS = 4,         /* no op's: looks at the number and the types of its arguments itself */
+       TL_K_APART = 8 };        /* in place, no other argument may share memory with what is written */
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 
 /* each family file ends with its table, closed by {0}; module.c lists the families */

@@ -65,6 +65,7 @@ def child(a: argparse.Namespace) -> int:
             break
         print(json.dumps({"start": n}), flush=True)
         lines = make(n)
+        print(json.dumps({"made": n}), flush=True)
         try:
             found = compare.check(real, lite, lines, a.device)
         except program.TooSlow:
@@ -124,6 +125,7 @@ def run(a: argparse.Namespace, findings: Findings, first: int) -> tuple[int, int
                                    text=True,
                                    env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])})
         started: Any = None
+        made = False
         assert process.stdout
         for line in process.stdout:
             if not line.startswith("{"):
@@ -132,7 +134,9 @@ def run(a: argparse.Namespace, findings: Findings, first: int) -> tuple[int, int
             if "skip" in event:
                 raise Missing(event["skip"])
             if "start" in event:
-                started = event["start"]
+                started, made = event["start"], False
+            elif "made" in event:
+                made = True
             elif "done" in event:
                 started, programs, total = None, programs + 1, total + event["lines"]
                 first = event["done"] + a.jobs
@@ -143,7 +147,10 @@ def run(a: argparse.Namespace, findings: Findings, first: int) -> tuple[int, int
             return programs, total
         if started is None and status != AGAIN:
             raise SystemExit(f"the fuzzer itself failed with status {status}")
-        if started is not None:
+        if started is not None and not made:        # PyTorch alone makes the programs
+            print(f"\n# program {started}: PyTorch died while it was made", flush=True)
+            first = started + a.jobs
+        elif started is not None:
             findings.add(started, a.seed, "died", f"the process ended with status {status}: run --first {started} --programs 1", [])
             first = started + a.jobs
 

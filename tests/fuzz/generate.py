@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import warnings
@@ -22,6 +23,11 @@ def overlaps(t: Any) -> bool:
             return True
         room = stride * (n - 1) + room
     return False
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two tensors have the same elements of memory in the same order."""
+    return a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride()
 
 
 class Generator:
@@ -93,29 +99,64 @@ class Generator:
         """Tries a line; keeps it where it works (and, seldom, where it raises: the other library has to raise too)."""
         before = dict(self.env)
         shapes = {name: tuple(self.env[name].shape) for name in self.tensors()}
+        settled = self.settled(line)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 exec(compile(line, "<program>", "exec"), self.env)
         except Exception:
-            self.env = before
             self.real.set_grad_enabled(True)
             if self.rng.random() > 0.04:
-                return False
+                return self.refuse(before, "out=" in line)
+            self.env = before
             self.lines.append(line)
             return True
+        if not settled:
+            return self.refuse(before)
         for name in self.tensors():
             t = self.env[name]
             if "out=" in line and name in before and self.written(name, line) and tuple(t.shape) != shapes[name] and t.requires_grad:
-                self.env = before           # the graph knows it in another shape
-                return False
+                return self.refuse(before)  # the graph knows it in another shape
             if name not in before and self.device != "cpu" and t.dtype in (self.real.float64, self.real.complex128):
-                self.env = before           # a GPU has no float64
-                return False
+                return self.refuse(before)  # a GPU has no float64
             if name not in before and t.numel() > LARGEST or self.written(name, line) and overlaps(t):
-                self.env = before           # numbers written through overlapping elements depend on the order of the loop
-                return False
+                return self.refuse(before)  # numbers written through overlapping elements depend on the order of the loop
         self.lines.append(line)
+        return True
+
+    def refuse(self, before: dict[str, Any], changed: bool = True) -> bool:
+        """Goes back to before a line; what the line may have changed in place is made anew from the lines before."""
+        self.env = before
+        if changed:
+            self.env = environment(self.real)
+            for line in self.lines:
+                with contextlib.suppress(Exception), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    exec(compile(line, "<program>", "exec"), self.env)
+                self.real.set_grad_enabled(True)
+        return False
+
+    def named(self, text: str) -> list[str]:
+        """The variables that a text names."""
+        return [n for n in dict.fromkeys(re.findall(r"\b[gh]?\w*t\d+\b", text)) if isinstance(self.env.get(n), self.real.Tensor)]
+
+    def settled(self, line: str) -> bool:
+        """False where the numbers depend on what no library promises: the order in which a loop reads memory that it writes,
+        the sign of a NaN, what autograd kept of numbers that are changed behind its back."""
+        names = self.named(line)
+        if re.search(r"copysign|signbit", line) and any(self.env[n].isnan().any() for n in names):
+            return False
+        if ".data." in line:
+            return not self.tensors(lambda t: t.grad_fn is not None)
+        if re.search(r"\] .?= .*[-+*/(]", line):
+            return True                 # the value is computed before it is written
+        for n in [n for n in names if self.written(n, line)]:
+            t = self.env[n]
+            shared = [m for m in names if self.env[m].untyped_storage().data_ptr() == t.untyped_storage().data_ptr()]
+            for m in shared:
+                parts = len(re.findall(rf"\b{m}(?=\[|\.(?!sigmoid|clone|\w+_\())", line)) - (m == n and "] =" in line)
+                if parts > 0 or not same(self.env[m], t):
+                    return False
         return True
 
     def written(self, name: str, line: str) -> bool:

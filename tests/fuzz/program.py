@@ -20,7 +20,7 @@ def fill(seed, *shape, dtype="float64", lo=-2, hi=2):
     def one():
         return rng.randint(int(lo), int(hi)) if not (dtype.is_floating_point or dtype.is_complex) else round(rng.uniform(lo, hi), 2)
     values = [complex(one(), one()) if dtype.is_complex else rng.random() < 0.5 if dtype == torch.bool else one() for _ in range(n)]
-    return torch.tensor(values, dtype=dtype).reshape(shape)
+    return torch.tensor(values, dtype=dtype).reshape(shape).clone()
 
 '''
 
@@ -57,8 +57,8 @@ def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0,
             return v * (1 + eps * wobble.uniform(-1, 1)) if eps else v
         values = [complex(one(), one()) if kind.is_complex else rng.random() < 0.5 if kind == torch.bool else one()
                   for _ in range(n)]
-        made = torch.tensor(values, dtype=kind).reshape(shape)
-        return made.clone() if own else made.to(device)
+        made = torch.tensor(values, dtype=kind).reshape(shape).clone()          # no view: PyTorch forgets the leaf of views of one
+        return made if own else made.to(device)
     return fill
 
 

@@ -332,8 +332,8 @@ class Recorder:
         self.types = [(n, self.params[n[:n.rindex("_")]], n[n.rindex("_") + 1:]) for n in fields
                       if n.endswith(("_dtype", "_device")) and n[:n.rindex("_")] in every]
         self.layouts = [(n, self.params[n[:-7]]) for n in fields if n.endswith("_layout") and n[:-7] in every]
-        # a list of tensors is among the plain values, or a number that PyTorch saves as a tensor
-        self.holds = any(n in every or n == "other" and spec.name in ("mul", "div") for n, _ in self.plain)
+        # a list of tensors is among the plain values, or PyTorch saves a tensor where sizes and numbers do here: a second backward is its error
+        self.holds = "keeps" in spec.tags or any(n in every or n == "other" and spec.name in ("mul", "div") for n, _ in self.plain)
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
         self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None
@@ -388,7 +388,8 @@ class OpNode(Node):
             self.kept.append(pack(out if rec.nresults == 1 else out[i], True) if users is None or self.feeds(users) else None)
 
     def release(self):
-        if self.kept:
+        kept = self.kept
+        if kept and kept is not FREED and (kept[0] is not None or any(kept)):
             self.kept = FREED
         if self.rec.holds:
             self.plain = FREED

@@ -3,6 +3,7 @@
 from . import (activation, binary, bitwise, comparison, convolution, copying, creation, distance, einsum, embedding, indexing,  # noqa: F401
                joining, loss, matmul, normalization, padding, pooling, random_ops, reduction, scan, sorting, ternary, trig, unary,
                view_scatter, views, vision)
+from .. import _C
 from ._declare import methods, namespace, specs  # noqa: F401
 
 # Families that not every program uses are read at their first use: when a name is asked for that the others do not have, or
@@ -64,8 +65,8 @@ class _Namespace:
 
     def __getattr__(self, name):
         for table in self._tables:
-            fn = namespace(table).get(name)
-            if fn is not None:
+            fn = methods().get(name) if table == "Tensor" else namespace(table).get(name)
+            if fn is not None and (table != "Tensor" or isinstance(fn, _C.OpMethod)):
                 setattr(self, name, fn)
                 return fn
         if not name.startswith("__") and load_next():
@@ -73,5 +74,5 @@ class _Namespace:
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 
-aten = _Namespace("torch.ops.aten", "aten", "", "_nn", "nn", "linalg", "special", "fft")
+aten = _Namespace("torch.ops.aten", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft")
 nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")

@@ -52,6 +52,12 @@ def mul(self, other):
     """self * other."""
 
 
+@op("_scaled(Tensor self, Scalar other) -> Tensor", kernel="mul", variants="function", module="aten", node="MulBackward1",
+    grad={"self": lambda c, g: torch.ops.aten._scaled(g, c.other.conjugate())}, samples=lambda t: [(t(3, 4), 2.5)])
+def _scaled(self, other):
+    """self * other, of which nothing is freed by a backward pass: for ops that PyTorch writes in C++."""
+
+
 @op("div.Tensor(Tensor self, Tensor other) -> Tensor", "div.Scalar(Tensor self, Scalar other) -> Tensor",
     kernel="div", inplace=True, out=True, tags="pointwise arithmetic", alias=("divide", "true_divide"),
     grad={"self": lambda c, g: g / _conj(c.other), "other": lambda c, g: -g * ((c.self / c.other) / c.other).conj()}, samples=_nonzero)
@@ -107,6 +113,7 @@ def _pow_exponent(g, x, e, result):
         return g * (result * log).conj()
     if e.is_complex():
         zero = (x == 0) & (torch.imag(e) == 0) & (torch.real(e) >= 0)
+        x = x.to(result.dtype)
     else:
         zero = (x == 0) & (e >= 0)
     return g * torch.where(zero, 0.0, (result * x.log()).conj())

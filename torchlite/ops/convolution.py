@@ -220,7 +220,7 @@ conv1d, conv2d, conv3d = (_declare_conv(n) for n in (1, 2, 3))
 conv_transpose1d, conv_transpose2d, conv_transpose3d = (_declare_transposed(n) for n in (1, 2, 3))
 
 
-@op("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function", alias=("nn.conv_tbc",),
+@op("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function", alias=("nn.conv_tbc",), tags="own",
     samples=lambda t: [(t(5, 2, 3), t(2, 3, 4), t(4), 1)])
 def conv_tbc(self, weight, bias, pad=0):
     """Convolution over time of a (time, batch, channels) tensor with a (k, channels, out) weight."""

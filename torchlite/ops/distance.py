@@ -23,7 +23,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
     common = torch.promote_types(x1.dtype, x2.dtype)
-    if not (common.is_floating_point or common.is_complex):
+    if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common._scalar_type}")
     x1, x2 = torch.broadcast_tensors(x1.to(common), x2.to(common))
 

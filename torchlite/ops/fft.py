@@ -40,7 +40,7 @@ def _r2c_grad(g, shape, dim, normalization, onesided):
 
 
 @op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", kernel="_fft_r2c", variants="function",
-    node="FftR2CBackward0", grad={"self": lambda c, g: _r2c_grad(g, c.self_shape, c.dim, c.normalization, c.onesided)},
+    node="FftR2CBackward0", tags="keeps", grad={"self": lambda c, g: _r2c_grad(g, c.self_shape, c.dim, c.normalization, c.onesided)},
     samples=lambda t: [(t(3, 4), (1,), 0, True), (t(3, 5, 2), (2, 1), 1, True), (t(3, 5), (0, 1), 2, False)])
 def fft_r2c(self, dim, normalization, onesided):
     """The forward transform of real numbers; onesided: without the half of the last dim that mirrors the rest."""

@@ -126,7 +126,7 @@ def roll(self, shifts, dims=()):
     """Moves elements by `shifts` along `dims`, those pushed out come back in at the other end."""
 
 
-@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", grad={"self": lambda c, g: g.rot90(-c.k, c.dims)}, samples=lambda t: [(t(2, 3),), (t(2, 3), -1, (1, 0))])
+@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", tags="own", grad={"self": lambda c, g: g.rot90(-c.k, c.dims)}, samples=lambda t: [(t(2, 3),), (t(2, 3), -1, (1, 0))])
 def rot90(self, k=1, dims=(0, 1)):
     """Turns the plane of `dims` by 90 degrees k times, from the first dim towards the second."""
     n = self.dim()

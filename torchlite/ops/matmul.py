@@ -315,7 +315,7 @@ def tensordot(a, b, dims=2, out=None):
     return result if out is None else out.copy_(result) if out.shape == result.shape else out.resize_(result.shape).copy_(result)
 
 
-@op("kron(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(2, 3), t(3, 2)), (t(2), t(3, 3))])
+@op("kron(Tensor self, Tensor other) -> Tensor", out=True, tags="own", samples=lambda t: [(t(2, 3), t(3, 2)), (t(2), t(3, 3))])
 def kron(self, other):
     """Kronecker product: every element of `self` times the whole of `other`."""
     n = max(self.dim(), other.dim())

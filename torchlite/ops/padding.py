@@ -21,19 +21,19 @@ def _mode_double(mode):
 
 
 @op("_pad_reflect(Tensor self, SymInt[] padding) -> Tensor", kernel="pad_reflect", module="aten", variants="function", grad=_mode_grad("reflect"),
-    node="ReflectionPad1DBackward0")
+    node="ReflectionPad1DBackward0", tags="keeps")
 def _pad_reflect(self, padding):
     """Mirrors at the border elements along the last len(padding) / 2 dims."""
 
 
 @op("_pad_replicate(Tensor self, SymInt[] padding) -> Tensor", kernel="pad_replicate", module="aten", variants="function", grad=_mode_grad("replicate"),
-    node="ReplicationPad1DBackward0")
+    node="ReplicationPad1DBackward0", tags="keeps")
 def _pad_replicate(self, padding):
     """Repeats the border elements along the last len(padding) / 2 dims."""
 
 
 @op("_pad_wrap(Tensor self, SymInt[] padding) -> Tensor", kernel="pad_circular", module="aten", variants="function", grad=_mode_grad("circular"),
-    node="CopySlices")
+    node="CopySlices", tags="keeps")
 def _pad_wrap(self, padding):
     """Goes on at the other end along the last len(padding) / 2 dims."""
 

@@ -94,7 +94,7 @@ def _declare_avg(n):
             return backward(g, c.self_layout, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, c.divisor_override)
     declared = op(f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, "
                   f"bool count_include_pad=True{last}) -> Tensor", kernel=f"avg_pool{n}d", variants="function", module="" if n == 1 else "_nn", out=n > 1,
-                  grad={"self": grad}, samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)])(pool)
+                  grad={"self": grad}, tags="keeps", samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)])(pool)
 
     if n == 1:
         _functions.setdefault("nn", {})["avg_pool1d"] = _stride_none(declared, "avg_pool1d", pool.__doc__)

@@ -60,7 +60,7 @@ def _share_all(g, x, result):
 
 # ---- sums --------------------------------------------------------------------------------------------------------------
 @op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    kernel="sum", out=True, tags="reduction", node="SumBackward0",
+    kernel="sum", tags="reduction", node="SumBackward0",
     grad={"self": lambda c, g: g.expand(c.self_shape)},
     samples=lambda t: [(t(3, 4),), (t(0, 3),), (t(),)])
 def sum_all(self, dtype=None):
@@ -131,7 +131,7 @@ def _prod_grad(g, x, result, dim):
 
 
 @op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    kernel="prod", out=True, tags="reduction", node="ProdBackward0",
+    kernel="prod", tags="reduction", node="ProdBackward0",
     grad={"self": lambda c, g: _prod_grad(g, c.self.flatten(), c.result, 0).reshape(c.self_shape)},
     samples=lambda t: [(t(3, 2),), (t(),)])
 def prod_all(self, dtype=None):

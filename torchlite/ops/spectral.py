@@ -23,7 +23,7 @@ def _flag(v):
 
 
 @op("stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
-    "str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+    "str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", tags="own",
     samples=lambda t: [(t(20), 8, {"return_complex": True}), (t(2, 20), 6, 3, 5, t(5), False, {"normalized": True, "return_complex": True}),
                        (t(2, 20), 6, None, None, None, True, "constant", {"onesided": False, "return_complex": True})])
 def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
@@ -229,7 +229,7 @@ def _declare(name, doc, formula, **extra):
 
         body.__doc__ = doc
         body.__name__ = full
-        op(f"{full}{tail}(int window_length, {given}*, {_FACTORY}) -> Tensor", variants="function", grad=None, differentiable=False, tol={"float64": (1e-6, 1e-6)},
+        op(f"{full}{tail}(int window_length, {given}*, {_FACTORY}) -> Tensor", variants="function", grad=None, differentiable=False, tags="own", tol={"float64": (1e-6, 1e-6)},
            samples=lambda t, n=n: [(m,) + ((False, 0.4, 0.3)[:n + 1]) for m in (0, 1, 6, 7)])(body)
 
 

@@ -267,13 +267,13 @@ def _lse_grad(g, x, result, dim, keepdim):
 
 
 # ---- medians, modes, quantiles ------------------------------------------------------------------------------------------------
-@op("median(Tensor self) -> Tensor", kernel="median", out=True, tags="reduction", node="MedianBackward0",
+@op("median(Tensor self) -> Tensor", kernel="median", tags="reduction", node="MedianBackward0",
     grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),), (t(5),)])
 def median_all(self):
     """The median of all elements: the lower of the two middle ones when their number is even."""
 
 
-@op("nanmedian(Tensor self) -> Tensor", kernel="nanmedian", out=True, tags="reduction", node="NanmedianBackward0",
+@op("nanmedian(Tensor self) -> Tensor", kernel="nanmedian", tags="reduction", node="NanmedianBackward0",
     grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),)])
 def nanmedian_all(self):
     """The median of the elements that are not NaN."""
@@ -369,7 +369,7 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
 
 @op("quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    out=True, tags="reduction", samples=lambda t: [(t(3, 4), 0.3), (t(3, 4), 0.5, 0, True)])
+    out=True, tags="reduction own", samples=lambda t: [(t(3, 4), 0.3), (t(3, 4), 0.5, 0, True)])
 def quantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     """The q-th quantiles along `dim` (of all elements when None); a 1-d q adds a leading dim."""
     return _quantile(self, q, dim, keepdim, interpolation, False)
@@ -377,7 +377,7 @@ def quantile(self, q, dim=None, keepdim=False, interpolation="linear"):
 
 @op("nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    out=True, tags="reduction", samples=lambda t: [(t(3, 4), 0.3)])
+    out=True, tags="reduction own", samples=lambda t: [(t(3, 4), 0.3)])
 def nanquantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     """`quantile` of what is not NaN."""
     return _quantile(self, q, dim, keepdim, interpolation, True)

@@ -23,7 +23,7 @@ def view_dtype(self, dtype):
     """The same bytes read as another dtype."""
 
 
-@op("reshape(Tensor(a) self, int[] shape) -> Tensor(a)", samples=lambda t: [(t(2, 6), (3, 4)), (t(4, 2).t(), (-1,))])
+@op("reshape(Tensor(a) self, int[] shape) -> Tensor(a)", tags="own", samples=lambda t: [(t(2, 6), (3, 4)), (t(4, 2).t(), (-1,))])
 def reshape(self, shape):
     """`self` in another shape: a view where strides allow it, else a copy."""
     if self.is_contiguous() or not _needs_copy(self, shape):
@@ -118,13 +118,13 @@ def expand_as(self, other):
     return self.expand(other.shape)
 
 
-@op("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", samples=lambda t: [(t(2, 3), t(6))])
+@op("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", tags="own", samples=lambda t: [(t(2, 3), t(6))])
 def view_as(self, other):
     """`self` viewed in the shape of `other`."""
     return self.view(other.shape)
 
 
-@op("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", samples=lambda t: [(t(2, 3), t(6))])
+@op("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", tags="own", samples=lambda t: [(t(2, 3), t(6))])
 def reshape_as(self, other):
     """`self` reshaped to the shape of `other`."""
     return self.reshape(other.shape)
@@ -342,7 +342,7 @@ def movedim(self, source, destination):
     return self.permute([d if d >= 0 else next(rest) for d in order])
 
 
-@op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", samples=lambda t: [(t(2, 3, 4),), (t(2, 3, 4), 1)])
+@op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", tags="own", samples=lambda t: [(t(2, 3, 4),), (t(2, 3, 4), 1)])
 def flatten(self, start_dim, end_dim):
     """`self` with the dims from start_dim to end_dim joined into one."""
     n = self.dim()

@@ -375,21 +375,30 @@ def _steps(n, align, like):
     return x if align else x * (n - 1) / n
 
 
-@op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", variants="function",
+def _base_grid(size, align_corners, like):
+    """The positions (1, places, dims + 1) before theta maps them."""
+    n, dims = len(size) - 2, tuple(size[2:])
+    axes = []
+    for i in range(n):          # x, then y, then z
+        shape = [1] * n
+        shape[n - 1 - i] = dims[n - 1 - i]
+        axes.append(_steps(dims[n - 1 - i], align_corners, like).reshape(shape).expand(dims))
+    return torch.stack(axes + [torch.ones(dims, dtype=like.dtype, device=like.device)], -1).reshape(1, -1, n + 1).expand(size[0], -1, -1)
+
+
+def _affine_grid_grad(c, g):
+    base = _base_grid(c.size, c.align_corners, g)
+    return g.reshape(g.shape[0], -1, g.shape[-1]).mT.bmm(base)
+
+
+@op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", variants="function", tags="own", grad={"theta": _affine_grid_grad},
     samples=lambda t: [(t(2, 2, 3), [2, 1, 3, 4], False), (t(1, 3, 4), [1, 1, 2, 3, 2], True)])
 def affine_grid_generator(theta, size, align_corners):
     """A grid (N, out..., dims) for grid_sampler: every position of an image of `size` (N, C, d...), mapped by `theta`."""
     n = len(size) - 2
     if n not in (2, 3):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
-    dims = tuple(size[2:])
-    axes = []
-    for i in range(n):          # x, then y, then z
-        shape = [1] * n
-        shape[n - 1 - i] = dims[n - 1 - i]
-        axes.append(_steps(dims[n - 1 - i], align_corners, theta).reshape(shape).expand(dims))
-    base = torch.stack(axes + [torch.ones(dims, dtype=theta.dtype, device=theta.device)], -1).reshape(1, -1, n + 1)
-    return base.expand(size[0], -1, -1).bmm(theta.transpose(1, 2)).reshape((size[0],) + dims + (n,))
+    return _base_grid(size, align_corners, theta).bmm(theta.transpose(1, 2)).reshape((size[0],) + tuple(size[2:]) + (n,))
 
 
 def _warn_corners():

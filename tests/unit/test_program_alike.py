@@ -1,0 +1,116 @@
+"""What random programs found, line by line beside PyTorch: memory shared with what is written, writes to a whole tensor, out= of
+overloads that have none, a second backward pass, results that are no views."""
+
+from alike import alike, cases
+
+A = "a = torch.arange(6.).reshape(2, 3); i = torch.tensor([0, 1]); m = torch.tensor([[True, False, True], [False, True, True]]); "
+X = "x = torch.linspace(.1, .9, 6, dtype=torch.float64).reshape(3, 2).requires_grad_(); "
+
+
+@cases("""
+a.put_(i, a.reshape(-1)[:2])
+a.index_add_(0, i, a)
+a.index_add_(0, i, a.flip(0))
+a.index_copy_(0, i, a)
+a.index_put_((i,), a[0])
+a.index_put_((i,), a[0], accumulate=True)
+a.index_put_((m,), a[0, 0])
+a[i] = a
+a[m] = a[1, 2]; a
+a[m] = a[m]; a
+a.scatter_(0, m.long(), a)
+a.scatter_(0, m.long(), a[:, :2])
+a.scatter_add_(0, m.long(), a)
+a.scatter_reduce_(0, m.long(), a, "sum")
+a.index_reduce_(0, i, a, "prod")
+b = i.clone(); b.index_copy_(0, b, i)
+""")
+def test_memory_shared_with_what_is_written(line):
+    alike(A + line)
+
+
+@cases("""
+t[:] = 2
+t[0:3] = 2
+t[0:9, ::1] = x
+t[...] = 2
+t[-3:] = 2
+t[0:3, None] = 2
+t[1:] = 2
+""")
+def test_write_to_a_whole_tensor(line):
+    """A slice of everything is the tensor itself: not a view of it, for errors and for the graph."""
+    for t in ("t = x * 1", "t = x", "t, = (x * 1).split(3)"):
+        alike(X + t + "; " + line + "; [t, 'Slices' in t.grad_fn.name(), torch.autograd.grad(t.sum(), x, allow_unused=True)]")
+
+
+@cases("""
+(x.detach()[:].grad_fn, x[:].grad_fn.name(), x[...].grad_fn.name(), x[:, :].grad_fn.name())
+torch.ops.aten.unfold(x, 0, 2, 1)
+torch.median(x.detach(), out=torch.zeros((), dtype=torch.float64))
+torch.sum(x.detach(), out=torch.zeros((), dtype=torch.float64))
+torch.prod(x.detach(), out=torch.zeros((), dtype=torch.float64))
+torch.fft.rfftfreq(6, out=torch.zeros(4, 1))
+torch.fft.fftfreq(5, out=torch.zeros(4, 1))
+F.cosine_similarity(x + 0j, x + 0j)
+torch.zeros(3, dtype=torch.complex64) ** torch.zeros(3)
+(torch.zeros(3, dtype=torch.complex64) ** 0, 0j ** torch.zeros(3, dtype=torch.complex64), torch.ones(2) ** 0j)
+torch.autograd.grad(((x - .5) ** (x + 1j).requires_grad_()).real.sum(), x)
+e = torch.tensor([1 + 2j]).requires_grad_(); torch.autograd.grad((torch.tensor([-1.5]) ** e).real.sum(), e)
+""")
+def test_lines(line):
+    alike(X + line)
+
+
+@cases("""
+nan, .5
+.5, nan
+1, nan, nan, 1, 2
+2, nan, 1, 2, nan
+5, nan, 3, nan, 3
+2, 1, nan, 0, 0, nan, 2
+nan, nan
+3, 1, nan, 1, 3, 1
+""")
+def test_mode_among_nan(line):
+    alike(f"tuple(torch.tensor([{line}]".replace("nan", "math.nan") + ").mode())")
+
+
+@cases("""
+x * 2
+x / 3
+2 / x
+x % 2
+x % torch.ones(2)
+x.fmod(torch.ones(2))
+x + 2
+torch.trapezoid(x, dx=3)
+torch.cumulative_trapezoid(x, dx=2)
+F.pad(x, (1, 1), "circular")
+F.pad(x[None], (1, 1), "reflect")
+F.pad(x[None], (1, 0), "replicate")
+F.avg_pool1d(x[None], 2)
+F.affine_grid(x.reshape(1, 2, 3), (1, 1, 2, 2), align_corners=True)
+torch.fft.rfft(x).real
+x.sum(0)
+""")
+def test_second_backward(line):
+    """What PyTorch saves a tensor for raises the second time; what it needs sizes and numbers for does not."""
+    alike(X + f"y = {line}; g = [torch.autograd.grad(y.sum(), x)]; g.append(torch.autograd.grad(y.sum(), x)); g")
+
+
+@cases("""
+x.t().flatten()
+x.t().reshape(6)
+torch.bartlett_window(6, False)
+torch.hann_window(6)
+torch.quantile(x, .3)
+torch.rot90(x)
+torch.kron(x, x)
+torch.conv_tbc(torch.ones(5, 2, 3), torch.ones(2, 3, 4), torch.ones(4))
+F.affine_grid(torch.ones(1, 2, 3), (1, 1, 2, 2), align_corners=True)
+x.flatten()
+x.view(6)
+""")
+def test_result_is_a_view_or_not(line):
+    alike(X + f"x = x.detach(); y = {line}; y._is_view(), y.detach_() is y")
