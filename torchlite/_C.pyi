@@ -9,6 +9,7 @@ from ._tensor import Tensor
 _Number = _int | _float | _complex
 
 kernels: dict[_str, Any]
+dtype_table: tuple[tuple[_str, _str, _str, _int], ...]
 def __getattr__(name: _str) -> Any: ...
 
 class Size(tuple[_int, ...]):

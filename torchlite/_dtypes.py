@@ -1,13 +1,16 @@
 """Data types: `torch.dtype` and its instances, `torch.finfo`, `torch.iinfo`.
 
 The objects are singletons, so `is` compares them; `_code` is the number the native core uses (order of TL_DTYPES).
+Names and sizes come from the core, which has the only table of them.
 """
+
+from . import _C
 
 
 class dtype:
     """The type of a tensor's elements, for example `torch.float32`."""
 
-    __slots__ = ("name", "_code", "itemsize", "is_floating_point", "is_complex", "is_signed", "abbr", "_scalar_type",
+    __slots__ = ("name", "_code", "itemsize", "is_floating_point", "is_complex", "is_signed", "abbr", "_scalar_type", "_cpp_type",
                  "__weakref__")
     __module__ = "torchlite"
 
@@ -35,25 +38,26 @@ class dtype:
         raise RuntimeError("Unknown Complex ScalarType for " + self._scalar_type)
 
 
-def _make(code, name, scalar_type, itemsize, kind, signed, abbr):
+def _make(code, kind, signed, abbr):
     d = object.__new__(dtype)
-    d.name, d._code, d._scalar_type, d.itemsize, d.is_signed, d.abbr = name, code, scalar_type, itemsize, signed, abbr
+    d.name, d._scalar_type, d._cpp_type, d.itemsize = _C.dtype_table[code]
+    d._code, d.is_signed, d.abbr = code, signed, abbr
     d.is_floating_point, d.is_complex = kind == "f", kind == "c"
     return d
 
 
-bool = _make(0, "bool", "Bool", 1, "b", False, "b8")
-uint8 = _make(1, "uint8", "Byte", 1, "u", False, "u8")
-int8 = _make(2, "int8", "Char", 1, "i", True, "i8")
-int16 = short = _make(3, "int16", "Short", 2, "i", True, "i16")
-int32 = int = _make(4, "int32", "Int", 4, "i", True, "i32")
-int64 = long = _make(5, "int64", "Long", 8, "i", True, "i64")
-float16 = half = _make(6, "float16", "Half", 2, "f", True, "f16")
-bfloat16 = _make(7, "bfloat16", "BFloat16", 2, "f", True, "bf16")
-float32 = float = _make(8, "float32", "Float", 4, "f", True, "f32")
-float64 = double = _make(9, "float64", "Double", 8, "f", True, "f64")
-complex64 = cfloat = _make(10, "complex64", "ComplexFloat", 8, "c", True, "c64")
-complex128 = cdouble = _make(11, "complex128", "ComplexDouble", 16, "c", True, "c128")
+bool = _make(0, "b", False, "b8")
+uint8 = _make(1, "u", False, "u8")
+int8 = _make(2, "i", True, "i8")
+int16 = short = _make(3, "i", True, "i16")
+int32 = int = _make(4, "i", True, "i32")
+int64 = long = _make(5, "i", True, "i64")
+float16 = half = _make(6, "f", True, "f16")
+bfloat16 = _make(7, "f", True, "bf16")
+float32 = float = _make(8, "f", True, "f32")
+float64 = double = _make(9, "f", True, "f64")
+complex64 = cfloat = _make(10, "c", True, "c64")
+complex128 = cdouble = _make(11, "c", True, "c128")
 
 DTYPES = (bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
 # every public name of a dtype

@@ -9,8 +9,6 @@ _IN_ORDER = ("arange", "range", "linspace", "logspace", "fft_fftfreq", "fft_rfft
 # compute in the dtype of out where no dtype is named
 _DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
 
-_WORDS = {"float64": "double", "int32": "int", "complex128": "c10::complex<double>", "float32": "float", "int64": "long int", "complex64": "c10::complex<float>",
-          "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
 # {r} and {o}: the result's and out's dtype as ScalarTypes; {cr} and {co}: in C++
 _EXACT = {
     "Expected out tensor to have dtype {cr}, but got {co} instead":
@@ -81,7 +79,7 @@ def check(ov, args, results, outs):
             text = None if fits else "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
         if text is not None:
             names = {"r": r.dtype._scalar_type, "o": o.dtype._scalar_type, "name": name, "part": "values" if i == 0 else "indices",
-                     "cr": _WORDS.get(r.dtype.name, r.dtype.name), "co": _WORDS.get(o.dtype.name, o.dtype.name),
+                     "cr": r.dtype._cpp_type, "co": o.dtype._cpp_type,
                      "narrow": "True" if r.dtype.name == "int32" else "False"}
             raise RuntimeError(text.format_map(names))
         if name != "bernoulli" and not _C.can_cast(r.dtype, o.dtype):

@@ -103,7 +103,8 @@ def core() -> str:
     head = HEAD.format(imports="from ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
                        "from ._dtypes import dtype as _dtype\nfrom ._tensor import Tensor\n")
     head = head.replace("Any, Sequence, overload", "Any, Self, Sequence, overload")
-    lines = [head, "kernels: dict[_str, Any]", "def __getattr__(name: _str) -> Any: ...", "", "class Size(tuple[_int, ...]):",
+    lines = [head, "kernels: dict[_str, Any]", "dtype_table: tuple[tuple[_str, _str, _str, _int], ...]",
+             "def __getattr__(name: _str) -> Any: ...", "", "class Size(tuple[_int, ...]):",
              "    def numel(self) -> _int: ...", "", "class TensorBase:",
              "    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ..."]
     for name, kind in ATTRIBUTES.items():

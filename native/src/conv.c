@@ -6,11 +6,6 @@
 #define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
 #define LL(x) ((long long)(x))
 
-static const char *const cpp_name[TL_NUM_DTYPES] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half",
-    "c10::BFloat16", "float", "double", "c10::complex<float>", "c10::complex<double>"};
-static const char *const type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double",
-    "ComplexFloat", "ComplexDouble"};
-
 typedef struct {
   int nd;
   int64_t stride[3], padding[3], dilation[3], outpad[3], groups;
@@ -102,10 +97,10 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   } else if (check_outpad(a)) return -1;
   if (x->dtype != w->dtype) {
     if (tl_is_complex(x->dtype) || tl_is_complex(w->dtype))
-      FAIL("Input type (CPU%sType) and weight type (torch.%sTensor) should be the same", type_name[x->dtype], type_name[w->dtype]);
-    FAIL("expected scalar type %s but found %s", type_name[x->dtype], type_name[w->dtype]);
+      FAIL("Input type (CPU%sType) and weight type (torch.%sTensor) should be the same", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
+    FAIL("expected scalar type %s but found %s", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
   }
-  if (bias && bias->dtype != x->dtype) FAIL("Input type (%s) and bias type (%s) should be the same", cpp_name[x->dtype], cpp_name[bias->dtype]);
+  if (bias && bias->dtype != x->dtype) FAIL("Input type (%s) and bias type (%s) should be the same", tl_cpp_type[x->dtype], tl_cpp_type[bias->dtype]);
   if (x->dtype == TL_BOOL) {
     PyErr_SetString(PyExc_NotImplementedError, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
     return -1;

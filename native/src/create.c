@@ -138,7 +138,7 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   if (ints) d = TL_I64;
   if ((start && tl_double(start, &x) < 0) || tl_double(end, &y) < 0 || (step && tl_double(step, &s) < 0) || tl_dtype_arg(a[k->id + 1], d, &d) < 0) return NULL;
   if (d == TL_BOOL || tl_is_complex(d)) {
-    PyErr_Format(PyExc_NotImplementedError, "\"arange_cpu\" not implemented for '%s'", tl_scalar_type_name[d]);
+    PyErr_Format(PyExc_NotImplementedError, "\"arange_cpu\" not implemented for '%s'", tl_scalar_type[d]);
     return NULL;
   }
   if (s == 0) { PyErr_SetString(PyExc_RuntimeError, "step must be nonzero"); return NULL; }

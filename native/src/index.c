@@ -145,7 +145,7 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   if (u) v = expand_values(u, &p);
   if (v && values->dtype != self->dtype) {
     PyErr_Format(PyExc_RuntimeError, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
-                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[values->dtype]);
+                 tl_scalar_type[self->dtype], tl_scalar_type[values->dtype]);
     TL_CLEAR(v);
   }
   if (!v || tl_plan_put(&p, dst, v, fn, NULL) < 0) TL_CLEAR(dst);
@@ -189,12 +189,6 @@ static PyObject *k_nonzero_numpy(const TlKernel *k, PyObject *const *a, Py_ssize
 }
 
 /* ---- masks ------------------------------------------------------------------------------------------------------ */
-static const char *lower_name(tl_dtype d) {
-  static const char *const names[TL_NUM_DTYPES] = {"bool", "unsigned char", "signed char", "short int", "int", "long int",
-    "c10::Half", "c10::BFloat16", "float", "double", "c10::complex<float>", "c10::complex<double>"};
-  return names[d];
-}
-
 /* masked_fill(self, mask, value: Scalar or 0-dim Tensor) */
 static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *dst, *ops[3];
@@ -205,7 +199,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
   int nd, inplace = out == self;
   (void)k; (void)n;
   if (mask->dtype != TL_BOOL) {
-    PyErr_Format(PyExc_RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype %s", lower_name(mask->dtype));
+    PyErr_Format(PyExc_RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype %s", tl_cpp_type[mask->dtype]);
     return NULL;
   }
   if (TL_CHECK(a[2])) {
@@ -219,7 +213,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
     memcpy(value, tl_data(c), tl_itemsize[self->dtype]);
     TL_DEC(c);
   } else if (PyComplex_Check(a[2]) && !tl_is_complex(self->dtype) && PyComplex_ImagAsDouble(a[2]) != 0) {
-    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", lower_name(self->dtype));
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[self->dtype]);
     return NULL;
   } else if (tl_scalar_store(self->dtype, value, a[2]) < 0 || tl_check_finite(self->dtype, a[2]) < 0) return NULL;
   if (inplace ? tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0
@@ -292,11 +286,11 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
   (void)k; (void)n_;
   if (self->dtype != source->dtype) {
     PyErr_Format(PyExc_RuntimeError, "masked_scatter: expected self and source to have same dtypes but got%s and %s",
-                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[source->dtype]);
+                 tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
   if (mask->dtype != TL_BOOL) {
-    PyErr_Format(PyExc_RuntimeError, "masked_scatter_ only supports boolean masks, but got mask with dtype %s", tl_scalar_type_name[mask->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "masked_scatter_ only supports boolean masks, but got mask with dtype %s", tl_scalar_type[mask->dtype]);
     return NULL;
   }
   for (int i = 1; out && i <= mask->ndim; i++) {      /* in place: the mask is expanded to self, never the other way */
@@ -347,7 +341,7 @@ static int flat_index(int64_t *v, int64_t n, int64_t size) {
 static TlTensor *own_index(TlTensor *index, const char *name) {
   TlTensor *r;
   if (index->dtype != TL_I64) {
-    PyErr_Format(PyExc_RuntimeError, "%s(): Expected a long tensor for index, but got %s", name, tl_scalar_type_name[index->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "%s(): Expected a long tensor for index, but got %s", name, tl_scalar_type[index->dtype]);
     return NULL;
   }
   r = tl_empty(TL_I64, index->ndim, index->shape);
@@ -386,7 +380,7 @@ static PyObject *k_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   if (!fn || accumulate < 0) return NULL;
   if (source->dtype != self->dtype && ((TlTensor *)a[1])->dtype == TL_I64) {
     PyErr_Format(PyExc_RuntimeError, "put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s",
-                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[source->dtype]);
+                 tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
   ix = own_index((TlTensor *)a[1], "put_");

@@ -7,7 +7,6 @@
 #define TL_DEC(t) Py_XDECREF((PyObject *)(t))
 #define TL_CLEAR(t) do { Py_XDECREF((PyObject *)(t)); (t) = NULL; } while (0)
 
-extern const char *const tl_scalar_type_name[TL_NUM_DTYPES];   /* "Float", "Long": PyTorch's names in messages */
 
 /* d[i] = d[i] (op) s[i] for n elements with byte strides */
 typedef void (*tl_row_fn)(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n);

@@ -2,9 +2,6 @@
 #include "check.h"
 #include "index.h"
 
-const char *const tl_scalar_type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long",
-  "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
-
 /* ---- row operations --------------------------------------------------------------------------------------------- */
 #define ID(x) (x)
 #define BOOL_ST(x) ((uint8_t)((x) != 0))
@@ -91,7 +88,7 @@ tl_row_fn tl_row_op(int mode, tl_dtype dt) {
     switch (tl_itemsize[dt]) { case 1: return copy1; case 2: return copy2; case 4: return copy4; case 8: return copy8; default: return copy16; }
   }
   fn = table[mode - 1][dt];
-  if (!fn) PyErr_Format(PyExc_RuntimeError, "\"index_reduce\" not implemented for '%s'", tl_scalar_type_name[dt]);
+  if (!fn) PyErr_Format(PyExc_RuntimeError, "\"index_reduce\" not implemented for '%s'", tl_scalar_type[dt]);
   return fn;
 }
 

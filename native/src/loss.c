@@ -19,7 +19,7 @@ static void nll_close(Nll *q) {
 
 static int nll_check(const TlTensor *x, const TlTensor *t, const TlTensor *w) {
   if (t->dtype != TL_I64 && t->dtype != TL_U8) {
-    PyErr_Format(PyExc_RuntimeError, "expected target dtype to be Long or Byte, but got %s", tl_type_name[t->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "expected target dtype to be Long or Byte, but got %s", tl_scalar_type[t->dtype]);
     return -1;
   }
   bool ok;
@@ -52,7 +52,7 @@ static int nll_check(const TlTensor *x, const TlTensor *t, const TlTensor *w) {
     return -1;
   }
   if (w && w->dtype != x->dtype && tl_is_float(x->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_type_name[x->dtype], tl_type_name[w->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
     return -1;
   }
   return 0;

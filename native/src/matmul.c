@@ -6,11 +6,6 @@
 #include "tl.h"
 #include "gemm.h"
 
-static const char *const cpp_name[TL_NUM_DTYPES] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half",
-    "c10::BFloat16", "float", "double", "c10::complex<float>", "c10::complex<double>"};
-static const char *const type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double",
-    "ComplexFloat", "ComplexDouble"};
-
 #define FAIL(...) return PyErr_Format(PyExc_RuntimeError, __VA_ARGS__), NULL
 
 static tl_dtype work_dtype(tl_dtype d) {
@@ -122,7 +117,7 @@ static TlTensor *expanded(TlTensor *self, int n, const int64_t *shape, tl_dtype 
   int lead = n - self->ndim;
   if (lead < 0)
     FAIL("expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)",
-         type_name[self->dtype], tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(n, shape), n, self->ndim);
+         tl_scalar_type[self->dtype], tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(n, shape), n, self->ndim);
   for (int d = n - 1; d >= 0; d--) {
     int64_t have = d < lead ? 1 : self->shape[d - lead];
     if (have != 1 && have != shape[d])
@@ -187,7 +182,7 @@ done:
 
 static int check_mm(int64_t m, int64_t k, int64_t k2, int64_t n, tl_dtype a, tl_dtype b) {
   if (k != k2) PyErr_Format(PyExc_RuntimeError, SHAPES_MSG, LL(m), LL(k), LL(k2), LL(n));
-  else if (a != b) PyErr_Format(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s", cpp_name[a], cpp_name[b]);
+  else if (a != b) PyErr_Format(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s", tl_cpp_type[a], tl_cpp_type[b]);
   else return no_bool(a, "addmm_impl_cpu_");
   return -1;
 }
@@ -196,7 +191,7 @@ static int check_mv(TlTensor *v, int64_t self_size, tl_dtype self_dtype, int64_t
   if (v->shape[0] != k || (self_size != m && self_size != 1))
     PyErr_Format(PyExc_RuntimeError, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", LL(self_size), LL(m), LL(k), LL(v->shape[0]));
   else if (v->dtype != mat || mat != self_dtype)
-    PyErr_Format(PyExc_RuntimeError, "addmv input tensors must have the same dtype, but got %s, %s, and %s", type_name[self_dtype], type_name[mat], type_name[v->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "addmv input tensors must have the same dtype, but got %s, %s, and %s", tl_scalar_type[self_dtype], tl_scalar_type[mat], tl_scalar_type[v->dtype]);
   else return no_bool(mat, "addmv_impl_cpu");
   return -1;
 }
@@ -204,7 +199,7 @@ static int check_mv(TlTensor *v, int64_t self_size, tl_dtype self_dtype, int64_t
 static int check_bmm(int64_t batch, int64_t k, int64_t batch2, int64_t k2, tl_dtype a, tl_dtype b) {
   if (batch != batch2 || k != k2)
     PyErr_Format(PyExc_RuntimeError, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].", LL(batch), LL(k), LL(batch2), LL(k2));
-  else if (a != b) PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", type_name[a], type_name[b]);
+  else if (a != b) PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[a], tl_scalar_type[b]);
   else return no_bool(a, "bmm");
   return -1;
 }
@@ -212,7 +207,7 @@ static int check_bmm(int64_t batch, int64_t k, int64_t batch2, int64_t k2, tl_dt
 static int check_dot(TlTensor *a, TlTensor *b) {
   if (a->ndim != 1 || b->ndim != 1) PyErr_Format(PyExc_RuntimeError, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
   else if (a->dtype != b->dtype)
-    PyErr_Format(PyExc_RuntimeError, "dot : expected both vectors to have same dtype, but found %s and %s", type_name[a->dtype], type_name[b->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "dot : expected both vectors to have same dtype, but found %s and %s", tl_scalar_type[a->dtype], tl_scalar_type[b->dtype]);
   else if (a->numel != b->numel)
     PyErr_Format(PyExc_RuntimeError, "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but got %lld and %lld elements respectively",
                  LL(a->numel), LL(b->numel), LL(a->numel), LL(b->numel));
@@ -291,7 +286,7 @@ KERNEL(k_addmm) {
   if (b->ndim != 2) FAIL("mat2 must be a matrix, got %d-D tensor", b->ndim);
   int64_t shape[2] = {a->shape[0], b->shape[1]};
   if (a->shape[1] == b->shape[0] && self->dtype != b->dtype)
-    FAIL("self and mat2 must have the same dtype, but got %s and %s", type_name[self->dtype], type_name[b->dtype]);
+    FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[self->dtype], tl_scalar_type[b->dtype]);
   if (check_mm(a->shape[0], a->shape[1], b->shape[0], b->shape[1], a->dtype, b->dtype)) return NULL;
   return (PyObject *)add_product(self, a, b, args[3], args[4], 2, shape);
 }
@@ -308,7 +303,7 @@ KERNEL(k_baddbmm) {
   if (a->ndim != 3) FAIL("batch1 must be a 3D tensor");
   if (b->ndim != 3) FAIL("batch2 must be a 3D tensor");
   if (self->dtype != a->dtype)
-    FAIL("Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", cpp_name[self->dtype], cpp_name[a->dtype], cpp_name[b->dtype]);
+    FAIL("Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", tl_cpp_type[self->dtype], tl_cpp_type[a->dtype], tl_cpp_type[b->dtype]);
   if (check_bmm(a->shape[0], a->shape[2], b->shape[0], b->shape[1], a->dtype, b->dtype)) return NULL;
   int64_t shape[3] = {a->shape[0], a->shape[1], b->shape[2]};
   return (PyObject *)add_product(self, a, b, args[3], args[4], 3, shape);
@@ -326,7 +321,7 @@ KERNEL(k_linear) {
     return (PyObject *)multiply(x, w, false, NULL, NULL);
   }
   if (bias && kk == wk && x->dtype == w->dtype && bias->dtype != w->dtype)
-    FAIL("self and mat2 must have the same dtype, but got %s and %s", type_name[bias->dtype], type_name[w->dtype]);
+    FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[bias->dtype], tl_scalar_type[w->dtype]);
   if (check_mm(m, kk, wk, w->shape[0], x->dtype, w->dtype)) return NULL;
   if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0] || tl_is_complex(x->dtype))) {
     int64_t shape[TL_MAX_DIMS], flat[2] = {m, w->shape[0]};

@@ -33,6 +33,16 @@ static PyMethodDef functions[] = {
     {"can_cast", can_cast, METH_VARARGS, "can_cast(from, to)"},
     {0}};
 
+/* (name, ScalarType, C++ type, bytes) of each dtype, by its number */
+static PyObject *dtype_table(void) {
+  PyObject *rows = PyTuple_New(TL_NUM_DTYPES);
+  for (int d = 0; rows && d < TL_NUM_DTYPES; d++) {
+    PyObject *row = Py_BuildValue("(sssi)", tl_dtype_name[d], tl_scalar_type[d], tl_cpp_type[d], tl_itemsize[d]);
+    if (!row || PyTuple_SetItem(rows, d, row) < 0) Py_CLEAR(rows);
+  }
+  return rows;
+}
+
 static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "_C", "Native core of torchlite.", -1, functions, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__C(void) {
@@ -44,6 +54,8 @@ PyMODINIT_FUNC PyInit__C(void) {
   if (tl_graph_init(m) < 0 || tl_grad_mode_init(m) < 0 || tl_size_init(m) < 0 || tl_module_type_init(m) < 0 || tl_tensor_init(m) < 0 || tl_op_init(m) < 0 || tl_profile_init(m) < 0 || PyModule_AddFunctions(m, tl_args_functions) < 0 || PyModule_AddFunctions(m, tl_data_functions) < 0 || PyModule_AddFunctions(m, tl_device_functions) < 0 ||
       PyModule_AddFunctions(m, tl_number_functions) < 0 || PyModule_AddFunctions(m, tl_create_functions) < 0)
     goto fail;
+  PyObject *dtypes = dtype_table();
+  if (!dtypes || PyModule_AddObject(m, "dtype_table", dtypes) < 0) { Py_XDECREF(dtypes); goto fail; }
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (tl_add_kernels(families[i]) < 0) goto fail;
   return m;

@@ -10,7 +10,6 @@
 /* ---- promote.c ---- */
 int tl_number_dtype(PyObject *o);                                         /* dtype a Python number counts as, -1: not a number */
 int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);      /* torch.result_type of tensors and numbers; None is skipped */
-const char *tl_display_name(tl_dtype d);                                  /* "Float", as PyTorch's messages spell it */
 bool tl_can_cast(tl_dtype from, tl_dtype to);
 int tl_check_cast(tl_dtype from, tl_dtype to);                            /* RuntimeError in PyTorch's words */
 

@@ -55,11 +55,9 @@ SMALL_END
 
 static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
 
-static const char *const type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double",
-    "ComplexFloat", "ComplexDouble"};
 
 static PyObject *unsupported(const char *op, tl_dtype d) {
-  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", op, type_name[d]);
+  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", op, tl_scalar_type[d]);
 }
 
 /* one int for every dim, or nd of them; dflt: what an empty list stands for */

@@ -58,12 +58,7 @@ int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out) {
   return 0;
 }
 
-static const char *const display_names[TL_NUM_DTYPES] = {
-    [TL_BOOL] = "Bool", [TL_U8] = "Byte", [TL_I8] = "Char", [TL_I16] = "Short", [TL_I32] = "Int", [TL_I64] = "Long",
-    [TL_F16] = "Half", [TL_BF16] = "BFloat16", [TL_F32] = "Float", [TL_F64] = "Double", [TL_C64] = "ComplexFloat",
-    [TL_C128] = "ComplexDouble"};
 
-const char *tl_display_name(tl_dtype d) { return display_names[d]; }
 
 bool tl_can_cast(tl_dtype from, tl_dtype to) {
   if (tl_is_complex(from) && !tl_is_complex(to)) return false;
@@ -73,6 +68,6 @@ bool tl_can_cast(tl_dtype from, tl_dtype to) {
 
 int tl_check_cast(tl_dtype from, tl_dtype to) {
   if (tl_can_cast(from, to)) return 0;
-  PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", display_names[from], display_names[to]);
+  PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", tl_scalar_type[from], tl_scalar_type[to]);
   return -1;
 }

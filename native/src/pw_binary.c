@@ -174,7 +174,6 @@ static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is no
 /* ---- kernels with more than a row ---- */
 /* numbers among the operands that the integer dtype d has no room for: an error, as they would wrap around */
 static int check_room(PyObject *const *args, int n, tl_dtype d) {
-  static const char *const c_names[] = {"bool", "uint8_t", "int8_t", "int16_t", "int"};
   int bits = tl_itemsize[d] * 8 - (d != TL_U8);
   if (!tl_is_integral(d) || d == TL_BOOL || bits >= 63) return 0;
   for (int i = 0; i < n; i++) {
@@ -182,7 +181,7 @@ static int check_room(PyObject *const *args, int n, tl_dtype d) {
     if (TL_CHECK(args[i]) || args[i] == Py_None) continue;
     if (pw_arg(args[i], &a)) return -1;
     if ((a.i < 0 ? -(a.i + 1) : a.i) >> bits) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", c_names[d]);
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[d]);
       return -1;
     }
   }
@@ -371,13 +370,11 @@ PyObject *pw_addcdiv(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
 /* lerp(self, end, weight) */
 PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const char *const names[] = {"self", "end", "weight"};
-  static const char *const c_names[] = {"bool", "unsigned char", "signed char", "short", "int", "long int", "c10::Half", "c10::BFloat16",
-                                        "float", "double", "c10::complex<float>", "c10::complex<double>"};
   tl_dtype d = (tl_dtype)((TlTensor *)args[0])->dtype;
   for (int i = 1; i < 3; i++)
     if (TL_CHECK(args[i]) && ((TlTensor *)args[i])->dtype != d)
-      return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", c_names[d], names[i],
-                          c_names[((TlTensor *)args[i])->dtype]);
+      return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", tl_cpp_type[d], names[i],
+                          tl_cpp_type[((TlTensor *)args[i])->dtype]);
   if (tl_is_integral(d)) return pw_not_implemented(TL_CHECK(args[2]) ? "lerp_kernel_tensor" : "lerp_kernel_scalar", d);
   return pw_run(k->data, NULL, 3, args, (int)d, out);
 }
@@ -428,7 +425,7 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_C64, TL_C128};
   tl_dtype c = (tl_dtype)((TlTensor *)args[0])->dtype;
   if (c != TL_BOOL && c != TL_U8)
-    return PyErr_Format(PyExc_RuntimeError, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tl_display_name(c));
+    return PyErr_Format(PyExc_RuntimeError, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tl_scalar_type[c]);
   if (c == TL_U8 && tl_warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
                                  "Use a boolean condition instead.") < 0) return NULL;
   for (int i = 0; i < 3; i++) if (pw_arg(args[i], &in[i])) return NULL;

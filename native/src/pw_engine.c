@@ -18,7 +18,7 @@ PyObject *pw_not_implemented(const char *msg, tl_dtype d) {
   }
   char name[64] = {0};
   strncpy(name, msg, bar && bar - msg < 63 ? (size_t)(bar - msg) : 63);
-  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name, tl_display_name(d));
+  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name, tl_scalar_type[d]);
 }
 
 int pw_arg(PyObject *o, PwArg *a) {

@@ -240,7 +240,7 @@ static void draw_default(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 static PyObject *not_implemented(const char *what, tl_dtype d) {
-  PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", what, tl_scalar_type_name[d]);
+  PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", what, tl_scalar_type[d]);
   return NULL;
 }
 
@@ -495,7 +495,7 @@ static PyObject *k_continuous(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   if (tl_double(a[1], &x) < 0 || (k->id >= 2 && tl_double(a[2], &y) < 0)) return NULL;
   if (k->id == 0) {
     if (!tl_is_float(d)) {
-      PyErr_Format(PyExc_RuntimeError, "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s", tl_scalar_type_name[d]);
+      PyErr_Format(PyExc_RuntimeError, "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s", tl_scalar_type[d]);
       return NULL;
     }
     if (!(x > 0)) return number_error("exponential_ expects lambda > 0.0, but found lambda=%s", x);
@@ -510,7 +510,7 @@ static PyObject *k_continuous(const TlKernel *k, PyObject *const *a, Py_ssize_t 
     if (!(y > 0)) return number_error("cauchy_ expects sigma > 0.0, but found sigma=%s", y);
     if (!tl_is_float(d)) {
       PyErr_Format(PyExc_RuntimeError, "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified %s",
-                   d == TL_I64 ? "long int" : tl_is_complex(d) ? tl_scalar_type_name[d] : c_type(d));
+                   d == TL_I64 ? "long int" : tl_is_complex(d) ? tl_scalar_type[d] : c_type(d));
       return NULL;
     }
     draw = draw_cauchy;
@@ -575,7 +575,7 @@ static PyObject *k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na
     static const int64_t most[] = {0, 255, 127, 32767, 2147483647, INT64_MAX, 2049, 257, 16777217, (INT64_C(1) << 53) + 1};
     static const char *const names[] = {"", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
     if (n > most[d]) {
-      if (tl_is_float(d)) PyErr_Format(PyExc_RuntimeError, "n cannot be greater than %lld for %s type.", (long long)most[d], tl_scalar_type_name[d]);
+      if (tl_is_float(d)) PyErr_Format(PyExc_RuntimeError, "n cannot be greater than %lld for %s type.", (long long)most[d], tl_scalar_type[d]);
       else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", names[d]);
       return NULL;
     }
@@ -630,7 +630,7 @@ static PyObject *k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t
   (void)k; (void)na; (void)out;
   if (!g || replacement < 0 || tl_int(a[1], &m) < 0) return NULL;
   if (!tl_is_float(d)) {
-    PyErr_Format(PyExc_RuntimeError, "multinomial only supports floating-point dtypes for input, got: %s", tl_scalar_type_name[d]);
+    PyErr_Format(PyExc_RuntimeError, "multinomial only supports floating-point dtypes for input, got: %s", tl_scalar_type[d]);
     return NULL;
   }
   if (self->ndim != 1 && self->ndim != 2) { PyErr_SetString(PyExc_RuntimeError, "prob_dist must be 1 or 2 dim"); return NULL; }

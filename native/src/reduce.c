@@ -20,7 +20,7 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   if (op == MEAN && tl_is_integral(want)) {
     PyErr_Format(PyExc_RuntimeError,
                  "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
-                 given ? "Optional" : "Input", tl_type_name[want]);
+                 given ? "Optional" : "Input", tl_scalar_type[want]);
     return NULL;
   }
   if (op == NANSUM && tl_is_complex(t->dtype)) {

@@ -36,7 +36,6 @@ TlTensor *tl_red_result(const TlRed *r, tl_dtype dtype);      /* elements in the
 TlTensor *tl_red_done(TlTensor *result);                       /* contiguous, as PyTorch's are; steals; NULL-safe */
 
 /* PyTorch's C++ names of dtypes, as its messages use them: "Long", "Float" */
-extern const char *const tl_type_name[TL_NUM_DTYPES];
 PyObject *tl_not_implemented(const char *kernel, tl_dtype dtype);   /* NotImplementedError "kernel" not implemented for 'Long' */
 
 /* A tensor seen as [outer, n, inner] around one dim; the tensor is contiguous. */

@@ -2,11 +2,9 @@
 #include "reduce.h"
 #include <math.h>
 
-const char *const tl_type_name[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long",
-                                                 "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
 
 PyObject *tl_not_implemented(const char *kernel, tl_dtype dtype) {
-  PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", kernel, tl_type_name[dtype]);
+  PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", kernel, tl_scalar_type[dtype]);
   return NULL;
 }
 

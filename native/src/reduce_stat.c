@@ -110,17 +110,17 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   if (tl_double(args[1], &p) < 0 || tl_red_mask(args[2], t->ndim, mask, false) < 0) return NULL;
   if (tl_is_integral(t->dtype)) {
     PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
-                 tl_type_name[t->dtype]);
+                 tl_scalar_type[t->dtype]);
     return NULL;
   }
   if (tl_dtype_arg(args[4], t->dtype, &want) < 0) return NULL;
   if (tl_is_integral(want)) {
-    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be floating point or complex, but got %s", tl_type_name[want]);
+    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be floating point or complex, but got %s", tl_scalar_type[want]);
     return NULL;
   }
   if (tl_is_complex(want) != tl_is_complex(t->dtype)) {
     const char *kind = tl_is_complex(t->dtype) ? "complex" : "real";
-    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be %s for %s inputs, but got %s", kind, kind, tl_type_name[want]);
+    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be %s for %s inputs, but got %s", kind, kind, tl_scalar_type[want]);
     return NULL;
   }
   if (t->numel == 0 && (p < 0 || isinf(p)) && norm_identity(t, args[1], args[2]) < 0) return NULL;

@@ -120,7 +120,7 @@ PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   (void)k; (void)out;
   if (!g) return NULL;
   if (!single && self->dtype != TL_F64) {
-    PyErr_Format(PyExc_NotImplementedError, "\"dirichlet\" not implemented for '%s'", tl_scalar_type_name[self->dtype]);
+    PyErr_Format(PyExc_NotImplementedError, "\"dirichlet\" not implemented for '%s'", tl_scalar_type[self->dtype]);
     return NULL;
   }
   if (!(x = tl_contiguous_as(self, TL_F64)) || !(r = tl_empty(TL_F64, self->ndim, self->shape))) goto end;
@@ -146,19 +146,19 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   (void)out;
   if (!g) return NULL;
   if (!tl_is_float(self->dtype)) {
-    if (k->id == 1) PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s", tl_scalar_type_name[self->dtype]);
-    else PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type_name[self->dtype]);
+    if (k->id == 1) PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s", tl_scalar_type[self->dtype]);
+    else PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type[self->dtype]);
     return NULL;
   }
   if (k->id && self->dtype != TL_F32 && self->dtype != TL_F64) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type_name[self->dtype]);
+    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type[self->dtype]);
     return NULL;
   }
   x = tl_contiguous_as(self, TL_F64);
   if (k->id == 1 && x) {
     TlTensor *prob = (TlTensor *)a[1];
     if (!tl_is_float(prob->dtype)) {
-      PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for prob, got: %s", tl_scalar_type_name[prob->dtype]);
+      PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for prob, got: %s", tl_scalar_type[prob->dtype]);
       goto end;
     }
     if (prob->ndim != self->ndim || memcmp(prob->shape, self->shape, (size_t)self->ndim * sizeof *self->shape)) {

@@ -298,16 +298,16 @@ static TlTensor *add_checks(const char *name, TlTensor *self, int dim, TlTensor 
   int bad;
   if (index->ndim > 1) {
     PyErr_Format(PyExc_IndexError, "%s_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
-                 name, index->ndim, tl_scalar_type_name[index->dtype], tl_fmt_shape(index->ndim, index->shape));
+                 name, index->ndim, tl_scalar_type[index->dtype], tl_fmt_shape(index->ndim, index->shape));
     return NULL;
   }
   if (index->dtype != TL_I64 && index->dtype != TL_I32) {
-    PyErr_Format(PyExc_RuntimeError, "%s_(): Expected dtype int32/int64 for index but got: %s", name, tl_scalar_type_name[index->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "%s_(): Expected dtype int32/int64 for index but got: %s", name, tl_scalar_type[index->dtype]);
     return NULL;
   }
   if (self->dtype != source->dtype) {
     PyErr_Format(PyExc_RuntimeError, "%s_(): self (%s) and source (%s) must have the same scalar type",
-                 name, tl_scalar_type_name[self->dtype], tl_scalar_type_name[source->dtype]);
+                 name, tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
   if (source->ndim && dim >= source->ndim) {
@@ -441,12 +441,12 @@ PyObject *tl_k_index_copy(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
     return NULL;
   }
   if (index->dtype != TL_I64) {
-    PyErr_Format(PyExc_RuntimeError, "index_copy_(): Expected a long tensor for index, but got %s", tl_scalar_type_name[index->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "index_copy_(): Expected a long tensor for index, but got %s", tl_scalar_type[index->dtype]);
     return NULL;
   }
   if (self->dtype != source->dtype) {
     PyErr_Format(PyExc_RuntimeError, "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
-                 tl_scalar_type_name[self->dtype], tl_scalar_type_name[source->dtype]);
+                 tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
   if (slice_shapes_differ(self, source, dim)) return NULL;
@@ -509,11 +509,10 @@ end:
 
 /* ---- embedding -------------------------------------------------------------------------------------------------- */
 static TlTensor *embedding_index(TlTensor *index, const char *name) {
-  static const char *const kind[TL_NUM_DTYPES] = {"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
   TlTensor *ix = tl_index_i64(index);
   if (!ix && !PyErr_Occurred())
     PyErr_Format(PyExc_RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for %s)",
-                 kind[index->dtype], name);
+                 tl_scalar_type[index->dtype], name);
   return ix;
 }
 

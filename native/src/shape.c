@@ -317,7 +317,7 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
   (void)k; (void)out;
   if (rep->ndim != 1) { PyErr_SetString(PyExc_RuntimeError, "repeat_interleave only accept 1D vector as repeat"); return NULL; }
   if (rep->dtype != TL_I64 && rep->dtype != TL_I32) {
-    PyErr_Format(PyExc_NotImplementedError, "\"repeat_interleave_cpu\" not implemented for '%s'", tl_scalar_type_name[rep->dtype]);
+    PyErr_Format(PyExc_NotImplementedError, "\"repeat_interleave_cpu\" not implemented for '%s'", tl_scalar_type[rep->dtype]);
     return NULL;
   }
   if (!(c = tl_contiguous_as(rep, TL_I64))) return NULL;

@@ -188,7 +188,7 @@ static int search_shapes(const TlTensor *b, const TlTensor *v, const TlTensor *s
     return -1;
   }
   if (sorter->dtype != TL_I64) {
-    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s", tl_type_name[sorter->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s", tl_scalar_type[sorter->dtype]);
     return -1;
   }
   return 0;

@@ -4,17 +4,27 @@
 #include <stdlib.h>
 
 const uint8_t tl_itemsize[TL_NUM_DTYPES] = {
-#define X(code, name, ctype, comp) sizeof(ctype),
+#define X(code, name, scalar, cpp, ctype, comp) sizeof(ctype),
     TL_DTYPES(X)
 #undef X
 };
 const uint8_t tl_compute[TL_NUM_DTYPES] = {
-#define X(code, name, ctype, comp) TL_##comp,
+#define X(code, name, scalar, cpp, ctype, comp) TL_##comp,
     TL_DTYPES(X)
 #undef X
 };
 const char *const tl_dtype_name[TL_NUM_DTYPES] = {
-#define X(code, name, ctype, comp) #name,
+#define X(code, name, scalar, cpp, ctype, comp) #name,
+    TL_DTYPES(X)
+#undef X
+};
+const char *const tl_scalar_type[TL_NUM_DTYPES] = {
+#define X(code, name, scalar, cpp, ctype, comp) #scalar,
+    TL_DTYPES(X)
+#undef X
+};
+const char *const tl_cpp_type[TL_NUM_DTYPES] = {
+#define X(code, name, scalar, cpp, ctype, comp) cpp,
     TL_DTYPES(X)
 #undef X
 };

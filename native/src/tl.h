@@ -78,27 +78,27 @@ static inline void tl_xdecref(PyObject *o) { if (o) tl_decref(o); }
 #define TL_ALIGN 64
 
 /* ---- dtypes --------------------------------------------------------------------------------------------------- */
-/* X(code, name, C storage type, compute class). 16-bit floats compute in float, integers of at most 32 bits and bool
+/* X(code, name, ScalarType and C++ type in PyTorch's messages, C storage type, compute class). 16-bit floats compute in float, integers of at most 32 bits and bool
  * compute in int32_t (wrap-around on store), so a kernel row lists compute types, not storage types. */
 #define TL_DTYPES(X) \
-  X(BOOL, bool, uint8_t, I32) \
-  X(U8, uint8, uint8_t, I32) \
-  X(I8, int8, int8_t, I32) \
-  X(I16, int16, int16_t, I32) \
-  X(I32, int32, int32_t, I32) \
-  X(I64, int64, int64_t, I64) \
-  X(F16, float16, uint16_t, F32) \
-  X(BF16, bfloat16, uint16_t, F32) \
-  X(F32, float32, float, F32) \
-  X(F64, float64, double, F64) \
-  X(C64, complex64, tl_c64, C64) \
-  X(C128, complex128, tl_c128, C128)
+  X(BOOL, bool, Bool, "bool", uint8_t, I32) \
+  X(U8, uint8, Byte, "unsigned char", uint8_t, I32) \
+  X(I8, int8, Char, "signed char", int8_t, I32) \
+  X(I16, int16, Short, "short int", int16_t, I32) \
+  X(I32, int32, Int, "int", int32_t, I32) \
+  X(I64, int64, Long, "long int", int64_t, I64) \
+  X(F16, float16, Half, "c10::Half", uint16_t, F32) \
+  X(BF16, bfloat16, BFloat16, "c10::BFloat16", uint16_t, F32) \
+  X(F32, float32, Float, "float", float, F32) \
+  X(F64, float64, Double, "double", double, F64) \
+  X(C64, complex64, ComplexFloat, "c10::complex<float>", tl_c64, C64) \
+  X(C128, complex128, ComplexDouble, "c10::complex<double>", tl_c128, C128)
 
 typedef struct { float re, im; } tl_c64;
 typedef struct { double re, im; } tl_c128;
 
 typedef enum {
-#define X(code, name, ctype, comp) TL_##code,
+#define X(code, name, scalar, cpp, ctype, comp) TL_##code,
   TL_DTYPES(X)
 #undef X
   TL_NUM_DTYPES
@@ -107,7 +107,9 @@ typedef enum {
 /* compute class: the tl_dtype a kernel runs in for operands of dtype d */
 extern const uint8_t tl_itemsize[TL_NUM_DTYPES];
 extern const uint8_t tl_compute[TL_NUM_DTYPES];
-extern const char *const tl_dtype_name[TL_NUM_DTYPES];
+extern const char *const tl_dtype_name[TL_NUM_DTYPES];    /* "int64" */
+extern const char *const tl_scalar_type[TL_NUM_DTYPES];   /* "Long" */
+extern const char *const tl_cpp_type[TL_NUM_DTYPES];      /* "long int" */
 
 static inline bool tl_is_complex(tl_dtype d) { return d >= TL_C64; }
 static inline bool tl_is_float(tl_dtype d) { return d >= TL_F16 && d <= TL_F64; }      /* real floating point */

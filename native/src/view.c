@@ -1,8 +1,6 @@
 /* view.c: ops that only change geometry (results share memory), and basic indexing. */
 #include "core.h"
 
-const char *tl_display_name(tl_dtype d);   /* "Float" */
-
 #define ARGS const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out
 #define UNUSED (void)k, (void)n, (void)out
 #define T0 TlTensor *t = (TlTensor *)a[0]
@@ -314,19 +312,19 @@ static PyObject *k_view_dtype(ARGS) {
   memcpy(shape, t->shape, sizeof(int64_t) * (size_t)nd);
   memcpy(strides, t->strides, sizeof(int64_t) * (size_t)nd);
   if (from != to) {
-    if (nd == 0) { PyErr_Format(PyExc_RuntimeError, "self.dim() cannot be 0 to view %s as %s (different element sizes)", tl_display_name(t->dtype), tl_display_name(d)); return NULL; }
-    if (strides[nd - 1] != 1) { PyErr_Format(PyExc_RuntimeError, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld", tl_display_name(t->dtype), tl_display_name(d), (long long)strides[nd - 1]); return NULL; }
+    if (nd == 0) { PyErr_Format(PyExc_RuntimeError, "self.dim() cannot be 0 to view %s as %s (different element sizes)", tl_scalar_type[t->dtype], tl_scalar_type[d]); return NULL; }
+    if (strides[nd - 1] != 1) { PyErr_Format(PyExc_RuntimeError, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld", tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)strides[nd - 1]); return NULL; }
     int64_t r = from > to ? from / to : to / from;
     if (from > to) {
       shape[nd - 1] = tl_wrap_mul(shape[nd - 1], r);
       for (int i = 0; i < nd - 1; i++) strides[i] = tl_wrap_mul(strides[i], r);
       offset = tl_wrap_mul(offset, r);
     } else {
-      if (shape[nd - 1] % r) { PyErr_Format(PyExc_RuntimeError, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_display_name(t->dtype), tl_display_name(d), (long long)shape[nd - 1]); return NULL; }
-      if (offset % r) { PyErr_Format(PyExc_RuntimeError, "self.storage_offset() must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_display_name(t->dtype), tl_display_name(d), (long long)offset); return NULL; }
+      if (shape[nd - 1] % r) { PyErr_Format(PyExc_RuntimeError, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)shape[nd - 1]); return NULL; }
+      if (offset % r) { PyErr_Format(PyExc_RuntimeError, "self.storage_offset() must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)offset); return NULL; }
       shape[nd - 1] /= r;
       for (int i = 0; i < nd - 1; i++) {
-        if (strides[i] % r) { PyErr_Format(PyExc_RuntimeError, "self.stride(%d) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", i, (long long)r, tl_display_name(t->dtype), tl_display_name(d), (long long)strides[i]); return NULL; }
+        if (strides[i] % r) { PyErr_Format(PyExc_RuntimeError, "self.stride(%d) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", i, (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)strides[i]); return NULL; }
         strides[i] /= r;
       }
       offset /= r;

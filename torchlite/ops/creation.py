@@ -201,15 +201,10 @@ def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if not dtype.is_complex:
-        raise RuntimeError(f"torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype {_words(dtype)}")
+        raise RuntimeError(f"torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype {dtype._scalar_type}")
     re = torch.linspace(complex(start).real, complex(end).real, steps, dtype=dtype.to_real(), device=device)
     im = torch.linspace(complex(start).imag, complex(end).imag, steps, dtype=dtype.to_real(), device=device)
     return torch.complex(re, im)
-
-
-def _words(dtype):
-    return {"float16": "Half", "float32": "Float", "float64": "Double", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-            "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}[str(dtype).rpartition(".")[2]]
 
 
 @op(*_overloads("linspace")[1:], variants="function", out=True, grad=None, differentiable=False)
@@ -260,7 +255,7 @@ def _upper(row, col, offset):
 
 def _indices(t, name, dtype, device):
     if dtype == torch.bool or (dtype is not None and dtype.is_complex):
-        raise NotImplementedError(f'"{name}" not implemented for \'{_words(dtype)}\'')
+        raise NotImplementedError(f'"{name}" not implemented for \'{dtype._scalar_type}\'')
     if dtype is not None and dtype != torch.int64:
         t = t.to(dtype)
     return t if device is None else t.to(device)

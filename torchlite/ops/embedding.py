@@ -173,17 +173,14 @@ def _embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_fr
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
                                   f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")
     if input.dtype not in (torch.int64, torch.int32):
-        from .indexing import _type_name
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
-                           f"got torch.{_type_name(input)}Tensor instead (while checking arguments for embedding_bag)")
+                           f"got torch.{input.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)")
     if not weight.is_floating_point():
-        from .indexing import _type_name
         raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
-                           f"torch.{_type_name(weight)}Tensor instead (while checking arguments for embedding_bag)")
+                           f"torch.{weight.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)")
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
-        from .indexing import _type_name
         raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
-                           f"torch.{_type_name(weight)}Tensor does not equal torch.{_type_name(per_sample_weights)}Tensor (while checking arguments for "
+                           f"torch.{weight.dtype._scalar_type}Tensor does not equal torch.{per_sample_weights.dtype._scalar_type}Tensor (while checking arguments for "
                            "embedding_bag)")
     if max_norm is not None:
         with torch.no_grad():

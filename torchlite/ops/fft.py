@@ -4,7 +4,6 @@ import math
 import torchlite as torch
 
 from ._declare import op
-from .matmul import _type_name
 
 
 # ---- primitives --------------------------------------------------------------------------------------------------------
@@ -80,7 +79,7 @@ def fft_c2r(self, dim, normalization, last_dim_size):
 # ---- arguments ---------------------------------------------------------------------------------------------------------
 def _promoted(x, complex_too=False):
     if x.dtype in (torch.float16, torch.bfloat16):
-        raise RuntimeError(f"Unsupported dtype {_type_name(x.dtype)}")
+        raise RuntimeError(f"Unsupported dtype {x.dtype._scalar_type}")
     if not (x.is_floating_point() or x.is_complex()):
         x = x.to(torch.get_default_dtype())
     if complex_too and not x.is_complex():
@@ -144,7 +143,7 @@ def _dims(x, s, dim):
 
 def _real_only(name, x):
     if x.is_complex():
-        raise RuntimeError(f"{name} expects a real{'-valued' if name == 'rfftn' else ''} input tensor, but got {_type_name(x.dtype)}")
+        raise RuntimeError(f"{name} expects a real{'-valued' if name == 'rfftn' else ''} input tensor, but got {x.dtype._scalar_type}")
 
 
 def _some(name, dims):
@@ -278,7 +277,7 @@ def _hfftn(x, s, dim, norm):
 
 def _ihfftn(x, s, dim, norm):
     if x.is_complex():
-        raise RuntimeError(f"Only supports floating-point dtypes, but found: {_type_name(x.dtype)}")
+        raise RuntimeError(f"Only supports floating-point dtypes, but found: {x.dtype._scalar_type}")
     x = _promoted(x)
     dims, sizes = _dims(x, s, dim)
     _some("ihfftn", dims)

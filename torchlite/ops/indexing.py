@@ -270,7 +270,7 @@ def put(self, index, source, accumulate=False):
 def take_along_dim(self, indices, dim=None):
     """Elements of `self` at `indices` along `dim`, the other dims broadcast; of the flattened `self` without `dim`."""
     if indices.dtype != torch.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {_type_name(indices)}")
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype._scalar_type}")
     if dim is None:
         return self.reshape(-1).gather(0, _from_end(indices.reshape(-1), self.numel()))
     if self.dim() != indices.dim():
@@ -293,12 +293,6 @@ def take_along_dim(self, indices, dim=None):
 def _from_end(indices, size):
     """Negative indices counted from the end."""
     return torch.where(indices < 0, indices + size, indices)
-
-
-def _type_name(t):
-    return {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-            "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-            "complex64": "ComplexFloat", "complex128": "ComplexDouble"}[str(t.dtype).rpartition(".")[2]]
 
 
 @op("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",

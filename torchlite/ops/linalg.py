@@ -6,7 +6,6 @@ import torchlite as torch
 
 from .. import _C
 from ._declare import _functions, op
-from .matmul import _type_name
 
 
 class LinAlgError(RuntimeError):
@@ -42,14 +41,14 @@ def _square(name, x):
 
 def _floating(name, x, low=True):
     if not (x.is_floating_point() or x.is_complex()):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_type_name(x.dtype)}")
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype._scalar_type}")
     if low and x.dtype in (torch.float16, torch.bfloat16):
-        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {_type_name(x.dtype)}")
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {x.dtype._scalar_type}")
 
 
 def _no_half(kernel, x, floating=False):
     if x.dtype in (torch.float16, torch.bfloat16) or (floating and not (x.is_floating_point() or x.is_complex())):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_type_name(x.dtype)}'")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
 
 
 def _failed(name, info, text):
@@ -264,8 +263,8 @@ def _compatible(name, A, B, left=True):
 
 def _same_dtype(name, A, B):
     if A.dtype != B.dtype:
-        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {_type_name(A.dtype)} and B of type "
-                           f"{_type_name(B.dtype)} instead")
+        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype._scalar_type} and B of type "
+                           f"{B.dtype._scalar_type} instead")
 
 
 def _solve_any(name, A, B, left):
@@ -551,9 +550,9 @@ def ldl_solve(LD, pivots, B, hermitian=False):
     if pivots.shape != LD.shape[:-1]:
         raise RuntimeError(f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead")
     if pivots.dtype not in (torch.int32, torch.int64, torch.int16, torch.int8):
-        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {_type_name(pivots.dtype)}")
+        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype._scalar_type}")
     if LD.dtype != B.dtype:
-        raise RuntimeError(f"{name}: LD dtype {_type_name(LD.dtype)} does not match b dtype {_type_name(B.dtype)}")
+        raise RuntimeError(f"{name}: LD dtype {LD.dtype._scalar_type} does not match b dtype {B.dtype._scalar_type}")
     _compatible(name, LD, B)
     ld, b = _expand_batch(LD, B)
     return _ldl_solve(ld, pivots.expand(tuple(ld.shape[:-1])), b, hermitian)
@@ -667,7 +666,7 @@ def householder_product(input, tau):
     if input.shape[:-2] != tau.shape[:-1]:
         raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}")
     if tau.dtype != input.dtype:
-        raise RuntimeError(f"{name}: tau dtype {_type_name(tau.dtype)} does not match input dtype {_type_name(input.dtype)}")
+        raise RuntimeError(f"{name}: tau dtype {tau.dtype._scalar_type} does not match input dtype {input.dtype._scalar_type}")
     if not (torch.is_grad_enabled() and (input.requires_grad or tau.requires_grad)):
         return _householder(input, tau)
     m, n = input.shape[-2:]

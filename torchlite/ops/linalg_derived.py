@@ -7,7 +7,6 @@ from ._declare import _functions, methods, op
 from .linalg import (_columns, _expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse, _solve, _square,
                      inv, inv_ex, qr, solve)
 from .linalg_spectral import _svd, _svd_checked, eigh
-from .matmul import _type_name
 
 
 # ---- determinants ----------------------------------------------------------------------------------------------------
@@ -123,7 +122,7 @@ def _to_norm_dtype(name, x, dtype):
     if dtype is None:
         return x
     if dtype.is_complex != x.is_complex() and x.is_complex():
-        raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {_type_name(dtype)}")
+        raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype._scalar_type}")
     return x.to(dtype)
 
 
@@ -131,7 +130,7 @@ def _matrix_norm(x, ord, dim, keepdim, dtype):
     name = "linalg.matrix_norm"
     _matrix(name, x)
     if not (x.is_floating_point() or x.is_complex()):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {_type_name(x.dtype)}")
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype._scalar_type}")
     if len(dim) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got " + " ".join(str(d) for d in dim))
     n = x.dim()
@@ -297,7 +296,7 @@ def _pinv_of(A, atol, rtol, hermitian):
 
 def _pinv(x, atol, rtol, hermitian):
     if x.dim() < 2 or not (x.dtype in (torch.float32, torch.float64) or x.is_complex()):
-        raise RuntimeError(f"linalg.pinv({_type_name(x.dtype)}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+        raise RuntimeError(f"linalg.pinv({x.dtype._scalar_type}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
                            "cfloat or cdouble types")
     if x.numel() == 0:
         return x.mH.clone(memory_format=torch.contiguous_format)      # no elements, but part of the graph
@@ -431,8 +430,8 @@ def multi_dot(tensors):
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {mats[i].dim()}D")
     for i in range(1, n):
         if mats[i].dtype != mats[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_type_name(mats[0].dtype)} and tensor {i} "
-                               f"{_type_name(mats[i].dtype)}")
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {mats[0].dtype._scalar_type} and tensor {i} "
+                               f"{mats[i].dtype._scalar_type}")
     for i in range(n - 1):
         if mats[i].shape[-1] != mats[i + 1].shape[0]:
             raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and {list(tensors[i + 1].shape)} cannot "
@@ -458,7 +457,7 @@ def vecdot(x, y, dim=-1):
     """Sums of conj(x) * y along `dim`."""
     for v in (x, y):
         if not (v.is_floating_point() or v.is_complex()):
-            raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_type_name(v.dtype)}")
+            raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {v.dtype._scalar_type}")
     if x.dim() == 1 and y.dim() == 1:
         return torch.vdot(x, y)
     return (x.conj() * y).sum(dim)
@@ -488,7 +487,7 @@ def diagonal(A, offset=0, dim1=-2, dim2=-1):
 def vander(x, N=None):
     """Powers 0 .. N - 1 of the elements along a new last dim."""
     if x.dtype == torch.bool or not (x.is_floating_point() or x.is_complex() or x.dtype != torch.bool):
-        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {_type_name(x.dtype)}")
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype._scalar_type}")
     x = (x.unsqueeze(0) if x.dim() == 0 else x).unsqueeze(-1)
     n = x.shape[-2] if N is None else N
     if n <= 1:
@@ -535,8 +534,8 @@ def lstsq(self, b, rcond=None, driver=None):
     if b.dim() < 1:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if A.dtype != b.dtype:
-        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {_type_name(A.dtype)} and other's "
-                           f"dtype {_type_name(b.dtype)}")
+        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype._scalar_type} and other's "
+                           f"dtype {b.dtype._scalar_type}")
     _no_half("linalg_lstsq_cpu", A, True)
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")

@@ -5,7 +5,6 @@ import torchlite as torch
 
 from ._declare import op
 from .linalg import _eye_like, _failed, _floating, _hidden, _linalg, _matrix, _no_half, _solve, _square, _zero_batch
-from .matmul import _type_name
 
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------------------
@@ -99,7 +98,7 @@ def _eig(A):
 def _eig_checked(name, x):
     _square(name, x)
     if not (x.is_floating_point() or x.is_complex()):
-        raise RuntimeError(f"Unknown Complex ScalarType for {_type_name(x.dtype)}")
+        raise RuntimeError(f"Unknown Complex ScalarType for {x.dtype._scalar_type}")
     _no_half("linalg_eig_out_cpu", x)
     if x.numel() and not bool(torch.isfinite(x.detach()).all()):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")

@@ -378,33 +378,18 @@ def cross(self, other, dim=None):
     return torch.linalg.cross(self, other, dim=dim)
 
 
-def _type_name(dtype):
-    return {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "float16": "Half",
-            "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat",
-            "complex128": "ComplexDouble"}.get(str(dtype).removeprefix("torch."), str(dtype))
-
-
 # ---- attention -------------------------------------------------------------------------------------------------------
-_CPP = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int",
-        "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool"}
-
-
-def _cpp(dtype):
-    name = str(dtype).removeprefix("torch.")
-    return _CPP.get(name, name)
-
-
 def _check_attention(query, key, value, attn_mask, is_causal):
     if query.dtype != key.dtype or query.dtype != value.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
-                           f"{_cpp(query.dtype)} key.dtype: {_cpp(key.dtype)} and value.dtype: {_cpp(value.dtype)} instead.")
+                           f"{query.dtype._cpp_type} key.dtype: {key.dtype._cpp_type} and value.dtype: {value.dtype._cpp_type} instead.")
     if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")
     if attn_mask is not None:
         if attn_mask.dtype not in (torch.bool, query.dtype, torch.float32):
             raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                               f"{_cpp(attn_mask.dtype)} and  query.dtype: {_cpp(query.dtype)} instead.")
+                               f"{attn_mask.dtype._cpp_type} and  query.dtype: {query.dtype._cpp_type} instead.")
         if is_causal:
             raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
 

@@ -6,7 +6,6 @@ import torchlite as torch
 from torchlite._C import suggests_channels_last as _last
 
 from ._declare import _functions, op
-from .matmul import _type_name
 
 
 def _hidden(*schemas, **kw):
@@ -227,7 +226,7 @@ _ADAPTIVE = {n: _declare_adaptive(n) for n in (1, 2, 3)}
 # ---- unpooling -------------------------------------------------------------------------------------------------------
 def _unpool(self, indices, output_size, n):
     if indices.dtype != torch.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {_type_name(indices.dtype)}")
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype._scalar_type}")
     if len(output_size) != n:
         words = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}[n]
         raise RuntimeError(f"There should be exactly {words} in output_size, but got {len(output_size)} elements.")
@@ -304,7 +303,7 @@ def _declare_fractional(n):
                                    f"Expect _random_samples.size({i}) " + (f"equals to {n}; got {have}." if i == 2 else
                                    f"{'no less then' if i == 0 else 'equals to'} input {what} size."))
         if not self.is_floating_point():
-            raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{_type_name(self.dtype)}'")
+            raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{self.dtype._scalar_type}'")
         random_samples = random_samples[:x.shape[0]]     # in two dims the last dim comes first
         index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64, device=x.device)
         for i in range(n):

@@ -166,7 +166,7 @@ def normal(mean, std, size, generator, dtype, layout, device, pin_memory, requir
 def bernoulli(self, generator):
     """1 with the probability that each element of `self` gives, else 0."""
     if self.is_complex() or not self.is_floating_point():
-        raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{_scalar_type(self)}\'')
+        raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{self.dtype._scalar_type}\'')
     return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(self, generator=generator)
 
 
@@ -174,11 +174,6 @@ def bernoulli(self, generator):
 def bernoulli(self, p, generator):  # noqa: F811
     """1 with probability `p`, else 0, in the shape of `self`."""
     return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(p, generator=generator)
-
-
-def _scalar_type(t):
-    from .indexing import _type_name
-    return _type_name(t)
 
 
 @op(f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GEN}) -> Tensor", kernel="multinomial",
@@ -241,7 +236,7 @@ def _check_p(p):
 
 def _no_ints(x):
     if not (x.is_floating_point() or x.is_complex()):
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {_scalar_type(x)}")
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {x.dtype._scalar_type}")
 
 
 def _drop(input, p, train, features=False, alpha=False):

@@ -6,7 +6,6 @@ import torchlite as torch
 from .. import _C
 from ._declare import op
 from .fft import fft_c2c, fft_c2r, fft_r2c
-from .matmul import _type_name
 
 
 def _pad_window(window, n_fft):
@@ -15,7 +14,7 @@ def _pad_window(window, n_fft):
 
 
 def _shown(window):
-    return "None" if window is None else f"torch.{_type_name(window.dtype)}Tensor{{{list(window.shape)}}}"
+    return "None" if window is None else f"torch.{window.dtype._scalar_type}Tensor{{{list(window.shape)}}}"
 
 
 def _flag(v):
@@ -43,7 +42,7 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
 
     def fail(text):
         shape = list(x.shape[x.dim() - self.dim():])
-        raise RuntimeError(f"stft(torch.{_type_name(x.dtype)}Tensor{shape}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={_shown(window)}, "
+        raise RuntimeError(f"stft(torch.{x.dtype._scalar_type}Tensor{shape}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={_shown(window)}, "
                            f"normalized={int(normalized)}, onesided={_flag(onesided)}, return_complex={_flag(return_complex)}, "
                            f"align_to_window={_flag(align_to_window)}) : expected {text}")
 
@@ -82,7 +81,7 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     if window is not None:
         frames = frames * _pad_window(window, n_fft)
     if frames.dtype in (torch.float16, torch.bfloat16):
-        raise RuntimeError(f"Unsupported dtype {_type_name(frames.dtype)}")
+        raise RuntimeError(f"Unsupported dtype {frames.dtype._scalar_type}")
     mode = 1 if normalized else 0
     if complex_in:
         y = fft_c2c(frames, (2,), mode, True)
@@ -106,7 +105,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    intro = (f"istft(CPU{_type_name(self.dtype)}Type{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={_shown(window)}, "
+    intro = (f"istft(CPU{self.dtype._scalar_type}Type{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={_shown(window)}, "
              f"center={int(center)}, normalized={int(normalized)}, onesided={_flag(onesided)}, length={'None' if length is None else length}, "
              f"return_complex={int(return_complex)}) ")
 
@@ -163,12 +162,10 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
 
 # ---- windows -----------------------------------------------------------------------------------------------------------
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-_DTYPE_WORDS = {"float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
-                "bool": "bool", "float32": "float"}
 
 
 def _window(name, length, periodic, dtype, layout, device, formula):
-    kind = _DTYPE_WORDS.get(str(dtype)[6:], str(dtype)[6:]) if dtype else "float (default)"
+    kind = dtype._cpp_type if dtype else "float (default)"
     options = (f"got: TensorOptions(dtype={kind}, device={'cpu' if device is None else device}, layout=%s, requires_grad=false (default), "
                "pinned_memory=false, memory_format=(nullopt))")
     if layout not in (None, torch.strided):
@@ -178,7 +175,7 @@ def _window(name, length, periodic, dtype, layout, device, formula):
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     if dtype is not None and dtype.is_complex and length > 1:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{_type_name(dtype)}'")
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype._scalar_type}'")
     if length < 2:
         return torch.ones(length, dtype=dtype, device=device)
     n = length + 1 if periodic else length

@@ -7,7 +7,6 @@ import torchlite as torch
 from torchlite._device import suggested_format
 
 from ._declare import _functions, op
-from .matmul import _type_name
 
 _MODES = {"nearest": 0, "_nearest_exact": 1, "linear": 2, "bilinear": 2, "trilinear": 2, "bicubic": 3, "lanczos": 4}
 
@@ -42,7 +41,7 @@ def _resize(name, x, mode, output_size, align_corners, antialias, scales, n):
     if 0 in x.shape[1:]:
         raise RuntimeError(f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(x.shape)}")
     if not (x.is_floating_point() or x.dtype == torch.uint8):
-        raise NotImplementedError(f"\"{name}_channels_last\" not implemented for '{_type_name(x.dtype)}'")
+        raise NotImplementedError(f"\"{name}_channels_last\" not implemented for '{x.dtype._scalar_type}'")
     return _upsample(x, _MODES[mode], tuple(output_size), align_corners, antialias, scales)
 
 
@@ -151,7 +150,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
                            f"{d[1]}), padding=({p[0]}, {p[1]}), calculated shape of the array of sliding blocks as ({blocks[0]}, {blocks[1]}), but "
                            "its components must be at least one.")
     if self.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
-        raise NotImplementedError(f"\"im2col_out_cpu\" not implemented for '{_type_name(self.dtype)}'")
+        raise NotImplementedError(f"\"im2col_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
     x = self if self.dim() == 4 else self.unsqueeze(0)
     y = _im2col(x, k, d, p, s)
     return y if self.dim() == 4 else y.squeeze(0)
@@ -311,7 +310,7 @@ def _cubic(t):
 
 def _check_grid(x, grid):
     if x.dtype != grid.dtype:
-        raise RuntimeError(f"expected scalar type {_type_name(x.dtype)} but found {_type_name(grid.dtype)}")
+        raise RuntimeError(f"expected scalar type {x.dtype._scalar_type} but found {grid.dtype._scalar_type}")
     if x.shape[0] != grid.shape[0]:
         raise RuntimeError("grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
                            f"{list(x.shape)} and grid with sizes {list(grid.shape)}")

@@ -12,9 +12,7 @@ from ..autograd.profiler_util import DeviceType, EventList, FunctionEvent
 OP, IN_PLACE, USER, BACKWARD, EVALUATE, RUNTIME = range(6)
 _SCOPE = {USER: 7, BACKWARD: 1}
 _KIND = {USER: "user_annotation", RUNTIME: "webgpu_runtime"}
-_DTYPES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
-           "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
-           "complex128": "c10::complex<double>"}
+_CPP_TYPES = {name: cpp for name, _, cpp, _ in _C.dtype_table}
 # names with a leading _ that PyTorch has too; others are torchlite's own
 _ATEN = frozenset("""_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_physical _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm
 _fused_rms_norm_backward _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _log_softmax _log_softmax_backward_data
@@ -177,7 +175,7 @@ class Recording:
                 one = type(shape) is tuple
                 full.append(shape[1] if one else [s[1] for s in shape] if shape else [])
                 flat.append(shape[1] if one else [])
-                dtypes.append(_DTYPES[shape[0]] if one else "TensorList" if shape else "")
+                dtypes.append(_CPP_TYPES[shape[0]] if one else "TensorList" if shape else "")
             e = FunctionEvent(len(events) + 1, name, thread, (begin - self.origin) / 1e3, (end - self.origin) / 1e3,
                               input_shapes=flat, structured_input_shapes=full, input_dtypes=dtypes, stack=stack, scope=_SCOPE.get(kind, 0),
                               use_device=device, cpu_memory_usage=nbytes if self.memory else 0, is_user_annotation=kind == USER,
