@@ -295,6 +295,42 @@ def views_of_what_no_grad_changed(t, note):
         note(attempt(lambda: t.autograd.grad(v.sum(), x)))
 
 
+@case
+def which_hooks_a_pass_runs(t, note):
+    """grad() runs the hooks of the tensors it was asked for, and of their nodes only where it goes on below."""
+    a = leaf(t)
+    b = a.exp()
+    c = b.sin().sum()
+    node = b.grad_fn.next_functions[0][0]
+    for kind, register in (("before leaf", node.register_prehook), ("before", b.grad_fn.register_prehook), ("a", a.register_hook), ("b", b.register_hook),
+                           ("after", b.grad_fn.register_hook), ("after leaf", node.register_hook)):
+        register(lambda *_, kind=kind: note(kind))
+    for inputs in ([b], [a, b], [a], None):
+        note("grad" if inputs else "backward")
+        t.autograd.grad(c, inputs, retain_graph=True) if inputs else c.backward(retain_graph=True)
+    note("inputs")
+    c.backward(inputs=[a, b])
+
+
+@case
+def edges_know_their_shape(t, note):
+    x = leaf(t)
+    edge = t.autograd.graph.get_gradient_edge
+    for y in (x.exp(), x.exp().sum()):
+        for g in (None, t.ones(4), t.ones((), dtype=t.float64), t.ones(3, dtype=t.complex64)):
+            note(attempt(t.autograd.grad, edge(y), x, g, retain_graph=True))
+    note(t.autograd.grad(x.sum(), [edge(leaf(t))], materialize_grads=True))
+
+
+@case
+def saved_tensors_of_a_checkpoint(t, note):
+    """Each look, and each backward pass, runs the function again."""
+    y = checkpoint_of(t).checkpoint(lambda a: (note("run"), a.exp())[1], leaf(t), use_reentrant=False)
+    for _ in range(2):
+        note(y.grad_fn._saved_result)
+        y.sum().backward(retain_graph=True)
+
+
 def checkpoint_of(t):
     return importlib.import_module(t.__name__ + ".utils.checkpoint")
 

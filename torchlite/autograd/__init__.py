@@ -61,14 +61,23 @@ def _tensors(x):
     return (x,) if isinstance(x, (TensorBase, graph.GradientEdge)) or x is None else tuple(x)
 
 
+def _meta_of(like):
+    """A tensor of this shape, dtype and device, in the place of one that only left its edge."""
+    import torchlite as torch
+    shape, dtype, device = like
+    return torch.zeros((), dtype=dtype, device=device).expand(shape).requires_grad_()
+
+
 def _make_grads(outputs, grads, batched=False):
     made = []
     for out, g in zip(outputs, grads):
-        if isinstance(out, graph.GradientEdge):        # its shape is not known
-            if g is None:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            made.append(g)
-            continue
+        if isinstance(out, graph.GradientEdge):
+            if out.like is None:                       # an edge made by hand: the node does not know the shape
+                if g is None:
+                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
+                made.append(g)
+                continue
+            out = _meta_of(out.like)
         if not isinstance(out, TensorBase):
             raise AssertionError("Expected output to be a torch.Tensor")
         if g is None:
@@ -207,11 +216,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     for i, t in enumerate(inputs):
         g = found[keys[_engine.key_of(t)]]
         if g is None:
-            if materialize_grads and isinstance(t, TensorBase):
+            if materialize_grads:
                 import torchlite as torch
+                if not isinstance(t, TensorBase):
+                    raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
                 shape = (len(made[0]), *t.shape) if is_grads_batched else t.shape
                 g = torch.zeros(shape, dtype=t.dtype, device=t.device, requires_grad=bool(create_graph))
-            elif not allow_unused or materialize_grads:
+            elif not allow_unused:
                 raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
                                    "if this is the desired behavior.")
         result.append(g)

@@ -33,7 +33,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
             outs = node.outs
             many = outs.__class__ is list
             if node.pre_hooks:
-                g = _pre_hooks(node, g)
+                g = _tensor_hooks(node, g)
             if node.retain:
                 for nr, ref in node.retain.items():
                     t = ref()
@@ -46,6 +46,8 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                         collected[at] = value
                 if node not in needed:
                     continue
+            if node.pre_hooks:
+                g = _pre_hooks(node, g)
             if many and any(x is None for x in g):
                 g = _fill(g, outs, node)
             if node.pre_hooks and all(x is None for x in g):         # a hook took the gradient away
@@ -202,18 +204,25 @@ def _fill(g, outs, node):
     return [torch.zeros(m[0], dtype=m[1], device=device) if x is None and m is not None else x for x, m in zip(g, outs)]
 
 
-def _pre_hooks(node, g):
+def _tensor_hooks(node, g):
+    """Hooks of the tensors that the node made."""
     for nr, hook in list(node.pre_hooks.values()):
-        if nr is None:
-            new = hook(tuple(g))
-            if new is not None:
-                g = _check_tuple(hook, g, new)
-        elif g[nr] is not None:
+        if nr is not None and g[nr] is not None:
             new = hook(g[nr])
             if new is not None:
                 _check_hooked(hook, g[nr], new)
                 g = list(g)
                 g[nr] = new
+    return g
+
+
+def _pre_hooks(node, g):
+    """Hooks of the node itself, which see all of its gradients."""
+    for nr, hook in list(node.pre_hooks.values()):
+        if nr is None:
+            new = hook(tuple(g))
+            if new is not None:
+                g = _check_tuple(hook, g, new)
     return g
 
 

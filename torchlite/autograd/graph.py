@@ -111,6 +111,8 @@ def disable_saved_tensors_hooks(error_message):
 class GradientEdge(tuple):
     """(node, output_nr)"""
 
+    like = None                # (shape, dtype, device) of the tensor that the edge was taken from
+
     def __new__(cls, node, output_nr):
         return tuple.__new__(cls, (node, output_nr))
 
@@ -122,7 +124,9 @@ def get_gradient_edge(tensor):
     e = edge(tensor)
     if e is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(_face(e), e[1])
+    found = GradientEdge(_face(e), e[1])
+    found.like = tensor.shape, tensor.dtype, tensor.device
+    return found
 
 
 def edge_of(x):

@@ -122,7 +122,8 @@ class _Frame:
         self.run, self.check, self.early_stop = run, check, early_stop
         self.inputs = [(a, a._version) for a in args if isinstance(a, torch.Tensor) and not a.is_inference()]
         self.meta = []
-        self.tensors = None
+        self.tensors: list = []            # what the second run gave, for one backward pass
+        self.key = None
         self.completed = False             # the first run has ended: it may ask for gradients before
 
     def pack(self, x):
@@ -130,7 +131,11 @@ class _Frame:
         return len(self.meta) - 1
 
     def unpack(self, i):
-        if self.tensors is None or i >= len(self.tensors):
+        tasks = torch.autograd.graph.tasks
+        if not tasks:
+            return self.again()[i]
+        if self.key is not tasks[-1].key or i >= len(self.tensors):
+            self.key = tasks[-1].key
             self.tensors = self.again()
         return self.tensors[i]
 
