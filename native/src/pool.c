@@ -321,6 +321,11 @@ KERNEL(k_adaptive) {
   /* of volumes only averages of everything, which are means in PyTorch */
   const bool last = (nd < 3 || (!mode && single(&c))) && asks_last(x, nd);
   bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) && (!mode || (idx = result(x, nd, TL_I64, c.out, last)));
+  if (ok && y->numel && !x->numel) {      /* windows of rows without elements, of which there may be 2**62 */
+    PyErr_Format(PyExc_RuntimeError, "%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s", k->name,
+                 tl_fmt_shape(x->ndim, x->shape));
+    ok = false;
+  }
 #define CALL(T, sfx) (last ? adaptive_last##sfx(&c, x->shape[0], x->shape[1], mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
                            : adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;

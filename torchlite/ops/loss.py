@@ -309,7 +309,7 @@ def _cross_entropy_backward(grad_output, self, target, weight, lse, total, reduc
     own = labels == classes
     d = (w * own).sum(dim, True) * (p - own.to(p.dtype))
     if label_smoothing > 0:
-        d = (1 - label_smoothing) * d + label_smoothing / self.size(dim) * (p * w.sum() - w)
+        d = (1 - label_smoothing) * d + label_smoothing / max(1, self.size(dim)) * (p * w.sum() - w)
     g = grad_output / total if reduction == 1 else grad_output
     g = g.reshape(labels.shape) if reduction == 0 else g
     return (d * torch.where(labels == ignore_index, 0, g)).to(self.dtype)
