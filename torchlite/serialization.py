@@ -5,6 +5,7 @@ storage. Classes of this package are written under PyTorch's paths (torch.nn.mod
 reads the other's files.
 """
 
+import functools
 import os
 import sys
 
@@ -254,26 +255,32 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
         pid = "storage", kind, key, location_tag(storage), size // dtype.itemsize
         return (*pid, None) if legacy else pid
 
-    class Pickler((pickle if standard else pickle_module).Pickler):
-        if standard:
-            def reducer_override(self, obj):
-                # only notes which globals of this package the pickle will name
-                module = getattr(obj, "__module__", None)
-                if module.__class__ is str and module.startswith("torchlite"):
-                    ours.add((module, getattr(obj, "__qualname__", None) or str(obj).rpartition(".")[2]))
-                return NotImplemented
-
-        def persistent_id(self, obj):
-            return persistent_id(obj)
-
     out = io.BytesIO()
     if standard and protocol >= 4:
         from torchlite._serialization_legacy import renaming_pickler
         renaming_pickler(out, protocol, persistent_id).dump(obj)
         return out.getvalue(), storages
-    Pickler(out, protocol=protocol).dump(obj)
-    found, storages = storages, None        # the class above stays until a collection, and must not keep them
-    return _with_public_names(out.getvalue(), ours if standard else None, protocol), found
+    pickler = _pickler_class(pickle.Pickler if standard else pickle_module.Pickler, standard)(out, protocol=protocol)
+    pickler._storage_id, pickler._ours = persistent_id, ours
+    pickler.dump(obj)
+    return _with_public_names(out.getvalue(), ours if standard else None, protocol), storages
+
+
+@functools.lru_cache(8)             # a class that is made for each file stays until a collection
+def _pickler_class(base, standard):
+    class Pickler(base):
+        if standard:
+            def reducer_override(self, obj):
+                # only notes which globals of this package the pickle will name
+                module = getattr(obj, "__module__", None)
+                if module.__class__ is str and module.startswith("torchlite"):
+                    self._ours.add((module, getattr(obj, "__qualname__", None) or str(obj).rpartition(".")[2]))
+                return NotImplemented
+
+        def persistent_id(self, obj):
+            return self._storage_id(obj)
+
+    return Pickler
 
 
 def _with_public_names(data, names, protocol):
@@ -393,6 +400,7 @@ def _map_file(f):
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
 
 
+@functools.lru_cache(8)
 def unpickler_class(base, weights_only):
     """`base` with torch.* globals found in this package and storage classes replaced by their dtypes."""
     if weights_only:
