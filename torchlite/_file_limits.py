@@ -11,6 +11,8 @@ KEY_ITEMS = 64
 MEMORY_FACTOR, MEMORY_FREE = 4, 48 << 20
 # Elements that calls and keys may go through: so many per byte of the file, and so many more.
 WORK_FACTOR, WORK_FREE = 4, 1 << 20
+# Elements in the text of what was loaded, where it holds containers more than once: so many per byte of the file, and so many more.
+TEXT_FACTOR, TEXT_FREE = 4, 10_000_000
 # Seconds of look-ups after which their average, normally below a microsecond, is looked at.
 KEY_SECONDS, KEY_AVERAGE = 0.5, 20e-6
 
@@ -43,6 +45,35 @@ class Budget:
 def too_deep():
     """The error for nesting beyond the limit."""
     return UnpicklingError(f"the file nests objects more than {DEPTH} deep")
+
+
+def check_shared(obj, size):
+    """An error where containers that stand in obj more than once make it so large that printing or comparing it does not end."""
+    limit, sizes, path = TEXT_FACTOR * size + TEXT_FREE, {}, []
+
+    def enter(item):
+        sizes[id(item)] = 1             # of one that holds itself, Python prints no more
+        inner = [*item.keys(), *item.values()] if isinstance(item, dict) else item
+        path.append((item, iter(inner), [1]))
+
+    enter((obj,))
+    while path:
+        item, rest, total = path[-1]
+        for inner in rest:
+            if isinstance(inner, (dict, list, tuple, set)):
+                if id(inner) not in sizes:
+                    enter(inner)
+                    break
+                total[0] += sizes[id(inner)]
+            else:
+                total[0] += 1
+        else:
+            path.pop()
+            if total[0] > limit:
+                raise UnpicklingError(f"the file holds containers many times over: written out, it has more than {limit} elements")
+            sizes[id(item)] = total[0]
+            if path:
+                path[-1][2][0] += total[0]
 
 
 def brief(obj):

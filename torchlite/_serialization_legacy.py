@@ -85,11 +85,12 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     def load_next():
         return unpickler(base).load()
 
-    if load_next() != MAGIC_NUMBER:
+    magic = load_next()
+    if type(magic) is not int or magic != MAGIC_NUMBER:
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = load_next()
-    if version != PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {version}")
+    if type(version) is not int or version != PROTOCOL_VERSION:
+        raise RuntimeError(f"Invalid protocol version: {brief(version)}")
     facts = load_next()
     if type(facts) is not dict:
         raise RuntimeError("Invalid system facts; corrupt file?")

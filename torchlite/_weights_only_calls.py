@@ -84,6 +84,7 @@ def _bytearray(func, args, budget, keys):
 
 def _complex(func, args, budget, keys):
     _need(len(args) <= 2 and all(type(a) in _NUMBERS for a in args), func, args)
+    _need(all(type(a) is not int or a.bit_length() < 1024 for a in args), func, args)
     return complex(*args)
 
 

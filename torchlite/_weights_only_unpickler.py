@@ -10,7 +10,7 @@ from typing import Any
 
 import torchlite as torch
 from torchlite import _device, _dtypes, _utils
-from torchlite._file_limits import DEPTH, Budget, Keys, brief, too_deep
+from torchlite._file_limits import DEPTH, Budget, Keys, brief, check_shared, too_deep
 from torchlite._weights_only_calls import build, call
 
 _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
@@ -88,6 +88,7 @@ class Unpickler:
     def load(self):
         """The pickled object; the file is left behind it."""
         data, start, at = _contents(self._file)
+        begin = at
         budget = self.budget or Budget(len(data) - at)
         keys = Keys(budget)
         stack, marks, memo, sparse, end = [], [], [], {}, len(data)
@@ -98,18 +99,20 @@ class Unpickler:
         cost, most, costs = 0, budget.memory, _COSTS
         # id of a container -> how deep it is nested; negative once it is in another one. Ids of objects that are gone may
         # be in it: a new container always overwrites them.
-        depths, late = {}, 0
+        depths, late, shared = {}, 0, False
 
         def depth_of(items):
             """1 + the depth of the deepest of `items`, which are put into a container."""
+            nonlocal shared
             deepest = 0
             for item in items:
                 if item.__class__ not in _ATOMS:
                     depth = depths.get(id(item), 0)
                     if depth > 0:
                         depths[id(item)] = -depth
-                    else:
+                    elif depth:
                         depth = -depth
+                        shared = True
                     if depth > deepest:
                         deepest = depth
             if deepest + late >= DEPTH:
@@ -148,28 +151,22 @@ class Unpickler:
             cost += costs[code]
             if cost > most:
                 settle()
-            if code == 0x71 or code == 0x72:                            # BINPUT, LONG_BINPUT
-                if code == 0x71:
+            if code == 0x71 or code == 0x68 or code == 0x72 or code == 0x6a:     # BINPUT, BINGET, LONG_BINPUT, LONG_BINGET
+                if code == 0x71 or code == 0x68:
                     i = data[at]
                     at += 1
                 else:
                     i = unpack_from("<I", data, at)[0]
                     at += 4
-                if i == len(memo):
+                if code == 0x68 or code == 0x6a:
+                    stack.append(memo[i] if i < len(memo) else sparse[i])
+                elif i == len(memo):
                     memo.append(stack[-1])
                 elif i < len(memo):
                     memo[i] = stack[-1]
                 else:
                     sparse[i] = stack[-1]
                     cost += 120
-            elif code == 0x68 or code == 0x6a:                          # BINGET, LONG_BINGET
-                if code == 0x68:
-                    i = data[at]
-                    at += 1
-                else:
-                    i = unpack_from("<I", data, at)[0]
-                    at += 4
-                stack.append(memo[i] if i < len(memo) else sparse[i])
             elif code == 0x4b:                                          # BININT1
                 stack.append(data[at])
                 at += 1
@@ -299,6 +296,9 @@ class Unpickler:
                 at += 1
             elif code == 0x2e:                                          # STOP
                 self._file.seek(at - start)
+                if shared:
+                    depths.clear()
+                    check_shared(stack[-1], end - begin)
                 return stack.pop()
             else:
                 raise UnpicklingError(f"Unsupported operand {code}")

@@ -9,6 +9,7 @@ from torchlite.storage import UntypedStorage
 
 ALIGNMENT = 64
 _FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
+_ENCRYPTED = 0x2061             # encrypted records, encrypted directory, patches: what stands there are not the record's bytes
 _U32 = 0xFFFFFFFF
 _CORRUPT = ("PytorchStreamReader failed reading zip archive: {}. This is an internal miniz error. If you are seeing this "
             "error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was "
@@ -76,7 +77,10 @@ class Reader:
         if not 0 <= at <= len(tail) - 22:
             raise RuntimeError(_CORRUPT.format("failed finding central directory"))
         try:
+            disk, = unpack_from("<H", tail, at + 4)
             count, length, where = unpack_from("<HII", tail, at + 10)
+            if disk not in (0, 0xFFFF):
+                raise RuntimeError(_CORRUPT.format("unsupported multidisk archive"))
             if at >= 20 and tail[at - 20:at - 16] == b"PK\6\7":         # zip64: the locator stands right before
                 record = self._read(unpack_from("<Q", tail, at - 12)[0], 56)
                 if record[:4] != b"PK\6\6":
@@ -104,7 +108,9 @@ class Reader:
         for _ in range(count):
             if data[at:at + 4] != b"PK\1\2":
                 raise ValueError("not a directory entry")
-            method, = unpack_from("<H", data, at + 10)
+            flags, method = unpack_from("<HH", data, at + 8)
+            if flags & _ENCRYPTED:
+                raise RuntimeError(_CORRUPT.format("unsupported encryption or patch data"))
             packed, size, n_name, n_extra, n_comment = unpack_from("<IIHHH", data, at + 20)
             offset, = unpack_from("<I", data, at + 42)
             name = data[at + 46:at + 46 + n_name].decode()
@@ -123,8 +129,10 @@ class Reader:
             taken.append((offset, offset + 30 + n_name + packed))
             at = end + n_comment
         taken.sort()
-        if any(end > start for (_, end), (start, _) in zip(taken, [*taken[1:], (self._size, None)])):
+        following = [*taken[1:], (self._size, None)]
+        if any(end > start for (_, end), (start, _) in zip(taken, following)):
             raise RuntimeError(_CORRUPT.format("records overlap, or end beyond the file"))
+        self._limits = {start: limit for (start, _), (limit, _) in zip(taken, following)}
         return entries
 
     def __contains__(self, name):
@@ -137,9 +145,10 @@ class Reader:
     def offset(self, name):
         """Where the record's data starts in the file."""
         header, _, packed, _ = self._entry(name)
-        n_name, n_extra = unpack_from("<HH", self._read(header, 30), 26)
+        local = self._read(header, 30)
+        n_name, n_extra = unpack_from("<HH", local, 26)
         start = header + 30 + n_name + n_extra
-        if start + packed > self._size:
+        if local[:4] != b"PK\3\4" or start + packed > self._limits[header]:      # the next record's bytes are not this one's
             raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
         return self._start + start
 

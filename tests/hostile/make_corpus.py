@@ -1,4 +1,4 @@
-"""Files that strangers might send: nearly 1000, made anew each time, the same each time.
+"""Files that strangers might send: more than 1200, made anew each time, the same each time.
 
 python tests/hostile/make_corpus.py FOLDER      writes them as files, to look at
 """
@@ -8,12 +8,14 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import container_files  # noqa: E402
+import odd_files  # noqa: E402
 import pickle_files  # noqa: E402
 from cases import CASES  # noqa: E402
 
 for module, parts in (
     (pickle_files, ("opcodes", "nesting", "work", "memory", "tensors", "storages")),
     (container_files, ("zips", "old", "tensors_files", "damage")),
+    (odd_files, ("calls", "states", "shared", "headers", "versions", "sizes")),
 ):
     for part in parts:
         getattr(module, part)()
