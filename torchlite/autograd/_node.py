@@ -293,7 +293,7 @@ def _choose(name_of):
 class Recorder:
     """Plan of an overload: where its tensors are, which values its gradient needs."""
 
-    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "types", "layouts", "needs", "grad", "joint", "reduce",
+    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "types", "layouts", "strides", "needs", "grad", "joint", "reduce",
                  "single", "holds", "node_type", "context", "nresults", "view", "index")
 
     def __init__(self, ov):
@@ -332,13 +332,14 @@ class Recorder:
         self.types = [(n, self.params[n[:n.rindex("_")]], n[n.rindex("_") + 1:]) for n in fields
                       if n.endswith(("_dtype", "_device")) and n[:n.rindex("_")] in every]
         self.layouts = [(n, self.params[n[:-7]]) for n in fields if n.endswith("_layout") and n[:-7] in every]
+        self.strides = [(n, self.params[n[:-8]]) for n in fields if n.endswith("_strides") and n[:-8] in every]
         # a list of tensors is among the plain values, or PyTorch saves a tensor where sizes and numbers do here: a second backward is its error
         self.holds = "keeps" in spec.tags or any(n in every or n == "other" and spec.name in ("mul", "div") for n, _ in self.plain)
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
         self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None
         self.view = spec.view
-        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.types, self.layouts, self.needs) for n, *_ in part]
+        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.types, self.layouts, self.strides, self.needs) for n, *_ in part]
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
 
@@ -370,6 +371,8 @@ class OpNode(Node):
             self.plain += [_field(args[i], attribute) for _, i, attribute in rec.types]
         if rec.layouts:
             self.plain += [(args[i].shape, args[i].stride(), args[i].storage_offset()) for _, i in rec.layouts]
+        if rec.strides:
+            self.plain += [args[i].stride() for _, i in rec.strides]
         self.input_meta = None
         if rec.reduce:
             self.input_meta = [None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
@@ -407,7 +410,7 @@ class OpNode(Node):
             item = next(kept)
             setattr(c, name, None if item is None else unpack(item, self, i))
         plain = iter(self.plain)
-        for part in (rec.plain, rec.shapes, rec.types, rec.layouts):
+        for part in (rec.plain, rec.shapes, rec.types, rec.layouts, rec.strides):
             for name, *_ in part:
                 setattr(c, name, next(plain))
         for name, arg in rec.needs:

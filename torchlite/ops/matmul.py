@@ -20,20 +20,30 @@ def _rows(x):
     return x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
-def _left_grad(g, right, layout, alpha=1):
+def _by_columns(shape, strides):
+    """Whether a tensor, its vectors of the last dim taken as the rows of a matrix, lies by columns."""
+    if len(shape) == 2:
+        return strides == (1, shape[0])
+    step = 1
+    for n, s in zip(reversed(shape[:-1]), reversed(strides[:-1])):
+        if s != step and n != 1:
+            return False
+        step *= n
+    return strides[-1] == step
+
+
+def _left_grad(g, right, by_columns, alpha=1):
     """Gradient of the left one of two matrices, by columns where that lies so, as PyTorch's."""
-    (n, _), strides, _ = layout
-    return _times(right.conj().mm(g.t()).t() if strides == (1, n) else g.mm(right.t().conj()), alpha)
+    return _times(right.conj().mm(g.t()).t() if by_columns else g.mm(right.t().conj()), alpha)
 
 
-def _right_grad(g, left, layout, alpha=1):
-    (n, _), strides, _ = layout
-    return _times(g.t().mm(left.conj()).t() if strides == (1, n) else left.t().conj().mm(g), alpha)
+def _right_grad(g, left, by_columns, alpha=1):
+    return _times(g.t().mm(left.conj()).t() if by_columns else left.t().conj().mm(g), alpha)
 
 
 # ---- the kernels -----------------------------------------------------------------------------------------------------
 @op("mm(Tensor self, Tensor mat2) -> Tensor", kernel="mm", out=True,
-    grad={"self": lambda c, g: _left_grad(g, c.mat2, c.self_layout), "mat2": lambda c, g: _right_grad(g, c.self, c.mat2_layout)},
+    grad={"self": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.self_shape, c.self_strides)), "mat2": lambda c, g: _right_grad(g, c.self, _by_columns(c.mat2_shape, c.mat2_strides))},
     samples=lambda t: [(t(3, 4), t(4, 5)), (t(2, 3), t(3, 1))])
 def mm(self, mat2):
     """Product of the matrices `self` (n, k) and `mat2` (k, m): a matrix (n, m)."""
@@ -65,36 +75,61 @@ def vdot(self, other):
     """`dot` with the first vector conjugated."""
 
 
-def _as_matrices(g, left, right):
-    """The gradient of a product of a left-dim and a right-dim tensor, vectors taken as a row or a column."""
-    if left == 1:
-        return g.unsqueeze(-1 if right == 1 else -2)
-    return g.unsqueeze(-1) if right == 1 else g
-
-
 def _matmul_self(c, g):
-    b, shape = c.other, c.self_shape
+    b, shape, strides = c.other, c.self_shape, c.self_strides
     left, right = len(shape), b.dim()
-    if left == 1 and right == 1:
-        return g * b.conj()
-    out = _as_matrices(g, left, right).matmul((b.unsqueeze(1) if right == 1 else b).mT.conj())
-    return out if out.shape == shape else out.sum_to_size((1, *shape) if left == 1 else shape).reshape(shape)
+    if right == 1:
+        return g * b.conj() if left == 1 else torch.outer(g.reshape(-1), b.conj()).reshape(shape)
+    if left == 1:
+        return b.conj().mv(g) if right == 2 else _rows(b.mT).t().conj().mv(g.reshape(-1))
+    if left == right == 3 and shape[0] != b.shape[0]:       # a batch of one is a matrix
+        if shape[0] == 1:
+            left, shape, strides = 2, shape[1:], strides[1:]
+        elif b.shape[0] == 1 and c.needs_other:
+            b, right = b[0], 2
+    if right == 2:
+        columns = _by_columns(shape, strides) and (left == 2 or c.needs_other or _is_matrix(shape, strides))
+        return _left_grad(_rows(g), b, columns) if left == 2 else _left_grad(_rows(g), b, columns).reshape(shape)
+    if left == 2:                           # the batch's matrices are one tall matrix, transposed, times this one's transpose
+        out = _right_grad(_rows(g.mT), _rows(b.mT), strides == (shape[1], 1)).t()
+        return out if shape is c.self_shape else out.unsqueeze(0)
+    return g.matmul(_expanded(b, g).mT.conj()).sum_to_size(shape)
 
 
 def _matmul_other(c, g):
-    a, shape = c.self, c.other_shape
+    a, shape, strides = c.self, c.other_shape, c.other_strides
     left, right = a.dim(), len(shape)
     if left == 1 and right == 1:
         return g * a.conj()
-    g = _as_matrices(g, left, right)
-    a = a.unsqueeze(0) if left == 1 else a
-    full = (*shape, 1) if right == 1 else shape
-    if math.prod(full[:-2]) == 1 and a.dim() > 2:   # one matrix for the whole batch: a single tall product
-        out = _rows(a).t().conj().mm(_rows(g.expand(tuple(a.shape[:-1]) + (g.shape[-1],))))
-    else:
-        out = a.mT.conj().matmul(g)
-        out = out if out.shape == full else out.sum_to_size(full)
-    return out if out.shape == shape else out.reshape(shape)
+    if right == 1:
+        return _rows(a).t().conj().mv(g.reshape(-1))
+    if left == right == 3 and shape[0] != a.shape[0]:       # a batch of one is a matrix
+        if a.shape[0] == 1 and c.needs_self:
+            a, left = a[0], 2
+        elif shape[0] == 1:
+            right, shape, strides = 2, shape[1:], strides[1:]
+    if right == 2:
+        out = _right_grad(_rows(g.unsqueeze(-2) if left == 1 else g), _rows(a.unsqueeze(0) if left == 1 else a), _by_columns(shape, strides))
+        return out if shape is c.other_shape else out.unsqueeze(0)
+    a, g = (a.unsqueeze(0), g.unsqueeze(-2)) if left == 1 else (a, g)
+    strides = (*strides[:-2], strides[-1], strides[-2])
+    turned = (*shape[:-2], shape[-1], shape[-2])
+    if left == 2 and c.needs_self or left == 1 and (c.needs_self or _is_matrix(turned, strides)):       # as for self, the other way round
+        return _left_grad(_rows(g.mT), a.t(), left == 2 and _by_columns(turned, strides)).reshape(turned).mT
+    a = _expanded(a, g)
+    if math.prod(shape[:-2]) == 1 and a.dim() > 2:  # one matrix for the whole batch: a single tall product
+        return _rows(a).t().conj().mm(_rows(g)).reshape(shape)
+    return a.mT.conj().matmul(g).sum_to_size(shape)
+
+
+def _expanded(x, g):
+    """x with the batch of g: what a batch's gradient is summed over is told before its matrices are transposed."""
+    return x if x.shape[:-2] == g.shape[:-2] else x.expand((*g.shape[:-2], *x.shape[-2:]))
+
+
+def _is_matrix(shape, strides):
+    """Whether the rows of a batch's matrices are those of one matrix without a copy."""
+    return 0 in shape or all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 2))
 
 
 def _matmul_node(args):
@@ -111,8 +146,8 @@ def matmul(self, other):
 
 
 @op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="addmm", inplace=True, out=True,
-    grad={"self": lambda c, g: _times(g, c.beta), "mat1": lambda c, g: _left_grad(g, c.mat2, c.mat1_layout, c.alpha),
-          "mat2": lambda c, g: _right_grad(g, c.mat1, c.mat2_layout, c.alpha)},
+    grad={"self": lambda c, g: _times(g, c.beta), "mat1": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.mat1_shape, c.mat1_strides), c.alpha),
+          "mat2": lambda c, g: _right_grad(g, c.mat1, _by_columns(c.mat2_shape, c.mat2_strides), c.alpha)},
     samples=lambda t: [(t(3, 5), t(3, 4), t(4, 5)), (t(5), t(3, 4), t(4, 5), {"beta": 0.5, "alpha": 2})])
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     """beta * self + alpha * (mat1 @ mat2); `self` is broadcast to the product's shape and ignored when beta is 0."""
@@ -137,14 +172,18 @@ def baddbmm(self, batch1, batch2, beta=1, alpha=1):
 
 def _linear_input(c, g):
     w = c.weight
-    return g.unsqueeze(-1) * w.conj() if w.dim() == 1 else g.matmul(w.conj())
+    if w.dim() == 1:
+        return torch.outer(g.reshape(-1), w.conj()).reshape(c.input_shape)
+    if not _by_columns(c.input_shape, c.input_strides):
+        return g.matmul(w.conj())
+    return _left_grad(_rows(g), w.t(), True).reshape(c.input_shape)
 
 
 def _linear_weight(c, g):
     x = c.input
     if len(c.weight_shape) == 1:
-        return _rows(g.unsqueeze(-1) * x.conj()).sum(0)
-    return _row_matrix(g).t().mm(_row_matrix(x).conj())
+        return _row_matrix(x).t().conj().mv(g.reshape(-1))
+    return _right_grad(_row_matrix(g), _row_matrix(x), c.weight_strides == (c.weight_shape[1], 1)).t()
 
 
 def _linear_bias(c, g):
