@@ -102,7 +102,7 @@ _OUT_UNSEEN = ("special_", "histc")
 
 
 # those that resize out= to be contiguous, where others give it the layout of the result
-_PLAIN_OUT = {"cholesky", "cholesky_solve", "stack"}
+_PLAIN_OUT = {"cholesky", "cholesky_solve", "stack", *("fft_%s%s" % (kind, n) for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for n in ("", "2", "n") if kind + n != "ihfft")}
 
 
 def _overlap(a, b):

@@ -132,9 +132,9 @@ static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
 }
 
 /* ---- order of dims and overlap ------------------------------------------------------------------------------------ */
-static int64_t stride_in(const TlTensor *t, int d, int ndim, const int64_t *shape) {
+static int64_t stride_in(const TlTensor *t, const int64_t *strides, int d, int ndim, const int64_t *shape) {
   int j = d - (ndim - t->ndim);
-  return j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : t->strides[j];
+  return j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : strides[j];
 }
 
 bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order, int64_t *strides) {
@@ -173,10 +173,14 @@ static bool plain(const TlTensor *t) {
   return t->ndim == 0 || t->strides[0] == expect;
 }
 
-static bool layout(int nops, const TlTensor *const *ops, int ndim, const int64_t *shape, int *order, int64_t *strides) {
-  int64_t in[PW_MAX_IN + 1][TL_MAX_DIMS];
-  for (int k = 0; k < nops; k++)
-    for (int d = 0; d < ndim; d++) in[k][d] = stride_in(ops[k], d, ndim, shape);
+/* An operand of another dtype than the op computes in counts as the copy that PyTorch makes of it, where no stride is 0. */
+static bool layout(int nops, const TlTensor *const *ops, const tl_dtype *common, int ndim, const int64_t *shape, int *order, int64_t *strides) {
+  int64_t in[PW_MAX_IN + 1][TL_MAX_DIMS], dense[TL_MAX_DIMS];
+  for (int k = 0; k < nops; k++) {
+    const int64_t *own = ops[k]->strides;
+    if (common && ops[k]->dtype != *common) { tl_preserved_strides(ops[k], dense); own = dense; }
+    for (int d = 0; d < ndim; d++) in[k][d] = stride_in(ops[k], own, d, ndim, shape);
+  }
   return tl_result_strides(nops, in, ndim, shape, order, strides);
 }
 
@@ -386,15 +390,17 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     memmove(ops + 1, ops, sizeof(ops[0]) * nt++);
     ops[0] = out;
   }
+  const tl_dtype *common = nin > 1 && !out ? &via[0] : NULL;
+  for (int k = 1; k < nin && common; k++) if (via[k] != via[0]) common = NULL;
   if (!numbers && same_shape) ordered = contig;
   else for (int k = 0; k < nt && ordered; k++) ordered = plain(ops[k]);
   int64_t st[TL_MAX_DIMS];
   if (ordered) {
     for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
-  } else ordered = layout(nt, ops, ndim, shape, order, st) && !(!res && !numbers && same_shape);
+  } else ordered = layout(nt, ops, common, ndim, shape, order, st) && !(!res && !numbers && same_shape);
   if (!res) {
     tl_dtype rd = through ? (tl_dtype)out->dtype : result;
-    if (!ordered && !numbers && same_shape) ordered = !alike(nt, ops, st) && layout(nt, ops, ndim, shape, order, st);
+    if (!ordered && !numbers && same_shape) ordered = !alike(nt, ops, st) && layout(nt, ops, common, ndim, shape, order, st);
     res = ordered ? tl_empty(rd, ndim, shape) : tl_empty_strided(rd, ndim, shape, st);
     if (!res) return NULL;
   }

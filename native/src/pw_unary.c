@@ -172,3 +172,12 @@ PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   Py_XDECREF(e);
   return r;
 }
+
+/* the result of complex numbers is contiguous, whatever they lie like */
+PyObject *pw_angle(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  const TlTensor *t = (const TlTensor *)args[0];
+  TlTensor *own = !out && tl_is_complex(t->dtype) ? tl_empty(tl_real_of(t->dtype), t->ndim, t->shape) : NULL;
+  PyObject *r = PyErr_Occurred() ? NULL : pw_unary(k, args, nargs, own ? own : out);
+  Py_XDECREF((PyObject *)own);
+  return r;
+}

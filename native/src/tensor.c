@@ -553,9 +553,10 @@ TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last) {
 }
 
 /* the order of dims is kept, gaps are not. Dims are sorted by stride, innermost first; a stride of 0 decides nothing. */
-static TlTensor *empty_ordered(int device, const TlTensor *t, tl_dtype dtype) {
+void tl_preserved_strides(const TlTensor *t, int64_t *strides) {
   int order[TL_MAX_DIMS], nd = t->ndim;
-  int64_t strides[TL_MAX_DIMS], expect = 1;
+  int64_t expect = 1;
+  if (tl_is_dense(t)) { memcpy(strides, t->strides, sizeof(int64_t) * nd); return; }
   for (int i = 0; i < nd; i++) order[i] = nd - 1 - i;
   for (int i = 1; i < nd; i++)
     for (int at = i, j = i - 1; j >= 0; j--) {
@@ -569,11 +570,12 @@ static TlTensor *empty_ordered(int device, const TlTensor *t, tl_dtype dtype) {
     strides[order[i]] = expect;
     expect = tl_wrap_mul(expect, t->shape[order[i]] > 1 ? t->shape[order[i]] : 1);
   }
-  return empty_strided(device, dtype, nd, t->shape, strides);
 }
 
 TlTensor *tl_empty_preserved(int device, const TlTensor *t, tl_dtype dtype) {
-  return tl_is_dense(t) ? empty_strided(device, dtype, t->ndim, t->shape, t->strides) : empty_ordered(device, t, dtype);
+  int64_t strides[TL_MAX_DIMS];
+  tl_preserved_strides(t, strides);
+  return empty_strided(device, dtype, t->ndim, t->shape, strides);
 }
 
 TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype) {

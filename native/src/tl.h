@@ -195,6 +195,7 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v);                      
 bool tl_is_channels_last(const TlTensor *t);                                         /* is_contiguous(memory_format=channels_last[_3d]) */
 bool tl_suggests_channels_last(const TlTensor *t);
 bool tl_suggests_last(int ndim, const int64_t *shape, const int64_t *strides);       /* the same; of 3 dims as of an image of height 1 */
+void tl_preserved_strides(const TlTensor *t, int64_t *strides);                     /* of a copy without gaps in the same order of dims */
 bool tl_is_dense(const TlTensor *t);                                                 /* no gaps, no shared elements; any order of dims */
 void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides);
 TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool channels_last);   /* channels last (of 3 dims too), else contiguous; CPU */

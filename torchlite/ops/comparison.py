@@ -67,7 +67,7 @@ def logical_xor(self, other):
 
 # at ties the gradient is shared
 def _share(g, a, b, loses):
-    return torch.where(a == b, g / 2, g).masked_fill(loses, 0)
+    return torch.where(a == b, g / 2, g).masked_fill_(loses, 0)
 
 
 @op("maximum(Tensor self, Tensor other) -> Tensor", kernel="maximum", out=True, tags="pointwise",

@@ -220,7 +220,16 @@ conv1d, conv2d, conv3d = (_declare_conv(n) for n in (1, 2, 3))
 conv_transpose1d, conv_transpose2d, conv_transpose3d = (_declare_transposed(n) for n in (1, 2, 3))
 
 
+def _conv_tbc_self(c, g):
+    return conv_transpose1d(g.permute(1, 2, 0), c.weight.conj().permute(2, 1, 0), None, 1, c.pad).permute(2, 0, 1).contiguous()
+
+
+def _conv_tbc_weight(c, g):
+    return conv1d(c.self.conj().permute(2, 1, 0), g.permute(2, 1, 0), None, 1, c.pad).permute(2, 0, 1).contiguous()
+
+
 @op("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function", alias=("nn.conv_tbc",), tags="own",
+    grad={"self": _conv_tbc_self, "weight": _conv_tbc_weight, "bias": lambda c, g: g.sum((0, 1))},
     samples=lambda t: [(t(5, 2, 3), t(2, 3, 4), t(4), 1)])
 def conv_tbc(self, weight, bias, pad=0):
     """Convolution over time of a (time, batch, channels) tensor with a (k, channels, out) weight."""
@@ -234,4 +243,4 @@ def conv_tbc(self, weight, bias, pad=0):
         raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
     if weight.shape[2] != bias.shape[0]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
-    return conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
+    return conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1).contiguous()

@@ -32,10 +32,11 @@ def _scale(g, a, b, reduction):
 
 # ---- distances of pairs --------------------------------------------------------------------------------------------------------
 def _both(slope, dense=True):
-    """Gradients of a loss of self - target with derivative `slope`; dense: contiguous, as PyTorch's kernels make them."""
-    def laid(g):
-        return g.contiguous() if dense else g
-    return {"self": lambda c, g: laid(slope(c, g)), "target": lambda c, g: laid(-slope(c, g))}
+    """Gradients of a loss of self - target with derivative `slope`; dense: contiguous, as PyTorch's kernels make them. That of a
+    mean always is."""
+    def laid(c, g):
+        return g.contiguous() if dense or c.reduction == 1 else g
+    return {"self": lambda c, g: laid(c, slope(c, g)), "target": lambda c, g: laid(c, -slope(c, g))}
 
 
 def _pair_samples(t):
@@ -58,7 +59,7 @@ def l1_loss(self, target, reduction=1):
 
 
 def _smooth_slope(c, g):
-    d = c.self - c.target
+    d = (c.self - c.target).contiguous()
     inner = d / c.beta if c.beta > 0 else d
     return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() < c.beta, inner, d.sgn())
 
@@ -77,7 +78,7 @@ def smooth_l1_loss(self, target, reduction=1, beta=1.0):
 
 
 def _huber_slope(c, g):
-    d = c.self - c.target
+    d = (c.self - c.target).contiguous()
     return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() >= c.delta, d.sgn() * c.delta, d)
 
 

@@ -174,9 +174,11 @@ def _linear_input(c, g):
     w = c.weight
     if w.dim() == 1:
         return torch.outer(g.reshape(-1), w.conj()).reshape(c.input_shape)
-    if not _by_columns(c.input_shape, c.input_strides):
+    shape, strides = c.input_shape, c.input_strides
+    if not _by_columns(shape, strides) or len(shape) > 2 and not c.needs_weight and not _is_matrix(shape, strides):
         return g.matmul(w.conj())
-    return _left_grad(_rows(g), w.t(), True).reshape(c.input_shape)
+    out = _left_grad(_row_matrix(g), w.t(), True)
+    return out if len(shape) == 2 else out.reshape(shape)
 
 
 def _linear_weight(c, g):
@@ -314,6 +316,8 @@ def _tensordot(self, other, dims_self, dims_other):
     fa = [d for d in range(a.dim()) if d not in da]
     fb = [d for d in range(b.dim()) if d not in db]
     k = math.prod(a.shape[d] for d in da)
+    if not fa and not fb and torch.is_grad_enabled():       # a number: gradients lie as the other tensor does
+        return (a.permute(da) * b.permute(db)).sum()
     left = a.permute(fa + da).reshape(math.prod(a.shape[d] for d in fa), k)
     right = b.permute(db + fb).reshape(k, math.prod(b.shape[d] for d in fb))
     return left.mm(right).reshape([a.shape[d] for d in fa] + [b.shape[d] for d in fb])

@@ -139,7 +139,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """x / sqrt(mean(x^2) + eps) * weight over the trailing dims `normalized_shape`."""
     if input.is_complex():
-        return _rms_body(input, normalized_shape, weight, eps)[0]
+        return _rms_body(input, normalized_shape, weight, eps)[0].contiguous()
     return torch._fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 

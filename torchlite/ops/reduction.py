@@ -127,12 +127,12 @@ def _prod_grad(g, x, result, dim):
         return torch.zeros_like(x)
     if not bool((x == 0).any()):
         return g * (result / x).conj()
-    return g * _exclusive(x, dim).conj()
+    return g * (_exclusive(x.flatten(), 0).reshape(x.shape) if dim is None else _exclusive(x, dim)).conj()
 
 
 @op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     kernel="prod", tags="reduction", node="ProdBackward0",
-    grad={"self": lambda c, g: _prod_grad(g, c.self.flatten(), c.result, 0).reshape(c.self_shape)},
+    grad={"self": lambda c, g: _prod_grad(g, c.self, c.result, None)},
     samples=lambda t: [(t(3, 2),), (t(),)])
 def prod_all(self, dtype=None):
     """The product of all elements."""

@@ -62,7 +62,7 @@ def _logcumsumexp_grad(g, x, result, dim):
         n, dim = x.size(dim), dim % x.dim()
         pairs = x.movedim(dim, -1).unsqueeze(-2) - result.movedim(dim, -1).unsqueeze(-1)
         later = torch.ones(n, n, dtype=torch.bool, device=x.device).tril() & (result.movedim(dim, -1) != float("-inf")).unsqueeze(-1)
-        return (g.movedim(dim, -1).unsqueeze(-1) * pairs.masked_fill(~later, float("-inf")).exp()).sum(-2).movedim(-1, dim)
+        return (g.movedim(dim, -1).unsqueeze(-1) * pairs.masked_fill(~later, float("-inf")).exp()).sum(-2).movedim(-1, dim).contiguous()
 
     # in log space, positive and negative gradients apart
     def part(positive):

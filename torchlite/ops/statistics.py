@@ -3,7 +3,7 @@ import math
 
 import torchlite as torch
 from ._declare import methods, op, python
-from .reduction import _count, _restore, _select_grad, _share, _spread
+from .reduction import _count, _restore, _select_grad, _share_all, _spread
 
 
 # ---- variance ------------------------------------------------------------------------------------------------------------
@@ -268,13 +268,13 @@ def _lse_grad(g, x, result, dim, keepdim):
 
 # ---- medians, modes, quantiles ------------------------------------------------------------------------------------------------
 @op("median(Tensor self) -> Tensor", kernel="median", tags="reduction", node="MedianBackward0",
-    grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),), (t(5),)])
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),), (t(5),)])
 def median_all(self):
     """The median of all elements: the lower of the two middle ones when their number is even."""
 
 
 @op("nanmedian(Tensor self) -> Tensor", kernel="nanmedian", tags="reduction", node="NanmedianBackward0",
-    grad={"self": lambda c, g: _share(g, c.self, c.result, None, False)}, samples=lambda t: [(t(3, 4),)])
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),)])
 def nanmedian_all(self):
     """The median of the elements that are not NaN."""
 

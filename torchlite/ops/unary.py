@@ -46,7 +46,7 @@ def sign(self):
 def _sgn_grad(c, g):
     z, s = c.self, c.result
     if not z.is_complex():
-        return torch.zeros_like(g)
+        return g.new_zeros(g.shape)
     r = z.abs()
     return torch.where(r == 0, 0.0, g / r - torch.real(g / z) * s)
 

@@ -305,12 +305,17 @@ def view_as_complex(self):
     """A real tensor whose last dim is (real, imaginary) as a complex one."""
 
 
-@op("real(Tensor(a) self) -> Tensor(a)", kernel="real", variants="function", view=True, grad={"self": lambda c, g: torch.complex(g, torch.zeros_like(g)) if c.self_dtype.is_complex else g})
+def _placed(g):
+    """A gradient of a part of complex numbers, contiguous: PyTorch writes it into zeros."""
+    return g.contiguous()
+
+
+@op("real(Tensor(a) self) -> Tensor(a)", kernel="real", variants="function", view=True, grad={"self": lambda c, g: _placed(torch.complex(g, torch.zeros_like(g))) if c.self_dtype.is_complex else g})
 def real(self):
     """The real part: a view of a complex tensor, a real tensor itself."""
 
 
-@op("imag(Tensor(a) self) -> Tensor(a)", kernel="imag", variants="function", view=True, grad={"self": lambda c, g: torch.complex(torch.zeros_like(g), g)})
+@op("imag(Tensor(a) self) -> Tensor(a)", kernel="imag", variants="function", view=True, grad={"self": lambda c, g: _placed(torch.complex(torch.zeros_like(g), g))})
 def imag(self):
     """The imaginary part of a complex tensor, as a view."""
 

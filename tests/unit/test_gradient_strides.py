@@ -1,0 +1,79 @@
+"""Strides of gradients, and of results whose operands' memory leaves a choice, beside PyTorch."""
+import itertools
+
+import alike
+import pytest
+
+import torchlite
+
+torch = pytest.importorskip("torch")
+
+# A is a matrix by columns, that is a leaf, B another one; Z and W are complex; G makes the gradient of a sum
+HEAD = ("A = ((torch.arange(4.).double() * 0.7 + 1).sin() + 2).reshape(2, 2).t().detach().requires_grad_(); B = A.detach().cos() * 0.5 + 1; "
+        "Z = torch.complex(A.detach(), B).detach().requires_grad_(); W = Z.detach().conj().mT * 2j; "
+        "R = torch.arange(24.).double().cos().reshape(4, 3, 2).transpose(0, 1).detach().requires_grad_(); "
+        "G = lambda y, x=A: torch.autograd.grad(y.sum() if not y.is_complex() else y.real.sum(), [x]); ")
+LINES = """
+C = R.detach().contiguous().requires_grad_(); y = torch.conv_tbc(C, torch.ones(2, 2, 5).double(), torch.ones(5).double(), 1); G(y, C), y.detach()
+w = torch.ones(2, 2, 5).double().requires_grad_(); G(torch.conv_tbc(R.detach().contiguous(), w, torch.ones(5).double()), w)
+[G(f(Z).sin(), Z) for f in (torch.real, torch.imag)], [G(f(Z), Z) for f in (torch.real, torch.imag)]
+G(Z.imag.mT * 1, Z), G(Z.abs(), Z), G(Z.angle(), Z)
+torch.angle(Z.detach()), torch.angle(Z.detach().reshape(1, 2, 1, 2).to(memory_format=torch.channels_last)), torch.angle(B)
+torch.rsub(torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last), torch.ones(2, 2, 1)), torch.rsub(torch.ones(2, 2, 1), torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last))
+torch.ones(()).expand(2, 2) * Z.detach(), Z.detach() * torch.ones(()).expand(2, 2), torch.ones((), dtype=torch.int64).expand(2, 2) + B, torch.ones(()).double().expand(2, 2) * B
+[G(A.prod()), G(A.prod(0)), G((A * torch.tensor([0., 1])).prod())]
+[G(f(A, t, reduction=r)) for f in (F.l1_loss, F.smooth_l1_loss, F.mse_loss, F.huber_loss) for r in ('none', 'mean', 'sum') for t in (B, B.contiguous())]
+[torch.autograd.grad(torch.autograd.grad(f(A, B).sum(), [A], create_graph=True)[0].sum(), [A])[0] for f in (F.smooth_l1_loss, F.mse_loss, F.huber_loss)]
+torch.autograd.grad(torch.autograd.grad(A.abs().sum(), [A], create_graph=True)[0].square().sum(), [A])[0].stride(), G(A.sgn())[0].stride()
+[torch.autograd.grad(A.logcumsumexp(d).sum(), [A], create_graph=True)[0] for d in (0, 1)]
+G(torch.tensordot(A, B, 2)), G(torch.tensordot(A, B, 1)), G(torch.tensordot(A, A, ([0, 1], [1, 0])))
+[G(f()) for f in (A.median, A.nanmedian, A.max, A.min, A.amax, A.norm)]
+[G(f(A, b)) for f in (torch.minimum, torch.maximum) for b in (B, B.contiguous(), torch.tensor(1.).double())]
+torch.rms_norm(torch.complex(R, R).detach(), (2,)).stride(), torch.rms_norm(R.detach(), (2,))
+[f(R.detach().to(d), None, (0, 2), out=torch.empty(0, dtype=o)) for f, d, o in ((torch.fft.fftn, torch.complex128, torch.complex128), (torch.fft.irfftn, torch.complex128, torch.float64), (torch.fft.rfft2, torch.float64, torch.complex128), (torch.fft.hfft2, torch.complex128, torch.float64))]
+[f(R.detach().to(d), None, 1, out=torch.empty(0, dtype=o)) for f, d, o in ((torch.fft.fft, torch.complex128, torch.complex128), (torch.fft.irfft, torch.complex128, torch.float64), (torch.fft.rfft, torch.float64, torch.complex128), (torch.fft.ihfft, torch.float64, torch.complex128))]
+torch.fft.fftfreq(4, 0.5, out=torch.empty(4, 1)), torch.fft.rfftfreq(4, out=torch.empty(3, 1)), torch.fft.fftfreq(4, out=torch.empty(0))
+"""
+
+
+@alike.cases(LINES)
+def test_lines(line):
+    alike.alike(HEAD + line)
+
+
+PRODUCTS = [((3,), (3, 4)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((1, 3), (3, 4)), ((2, 1), (1, 4)), ((3,), (5, 3, 4)), ((5, 2, 3), (3,)),
+            ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)),
+            ((5, 2, 3), (1, 1, 3, 4)), ((2, 3), (2, 1, 3, 4)), ((2, 1, 2, 3), (5, 3, 4)), ((0, 2, 3), (3, 4)), ((5, 1, 3), (3, 1))]
+
+
+def laid(lib, shape, order, leaf):
+    """A tensor of the shape whose dims lie in memory in that order, outermost first."""
+    n = torch.Size(shape).numel()
+    x = (lib.arange(n, dtype=lib.float64) * 0.7 + len(shape)).sin().reshape([shape[d] for d in order])
+    return x.permute([order.index(d) for d in range(len(order))]).detach().requires_grad_(leaf)
+
+
+def orders(shape):
+    return list(itertools.permutations(range(len(shape))))[::1 if len(shape) < 4 else 5]
+
+
+CASES = [("matmul", *p) for p in PRODUCTS] + [("linear", a, b[::-1]) for a, b in PRODUCTS if len(b) < 3]
+
+
+@pytest.mark.parametrize("name, left, right", CASES, ids=str)
+def test_products(name, left, right):
+    calls = [lambda lib, a, b: getattr(lib if name == "matmul" else lib.nn.functional, name)(a, b)]
+    if name == "linear" and len(right) == 2:
+        calls.append(lambda lib, a, b: lib.nn.functional.linear(a, b, lib.ones(right[0], dtype=lib.float64)))
+    for a, b in itertools.product(orders(left), orders(right)):
+        for leaves in ((True, True), (True, False), (False, True)):
+            for call in calls:
+                results = []
+                for lib in (torch, torchlite):
+                    x, y = laid(lib, left, a, leaves[0]), laid(lib, right, b, leaves[1])
+                    z = call(lib, x, y)
+                    given = laid(lib, tuple(z.shape), tuple(range(z.dim())), False)
+                    results.append([z, *lib.autograd.grad(z, [t for t in (x, y) if t.requires_grad], given)])
+                for want, got in zip(*results):
+                    assert got.stride() == want.stride(), (a, b, leaves)
+                    torch.testing.assert_close(torch.from_numpy(got.detach().contiguous().numpy()), want.detach().contiguous())
