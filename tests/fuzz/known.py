@@ -16,6 +16,11 @@ class Meant(NamedTuple):
 
 MEANT = [
     Meant("value|grad", r"hardsigmoid|hardswish", "", 1e-6, "PyTorch's derivative has 1/6 as a float32 in float64 too"),
+    Meant("value|grad", r"celu\(.*0\.7", "", 1e-6, "PyTorch's derivative has 1/alpha as a float32"),
+    Meant("version", r"out=", "", 0, "an op that PyTorch composes of others counts a write to out= not at all, or several times"),
+    Meant("raises NotImplementedError, nothing", "", r"PyTorch \"\w+\" not implemented for 'Complex", 0, "it is here"),
+    Meant("graph", "convolution_backward", "PyTorch requires_grad=False.*torchlite requires_grad=True", 0,
+          "what is linear in the weights has a graph here, whose gradient is 0"),
     Meant("value|grad", r"gamma", "", 1e-7, "PyTorch's trigamma has ten digits"),
     Meant("value|grad", r"bessel_[jy][01]", "", 1e-7, "PyTorch's Bessel functions have nine digits"),
     Meant("value of integers", r"kthvalue|median|mode|topk|sort|(min|max)\(", "", 0, "which of equal elements is named, PyTorch leaves open"),
