@@ -199,13 +199,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     _check_inputs(inputs)
+    made = _make_grads(outputs, _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs), is_grads_batched)
+    roots = _roots(outputs)
     keys = {}
     for t in inputs:
         if isinstance(t, TensorBase) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         keys.setdefault(_engine.key_of(t), len(keys))
-    made = _make_grads(outputs, _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs), is_grads_batched)
-    roots = _roots(outputs)
     if is_grads_batched:
         import torchlite as torch
         found = [_run(roots, row, True, create_graph, keys, inputs) for row in _rows(made)]
