@@ -291,6 +291,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             refuse(self, "set_")
         if source is None:
             source = _C.empty((0,), self.dtype)
+        if isinstance(source, Tensor) and source.dtype is not self.dtype:
+            raise RuntimeError("Could not set tensor of type %s to a tensor of type %s" % (source.dtype._cpp_type, self.dtype._cpp_type))
+        if getattr(source, "_untyped_storage", None) is not None and source.dtype is not self.dtype:
+            raise RuntimeError("Expected a Storage of type %s or an UntypedStorage, but got type %s for argument 1 'storage'"
+                               % (self.dtype._cpp_type, source.dtype._scalar_type))
         if isinstance(source, Tensor) and size is None:
             size, stride, storage_offset = source.shape, source.stride(), source.storage_offset()
         storage = source._storage if isinstance(source, Tensor) else getattr(source, "_untyped_storage", source)
@@ -305,6 +310,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def resize_(self, *sizes, memory_format=None):
         """Changes the shape in place; new elements are uninitialised."""
+        if not sizes:
+            raise TypeError('resize_() missing 1 required positional arguments: "size"')
         if len(sizes) == 1 and not isinstance(sizes[0], int):
             sizes = tuple(sizes[0])
         if self.requires_grad:

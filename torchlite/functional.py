@@ -107,6 +107,8 @@ def as_tensor(data, dtype=None, device=None):
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
     """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
     if copy is False and (isinstance(obj, Tensor) or hasattr(obj, "__array_interface__")):
+        if not isinstance(obj, Tensor) and not hasattr(obj, "__setitem__"):
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray.")
         t: Any = obj if isinstance(obj, Tensor) else _from_array(obj, True)
         if dtype is not None and dtype is not t.dtype:
             raise ValueError("can't alias tensor with dtype '%s' into dtype '%s'." % (t.dtype._scalar_type, dtype._scalar_type))

@@ -357,6 +357,8 @@ def tanh_backward(grad_output, output):
 @op("glu(Tensor self, int dim=-1) -> Tensor", out=True, module="nn", samples=lambda t: [(t(3, 4),), (t(4, 3), 0)])
 def glu(self, dim=-1):
     """a * sigmoid(b), where a and b are the halves of self along dim."""
+    if not self.is_floating_point():
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{self.dtype._scalar_type}'")
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     n = self.size(dim)

@@ -1,4 +1,6 @@
 """Factories: tensors from sizes and values. dtype, device and the other options are PyTorch's."""
+import math
+
 import torchlite as torch
 
 from ._declare import op
@@ -201,10 +203,17 @@ def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if not dtype.is_complex:
-        raise RuntimeError(f"torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype {dtype._scalar_type}")
+        raise RuntimeError(_unsafe("linspace", dtype))
+    if dtype is torch.complex64 and any(3.4028234663852886e38 < abs(v) < math.inf for z in (start, end) for v in (complex(z).real, complex(z).imag)):
+        raise RuntimeError("value cannot be converted to type c10::complex<float> without overflow")
     re = torch.linspace(complex(start).real, complex(end).real, steps, dtype=dtype.to_real(), device=device)
     im = torch.linspace(complex(start).imag, complex(end).imag, steps, dtype=dtype.to_real(), device=device)
     return torch.complex(re, im)
+
+
+def _unsafe(name, dtype):
+    kind = "double" if torch.get_default_dtype() is torch.float64 else "float"
+    return f"torch.{name}(): inferred dtype c10::complex<{kind}> can't be safely cast to passed dtype {dtype._scalar_type}"
 
 
 @op(*_overloads("linspace")[1:], variants="function", out=True, grad=None, differentiable=False)
@@ -217,7 +226,10 @@ def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad
     differentiable=False)
 def logspace(start, end, steps, base, dtype, layout, device, pin_memory, requires_grad=False):
     """`steps` powers of `base`, with evenly spaced exponents from `start` to `end`."""
-    return torch.pow(base, torch.linspace(start, end, steps, dtype=_complex_dtype(start, end, dtype), device=device))
+    dtype = _complex_dtype(start, end, dtype)
+    if not dtype.is_complex:
+        raise RuntimeError(_unsafe("logspace", dtype))
+    return torch.pow(base, torch.linspace(start, end, steps, dtype=dtype, device=device))
 
 
 @op(*_overloads("logspace", "float base=10.0, ")[1:], variants="function", out=True, grad=None, differentiable=False)

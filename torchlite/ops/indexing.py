@@ -305,6 +305,9 @@ def isin(elements, test_elements, assume_unique=False, invert=False):
         elements = torch.tensor(elements, device=test_elements.device)
     if not isinstance(test_elements, torch.Tensor):
         test_elements = torch.tensor(test_elements, device=elements.device)
+    for t in (elements, test_elements):
+        if t.is_complex() or t.dtype == torch.bool:
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {t.dtype._scalar_type}")
     test = test_elements.reshape(-1)
     if elements.numel() * test.numel() <= 65536 or elements.dtype != test.dtype:
         found = (elements.unsqueeze(-1) == test).any(-1)

@@ -257,6 +257,8 @@ def trace(self):
     """The sum of the diagonal of a matrix."""
     if self.dim() != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")
+    if self.dtype == torch.bool:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     return self.diagonal().sum()
 
 

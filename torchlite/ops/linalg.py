@@ -389,6 +389,7 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
         raise RuntimeError(f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A.dim()} dimensions instead")
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+    _no_half("triangular_solve_cpu", self, True)
     if A.shape[-1] != self.shape[-2]:
         raise RuntimeError("Incompatible matrix sizes for triangular_solve: each A matrix is "
                            f"{A.shape[-1]} by {A.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}")
@@ -466,6 +467,7 @@ def cholesky_solve(self, input2, upper=False):
     if L.shape[-1] != B.shape[-2]:
         raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but each b matrix is "
                            f"{B.shape[-2]} by {B.shape[-1]}")
+    _no_half("cholesky_solve_cpu", B, True)
     return _cholesky_solve(*_expand_batch(B, L), upper)
 
 
@@ -495,6 +497,7 @@ def _cholesky_inverse_grad(c, g):
 def cholesky_inverse(self, upper=False):
     """The inverse of A from its Cholesky factor."""
     _square("cholesky_inverse", self)
+    _no_half("cholesky_inverse_out_cpu", self, True)
     return _cholesky_solve(_eye_like(self).expand(self.shape), self, upper)
 
 

@@ -18,6 +18,11 @@ def _float_only(x, kernel):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
 
 
+def _to(loss, dtype):
+    """The elements of a loss in the dtype of its input, which PyTorch's kernels write to."""
+    return loss if loss.dtype == dtype else loss.to(dtype)
+
+
 def _numel(a, b):
     n = 1
     for s in torch.broadcast_shapes(a.shape, b.shape):
@@ -72,8 +77,8 @@ def smooth_l1_loss(self, target, reduction=1, beta=1.0):
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return _reduce((self - target).abs(), reduction)
-    _float_only(self, "smooth_l1_cpu")
     d = (self - target).abs()
+    _float_only(d, "smooth_l1_cpu")
     return _reduce(torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
 
@@ -88,9 +93,11 @@ def huber_loss(self, target, reduction=1, delta=1.0):
     """0.5 d^2 where |d| = |x - y| < delta, else delta (|d| - delta / 2)."""
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    _float_only(self, "huber_cpu")
     d = (self - target).abs()
-    return _reduce(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+    _float_only(d, "huber_cpu")
+    if not self.is_floating_point():
+        raise RuntimeError(f"result type {d.dtype._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}")
+    return _reduce(_to(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), self.dtype), reduction)
 
 
 @op("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", out=True,
@@ -100,7 +107,7 @@ def soft_margin_loss(self, target, reduction=1):
     if torch.broadcast_shapes(self.shape, target.shape) != self.shape:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
                            f"{list(torch.broadcast_shapes(self.shape, target.shape))}")
-    return _reduce(-torch._C._nn.log_sigmoid(target * self), reduction)
+    return _reduce(_to(-torch._C._nn.log_sigmoid(target * self), self.dtype), reduction)
 
 
 # ---- cross entropies -------------------------------------------------------------------------------------------------------------
@@ -126,6 +133,9 @@ def binary_cross_entropy(self, target, weight=None, reduction=1):
     _float_only(self, "binary_cross_entropy")
     if self.device.type == "cpu" and self.numel() and not bool(((self >= 0) & (self <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
+    for t in (target, weight):
+        if t is not None and t.dtype != self.dtype:
+            raise RuntimeError(f"Found dtype {t.dtype._scalar_type} but expected {self.dtype._scalar_type}")
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)
     return _reduce(loss if weight is None else loss * weight, reduction)
 
@@ -156,6 +166,8 @@ def _logits_target_grad(c, g):
     samples=lambda t: [(t(3, 4), t(3, 4, lo=0, hi=1)), (t(3, 4), t(3, 4, lo=0, hi=1), t(4, lo=0.5, hi=2, requires_grad=False), t(4, lo=0.5, hi=2, requires_grad=False), 2)])
 def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     """Binary cross entropy of sigmoid(x), computed without overflow; `pos_weight` scales the term of the positive class."""
+    if not (target.is_floating_point() or target.is_complex()):
+        raise RuntimeError(f"result type {self.dtype._scalar_type} can't be cast to the desired output type {target.dtype._scalar_type}")
     log_sigmoid = torch._C._nn.log_sigmoid(self)
     if pos_weight is not None:
         log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
@@ -167,6 +179,12 @@ def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None,
     samples=lambda t: [(t(3, 4), t(3, 4, lo=0.1, hi=1)), (t(3, 4), t(3, 4), 2, {"log_target": True})])
 def kl_div(self, target, reduction=1, log_target=False):
     """target * (log target - x), or exp(target) * (target - x) when the target is a logarithm too."""
+    for t in (self, target):
+        if t.is_complex():
+            raise RuntimeError("kl_div: Complex inputs not supported.")
+    for t in (self, target):
+        if not t.is_floating_point():
+            raise RuntimeError("kl_div: Integral inputs not supported.")
     loss = target.exp() * (target - self) if log_target else torch.xlogy(target, target) - target * self
     return _reduce(loss, reduction)
 
@@ -358,7 +376,7 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
     samples=lambda t: [(t(4), t(4), t(4).sign())])
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
     """max(0, -y (x1 - x2) + margin)."""
-    return _reduce((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return _reduce((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 @op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor", variants="function",
@@ -411,6 +429,8 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     _float_only(self, "multi_margin_loss_cpu")
+    if self.is_cpu and self.itemsize == 2:
+        raise NotImplementedError(f"\"multi_margin_loss_cpu_kernel\" not implemented for '{self.dtype._scalar_type}'")
     if self.dim() > 2 or (self.numel() == 0 and self.dim() == 2 and self.size(1) == 0):
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")
     x = self if self.dim() == 2 else self.reshape(1, -1)

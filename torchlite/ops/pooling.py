@@ -235,6 +235,8 @@ def _unpool(self, indices, output_size, n):
     if self.shape != indices.shape:
         raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
                            f"({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}")
+    if not self.is_floating_point():
+        raise NotImplementedError(f"\"max_unpool{n}d\" not implemented for '{self.dtype._scalar_type}'")
     lead, total = tuple(self.shape[:-n]), math.prod(output_size)
     flat = indices.flatten(-n)
     if flat.numel() and (int(flat.min()) < 0 or int(flat.max()) >= total):

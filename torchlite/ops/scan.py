@@ -84,9 +84,13 @@ def logcumsumexp(self, dim):
 
 
 # ---- differences and integrals ---------------------------------------------------------------------------------------------
-def _edge(x, edge, name, dim):
+def _edge(x, edge, dim):
     if edge.dim() != x.dim():
-        raise RuntimeError(f"diff expects prepend or append to be the same dimension as input, but got {edge.dim()} dimensions")
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for i, (n, m) in enumerate(zip(x.shape, edge.shape)):
+        if n != m and i != dim % x.dim():
+            raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
+                               f"input.size({i}) = {n}, but got tensor.size({i}) = {m}")
     return edge
 
 
@@ -100,8 +104,8 @@ def diff(self, n=1, dim=-1, prepend=None, append=None):
         raise RuntimeError(f"order must be non-negative but got {n}")
     x = self
     if prepend is not None or append is not None:
-        parts = [_edge(self, e, "", dim) for e in (prepend,) if e is not None] + [self]
-        parts += [_edge(self, e, "", dim) for e in (append,) if e is not None]
+        parts = [_edge(self, e, dim) for e in (prepend,) if e is not None] + [self]
+        parts += [_edge(self, e, dim) for e in (append,) if e is not None]
         x = torch.cat(parts, dim)
     size = x.size(dim)
     if n >= size:

@@ -186,7 +186,7 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     if input.dim() < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     n = input.size(-1)
-    points = input.reshape(-1, n)
+    points = input.detach().reshape(-1, n)
     many = [bins] * n if isinstance(bins, int) else list(bins)
     if len(many) != n:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")

@@ -171,6 +171,8 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     b = _blocks(out, k, d, p, s)
     given = (f"Given output_size=({out[0]}, {out[1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), "
              f"stride=({s[0]}, {s[1]}), ")
+    if not (self.is_floating_point() or self.is_complex() or self.dtype == torch.bool):
+        raise NotImplementedError(f"\"col2im_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
     if min(b) < 1:
         raise RuntimeError(given + f"calculated shape of the array of sliding blocks as ({b[0]}, {b[1]}), which is too small (non-positive)")
     if self.shape[-1] != b[0] * b[1]:
@@ -321,6 +323,8 @@ def _check_grid(x, grid):
         if x.shape[i] == 0:
             raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x.shape)} "
                                f"with dimension {i} being empty")
+    if not x.is_floating_point():
+        raise NotImplementedError(f"\"{'grid_sampler_2d_cpu_kernel_impl' if x.dim() == 4 else 'grid_sampler3d_cpu'}\" not implemented for '{x.dtype._scalar_type}'")
 
 
 @op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", variants="function",
