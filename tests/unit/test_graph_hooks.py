@@ -142,3 +142,50 @@ def test_multi_grad_hook_errors():
         graph.register_multi_grad_hook((ones(),), print, mode="some")
     with pytest.raises(AssertionError, match="Expected gradient function to be set"):
         graph.register_multi_grad_hook((torch.ones(1),), print)
+
+
+PACKS = {"as it is": lambda t: t, "copied": lambda t: t.clone(), "without history": lambda t: t.detach().clone(), "as numbers": lambda t: t.tolist()}
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_what_a_hook_returns_has_the_history_of_what_was_saved(pack):
+    """First, second and mixed derivatives do not depend on hooks: leaves, results and values from before a change in place."""
+    def derivatives():
+        x, y = torch.arange(1.0, 7).div(7).reshape(2, 3).requires_grad_(), torch.tensor([0.5, 2, 1], requires_grad=True)
+        z = x * y
+        z[1:].mul_(x[1:])
+        w = z.exp() * y
+        first = torch.autograd.grad(w.sum(), (x, y), create_graph=True)
+        second = torch.autograd.grad(sum(g.sin().sum() for g in first), (x, y), create_graph=True)
+        third = torch.autograd.grad(second[0].sum() + (second[1] * x[0]).sum(), (x, y))
+        return *first, *second, *third
+
+    want = derivatives()
+    with graph.saved_tensors_hooks(PACKS[pack], lambda v: torch.tensor(v) if isinstance(v, list) else v):
+        got = derivatives()
+    for a, b in zip(got, want):
+        torch.testing.assert_close(a, b)
+    with graph.save_on_cpu():
+        got = derivatives()
+    for a, b in zip(got, want):
+        torch.testing.assert_close(a, b)
+
+
+def test_mark_dirty_counts_a_change():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    for needs in (False, True):
+        x = torch.ones(3).requires_grad_(needs) * 1
+        Twice.apply(x)
+        assert x._version == 2
+        Twice.apply(x[1:])
+        assert x._version == 4

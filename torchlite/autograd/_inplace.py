@@ -153,7 +153,7 @@ def refuse(t, op):
 class CopyBackwards(Node):
     """dst.copy_(src): all of the gradient goes to src."""
 
-    __slots__ = ("shape", "dtype")
+    __slots__ = ("shape", "dtype", "device")
 
     def name(self):
         return "torch::autograd::CopyBackwards"
@@ -163,11 +163,12 @@ class CopyBackwards(Node):
         g = grads[0]
         src = None
         if self.next[1] is not None:
-            src = g
-            if src.shape != self.shape:
-                src = src.sum_to_size(self.shape)
+            src = g.cpu() if self.device.type == "cpu" else g        # float64 is there alone
             if src.dtype is not self.dtype:
                 src = (src.real if src.is_complex() and not self.dtype.is_complex else src).to(self.dtype)
+            src = src.to(self.device)
+            if src.shape != self.shape:
+                src = src.sum_to_size(self.shape)
         return [torch.zeros_like(g) if self.next[0] is not None else None, src]
 
 
@@ -175,7 +176,7 @@ def copy_in(dst, src):
     """dst.copy_(src) recorded."""
     check_inplace(dst)
     node = CopyBackwards([edge(dst), edge(src)])
-    node.shape, node.dtype = src.shape, src.dtype
+    node.shape, node.dtype, node.device = src.shape, src.dtype, src.device
     with _C.GradMode(False):
         _C.copy(dst, src)
     set_history(dst, node)

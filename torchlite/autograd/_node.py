@@ -193,6 +193,15 @@ class _Packed:
                                "operations on the input to a pack hook.")
 
 
+class _Of(Node):
+    """History of what stands for a leaf: what an unpack hook returned for a leaf that was saved."""
+
+    __slots__ = ()
+
+    def apply(self, grads):
+        return [grads[0]]
+
+
 def unpack(item, node, output=None):
     """The saved tensor, after the version check; `output` is its number when it is a result of `node`."""
     value, version = item
@@ -202,9 +211,10 @@ def unpack(item, node, output=None):
         t = value.unpack(value.value)
         if not isinstance(t, TensorBase):
             raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s" % type(t).__name__)
-        if value.grad_edge is not None and not isinstance(value.grad_edge[0], TensorBase):
+        found = value.grad_edge
+        if found is not None and t is not found[0]:
             t = _alias(t)
-            t._raw_grad_fn, t._output_nr = value.grad_edge
+            t._raw_grad_fn, t._output_nr = (_Of([found]), 0) if isinstance(found[0], TensorBase) else found
         elif output is not None:
             t = _alias(t)
             t._raw_grad_fn, t._output_nr = maker(node, output)
