@@ -3,11 +3,13 @@
  * arguments of the same types are put off, or written in place, by this file alone. What is unusual stays with Python. */
 #include "gpu.h"
 
+#define MOST 7                      /* operands */
+
 typedef struct Entry {
   struct Entry *next;
   uint64_t key;
   uint16_t op;
-  uint8_t n, at[7], dtype, compute, number;
+  uint8_t n, at[MOST], dtype, compute, number;
 } Entry;
 
 void tl_gpu_forget(void *entries) {
@@ -25,7 +27,7 @@ static PyObject *f_remember(PyObject *m, PyObject *args) {
   int id = gpu_op_id(op), d = gpu_dtype(dtype), c = gpu_dtype(compute), k = gpu_dtype(number);
   Py_ssize_t n = PyTuple_Size(at);
   if (id < 0 || d < 0 || c < 0 || k < 0) return NULL;
-  if (!slot || n < 1 || n > 7) { PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands"); return NULL; }
+  if (!slot || n < 1 || n > MOST) { PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands"); return NULL; }
   e.op = (uint16_t)id; e.dtype = (uint8_t)d; e.compute = (uint8_t)c; e.number = (uint8_t)k; e.n = (uint8_t)n;
   for (int i = 0; i < n; i++) {
     long v = PyLong_AsLong(PyTuple_GetItem(at, i));
@@ -68,23 +70,40 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   return r;
 }
 
-/* The dims from the outermost in memory to the innermost, where a tensor is dense in another order than that of its dims. */
-static bool layout(const TlTensor *t, int *order) {
-  for (int i = 0; i < t->ndim; i++) {
-    int64_t key = t->shape[i] != 1 ? -t->strides[i] : 0;
-    int at = i;
-    for (; at > 0 && (t->shape[order[at - 1]] != 1 ? -t->strides[order[at - 1]] : 0) > key; at--) order[at] = order[at - 1];
-    order[at] = i;
+/* The dims from the outermost in memory to the innermost of a new result of these operands, as on the CPU; false where that is
+ * the usual order. What is no tensor does not count. */
+static bool layout(PyObject *const *a, int n, int ndim, const int64_t *shape, int *order) {
+  int64_t in[MOST][TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int inner[TL_MAX_DIMS], nops = 0;
+  bool usual = true;
+  for (int i = 0; i < n; i++) usual = usual && (!TL_CHECK(a[i]) || tl_is_contiguous((const TlTensor *)a[i]));
+  for (int i = 0; i < n && !usual; i++) {
+    const TlTensor *t = (const TlTensor *)a[i];
+    if (!TL_CHECK(t) || !t->ndim) continue;
+    for (int d = 0; d < ndim; d++) {
+      int j = d - (ndim - t->ndim);
+      in[nops][d] = j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : t->strides[j];
+    }
+    nops++;
   }
-  int64_t step = 1;
-  bool other = false;
-  for (int i = t->ndim - 1; i >= 0; i--) {
-    int d = order[i];
-    if (t->shape[d] != 1 && t->strides[d] < step) return false;        /* an expanded tensor */
-    step = tl_wrap_mul(step, t->shape[d]);
-    other = other || d != i;
-  }
-  return other;
+  usual = usual || tl_result_strides(nops, (const int64_t (*)[TL_MAX_DIMS])in, ndim, shape, inner, strides);
+  for (int i = 0; i < ndim && !usual; i++) order[i] = inner[ndim - 1 - i];
+  return !usual;
+}
+
+static PyObject *f_layout(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  PyObject *ops[MOST], *r = NULL;
+  int64_t shape[TL_MAX_DIMS];
+  int order[TL_MAX_DIMS], ndim;
+  (void)m;
+  Py_ssize_t nops = n == 2 && PyList_Check(a[0]) ? PyList_Size(a[0]) : MOST + 1;
+  if (nops > MOST) { PyErr_SetString(PyExc_TypeError, "layout([tensors], shape)"); return NULL; }
+  if (tl_ints(a[1], shape, &ndim) < 0) return NULL;
+  for (int i = 0; i < nops; i++) ops[i] = PyList_GetItem(a[0], i);
+  if (!layout(ops, (int)nops, ndim, shape, order)) r = Py_NewRef(Py_None);
+  else r = PyTuple_New(ndim);
+  for (int i = 0; r && r != Py_None && i < ndim; i++) PyTuple_SetItem(r, i, PyLong_FromLong(order[i]));
+  return r;
 }
 
 /* Runs an op from what is remembered: 1 with *result (NULL: an exception); 0 where Python has to. */
@@ -115,20 +134,15 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
       else if (t->shape[d] != 1 && t->shape[d] != shape[d + lead]) return 0;
     }
   }
-  /* the result has the layout of the first operand of that shape */
   int places[TL_MAX_DIMS];
-  const int *order = NULL;
-  for (int i = 0; i < e->n; i++) {
-    const TlTensor *t = (const TlTensor *)a[e->at[i]];
-    if (!TL_CHECK(t) || t->ndim != ndim || memcmp(t->shape, shape, sizeof(int64_t) * (size_t)ndim)) continue;
-    if (!tl_is_contiguous(t) && layout(t, places)) order = places;
-    break;
-  }
+  PyObject *ops[MOST];
+  for (int i = 0; i < e->n; i++) ops[i] = a[e->at[i]];
+  const int *order = layout(ops, e->n, ndim, shape, places) ? places : NULL;
   TlTensor *self = (TlTensor *)a[0];
   if (inplace && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel || !tl_can_cast(e->dtype, self->dtype) ||
                   Py_TYPE(self->storage->owner) != tl_Buffer))
     return 0;
-  PyObject *args[7];
+  PyObject *args[MOST];
   int64_t ordered[TL_MAX_DIMS];
   int k = 0;
   *result = NULL;
@@ -160,6 +174,7 @@ static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 static PyMethodDef functions[] = {
     {"remember", f_remember, METH_VARARGS, "remember(overload, key, op, positions, dtype, compute type, numbers' type): what calls with that signature stand for"},
     {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node below autograd."},
+    {"layout", (PyCFunction)(void *)f_layout, METH_FASTCALL, "layout([tensors], shape): the dims of an element-wise result from the outermost in memory; None for the usual order."},
     {"run", (PyCFunction)(void *)gpu_f_run, METH_FASTCALL, "run(root, outputs): one kernel; outputs are (node, buffer, strides or None, offset), the first for root itself."},
     {0}};
 int gpu_op_init(PyObject *mod) { return PyModule_AddIntConstant(mod, "MAX_BUFFERS", MAX_BUFFERS) < 0 ? -1 : PyModule_AddFunctions(mod, functions); }

@@ -468,9 +468,14 @@ static PyObject *run_inplace(Overload *ov, PyObject *const *a, bool other) {
     if (r != Py_NotImplemented) { tl_bump(self); return r; }
     Py_DECREF(r);
   }
+  int64_t version = self->version ? self->version->value : 0;
   r = run(ov, a, other);
   if (!r) return NULL;
-  if (r == (PyObject *)self) { tl_bump(self); return r; }
+  if (r == (PyObject *)self) {
+    tl_bump(self);
+    if (self->version && self->version->value != version + 1) self->version->value = version + 1;      /* however often its body wrote */
+    return r;
+  }
   if (!TL_CHECK(r)) { PyErr_Format(PyExc_SystemError, "%U: in-place body must return a tensor", ov->schema); Py_DECREF(r); return NULL; }
   TlTensor *t = (TlTensor *)r;
   bool same = t->ndim == self->ndim;

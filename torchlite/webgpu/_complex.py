@@ -9,8 +9,10 @@ import torchlite as torch
 
 from .. import _C
 from ._fusion import Coord, Number, assign, expression, operand, result
-from ._pointwise import _in_order, _order, _result_dtype, _shape
+from ._pointwise import _in_order, _result_dtype, _shape
 from ._reduce import ask_core, dims_of, own
+from ._run import device_copy
+from ._stream import core
 
 Tensor = _C.TensorBase
 complex64, float32, boolean = torch.complex64, torch.float32, torch.bool
@@ -172,7 +174,7 @@ def complex_pointwise(ov, op, operands, args):
         if (t.dtype is torch.complex128 or t.dtype is torch.float64) and t.dim():
             return NotImplemented
     shape = _shape(ov, args, tensors)
-    order = _order(tensors, shape)
+    order = core.layout(tensors, shape)
     if order is not None:
         shape = tuple([shape[d] for d in order])
         operands = [_in_order(a, order) if isinstance(a, Tensor) else a for a in operands]
@@ -190,7 +192,7 @@ def complex_pointwise(ov, op, operands, args):
             assign(torch.view_as_real(target), node)
             return self
         r = _over(result(node, float32 if not real else dtype), dtype, shape)
-        _C.copy(target, r, False)
+        device_copy(target, r)
         return self
     r = _over(result(node, float32 if not real else dtype), dtype, shape)
     return r if back is None else r.permute(back).detach()     # no view of r

@@ -218,7 +218,7 @@ def build(ov, row, args):
     dtype, name, compute, number = entry
     tensors = [a for a in operands if isinstance(a, Tensor)]
     shape = _shape(ov, args, tensors)
-    order = _order(tensors, shape)
+    order = core.layout(tensors, shape)
     if order is not None:
         shape = tuple([shape[d] for d in order])
     if not _by_value(ov, args) and not any([t.is_cpu for t in tensors]):
@@ -261,24 +261,6 @@ def _entry(ov, args, op, operands):
     if not supported(op, compute, dtype.name, len(operands)):
         return None
     return dtype, dtype.name, compute, "float32" if wide.is_floating_point else "int64" if compute == "int64" else "int32"
-
-
-def _order(tensors, shape):
-    """The dims from the outermost in memory to the innermost, where the first operand of full shape is dense in another
-    order than that of its dims; its result then has the same layout. None for the usual order."""
-    for t in tensors:
-        if t.is_contiguous() and tuple(t.shape) == shape:
-            return None
-        if tuple(t.shape) == shape:
-            strides = t.stride()
-            order = sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0)
-            step = 1
-            for d in reversed(order):
-                if shape[d] != 1 and strides[d] < step:
-                    return None                     # an expanded tensor
-                step *= shape[d]
-            return None if order == sorted(order) else order
-    return None
 
 
 def _in_order(t, order):

@@ -1,0 +1,72 @@
+"""Results on webgpu have the strides that they have on the CPU, and an op in place counts one change."""
+
+import pytest
+import torchlite as torch
+
+pytestmark = pytest.mark.usefixtures("bridge")
+
+
+def inputs(device):
+    """Of shape (2, 4, 3): permuted, expanded in each way, contiguous."""
+    def made(*shape):
+        return torch.arange(1.0, torch.Size(shape).numel() + 1).reshape(shape).to(device)
+    return {"permuted": made(3, 4, 2).transpose(0, 2), "number": made(1)[0].expand(2, 4, 3), "row": made(3), "rows": made(3).expand(2, 4, 3),
+            "column": made(2, 1, 1).expand(2, 4, 3), "plain": made(2, 4, 3), "part": made(4, 2, 6).transpose(0, 1)[..., ::2]}
+
+
+PAIRS = [lambda a, b: a * b, lambda a, b: a > b, lambda a, b: torch.where(a > 3, a, b), lambda a, b: torch.lerp(a, b, b), lambda a, b: (a * 1j) * b]
+
+
+@pytest.mark.parametrize("op", range(len(PAIRS)))
+def test_of_two(op):
+    here, there = inputs("cpu"), inputs("webgpu")
+    for a in here:
+        for b in here:
+            if op == 4 and "part" in (a, b):
+                continue            # PyTorch's own complex() is contiguous there
+            want, got = PAIRS[op](here[a], here[b]), PAIRS[op](there[a], there[b])
+            assert got.stride() == want.stride(), (a, b)
+            assert got.shape == want.shape and torch.allclose(got.cpu(), want), (a, b)
+
+
+def test_gradient_of_a_transposed_view():
+    strides = []
+    for device in ("cpu", "webgpu"):
+        x = torch.ones(2, 4, 2).to(device).requires_grad_()
+        strides.append(torch.autograd.grad(x.swapaxes(2, 1).square().sum(), x)[0].stride())
+    assert strides[0] == strides[1]
+
+
+ON_THE_CPU = [lambda t: torch.fft.fft2(t), lambda t: torch.fft.ihfft(t), lambda t: torch.fft.irfftn(t, dim=(0, 1)),
+              lambda t: torch.linalg.eigvals(t[:, :2, :2]),
+              lambda t: torch.special.zeta(t + 2, t), lambda t: torch.poisson(t * 0)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", range(len(ON_THE_CPU)))
+def test_what_the_cpu_computes_in_its_place(op):
+    here, there = inputs("cpu"), inputs("webgpu")
+    for name in ("permuted", "rows", "plain", "part"):
+        want, got = ON_THE_CPU[op](here[name]), ON_THE_CPU[op](there[name])
+        assert got.device.type == "webgpu" and got.stride() == want.stride(), name
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-4, msg=lambda m: f"{name}: {m}")
+
+
+CHANGES = {"fill_diagonal_": (2.5,), "add_": (1,), "zero_": (), "logical_or_": (1,), "uniform_": (), "index_fill_": (0, [1], 2.0), "tril_": (), "copy_": (1.0,),
+           "cumsum_": (0,), "bernoulli_": (0.5,), "xlogy_": (2.0,), "renorm_": (2, 0, 1.0), "squeeze_": (), "masked_fill_": ([True, False, True], 2.0)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_counts_once(name):
+    for dtype in (torch.float32, torch.complex64):
+        if dtype.is_complex and name in ("uniform_", "bernoulli_", "xlogy_", "renorm_"):
+            continue
+        versions = []
+        for device in ("cpu", "webgpu"):
+            t = torch.ones(3, 3, dtype=dtype).to(device)
+            args = [torch.tensor(a).to(device) if isinstance(a, list) or a == 1 and name == "logical_or_" else a for a in CHANGES[name]]
+            before = t._version
+            getattr(t, name)(*args)
+            versions.append(t._version - before)
+        assert versions == [1, 1], dtype
