@@ -17,6 +17,16 @@ def collide(n, places):
     return torch.randint(0, places, (n,))
 
 
+def zeros(n):
+    """0 and -0: which of them is the larger one, an order of work may decide."""
+    return (torch.randint(0, 2, (n,)) * 2 - 1).float() * 0
+
+
+def assign(x, at, value):
+    x[at] = value
+    return x
+
+
 def gradient(f):
     """f on a leaf, and the gradient of a weighted sum."""
     def run(device, *shape_and_args):
@@ -42,6 +52,26 @@ OPS = {
     "index_put of halves": (plain(lambda x, i, s: x.index_put((i,), s)), lambda: (numbers(7).half(), collide(N, 7), torch.randn(N).half())),
     "scatter": (plain(lambda x, i, s: x.scatter(0, i, s)), lambda: (numbers(9), collide(N, 9), numbers(N))),
     "scatter of int64": (plain(lambda x, i, s: x.scatter(0, i, s)), lambda: (torch.zeros(9, dtype=torch.long), collide(N, 9), torch.arange(N))),
+    "scatter of bfloat16": (plain(lambda x, i, s: x.scatter(0, i, s)), lambda: (torch.randn(9).bfloat16(), collide(N, 9), torch.randn(N).bfloat16())),
+    "scatter of uint8": (plain(lambda x, i, s: x.scatter(0, i, s)),
+                         lambda: (torch.zeros(9, dtype=torch.uint8), collide(N, 9), torch.randint(0, 255, (N,)).to(torch.uint8))),
+    "scatter of bool": (plain(lambda x, i, s: x.scatter(0, i, s)), lambda: (torch.zeros(9) > 0, collide(N, 9), torch.randn(N) > 0)),
+    "scatter of complex": (plain(lambda x, i, s: x.scatter(0, i, s)),
+                           lambda: (torch.zeros(9, dtype=torch.complex64), collide(N, 9), torch.complex(numbers(N), numbers(N)))),
+    "assignment": (plain(lambda x, i, s: assign(x.clone(), (slice(None), i), s)), lambda: (numbers(3, 7), collide(N, 7), numbers(3, N))),
+    "max_unpool2d": (plain(lambda x, i: F.max_unpool2d(x, i, 2)), lambda: (numbers(1, 2, 30, 30), torch.randint(0, 100, (1, 2, 30, 30)))),
+    "put accumulate": (plain(lambda x, i, s: x.put(i, s, accumulate=True)), lambda: (numbers(3, 3), collide(N, 9), numbers(N))),
+    "scatter_add of halves": (plain(lambda x, i, s: x.scatter_add(0, i, s)), lambda: (torch.randn(9).half(), collide(N, 9), torch.randn(N).half())),
+    "scatter_add of complex": (plain(lambda x, i, s: x.scatter_add(0, i, s)),
+                               lambda: (torch.zeros(9, dtype=torch.complex64), collide(N, 9), torch.complex(numbers(N), numbers(N)))),
+    "scatter_reduce amax of zeros": (plain(lambda x, i, s: x.scatter_reduce(0, i, s, "amax")), lambda: (torch.full((7,), -1.0), collide(N, 7), zeros(N))),
+    "scatter_reduce amin of zeros": (plain(lambda x, i, s: x.scatter_reduce(0, i, s, "amin")), lambda: (torch.ones(7), collide(N, 7), zeros(N))),
+    "scatter_reduce amax": (gradient(lambda x, i, s: x.scatter_reduce(0, i, s, "amax")),
+                            lambda: (torch.zeros(7), collide(N, 7), torch.randint(0, 3, (N,)).float())),
+    "embedding by frequency": (gradient(lambda w, i: F.embedding(i, w, scale_grad_by_freq=True, padding_idx=1)), lambda: (numbers(6, 4), collide(N, 6))),
+    "fold": (gradient(lambda x: F.fold(x, (8, 8), 3)), lambda: (numbers(2, 18, 36),)),
+    "windows": (gradient(lambda x: x.unfold(0, 5, 1)), lambda: (numbers(200),)),
+    "as_strided": (gradient(lambda x: x.as_strided((100, 5), (1, 1))), lambda: (numbers(200),)),
     "index_copy": (plain(lambda x, i, s: x.index_copy(0, i, s)), lambda: (numbers(7, 3), collide(N, 7), numbers(N, 3))),
     "put": (plain(lambda x, i, s: x.put(i, s)), lambda: (numbers(3, 3), collide(N, 9), numbers(N))),
     "scatter_reduce mean": (plain(lambda x, i, s: x.scatter_reduce(0, i, s, "mean")), lambda: (numbers(7), collide(N, 7), numbers(N))),

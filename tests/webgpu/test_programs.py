@@ -14,7 +14,7 @@ from fuzz import compare, generate, known, program  # noqa: E402
 pytestmark = pytest.mark.usefixtures("bridge")
 
 
-@pytest.mark.parametrize("first", range(0, 16, 8))
+@pytest.mark.parametrize("first", range(0, 24, 8))
 def test_programs(first):
     make = generate.programs(real, 0, "webgpu")
     found = []

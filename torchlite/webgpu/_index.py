@@ -171,7 +171,8 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
             meet *= m
     ordered = source is not None and (fresh or name == "int64" and mode not in ("set", "add") or
                                       meet > 1 and (mode in ("add", "prod") and dtype.is_floating_point or
-                                                    mode == "set" and (dtype.itemsize == 8 or _deterministic["mode"]) and any(source[1])))
+                                                    mode == "set" and (dtype.itemsize == 8 or _deterministic["mode"]) and any(source[1]) or
+                                                    mode in ("amax", "amin") and _deterministic["mode"] and dtype.is_floating_point))      # of 0 and -0
     values, ndim, place, keep = _grid(grid, operands)
     row = None
     if ordered and len(keep) > 1 and own[keep[-1]] and not any(p.strides[keep[-1]] for p in picks):
