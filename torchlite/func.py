@@ -2,7 +2,7 @@
 
 import torchlite as torch
 
-from .autograd import functional as _functional
+from .autograd._node import edge
 from .utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 
@@ -17,35 +17,106 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     return _functional_call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def _pick(argnums, args):
-    many = isinstance(argnums, tuple)
-    nums = argnums if many else (argnums,)
-    return [args[i] for i in nums], nums, many
+def _numbers(argnums, count):
+    """argnums as positions; PyTorch's errors."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    found = []
+    for n in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not isinstance(n, int):
+            raise RuntimeError(f"argnum must be int, got: {type(n)}")
+        if not -count <= n < count:
+            raise RuntimeError(f"Got argnum={n}, but only {count} positional inputs")
+        found.append(n % count)
+    if not found:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(found)}")
+    return found
+
+
+def _fresh(leaves):
+    """New tensors that gradients are taken of: views where the given ones have a history, which an outer transform follows."""
+    for t in leaves:
+        if not isinstance(t, torch.Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
+    return [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in leaves]
+
+
+def _outside(tensors, fresh):
+    """Whether their history leads to another leaf than those of `fresh`: to an outer transform's, or to one that a function closes over."""
+    inner, seen = {id(t) for t in fresh}, set()
+    todo = [e for e in map(edge, tensors) if e is not None]
+    while todo:
+        node = todo.pop()[0]
+        if isinstance(node, torch.Tensor):
+            if id(node) not in inner:
+                return True
+        elif node not in seen:
+            seen.add(node)
+            todo += [e for e in node.next if e is not None]
+    return False
+
+
+def _shown(tree, fresh, keep):
+    """A tree of tensors as the caller gets it: with a history only where that leads out of the transform."""
+    leaves, spec = tree_flatten(tree)
+    for t in leaves:
+        if not isinstance(t, torch.Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
+    return tree_unflatten([t if keep and _outside([t], fresh) else t.detach() for t in leaves], spec)
+
+
+def _two(out, has_aux, name):
+    if has_aux and not (isinstance(out, tuple) and len(out) == 2):
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return out if has_aux else (out, None)
+
+
+def _checked(tree, name):
+    """(leaves, spec) of what a function returned, which has to hold tensors only."""
+    leaves, spec = tree_flatten(tree)
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
+    for t in leaves:
+        if not isinstance(t, torch.Tensor):
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(t)}")
+    return leaves, spec
+
+
+def _gradients(outs, ins, cotangents, create_graph):
+    """Gradients of those outputs that have a graph, zeros where there is none; the graph stays."""
+    pairs = [(o, c) for o, c in zip(outs, cotangents) if o.requires_grad]
+    if not pairs:
+        return [torch.zeros_like(t) for t in ins]
+    return torch.autograd.grad([o for o, _ in pairs], ins, [c for _, c in pairs], retain_graph=True, create_graph=create_graph,
+                               allow_unused=True, materialize_grads=True)
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that returns (gradient with respect to argument argnums, value)."""
     def wrapper(*args, **kwargs):
-        picked, nums, many = _pick(argnums, args)
+        nums = _numbers(argnums, len(args))
+        leaves, spec = tree_flatten([args[n] for n in nums])
+        recorded, name = torch.is_grad_enabled(), "grad_and_value(f)(*args)"
         with torch.enable_grad():
-            flat, specs = zip(*(tree_flatten(p) for p in picked))
-            fresh = [[t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in ts] for ts in flat]
+            fresh = _fresh(leaves)
             call = list(args)
-            for n, spec, ts in zip(nums, specs, fresh):
-                call[n] = tree_unflatten(ts, spec)
-            out = func(*call, **kwargs)
-            aux = None
-            if has_aux:
-                out, aux = out
-            if not isinstance(out, torch.Tensor) or out.dim() != 0:
-                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got %s" %
-                                   ("tensor with %d dims" % out.dim() if isinstance(out, torch.Tensor) else type(out)))
-            every = [t for ts in fresh for t in ts]
-            outer = any(t.requires_grad for ts in flat for t in ts)
-            gs = iter(torch.autograd.grad(out, every, create_graph=outer, allow_unused=True, materialize_grads=True))
-            result = tuple(tree_unflatten([next(gs) for _ in range(spec.num_leaves)], spec) for spec in specs)
-            value = out if outer else out.detach()
-        g = result if many else result[0]
+            for n, tree in zip(nums, tree_unflatten(fresh, spec)):
+                call[n] = tree
+            out, aux = _two(func(*call, **kwargs), has_aux, name)
+            if not isinstance(out, torch.Tensor):
+                raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
+            if out.dim() != 0:
+                raise RuntimeError(f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} dims. "
+                                   "Maybe you wanted to use the vjp or jacrev APIs instead?")
+            keep = recorded and _outside([out], fresh)
+            found = torch.autograd.grad(out, fresh, create_graph=keep, allow_unused=True, materialize_grads=True) if out.requires_grad else [
+                torch.zeros_like(t) for t in fresh]
+            g = tree_unflatten(_shown(list(found), fresh, keep), spec)
+            value = _shown(out, fresh, keep)
+            aux = _shown(aux, fresh, recorded) if has_aux else None
+        g = tuple(g) if isinstance(argnums, tuple) else g[0]
         return (g, (value, aux)) if has_aux else (g, value)
     return wrapper
 
@@ -60,67 +131,144 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
+class _Star:
+    def __repr__(self):
+        return "*"
+
+
+def _drawn(spec):
+    return repr(tree_unflatten([_Star() for _ in range(spec.num_leaves)], spec))
+
+
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), function from cotangents to gradients); primals and outputs may be trees of tensors."""
     flat, spec = tree_flatten(primals)
-    outer = any(t.requires_grad for t in flat)
-    ins = [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in flat]
+    recorded = torch.is_grad_enabled()
     with torch.enable_grad():
-        out = func(*tree_unflatten(ins, spec))
-    aux = None
-    if has_aux:
-        out, aux = out
-    outs, out_spec = tree_flatten(out)
+        ins = _fresh(flat)
+        out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, "vjp(f, *primals)")
+    outs, out_spec = _checked(out, "vjp(f, *primals)")
+    for t in outs:
+        if not (t.is_floating_point() or t.is_complex()):
+            raise RuntimeError(f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}")
+    keep = recorded and _outside(outs, ins)
 
-    def pull(cotangents, *more):
-        given = tree_flatten((cotangents, *more) if more else cotangents)[0]
-        if len(given) != len(outs):
+    def pull(cotangents, retain_graph=True, create_graph=None):
+        given, given_spec = tree_flatten(cotangents)
+        if given_spec != out_spec:
             raise RuntimeError(f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {tree_flatten(cotangents)[1]}, primal output: {out_spec}")
-        pairs = [(o, c) for o, c in zip(outs, given) if o.requires_grad]
-        if not pairs:
-            gs = [torch.zeros_like(t) for t in ins]
-        else:
-            gs = torch.autograd.grad([o for o, _ in pairs], ins, [c for _, c in pairs], retain_graph=True,
-                                     create_graph=outer or any(c.requires_grad for c in given), allow_unused=True, materialize_grads=True)
-        return tree_unflatten(gs, spec)
-    shown = out if outer else tree_unflatten([o.detach() for o in outs], out_spec)
-    return (shown, pull, aux) if has_aux else (shown, pull)
+                               f"cotangents: {_drawn(given_spec)}, primal output: {_drawn(out_spec)}")
+        create = torch.is_grad_enabled() if create_graph is None else create_graph
+        create = create and (keep or any(c.requires_grad for c in given))
+        return tree_unflatten(_shown(list(_gradients(outs, ins, given, create)), ins, create), spec)
+    shown = _shown(out, ins, keep)
+    return (shown, pull, _shown(aux, ins, recorded)) if has_aux else (shown, pull)
+
+
+def _forward(func, primals, has_aux=False, strict=False):
+    """(outputs, function from a tree of tangents to J tangents, auxiliary output). J t is the gradient of u -> u J, which is linear in u."""
+    name = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    flat, spec = tree_flatten(primals)
+    if not flat:
+        raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")
+    for t in flat:
+        if not isinstance(t, torch.Tensor):
+            raise RuntimeError(f"{name}: Expected primals to only contain Tensors, got {type(t)}")
+    recorded = torch.is_grad_enabled()
+    with torch.enable_grad():
+        ins = _fresh(flat)
+        out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, name)
+        outs, out_spec = _checked(out, name)
+        if strict and not all(o.requires_grad for o in outs):
+            raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                               "strict=True.")
+        us = [torch.zeros_like(o).requires_grad_() if o.requires_grad else None for o in outs]
+        back = _gradients(outs, ins, us, True)
+    keep = recorded and _outside(outs, ins)
+
+    def push(tangents):
+        given, given_spec = tree_flatten(tangents)
+        if given_spec != spec:
+            raise RuntimeError(f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+                               f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {given_spec}")
+        for t, v in zip(flat, given):
+            if v.shape != t.shape:
+                raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                                   f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size {list(v.shape)}.")
+        create = keep or recorded and any(v.requires_grad for v in given)
+        real = [u for u in us if u is not None]
+        found = iter(_gradients(back, real, given, create) if real else ())
+        return tree_unflatten(_shown([torch.zeros_like(o) if u is None else next(found) for o, u in zip(outs, us)], [*ins, *real], create), out_spec)
+    return _shown(out, ins, keep), push, _shown(aux, ins, recorded) if has_aux else None
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """(func(*primals), J tangents)"""
-    return _functional.jvp(func, primals, tangents)
+    """(func(*primals), J tangents), by two passes in reverse mode"""
+    out, push, aux = _forward(func, primals, has_aux, strict)
+    moved = push(tangents)
+    return (out, moved, aux) if has_aux else (out, moved)
 
 
-def _jacobian(func, argnums):
+def linearize(func, *primals):
+    """(func(*primals), function from tangents to J tangents)"""
+    out, push, _ = _forward(func, primals)
+    return out, lambda *tangents: push(tangents)
+
+
+def _real_only(name, tree, what):
+    for i, t in enumerate(tree_flatten(tree)[0]):
+        if isinstance(t, torch.Tensor) and t.is_complex():
+            raise RuntimeError(f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}")
+
+
+def _jacobian(func, argnums, has_aux, name):
     def wrapper(*args):
-        picked, nums, many = _pick(argnums, args)
+        _real_only(name, args, "inputs")
+        nums = _numbers(argnums, len(args))
 
-        def inner(*xs):
+        def picked(*trees):
             call = list(args)
-            for n, x in zip(nums, xs):
-                call[n] = x
-            return func(*call)
-        j = _functional.jacobian(inner, tuple(picked), create_graph=any(t.requires_grad for t in picked))
-        one = isinstance(j, tuple) and not isinstance(j[0], tuple)
-        return (j if many else j[0]) if one else tuple(b if many else b[0] for b in j)
+            for n, tree in zip(nums, trees):
+                call[n] = tree
+            out = func(*call)
+            _real_only(name, out[0] if has_aux and isinstance(out, tuple) and out else out, "outputs")
+            return out
+        trees = [args[n] for n in nums]
+        made = vjp(picked, *trees, has_aux=has_aux)
+        outs, out_spec = tree_flatten(made[0])
+        inputs, in_spec = tree_flatten(tuple(trees))
+        blocks = []
+        for i, out in enumerate(outs):
+            rows = []
+            for j in range(out.numel()):
+                cotangents = [torch.zeros(o.shape, dtype=o.dtype, device=o.device) for o in outs]
+                cotangents[i].view(-1)[j] = 1
+                rows.append(tree_flatten(made[1](tree_unflatten(cotangents, out_spec)))[0])
+            block = tree_unflatten([torch.stack(column).reshape(*out.shape, *t.shape) for column, t in zip(zip(*rows), inputs)] if rows else
+                                   [t.new_zeros(*out.shape, *t.shape) for t in inputs], in_spec)
+            blocks.append(block if isinstance(argnums, tuple) else block[0])
+        j = tree_unflatten(blocks, out_spec)
+        return (j, made[2]) if has_aux else j
     return wrapper
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """A function that returns the Jacobian of func."""
-    return _jacobian(func, argnums)
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+    return _jacobian(func, argnums, has_aux, "jacrev")
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """A function that returns the Jacobian of func (computed in reverse mode)."""
-    return _jacobian(func, argnums)
+    return _jacobian(func, argnums, has_aux, "jacfwd")
 
 
 def hessian(func, argnums=0):
     """A function that returns the Hessian of func."""
-    return _jacobian(grad(func, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums)
 
 
 def _vmap_inputs(func, in_dims, args):
@@ -169,6 +317,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             raise RuntimeError("vmap: a mapped dimension of size 0 is not supported")
         state = None if randomness == "different" else torch.get_rng_state()
         outs = []
+        shared = [(t, t._version) for t, d in zip(leaves, dims) if d is None and isinstance(t, torch.Tensor) and not t.is_inference()]
         for i in range(size):
             if i and randomness == "same":
                 torch.set_rng_state(state)
@@ -179,6 +328,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                     raise ValueError(f"vmap({getattr(func, '__name__', repr(func))}, ...): `{getattr(func, '__name__', repr(func))}` must only "
                                      f"return Tensors, got type {type(t)}. Did you mean to set out_dims= to None for output?")
             outs.append(flat)
+            if any(t._version != version for t, version in shared):
+                raise RuntimeError("vmap: in-place arithmetic on an input that is not mapped (its in_dim is None) is not possible")
             if not i and state is not None and randomness == "error" and not torch.equal(state, torch.get_rng_state()):
                 raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
                                    "randomness flags on vmap or perform the randomness operation out of vmap")
