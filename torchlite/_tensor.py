@@ -518,6 +518,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_conj():
             raise BufferError("Can't export tensors with the conjugate bit set")
+        if self.is_neg():           # PyTorch hands out the numbers without their signs
+            raise BufferError("Can't export tensors with the negative bit set")
         return self.numpy().__dlpack__()
 
     def __dlpack_device__(self):

@@ -111,7 +111,7 @@ def _overlap(a, b):
         return a.numel() > 0
     if not (a.numel() and b.numel() and a.is_contiguous() and b.is_contiguous()):
         return False
-    if a.device is not b.device:
+    if a.device is not b.device or any(t.is_conj() or t.is_neg() for t in (a, b)):      # the latter are copied first
         return False
     x, y = a.data_ptr(), b.data_ptr()
     return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()

@@ -180,7 +180,7 @@ class _Capsule:
 def from_dlpack(ext_tensor, **kwargs):
     """A tensor over the memory of an object with __dlpack__, or of such a capsule, by way of numpy."""
     if isinstance(ext_tensor, Tensor):
-        if ext_tensor.requires_grad:
+        if ext_tensor.requires_grad or ext_tensor.is_conj() or ext_tensor.is_neg():
             ext_tensor.__dlpack__()             # its error
         return ext_tensor.detach()
     import numpy as np

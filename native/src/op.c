@@ -446,7 +446,6 @@ static int check_apart(const TlTensor *self, PyObject *const *a, Py_ssize_t n) {
 static PyObject *run_inplace(Overload *ov, PyObject *const *a, bool other) {
   TlTensor *self = (TlTensor *)a[0];
   if (!tl_is_contiguous(self) && check_overlap(ov, self) < 0) return NULL;
-  if (ov->kernel && ov->kernel->flags & TL_K_APART && check_apart(self, a + 1, ov->nparams - 1) < 0) return NULL;
   if (ov->kernel && tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {
     PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
     int n = direct_args(ov, a, b, own), ok = 0;
@@ -460,6 +459,7 @@ static PyObject *run_inplace(Overload *ov, PyObject *const *a, bool other) {
       return ok ? Py_NewRef(self) : NULL;
     }
   }
+  if (ov->kernel && ov->kernel->flags & TL_K_APART && check_apart(self, a + 1, ov->nparams - 1) < 0) return NULL;
   ov->calls++;
   PyObject *r = NULL;
   if (ov->kernel && !other && (ov->kernel->flags & TL_K_OUT)) {

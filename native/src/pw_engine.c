@@ -232,7 +232,7 @@ static int shares_memory(void) {
 
 int tl_check_overlap(const TlTensor *out, const TlTensor *t) {
   int64_t a, b, c, d;
-  if (t->storage != out->storage || t == out || out->numel == 0 || t->numel == 0) return 0;
+  if (t->storage != out->storage || t == out || out->numel == 0 || t->numel == 0 || (t->flags | out->flags) & TL_LAZY) return 0;      /* those are copied */
   extent(out, &a, &b);
   extent(t, &c, &d);
   if (a >= d || c >= b || (a == c && b == d && same_strides(out, t))) return 0;

@@ -132,6 +132,14 @@ c = z._neg_view(); c.add_(10); z
 x = torch.tensor([3, -5]); x._neg_view().mul_(2).add_(1); x
 x = torch.zeros(2); x.copy_(torch.ones(2)._neg_view()); x
 x = torch.zeros(2, dtype=torch.int8); x.copy_(torch.tensor([3, 4])._neg_view()); x
+c = z.conj(); c[[0, 1], [1, 0]] = z[0, :2].conj(); z
+c = z.conj(); c.index_copy_(0, torch.tensor([1]), z[:1].conj()); z
+z.index_copy_(0, torch.tensor([1]), z[:1].conj()); z
+z.index_copy_(0, torch.tensor([1]), z[:1])
+c = z.conj(); c.index_put_((torch.tensor([1]),), z[:1]); z
+c = z.conj(); torch.cat([z[:1], z[:1]], out=c); z
+torch.cat([z[:1], z[:1]], out=z)
+c = z.conj().imag; torch.add(z.real, z.imag, out=c); z
 v = z.conj(); v.add_(1); z._version, v._version, z
 """)
 def test_writes(line):
@@ -144,6 +152,7 @@ z.conj().imag.numpy()
 np.asarray(z.conj())
 z.conj().numpy(force=True)
 z.conj().imag.numpy(force=True)
+torch.from_dlpack(z.conj())
 torch.view_as_real(z.conj())
 z.conj().view(torch.float64)
 z.conj().view(torch.complex128)
@@ -227,6 +236,12 @@ def test_gradient_of_the_imaginary_part_of_a_conjugate_base():
 def test_indices_that_are_negatives():
     """PyTorch reads their memory as it is."""
     assert torchlite.arange(5)[torchlite.tensor([-1, -2])._neg_view()].tolist() == [1, 2]
+
+
+def test_negatives_are_not_handed_out():
+    """PyTorch hands out the memory as it is, without the signs."""
+    with pytest.raises(BufferError, match="negative bit"):
+        torchlite.from_dlpack(torchlite.ones(2)._neg_view())
 
 
 def test_names_in_the_graph():
