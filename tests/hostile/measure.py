@@ -81,7 +81,8 @@ def _in_child(case, data):
             import resource
             import signal
 
-            signal.alarm(60)
+            signal.setitimer(signal.ITIMER_PROF, 20)  # of CPU time: the machine may be busy
+            signal.alarm(900)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             linux = os.path.exists("/proc/self/status")
             before = _peaks() if linux else [0, 0]
