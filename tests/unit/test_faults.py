@@ -86,27 +86,29 @@ def ends_block(frame):
     return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
 
 
-def interrupt_at(n, run):
-    """Runs run(), interrupted before its n-th line in the library; returns how many of the n were left."""
+def interrupted(n, run, traced, event, spared=lambda frame: False):
+    """Runs run(), interrupted at the n-th trace `event` in code that is `traced`, but not where `spared`; returns how many of the n were left."""
     left = [n]
 
-    def line(frame, event, arg):
-        if event == "line" and left[0] and not ends_block(frame):
+    def local(frame, kind, arg):
+        if kind == event and left[0] and not spared(frame):
             left[0] -= 1
             if not left[0]:
                 raise KeyboardInterrupt
-        return line
-
-    def call(frame, event, arg):
-        return line if frame.f_code.co_filename.startswith(HOME) else None
+        return local
 
     old = sys.gettrace()
-    sys.settrace(call)
+    sys.settrace(lambda frame, kind, arg: local if frame.f_code.co_filename.startswith(HOME) and traced(frame.f_code) else None)
     try:
         run()
     finally:
         sys.settrace(old)
     return left[0]
+
+
+def interrupt_at(n, run):
+    """Interrupted before its n-th line in the library."""
+    return interrupted(n, run, lambda code: True, "line", ends_block)
 
 
 def fail_at(n, run):
@@ -151,27 +153,9 @@ def test_training(model, optimizer, fault):
 
 
 def interrupt_return(n, run):
-    """As interrupt_at, where the n-th function of the library has returned and its caller has nothing of it yet: Python looks for interrupts there."""
-    left = [n]
-
-    def local(frame, event, arg):
-        if event == "return":
-            left[0] -= 1
-            if not left[0]:
-                raise KeyboardInterrupt
-        return local
-
-    old = sys.gettrace()
-    def call(frame, event, arg):
-        code = frame.f_code     # a generator that yields has not returned; and between __enter__ and its block Python looks for no interrupt
-        if code.co_filename.startswith(HOME) and not code.co_flags & inspect.CO_GENERATOR and code.co_name != "__enter__":
-            return local
-    sys.settrace(call)
-    try:
-        run()
-    finally:
-        sys.settrace(old)
-    return left[0]
+    """Interrupted where the n-th function of the library has returned and its caller has nothing of it yet: Python looks for interrupts there."""
+    # a generator that yields has not returned; and between __enter__ and its block Python looks for no interrupt
+    return interrupted(n, run, lambda code: not code.co_flags & inspect.CO_GENERATOR and code.co_name != "__enter__", "return")
 
 
 CALLS = {
