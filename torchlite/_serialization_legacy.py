@@ -1,7 +1,9 @@
 """The formats of `torch.save` before the zip archive: a sequence of pickles followed by raw storages, and the tar files
 of PyTorch 0.1. Loaded on demand."""
 
+import pickle
 import sys
+from types import FunctionType
 from typing import IO, cast
 
 import torchlite as torch
@@ -12,40 +14,35 @@ MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 
 
-def renaming_pickler(file, protocol, persistent_id_):
+class RenamingPickler(pickle._Pickler):      # type: ignore[name-defined]
     """A pickler (in Python) that writes torch.* for torchlite.*; for the protocols whose frames forbid renaming later."""
-    import pickle
-    from types import FunctionType
 
-    class Pickler(pickle._Pickler):
-        dispatch = dict(pickle._Pickler.dispatch)
+    dispatch = dict(pickle._Pickler.dispatch)       # type: ignore[attr-defined]
 
-        def persistent_id(self, obj):
-            return persistent_id_(obj)
+    def __init__(self, file, protocol, persistent_id):
+        super().__init__(file, protocol)
+        self.persistent_id = persistent_id
 
-        def save_global(self, obj, name=None):
-            module = getattr(obj, "__module__", None) or ""
-            if module != "torchlite" and not module.startswith("torchlite."):
-                return super().save_global(obj, name)
-            self.save("torch" + module[9:])
-            self.save(name or obj.__qualname__)
-            self.write(pickle.STACK_GLOBAL)
-            self.memoize(obj)
+    def save_global(self, obj, name=None):
+        module = getattr(obj, "__module__", None) or ""
+        if module != "torchlite" and not module.startswith("torchlite."):
+            return super().save_global(obj, name)
+        self.save("torch" + module[9:])
+        self.save(name or obj.__qualname__)
+        self.write(pickle.STACK_GLOBAL)
+        self.memoize(obj)
 
-        def save_type(self, obj):
-            if obj in (type(None), type(NotImplemented), type(...)):
-                return super().save_type(obj)
-            return self.save_global(obj)
+    def save_type(self, obj):
+        if obj in (type(None), type(NotImplemented), type(...)):
+            return super().save_type(obj)
+        return self.save_global(obj)
 
-        dispatch[FunctionType] = save_global
-        dispatch[type] = save_type
-
-    return Pickler(file, protocol)
+    dispatch[FunctionType] = save_global
+    dispatch[type] = save_type
 
 
 def legacy_save(obj, file, pickle_module, protocol):
     """Writes magic number, version, system facts, the object's pickle, the storage keys, the storages."""
-    import pickle
     module = pickle_module or pickle
     facts = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little",
              "type_sizes": {"short": 2, "int": 4, "long": 4}}

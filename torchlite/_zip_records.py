@@ -97,7 +97,11 @@ class Reader:
         if position + size > self._size:            # before a buffer of that size is made
             raise ValueError("beyond the end of the file")
         self._file.seek(self._start + position)
-        return self._file.read(size)
+        return self._bytes(size)
+
+    def _bytes(self, size):
+        data = self._file.read(size)
+        return data if data.__class__ is bytes else memoryview(data).tobytes()
 
     def _directory(self, data, count):
         """{name: (offset, size, packed size, method)}. No two records may have a name or bytes in common."""
@@ -174,7 +178,7 @@ class Reader:
         self._check(name, size)
         if self.stored(name):
             self._file.seek(self.offset(name))
-            out = self._file.read(size)
+            out = self._bytes(size)
             if len(out) != size:
                 raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed")
             return out
@@ -233,6 +237,8 @@ def read_exactly(file, out, what):
     """Fills `out` from the file's position; copes with files without readinto, and with short reads."""
     readinto = getattr(file, "readinto", None)
     done = readinto(out) if readinto and len(out) else 0
+    if type(done) is not int or not 0 <= done <= len(out):
+        raise RuntimeError(f"PytorchStreamReader failed reading {what}: readinto() of the file returned {done!r} for {len(out)} bytes")
     while done < len(out):
         piece = file.read(min(len(out) - done, 1 << 20))
         if not piece:

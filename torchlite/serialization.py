@@ -119,8 +119,10 @@ def default_restore_location(storage, location):
         moved = deserializer(storage, location)
         if moved is not None:
             return moved
+    if not isinstance(location, str):
+        raise TypeError(f"expected string or bytes-like object, got '{type(location).__name__}'")
     kind = location.partition(":")[0]
-    if kind == "cpu":
+    if location == "cpu":
         return storage
     if kind in ("webgpu", "meta"):
         return _storage._move(storage, location)
@@ -145,7 +147,11 @@ def _restorer(map_location):
 
     def restore(storage, location):
         moved = map_location(storage, location)
-        return default_restore_location(storage, location) if moved is None else moved
+        if moved is None:
+            return default_restore_location(storage, location)
+        if not isinstance(moved, (_storage.UntypedStorage, _storage.TypedStorage)):
+            raise TypeError(f"map_location must return a storage or None, but it returned {type(moved)}")
+        return moved
 
     return restore
 
@@ -257,8 +263,8 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
 
     out = io.BytesIO()
     if standard and protocol >= 4:
-        from torchlite._serialization_legacy import renaming_pickler
-        renaming_pickler(out, protocol, persistent_id).dump(obj)
+        from torchlite._serialization_legacy import RenamingPickler
+        RenamingPickler(out, protocol, persistent_id).dump(obj)
         return out.getvalue(), storages
     pickler = _pickler_class(pickle.Pickler if standard else pickle_module.Pickler, standard)(out, protocol=protocol)
     pickler._storage_id, pickler._ours = persistent_id, ours
