@@ -64,6 +64,14 @@ int tl_double(PyObject *o, double *out) {
   return 0;
 }
 
+/* a complex number for operands that are real: an error, as its imaginary part would be dropped */
+int tl_check_real(PyObject *o, tl_dtype d) {
+  if (!PyComplex_Check(o) || tl_is_complex(d) || PyComplex_ImagAsDouble(o) == 0) return 0;
+  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+               d == TL_F16 || d == TL_BF16 ? "float" : d == TL_I64 ? "int64_t" : d == TL_U8 ? "uint8_t" : tl_cpp_type[d]);
+  return -1;
+}
+
 PyObject *tl_dtype_object(tl_dtype d) { return Py_NewRef(tl_reg.dtypes[d]); }
 
 int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out) {

@@ -1,6 +1,7 @@
 /* optim.c: one call per optimizer step. Arguments are lists of parameters, gradients and state tensors, then numbers; all
- * tensors of one parameter must be contiguous float32 or float64 of one shape, else nothing is changed and the Python loop
- * runs. The order of operations is that of PyTorch's single-tensor path; results agree to a rounding or two. */
+ * tensors of one parameter must be contiguous float32 or float64 of one shape that share no memory, else nothing is changed and
+ * the Python loop runs; also where a number is none, for PyTorch's error. The order of operations is that of PyTorch's
+ * single-tensor path; results agree to a rounding or two. */
 #include <math.h>
 #include "core.h"
 
@@ -11,6 +12,9 @@ typedef struct {
 
 typedef struct { void *p; const void *g; void *s[3]; int64_t n; } tl_optim_row;
 
+/* Without decay no product: an infinite parameter would make it NaN */
+#define TL_DECAY(wd, p) ((wd) != 0 ? (wd) * (p) : 0)
+
 #define TL_SGD(NAME, T)                                                                                               \
   static void NAME(const tl_optim_row *r, const tl_optim_opts *o) {                                                   \
     T *restrict p = r->p;                                                                                             \
@@ -20,16 +24,16 @@ typedef struct { void *p; const void *g; void *s[3]; int64_t n; } tl_optim_row;
     const T keep = (T)(1 - o->dampening);                                                                             \
     int64_t n = r->n;                                                                                                 \
     if (!b) {                                                                                                         \
-      for (int64_t i = 0; i < n; i++) p[i] += lr * (sign * g[i] + wd * p[i]);                                         \
+      for (int64_t i = 0; i < n; i++) p[i] += lr * (sign * g[i] + TL_DECAY(wd, p[i]));                                \
     } else if (o->nesterov) {                                                                                         \
       for (int64_t i = 0; i < n; i++) {                                                                               \
-        T d = sign * g[i] + wd * p[i], m = b[i] * mom + keep * d;                                                     \
+        T d = sign * g[i] + TL_DECAY(wd, p[i]), m = b[i] * mom + keep * d;                                            \
         b[i] = m;                                                                                                     \
         p[i] += lr * (d + mom * m);                                                                                   \
       }                                                                                                               \
     } else {                                                                                                          \
       for (int64_t i = 0; i < n; i++) {                                                                               \
-        T m = b[i] * mom + keep * (sign * g[i] + wd * p[i]);                                                          \
+        T m = b[i] * mom + keep * (sign * g[i] + TL_DECAY(wd, p[i]));                                                 \
         b[i] = m;                                                                                                     \
         p[i] += lr * m;                                                                                               \
       }                                                                                                               \
@@ -44,7 +48,7 @@ TL_SGD(sgd_f64, double)
 /* FAR and TOP are constants, so that each loop is straight-line code that vectorises */
 #define TL_ADAM_LOOP(T, SQRT, FAR, TOP)                                                                               \
   for (int64_t i = 0; i < n; i++) {                                                                                   \
-    T q = p[i] * shrink, d = sign * g[i] + wd * q;                                                                    \
+    T q = p[i] * shrink, d = sign * g[i] + TL_DECAY(wd, q);                                                           \
     T a = TL_LERP(m[i], d, w1, FAR), s = v[i] * b2 + w2 * d * d;                                                      \
     m[i] = a;                                                                                                         \
     v[i] = s;                                                                                                         \
@@ -58,7 +62,8 @@ TL_SGD(sgd_f64, double)
     const T *restrict g = r->g;                                                                                       \
     T *restrict m = r->s[0], *restrict v = r->s[1], *restrict top = r->s[2];                                          \
     const T sign = o->maximize ? -1 : 1, w1 = (T)(1 - o->beta1), b2 = (T)o->beta2, w2 = (T)(1 - o->beta2);            \
-    const T wd = o->decoupled ? 0 : (T)o->weight_decay, shrink = o->decoupled ? (T)(1 - o->lr * o->weight_decay) : 1; \
+    const T wd = o->decoupled ? 0 : (T)o->weight_decay;                                                               \
+    const T shrink = o->decoupled && o->weight_decay != 0 ? (T)(1 - o->lr * o->weight_decay) : 1;                    \
     const T size = (T)(-o->lr / (1 - pow(o->beta1, step))), root = (T)sqrt(1 - pow(o->beta2, step)), eps = (T)o->eps; \
     int64_t n = r->n;                                                                                                 \
     if (w1 >= (T)0.5) {                                                                                               \
@@ -78,8 +83,19 @@ static TlTensor *item(PyObject *list, Py_ssize_t i, const TlTensor *like) {
   TlTensor *t = (TlTensor *)o;
   if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & TL_INDIRECT) || !t->storage->data) return NULL;
   if (t->dtype != TL_F32 && t->dtype != TL_F64) return NULL;
-  if (like && (t->dtype != like->dtype || t->numel != like->numel)) return NULL;
+  if (t->flags & TL_INFERENCE && !tl_inference_mode) return NULL;         /* the Python loop refuses to write it */
+  if (like && (t->dtype != like->dtype || t->ndim != like->ndim || memcmp(t->shape, like->shape, (size_t)t->ndim * sizeof *t->shape))) return NULL;
   return t;
+}
+
+/* Whether two arrays of a row have bytes in common, as a file may make them: the loops take them to be apart */
+static int overlaps(const tl_optim_row *r, size_t item_size) {
+  const char *at[] = {r->p, r->g, r->s[0], r->s[1], r->s[2]};
+  uint64_t nbytes = (uint64_t)r->n * item_size;
+  for (int i = 0; i < 5; i++)
+    for (int j = 0; j < i; j++)
+      if (at[i] && at[j] && (uint64_t)(at[i] < at[j] ? at[j] - at[i] : at[i] - at[j]) < nbytes) return 1;
+  return 0;
 }
 
 static int all_lists(PyObject *const *args, int n) {
@@ -89,6 +105,13 @@ static int all_lists(PyObject *const *args, int n) {
 }
 
 static int truth(PyObject *o, int *out) { return (*out = PyObject_IsTrue(o)) < 0 ? -1 : 0; }
+
+/* After a failed look at the options of a group: the Python loop says what is wrong with them, in PyTorch's words */
+static PyObject *odd_options(void) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
+  PyErr_Clear();
+  return TL_FALLBACK();
+}
 
 static int numbers(PyObject *const *args, double *const *out, int n) {
   for (int i = 0; i < n; i++)
@@ -103,7 +126,7 @@ static PyObject *fused_sgd(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   if (!all_lists(args, 3)) return TL_FALLBACK();
   tl_optim_opts o = {0};
   double *const num[] = {&o.weight_decay, &o.momentum, &o.lr, &o.dampening};
-  if (numbers(args + 3, num, 4) < 0 || truth(args[7], &o.nesterov) < 0 || truth(args[8], &o.maximize) < 0) return NULL;
+  if (numbers(args + 3, num, 4) < 0 || truth(args[7], &o.nesterov) < 0 || truth(args[8], &o.maximize) < 0) return odd_options();
   Py_ssize_t n = PyList_Size(args[0]);
   int with_buf = PyList_Size(args[2]) > 0;
   tl_optim_row *rows = tl_malloc((uint64_t)(n ? n : 1) * sizeof *rows);
@@ -113,6 +136,7 @@ static PyObject *fused_sgd(const TlKernel *k, PyObject *const *args, Py_ssize_t 
     TlTensor *p = item(args[0], i, NULL), *g = p ? item(args[1], i, p) : NULL, *b = NULL;
     if (!g || (with_buf && !(b = item(args[2], i, p)))) { result = TL_FALLBACK(); goto done; }
     rows[i] = (tl_optim_row){tl_data(p), tl_data(g), {b ? tl_data(b) : NULL}, p->numel};
+    if (overlaps(&rows[i], p->dtype == TL_F32 ? 4 : 8)) { result = TL_FALLBACK(); goto done; }
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     TlTensor *p = (TlTensor *)PyList_GetItem(args[0], i);
@@ -139,7 +163,8 @@ static PyObject *fused_adam(const TlKernel *k, PyObject *const *args, Py_ssize_t
   tl_optim_opts o = {0};
   double *const num[] = {&o.lr, &o.beta1, &o.beta2, &o.weight_decay, &o.eps};
   if (numbers(args + 6, num, 5) < 0 || truth(args[11], &o.amsgrad) < 0 || truth(args[12], &o.maximize) < 0
-      || truth(args[13], &o.decoupled) < 0) return NULL;
+      || truth(args[13], &o.decoupled) < 0) return odd_options();
+  if (!(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1)) return TL_FALLBACK();     /* divisions by 0, roots of -1 */
   Py_ssize_t n = PyList_Size(args[0]);
   tl_optim_row *rows = tl_malloc((uint64_t)(n ? n : 1) * sizeof *rows);
   if (!rows) return NULL;
@@ -148,12 +173,15 @@ static PyObject *fused_adam(const TlKernel *k, PyObject *const *args, Py_ssize_t
     TlTensor *p = item(args[0], i, NULL), *g = p ? item(args[1], i, p) : NULL;
     TlTensor *s = item(args[5], i, NULL);
     if (!g || !s || s->numel != 1) { result = TL_FALLBACK(); goto done; }
+    double step = s->dtype == TL_F32 ? (double)*(float *)tl_data(s) : *(double *)tl_data(s);
+    if (step < 0) { result = TL_FALLBACK(); goto done; }         /* no count of steps: Python's arithmetic says what it is */
     rows[i] = (tl_optim_row){tl_data(p), tl_data(g), {NULL}, p->numel};
     for (int j = 0; j < (o.amsgrad ? 3 : 2); j++) {
       TlTensor *t = item(args[2 + j], i, p);
       if (!t) { result = TL_FALLBACK(); goto done; }
       rows[i].s[j] = tl_data(t);
     }
+    if (overlaps(&rows[i], p->dtype == TL_F32 ? 4 : 8)) { result = TL_FALLBACK(); goto done; }
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     TlTensor *p = (TlTensor *)PyList_GetItem(args[0], i), *s = (TlTensor *)PyList_GetItem(args[5], i);

@@ -358,7 +358,7 @@ static PyObject *add_product(const TlKernel *k, PyObject *const *args, Py_ssize_
     return NULL;
   }
   if (nargs > 3) {
-    if (pw_arg(args[3], &v)) return NULL;
+    if (tl_check_real(args[3], d) || check_room(args + 3, 1, d) || pw_arg(args[3], &v)) return NULL;
     fill_params(&p, &v);
   }
   return pw_run(k->data, &p, 3, args, (int)d, out);
@@ -376,6 +376,7 @@ PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
       return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", tl_cpp_type[d], names[i],
                           tl_cpp_type[((TlTensor *)args[i])->dtype]);
   if (tl_is_integral(d)) return pw_not_implemented(TL_CHECK(args[2]) ? "lerp_kernel_tensor" : "lerp_kernel_scalar", d);
+  if (tl_check_real(args[2], d)) return NULL;
   return pw_run(k->data, NULL, 3, args, (int)d, out);
 }
 

@@ -342,7 +342,7 @@ PyObject *tl_k_index_add(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   (void)k;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
   if (n > 4 && a[4] != Py_None && (PyComplex_Check(a[4]) || tl_double(a[4], &alpha) < 0 || alpha != 1)) {
-    if (PyErr_Occurred()) return NULL;
+    if (PyErr_Occurred() || tl_check_real(a[4], self->dtype)) return NULL;
     return TL_FALLBACK();
   }
   if (!(ix = add_checks("index_add", self, dim, (TlTensor *)a[2], source))) return NULL;

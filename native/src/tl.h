@@ -230,6 +230,7 @@ int tl_int(PyObject *o, int64_t *out);                  /* int, 0-dim integer te
 int tl_warn_once(const char *text);         /* once in a process, or always after torch.set_warn_always(True); -1 where filters make it an error */
 int tl_ints(PyObject *o, int64_t *out, int *n);         /* int or sequence of ints, at most TL_DIM_LIMIT; None gives n = -1 */
 int tl_double(PyObject *o, double *out);
+int tl_check_real(PyObject *o, tl_dtype d);    /* -1 with the error for a complex number beside values of the real dtype d */
 int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out);  /* torch.dtype object or None */
 int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int64_t *out); /* RuntimeError in PyTorch's words */
 PyObject *tl_shape_tuple(const TlTensor *t);            /* for messages: use "%S"; new reference */

@@ -269,6 +269,8 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
     if integral and (isinstance(beta, float) or isinstance(alpha, float)):
         raise RuntimeError("For integral input tensors, argument "
                            f"{'beta' if isinstance(beta, float) else 'alpha'} must not be a floating point number.")
+    if not dtype.is_complex and (complex(beta).imag or complex(alpha).imag):
+        raise RuntimeError("value cannot be converted to type float without overflow")
     product = outer(vec1, vec2).to(dtype)
     if alpha != 1:
         product = product * alpha

@@ -63,8 +63,11 @@ class Adam(_PerParameter):
         if not params:
             return
         beta1, beta2 = group["betas"]
-        numbers = (float(group["lr"]), float(beta1), float(beta2), float(group["weight_decay"]), group["eps"], amsgrad,
-                   group["maximize"], group["decoupled_weight_decay"])
+        try:
+            numbers = (float(group["lr"]), float(beta1), float(beta2), float(group["weight_decay"]), group["eps"], amsgrad,
+                       group["maximize"], group["decoupled_weight_decay"])
+        except (TypeError, ValueError, OverflowError):      # no numbers: the loop says so in PyTorch's words
+            return super()._step_group(group)
         if kernel(params, grads, avgs, sqs, maxes, steps, *numbers) is not NotImplemented:
             return
         device = device_steps(params)

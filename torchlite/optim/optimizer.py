@@ -349,8 +349,8 @@ class _PerParameter(Optimizer):
                 group.setdefault(k, v)
             if self._state_step:
                 for p in group["params"]:
-                    st = self.state.get(p)
-                    if st and "step" in st and not isinstance(st["step"], torch.Tensor):
+                    st = self.state.get(p, ())
+                    if len(st) != 0 and not isinstance(st["step"], torch.Tensor):
                         st["step"] = torch.tensor(float(st["step"]), dtype=_get_scalar_dtype())
 
     def step(self, closure=None):

@@ -12,6 +12,7 @@ class SGD(_PerParameter):
     """
 
     _late = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    _state_step = False
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
                  foreach=None, differentiable=False, fused=None):
