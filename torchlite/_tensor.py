@@ -456,7 +456,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             _C.warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
                          "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
                          "reverse the dimensions of a tensor.")
-        return self.t() if n == 2 else self.permute(tuple(range(n - 1, -1, -1)))
+        return self.permute((1, 0) if n == 2 else tuple(range(n - 1, -1, -1)))
 
     @property
     def mT(self):

@@ -166,6 +166,7 @@ PyGetSetDef tl_tensor_getset[] = {
     {"_one_of_many", (getter)get_flag, NULL, "One of several views that one op returned, or a view of such a one.", (void *)TL_ONE_OF_MANY},
     {"_conj_bit", (getter)get_flag, (setter)set_flag, "is_conj(), settable.", (void *)TL_CONJ},
     {"_neg_bit", (getter)get_flag, (setter)set_flag, "is_neg(), settable.", (void *)TL_NEG},
+    {"_of_inference", (getter)get_flag, NULL, "A view made under inference_mode.", (void *)TL_OF_INFERENCE},
     {"_unrecorded", (getter)get_flag, (setter)set_flag, "A view made under no_grad.", (void *)TL_UNRECORDED},
     {"is_cpu", (getter)get_on_device, NULL, "True on the CPU.", (void *)TL_CPU},
     {"is_meta", (getter)get_on_device, NULL, "True on the meta device.", (void *)TL_META},

@@ -180,7 +180,7 @@ static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   const bool last = last_format(a, x, w);
   TlTensor *xc = tl_in_format(x, wd, last), *wc = tl_in_format(w, wd, last), *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
   shape[0] = c.n;
-  shape[1] = (a->transposed ? c.xc : c.yc) * c.groups;
+  shape[1] = x->shape[1] ? (a->transposed ? c.xc : c.yc) * c.groups : 0;      /* as in PyTorch: no channels, none in the result */
   if (!xc || !wc || (bias && !bc) || !(y = tl_empty_format(wd, a->nd + 2, shape, last))) goto done;
   int rc = !y->numel ? 0 : (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y));
   if (!rc) r = tl_cast(y, dt);
@@ -313,7 +313,8 @@ KERNEL(k_backward) {
     PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output has %d dimensions, input has %d", g->ndim, x->ndim);
     return NULL;
   }
-  bool ok = g->shape[0] == c.n && g->shape[1] == (a.transposed ? c.xc : c.yc) * c.groups && g->dtype == x->dtype;
+  const int64_t channels = (a.transposed ? c.xc : c.yc) * c.groups;
+  bool ok = g->shape[0] == c.n && g->shape[1] == (x->shape[1] ? channels : 0) && g->dtype == x->dtype;
   for (int i = 0; i < a.nd; i++) ok &= g->shape[i + 2] == size[i];
   if (!ok) {
     PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output of size %s does not fit input %s and weight %s", tl_fmt_shape(g->ndim, g->shape),
@@ -329,8 +330,8 @@ KERNEL(k_backward) {
   }
   const tl_dtype dt = x->dtype, wd = work_dtype(dt);
   const bool last = last_format(&a, x, w);
-  if (!x->shape[0]) {       /* no image: zeros like the arguments */
-    TlTensor *gx = mask[0] ? zeros_like(x) : NULL, *gw = mask[1] ? zeros_like(w) : NULL, *gb = mask[2] ? tl_zeros(dt, 1, g->shape + 1) : NULL;
+  if (!x->shape[0] || !x->shape[1]) {       /* no image: zeros like the arguments */
+    TlTensor *gx = mask[0] ? zeros_like(x) : NULL, *gw = mask[1] ? zeros_like(w) : NULL, *gb = mask[2] ? tl_zeros(dt, 1, &channels) : NULL;
     if ((mask[0] && !gx) || (mask[1] && !gw) || (mask[2] && !gb)) { Py_XDECREF(gx); Py_XDECREF(gw); Py_XDECREF(gb); return NULL; }
     return Py_BuildValue("NNN", gx ? (PyObject *)gx : Py_NewRef(Py_None), gw ? (PyObject *)gw : Py_NewRef(Py_None), gb ? (PyObject *)gb : Py_NewRef(Py_None));
   }

@@ -35,7 +35,9 @@ static PyObject *numpy_type(PyObject **slot, const char *name) {
 static PyObject *np_generic, *np_ndarray;
 static bool is_numpy(PyObject **slot, const char *name, PyObject *o) {
   PyObject *type = numpy_type(slot, name);
-  return type && PyObject_IsInstance(o, type) == 1;
+  int r = type ? PyObject_IsInstance(o, type) : 0;
+  if (r < 0) PyErr_Clear();      /* an object whose __class__ raises */
+  return r == 1;
 }
 bool tl_is_ndarray(PyObject *o) { return is_numpy(&np_ndarray, "ndarray", o); }
 bool tl_is_numpy_scalar(PyObject *o) { return is_numpy(&np_generic, "generic", o); }

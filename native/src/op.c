@@ -354,7 +354,7 @@ static PyObject *run_body(Overload *ov, PyObject *const *a) {
     for (int j = 0; own && j < ov->nparams; j++) own = !TL_CHECK(a[j]) || ((TlTensor *)a[j])->storage != t->storage;
     if (own) {
       Py_CLEAR(t->base);
-      t->flags &= (uint16_t)~(TL_UNRECORDED | TL_ONE_OF_MANY);
+      t->flags &= (uint16_t)~(TL_UNRECORDED | TL_ONE_OF_MANY | TL_OF_INFERENCE);
     }
   }
   return r;

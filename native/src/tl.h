@@ -160,6 +160,7 @@ enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMB
        TL_ONE_OF_MANY = 16,    /* one of the views that one op returned, or a view of such a one */
        TL_MISALIGNED = 64,     /* over somebody else's memory */
        TL_UNRECORDED = 128,    /* a view made under no_grad */
+       TL_OF_INFERENCE = 512,  /* one made under inference_mode */
        TL_CONJ = 32,           /* the elements are the conjugates of what memory holds */
        TL_NEG = 256,           /* they are its negatives */
        TL_LAZY = TL_CONJ | TL_NEG,

@@ -15,7 +15,7 @@ _alias = _C.alias
 
 
 _AMBIGUOUS = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-              "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the "
+              "inplace either both inside the %s block (if you don't want the inplace to be tracked) or both outside (if you want the "
               "inplace to be tracked).")
 _MANY = (" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
          "You should replace the inplace operation by an out-of-place one.")
@@ -31,11 +31,11 @@ def check_view(t, change):
     made = t._raw_grad_fn
     place = "Output %d of %s is a view" % (t.output_nr, made.name().partition("Backward")[0]) if isinstance(made, Node) else "A view"
     if t._unrecorded or made is None:
-        place += (" of a view which" if made is not None else "") + " was created in no_grad mode"
-        change += " modified inplace with grad mode enabled."
+        place += (" of a view which" if made is not None else "") + " was created in %s mode" % ("inference" if t._of_inference else "no_grad")
+        change += " modified inplace %s." % ("in normal mode" if t._of_inference else "with grad mode enabled")
     else:
         change += " modified inplace."
-    raise RuntimeError("%s and %s%s" % (place, change, _AMBIGUOUS if t._unrecorded else _MANY))
+    raise RuntimeError("%s and %s%s" % (place, change, _AMBIGUOUS % ("inference_mode" if t._of_inference else "no_grad") if t._unrecorded else _MANY))
 
 
 def check_inplace(t):
@@ -138,6 +138,9 @@ class NotDifferentiable(Node):
     """History of a change that has no derivative: a backward that comes here is an error."""
 
     __slots__ = ("op",)
+
+    def name(self):
+        return "torch::autograd::NotImplemented"
 
     def apply(self, grads):
         raise RuntimeError("derivative for %s is not implemented" % self.op)

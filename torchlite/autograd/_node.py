@@ -179,8 +179,8 @@ def pack(t, is_output):
 class _Packed:
     __slots__ = ("value", "unpack", "grad_edge")
 
-    def __init__(self, t, is_output):
-        packer, self.unpack = saved_hooks[-1]
+    def __init__(self, t, is_output, hooks=None):
+        packer, self.unpack = hooks or saved_hooks[-1]
         self.grad_edge = None if is_output else edge(t)
         if is_output:
             t = t.detach()
@@ -361,6 +361,35 @@ def _field(arg, name):
     return getattr(arg, name, None)
 
 
+class SavedTensor:
+    """What a node saved, before it is unpacked: takes a pair of hooks of its own."""
+
+    __slots__ = ("node", "at", "output")
+    __module__ = "torch._C._autograd"
+
+    def __init__(self, *args):
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        kept = self.node.kept
+        if kept is FREED:
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
+                               "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
+                               "time or if you need to access saved variables after calling backward.")
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
+                            "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None")
+        if kept[self.at] is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        value, version = kept[self.at]
+        if type(value) is _Packed:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a "
+                               "time.")
+        if version is None:
+            raise RuntimeError("Calling register_hooks on a saved number is not possible")
+        kept[self.at] = _Packed(value, self.output is not None, (pack_hook, unpack_hook)), -1
+
+
 class OpNode(Node):
     """A node made by a declared op."""
 
@@ -483,6 +512,14 @@ class OpNode(Node):
         return self.metadata["lengths"] if lists else {}
 
     def __getattr__(self, name):
+        if name.startswith("_raw_saved_"):
+            rec = self.rec
+            outputs = [None] * len(rec.saved) + [i for _, i, _ in rec.results]
+            for at, (field, *_) in enumerate((*rec.saved, *rec.results)):
+                if field == name[11:]:
+                    found = SavedTensor.__new__(SavedTensor)
+                    found.node, found.at, found.output = self, at, outputs[at]
+                    return found
         if name.startswith("_saved_"):
             if self.kept is FREED or self.plain is FREED:
                 raise freed_error()

@@ -8,7 +8,7 @@ from . import _engine, _node
 from ._node import Node, edge
 
 __all__ = ["Node", "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "get_gradient_edge",
-           "GradientEdge", "increment_version"]
+           "GradientEdge", "increment_version", "allow_mutation_on_saved_tensors"]
 
 
 _disabled = [None]           # the message of the innermost disable_saved_tensors_hooks
@@ -106,6 +106,45 @@ def disable_saved_tensors_hooks(error_message):
         yield
     finally:
         _disabled[0] = before
+
+
+class _AllowMutationOnSavedContext:
+    """What allow_mutation_on_saved_tensors() gives; clear() forgets the copies."""
+
+    def __init__(self):
+        self.copies = {}
+
+    def clear(self):
+        self.copies.clear()
+
+
+_mutating = []               # the context of allow_mutation_on_saved_tensors that is entered
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors():
+    """Inside, tensors that are saved for the backward pass may be changed: a copy is saved. (PyTorch copies at the change.)"""
+    if _mutating:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _AllowMutationOnSavedContext()
+
+    def pack(t):
+        key = object()
+        context.copies[key] = t.detach().clone()
+        return key
+
+    def unpack(key):
+        if context not in _mutating or key not in context.copies:
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded.")
+        return context.copies[key]
+
+    with saved_tensors_hooks(pack, unpack):
+        _mutating.append(context)
+        try:
+            yield context
+        finally:
+            _mutating.remove(context)
+            context.clear()
 
 
 class GradientEdge(tuple):

@@ -123,7 +123,11 @@ def type_as(self, other):
     variants="method")
 def copy_(self, src, non_blocking):
     """Copies the elements of `src`, broadcast and cast, into `self`."""
+    if _C.is_grad_enabled() and _C.requires_grad(self):
+        from ..autograd._inplace import check_inplace
+        check_inplace(self)
     if not isinstance(src, torch.Tensor):
+        _C.check_overlap(self)                  # fill_ would write to an expanded tensor
         return self.fill_(src)
     if self is not src:
         _C.check_overlap(self, src)

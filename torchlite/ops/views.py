@@ -458,6 +458,36 @@ def chunk(self, chunks, dim):
     return self.split(size, dim)
 
 
+def _apart(parts):
+    """Tensors over the same memory that are no views: each counts its own changes, and none of the others' histories follows."""
+    return tuple(p.data for p in parts)
+
+
+@op("unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]", grad={"self": lambda c, g: torch.cat(list(g), c.dim)}, node="UnsafeSplitBackward0",
+    samples=lambda t: [(t(5, 2), 2)])
+def unsafe_split(self, split_size, dim):
+    """As split, but the parts may be changed in place; gradients are right where only one of the part and `self` is used afterwards."""
+    return _apart(self.split(split_size, dim))
+
+
+@op("unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]", grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
+    node="UnsafeSplitWithSizesBackward0", samples=lambda t: [(t(5, 2), (2, 3))])
+def unsafe_split_with_sizes(self, split_sizes, dim):
+    """As split_with_sizes, but the parts may be changed in place."""
+    return _apart(self.split_with_sizes(split_sizes, dim))
+
+
+@op("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", samples=lambda t: [(t(5, 2), 2)])
+def unsafe_chunk(self, chunks, dim):
+    """As chunk, but the parts may be changed in place."""
+    if self.dim() == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError("chunk expects `chunks` to be greater than 0, got: %d" % chunks)
+    size = (self.size(dim) + chunks - 1) // chunks
+    return self.unsafe_split(size, dim) if size else self.unsafe_split_with_sizes((0,) * chunks, dim)
+
+
 def _splits(n, sections):
     base, extra = divmod(n, sections)
     return [base + (i < extra) for i in range(sections)]
