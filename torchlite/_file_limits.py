@@ -15,6 +15,8 @@ WORK_FACTOR, WORK_FREE = 4, 1 << 20
 TEXT_FACTOR, TEXT_FREE = 4, 10_000_000
 # Seconds of this thread (in Pyodide of the clock) in look-ups, after which their average, normally below a microsecond, is looked at.
 KEY_SECONDS, KEY_AVERAGE = 0.5, 20e-6
+# The same by the clock, for systems that count a thread's time wrongly: more than a busy machine makes of a good file.
+KEY_WAIT = 20.0
 
 
 class Budget:
@@ -94,8 +96,8 @@ class Keys:
     def __init__(self, budget):
         import time
         # of this thread, where the system counts it: on a busy machine the file's own share
-        self._clock = getattr(time, "thread_time", time.perf_counter)
-        self._budget, self._seconds, self._count = budget, 0.0, 0
+        self._clock, self._wall = getattr(time, "thread_time", time.perf_counter), time.perf_counter
+        self._budget, self._seconds, self._waited, self._count = budget, 0.0, 0.0, 0
 
     def check(self, key):
         """Raises an error where the key is too large to be hashed and compared again and again."""
@@ -136,10 +138,10 @@ class Keys:
             for key in keys:
                 if key.__class__ is not str or len(key) > 4096:
                     self.check(key)
-            begin = self._clock()
+            begin, wall = self._clock(), self._wall()
             for key, value in zip(keys, part[1::2]):
                 target[key] = value
-            self._watch(self._clock() - begin, len(keys))
+            self._watch(self._clock() - begin, self._wall() - wall, len(keys))
 
     def add(self, target, items):
         """Adds the elements of a list or tuple to a set."""
@@ -147,13 +149,14 @@ class Keys:
             part = items[start:start + 256]
             for key in part:
                 self.check(key)
-            begin = self._clock()
+            begin, wall = self._clock(), self._wall()
             target.update(part)
-            self._watch(self._clock() - begin, len(part))
+            self._watch(self._clock() - begin, self._wall() - wall, len(part))
 
-    def _watch(self, seconds, n):
+    def _watch(self, seconds, waited, n):
         # Hashes of numbers are no secret, so a file can choose keys that all collide: then each costs as much as all before.
         self._seconds += min(seconds, 0.1)      # one pause of the whole machine is not the file's fault
+        self._waited += min(waited, 1.0)
         self._count += n
-        if self._seconds > KEY_SECONDS and self._seconds > KEY_AVERAGE * self._count:
+        if self._seconds > max(KEY_SECONDS, KEY_AVERAGE * self._count) or self._waited > max(KEY_WAIT, KEY_AVERAGE * self._count):
             raise UnpicklingError("the hashes of the file's keys collide")

@@ -1,8 +1,11 @@
 """State that a file may give an optimizer: a step in one native call does what the loop over PyTorch's operations does, or leaves it to that."""
 
+import contextlib
 import copy
 import gc
 import io
+import itertools
+import pickle
 import time
 
 import pytest
@@ -297,11 +300,20 @@ def test_odd_map_locations(where, error):
         assert torch.load(data, map_location=where).sum() == 499500
 
 
-@pytest.mark.skipif(not hasattr(time, "thread_time"), reason="this system counts no time of a thread")
-def test_waiting_is_not_the_keys_cost(monkeypatch):
-    now = iter(range(10_000_000))
-    monkeypatch.setattr(time, "perf_counter", lambda: next(now))  # a machine so busy that each look takes a second
+@pytest.mark.parametrize(
+    "thread, wall, refused", [(0.0, 0.4, False), (0.0, 1.0, True), (0.1, 0.0, True), (0.001, 0.3, False)]
+)
+def test_colliding_keys_are_told_by_the_threads_time(monkeypatch, thread, wall, refused):
+    """40 parts; a busy machine makes the clock run, colliding keys the thread's time, or a clock that is far beyond it."""
+
+    def clock(step):
+        now = itertools.count()
+        return lambda: next(now) * step
+
+    monkeypatch.setattr(time, "thread_time", clock(thread), raising=False)
+    monkeypatch.setattr(time, "perf_counter", clock(wall))
     keys, target = _file_limits.Keys(_file_limits.Budget(1 << 20)), {}
-    for start in range(0, 20_000, 1000):
-        keys.set_items(target, [n for i in range(start, start + 1000) for n in (i, i)])
-    assert len(target) == 20_000
+    with pytest.raises(pickle.UnpicklingError, match="collide") if refused else contextlib.nullcontext():
+        for start in range(0, 40 * 256, 256):
+            keys.set_items(target, [n for i in range(start, start + 256) for n in (i, i)])
+        assert len(target) == 40 * 256
