@@ -163,8 +163,12 @@ def is_constant(real: Any, lines: list[str], d: Difference, device: str) -> bool
             warnings.simplefilter("ignore")
             exec(compile(line, "<program>", "exec"), env)
         real.set_grad_enabled(True)
+    leaves = []
+    for t in env.values():
+        with contextlib.suppress(RuntimeError):         # a view of several, whose base was changed
+            if isinstance(t, real.Tensor) and t.requires_grad and t.is_leaf:
+                leaves.append(t)
     try:
-        leaves = [t for t in env.values() if isinstance(t, real.Tensor) and t.requires_grad and t.is_leaf]
         t = env[d.name]
         found = real.autograd.grad(t.real.exp().sum() if t.is_complex() else t.exp().sum(), leaves, allow_unused=True)
     except Exception:               # an error in a hook, too

@@ -83,6 +83,15 @@ def test_second_gradients():
         check(call, a, second=True, tol=(1e-6, 1e-6))
 
 
+def test_sign_of_a_real_determinant_has_no_gradient():
+    def of(t, a, which):
+        return t.autograd.grad(t.linalg.slogdet(a)[which].real, a, allow_unused=True)[0]
+    a = matrix(3, 3)
+    assert of(torchlite, ours(a, True), 0) is None is of(torch, a.clone().requires_grad_(), 0)
+    assert of(torchlite, ours(a, True), 1) is not None
+    assert of(torchlite, ours(a.to(torch.complex128), True), 0) is not None
+
+
 @pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh", "eig", "eigvals", "svd", "qr", "matrix_exp", "lu_factor"])
 def test_messages(name):
     for x in (torch.ones(3), torch.ones(2, 2, dtype=torch.int64)):

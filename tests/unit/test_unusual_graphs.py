@@ -718,6 +718,19 @@ def function_that_changes_a_view_and_returns_two(t):
     return fn(t, forward, lambda ctx, g, h: (g * 2, h * 2)).apply((x * 1)[1:], x)
 
 
+@case
+def l1_loss_of_what_is_written_to_later(t):
+    grads = []
+    for reduction in ("mean", "sum", "none"):
+        x, y = leaf(t, 2, 3), leaf(t, 2, 3)
+        a, b = x * 2, y * 1
+        loss = t.nn.functional.l1_loss(a, b, reduction=reduction)
+        a.relu_()
+        b.zero_()
+        grads += [loss, *t.autograd.grad(loss.sum(), [x, y])]
+    return grads
+
+
 @pytest.mark.parametrize("run", CASES, ids=lambda run: run.__name__)
 def test_case(run):
     with warnings.catch_warnings():

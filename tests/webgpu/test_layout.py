@@ -70,3 +70,15 @@ def test_a_change_counts_once(name):
             getattr(t, name)(*args)
             versions.append(t._version - before)
         assert versions == [1, 1], dtype
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.float32, torch.float16, torch.int64, torch.uint8, torch.bool])
+def test_a_copy_counts_once(dtype):
+    for source in (torch.complex64, torch.float32, torch.int64, torch.bool):
+        t, s = torch.zeros(3, 4, dtype=dtype, device="webgpu"), torch.ones(3, 4, dtype=source, device="webgpu")
+        for n, change in enumerate([lambda: t.copy_(s), lambda: t[:, 1].copy_(s[0, 0]), lambda: t.t().copy_(s[:, :1].t()),
+                                    lambda: t.__setitem__(1, s[1]), lambda: t.copy_(s.cpu()), lambda: t[::2].fill_(1)]):
+            change()
+            assert t._version == n + 1, source
+        assert torch.equal(t.cpu(), torch.ones(3, 4, dtype=dtype))

@@ -63,8 +63,8 @@ def _slogdet_grad(c, g):
             total = t if total is None else total + t
     else:
         total = gl
-    if total is None:
-        return {"A": torch.zeros_like(A)}
+    if total is None:                   # the sign of a real determinant: PyTorch gives no gradient, not zeros
+        return {"A": None}
     return {"A": _solve(A.mH, total.unsqueeze(-1).unsqueeze(-1) * _eye_like(A))[0]}
 
 

@@ -36,12 +36,9 @@ def _scale(g, a, b, reduction):
 
 
 # ---- distances of pairs --------------------------------------------------------------------------------------------------------
-def _both(slope, dense=True):
-    """Gradients of a loss of self - target with derivative `slope`; dense: contiguous, as PyTorch's kernels make them. That of a
-    mean always is."""
-    def laid(c, g):
-        return g.contiguous() if dense or c.reduction == 1 else g
-    return {"self": lambda c, g: laid(c, slope(c, g)), "target": lambda c, g: laid(c, -slope(c, g))}
+def _both(slope):
+    """Gradients of a loss of self - target with derivative `slope`: contiguous, as PyTorch's kernels make them."""
+    return {"self": lambda c, g: slope(c, g).contiguous(), "target": lambda c, g: (-slope(c, g)).contiguous()}
 
 
 def _pair_samples(t):
@@ -56,10 +53,9 @@ def mse_loss(self, target, reduction=1):
     return _reduce((self - target) ** 2, reduction)
 
 
-@op("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", kernel="l1_loss", samples=_pair_samples,
-    save=("self", "target"), grad=_both(lambda c, g: _scale(g, c.self, c.target, c.reduction) * (c.self - c.target).sgn(), False))
+@op("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", kernel="l1_loss", samples=_pair_samples)
 def l1_loss(self, target, reduction=1):
-    """|x - y|."""
+    """|x - y|. Differentiated through this body, as in PyTorch: the difference is kept, so its operands may be written to."""
     return _reduce((self - target).abs(), reduction)
 
 

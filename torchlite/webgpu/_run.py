@@ -246,7 +246,7 @@ def _copy_complex(dst, src):
     if dst.dtype is torch.complex64 and not src.dtype.is_complex:
         pair = torch.view_as_real(dst.detach())
         _C.copy(pair.select(-1, 0), src.detach(), False)
-        _C.fill(pair.select(-1, 1), 0)
+        device_fill(pair.select(-1, 1), 0)          # counts no change of its own
     elif dst.dtype.is_complex:
         _C.copy(torch.view_as_real(dst.detach()), torch.view_as_real(src.detach().expand(dst.shape)), False)
     else:
