@@ -29,6 +29,25 @@ def test_of_two(op):
             assert got.shape == want.shape and torch.allclose(got.cpu(), want), (a, b)
 
 
+def several(r):
+    return [r] if isinstance(r, torch.Tensor) else list(r)
+
+
+MOVES = [lambda t: t.sort(0), lambda t: t.sort(1, descending=True), lambda t: t.sort(stable=True, dim=-1), lambda t: t.argsort(1), lambda t: t.msort(),
+         lambda t: t.flip(0, 2), lambda t: t.flip(1), lambda t: (t + 1j).flip(1, -1), lambda t: torch.rot90(t), lambda t: t.fliplr()]
+
+
+@pytest.mark.parametrize("op", range(len(MOVES)))
+def test_moved_elements(op):
+    here, there = inputs("cpu"), inputs("webgpu")
+    for name in here:
+        if here[name].dim() == 3:
+            x, y = (v[name] + 0 if "r" in name[:1] else v[name] for v in (here, there))
+            for want, got in zip(several(MOVES[op](x)), several(MOVES[op](y))):
+                assert got.stride() == want.stride() and not got._is_view(), name
+                assert torch.equal(got.cpu(), want), name
+
+
 def test_gradient_of_a_transposed_view():
     strides = []
     for device in ("cpu", "webgpu"):

@@ -135,6 +135,24 @@ def _from_bytes(buffer, offset, t, data=None):
     return r
 
 
+def laid_like(t):
+    """t with its dims from the outermost in memory to the innermost, that order, and the one back; see laid_back."""
+    t = t.detach()
+    if t.is_contiguous():
+        order = back = [*range(t.dim())]
+        return t, order, back
+    order, back = _laid_out(_C.empty_like(t, torch.uint8).stride())
+    return t.permute(order), order, back
+
+
+def laid_back(r, back):
+    """The new tensor that was computed of laid_like(t), with the dims of t and the strides of empty_like(t). It is no view."""
+    if back == [*range(r.dim())] and not r._is_view():
+        return r
+    buffer, v = _C.geometry(r)[0], r.permute(back)
+    return _C.device_tensor(1, buffer, buffer.nbytes, r.dtype, tuple(v.shape), v.stride())
+
+
 async def host_copy_async(t):
     """As host_copy, without blocking."""
     buffer, offset, t = _span(t)

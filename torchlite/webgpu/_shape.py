@@ -9,7 +9,7 @@ import torchlite as torch
 from .. import _C
 from ._fusion import Coord, Leaf, Number, collapse, dense_strides, expression, operand, result
 from ._index import MOVE, cpu_error, geometry
-from ._run import _filled as filled, contiguous, empty, planner
+from ._run import _filled as filled, contiguous, empty, laid_back, laid_like, planner
 from ._stream import Buffer, launch, plan, ready
 
 AT_ONCE = 7                     # inputs of one kernel
@@ -166,13 +166,14 @@ def _flip(ov, a):
         return cpu_error(ov, a)
     if not self.numel():
         return empty(self.shape, self.dtype)
-    x = moved(self)
+    like, order, back = laid_like(self)
+    x = moved(like)
     _, shape, strides, offset, _, _, _ = geometry(x)
     strides = list(strides)
-    for d in {d % nd for d in dims} if nd else ():
+    for d in {order.index(d % nd) for d in dims} if nd else ():
         offset += strides[d] * (shape[d] - 1)
         strides[d] = -strides[d]
-    return _restored(_read_as(x, shape, strides, offset), self.dtype)
+    return laid_back(_restored(_read_as(x, shape, strides, offset), self.dtype), back)
 
 
 @planner("repeat")

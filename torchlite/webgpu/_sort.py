@@ -10,7 +10,7 @@ import torchlite as torch
 from .. import _C
 from . import _stream
 from ._reduce import FLOATS, HERE, ask_core, dims_of, own
-from ._run import check_devices, contiguous, empty, planner
+from ._run import check_devices, contiguous, empty, laid_back, laid_like, planner
 from ._stream import launch, ready
 
 geometry = _C.geometry
@@ -53,7 +53,9 @@ def _sort(ov, args):
     at = _dim(t, dim)
     if at is None or not t.numel() or t.dtype not in HERE:
         return ask_core(ov, args)
-    values, index = ordered(t, at, t.shape[at] if t.dim() else 1, descending)
+    t, order, back = laid_like(t)
+    values, index = ordered(t, order.index(at) if order else 0, t.shape[order.index(at)] if order else 1, descending)
+    values, index = laid_back(values, back), laid_back(index, back)
     return index if ov.kernel.startswith("arg") else (values, index)
 
 
@@ -143,7 +145,8 @@ def _starts(values):
 
 @planner("mode")
 def _mode(ov, args):
-    """The run that is longest first; of the positions of its elements the last, where the CPU's depends on its way of sorting."""
+    """The run that is longest first; of the positions of its elements the last, where the CPU's depends on its way of sorting.
+    NaN sort last and equal nothing; on the CPU a NaN in a short row may stand between equal elements, as in PyTorch."""
     t, dim, keepdim = args
     at = _dim(t, dim)
     if at is None or not t.numel() or t.dtype not in HERE:
