@@ -445,7 +445,7 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   tl_dtype given = d;
   if (row->kind & PW_FLOAT) d = tl_float_of(d);
   tl_dtype to = row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d;
-  if (out && row->kind & PW_REAL && tl_is_complex(d))
+  if ((PyObject *)out == args[0] && row->kind & PW_REAL && tl_is_complex(d))      /* angle has a fresh real tensor there */
     return PyErr_Format(PyExc_RuntimeError, "In-place abs is not supported for complex tensors.");
   if (out && !tl_can_cast(to, (tl_dtype)out->dtype)) return pw_exec(NULL, &p, nin, in, it, via, to, to, out);      /* for its errors' order */
   if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||

@@ -71,6 +71,21 @@ def alike(a, b):
 CASES = [s for s in sampled() if not s.name.startswith(LEFT_OUT)]
 
 
+@pytest.mark.parametrize("view", [plain, conjugate])
+@pytest.mark.parametrize("name", ["abs", "angle", "real", "imag"])
+def test_parts_of_complex_numbers_are_real(name, view):
+    """Errors that are the same for both kinds of tensors would pass the next test."""
+    z = view(torch.tensor([3 + 4j, -2j], dtype=torch.complex128)).requires_grad_()
+    want = {"abs": [5, 2], "angle": [math.atan2(4, 3), -math.pi / 2], "real": [3, 0], "imag": [4, -2]}[name]
+    for got in (getattr(torch, name)(z), getattr(torch, name)(z.detach())):
+        assert alike([float(v) for v in got.tolist()], [float(v) for v in want])
+    if name in ("abs", "angle"):
+        out = torch.empty(0, dtype=torch.float64)
+        assert alike(getattr(torch, name)(z.detach(), out=out).tolist(), [float(v) for v in want])
+    with pytest.raises(RuntimeError, match="In-place abs is not supported for complex tensors."):
+        z.detach().abs_()
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("spec", CASES, ids=ident)
 def test_views_of_conjugates_and_negatives(spec):
