@@ -1,8 +1,9 @@
 """Which lines the tests run: of the C core (gcov), of torchlite (coverage.py), of the WebGPU bridge (vitest with V8).
 
-    python tests/measure_coverage.py [--only native|torchlite|js_bridge ...] [TEST ...]
+    python tests/measure_coverage.py [--only native|torchlite|js_bridge ...] [--no-kernels] [TEST ...]
 
-TEST are files or folders for pytest; by default those of the layers host and webgpu. The whole takes about half an hour.
+TEST are files or folders for pytest; by default those of the layers host and webgpu. The whole takes about half an hour on a machine
+with nothing else to do; --no-kernels leaves out the run of the bridge's kernels one by one, the longest part of js_bridge.
 The tables of single files go to .out/coverage.
 """
 
@@ -66,16 +67,16 @@ def python_files() -> Files:
     return {name: (f["summary"]["num_statements"], f["summary"]["covered_lines"]) for name, f in found.items()}
 
 
-def js_files() -> Files:
+def js_files(with_kernels: bool) -> Files:
     folder = ROOT / "js_bridge"
     if not (folder / "node_modules" / "@vitest" / "coverage-v8").is_dir():
         subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=True)
     total: dict[str, list[int]] = {}
-    for kernels in ("", "1"):               # the kernels have a run of their own
+    for kernels in ("", "1") if with_kernels else ("",):                # the kernels have a run of their own
         report = OUT / f"js{kernels}"
         options = ["--coverage.enabled", "--coverage.reporter=json-summary", f"--coverage.reportsDirectory={report}", "--coverage.include=src/**/*.ts",
                    "--coverage.exclude=src/**/*.test.ts", "--coverage.reportOnFailure"]
-        env = {**os.environ, **({"KERNELS": kernels} if kernels else {})}
+        env = {**os.environ, "TORCHLITE_TICK": "200", **({"KERNELS": kernels} if kernels else {})}      # a measured worker answers late
         subprocess.run(["node", "tools/test.mjs", *options], cwd=folder, env=env, check=False)
         for name, f in json.loads((report / "coverage-summary.json").read_text()).items():
             if name != "total":
@@ -95,6 +96,7 @@ def report(part: str, files: Files) -> None:
 def main() -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--only", action="append", choices=["native", "torchlite", "js_bridge"])
+    p.add_argument("--no-kernels", action="store_true")
     p.add_argument("tests", nargs="*", metavar="TEST")
     a = p.parse_args()
     parts = a.only or ["native", "torchlite", "js_bridge"]
@@ -109,7 +111,7 @@ def main() -> int:
     folders = a.tests or [str(f) for name in ("unit", "ops", "programs", "webgpu") for f in sorted((ROOT / "tests" / name).glob("test_*.py"))]
     if set(parts) & {"native", "torchlite"}:
         run_tests(folders, build() if "native" in parts else None, "torchlite" in parts)
-    found = {"native": native_files, "torchlite": python_files, "js_bridge": js_files}
+    found = {"native": native_files, "torchlite": python_files, "js_bridge": lambda: js_files(not a.no_kernels)}
     print()
     for part in parts:
         report(part, found[part]())
