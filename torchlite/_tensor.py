@@ -336,8 +336,15 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             memory_format = _device.suggested_format(other)
         return self.resize_(other.shape, memory_format=memory_format)
 
-    def dim_order(self):
-        """Dims from outermost to innermost in memory."""
+    def dim_order(self, *, ambiguity_check=False):
+        """Dims from outermost to innermost in memory. With `ambiguity_check`, an order that is not the only one is an error, unless
+        exactly one of the memory formats that the argument lists fits."""
+        formats = ambiguity_check if type(ambiguity_check) is list else []
+        if type(ambiguity_check) not in (bool, list) or not all(isinstance(f, _device.memory_format) for f in formats):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        if ambiguity_check is not False and (1 in self.shape or len(set(self.stride())) < self.dim()):
+            if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+                raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
         return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
     # ---- devices and dtypes -----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ class autocast:
             raise ValueError("Expected `device_type` of type `str`, got: `%s`" % type(device_type))
         self.device, self.fast_dtype = device_type, dtype or _dtypes.bfloat16
         if enabled and device_type == "cuda":
-            warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", stacklevel=2)
+            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
             enabled = False
         elif enabled and not _state["told"]:
             _state["told"] = True
@@ -72,6 +72,24 @@ class GradScaler:
         self._good = 0
         self._found = {}          # id of an optimizer -> whether its gradients had an infinity or NaN, since the last update()
         self._stepped = set()
+
+    def get_growth_factor(self):
+        return self._growth
+
+    def set_growth_factor(self, new_factor):
+        self._growth = new_factor
+
+    def get_backoff_factor(self):
+        return self._backoff
+
+    def set_backoff_factor(self, new_factor):
+        self._backoff = new_factor
+
+    def get_growth_interval(self):
+        return self._interval
+
+    def set_growth_interval(self, new_interval):
+        self._interval = new_interval
 
     def is_enabled(self):
         return self._enabled
@@ -155,3 +173,27 @@ def custom_fwd(fwd=None, *, device_type="cuda", cast_inputs=None):
 def custom_bwd(bwd=None, *, device_type="cuda"):
     """Decorator of Function.backward; autocast has no effect here."""
     return bwd if bwd is not None else lambda f: f
+
+
+def deprecated(device, name, new):
+    """Warns that torch.<device>.amp.<name> has a new home."""
+    warnings.warn(f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning, stacklevel=3)
+
+
+def old_names(device):
+    """autocast and GradScaler of torch.<device>.amp."""
+    class old_autocast(autocast):
+        def __init__(self, enabled=True, dtype=None, cache_enabled=True):
+            deprecated(device, "autocast", f"autocast('{device}', args...)")
+            super().__init__(device, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+    class old_scaler(GradScaler):
+        def __init__(self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+            deprecated(device, "GradScaler", f"GradScaler('{device}', args...)")
+            super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+    for new, old in ((old_autocast, autocast), (old_scaler, GradScaler)):
+        new.__name__ = new.__qualname__ = old.__name__
+        new.__doc__ = f'{old.__name__}("{device}")'
+        new.__module__ = f"torchlite.{device}.amp"
+    return old_autocast, old_scaler

@@ -106,6 +106,8 @@ def as_tensor(data, dtype=None, device=None):
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
     """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
+    if type(obj).__name__ == "PyCapsule":
+        obj = from_dlpack(obj)
     if copy is False and (isinstance(obj, Tensor) or hasattr(obj, "__array_interface__")):
         if not isinstance(obj, Tensor) and not hasattr(obj, "__setitem__"):
             raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray.")

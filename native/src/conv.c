@@ -101,6 +101,10 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
     FAIL("expected scalar type %s but found %s", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
   }
   if (bias && bias->dtype != x->dtype) FAIL("Input type (%s) and bias type (%s) should be the same", tl_cpp_type[x->dtype], tl_cpp_type[bias->dtype]);
+  if (a->transposed && tl_is_integral(x->dtype) && x->dtype != TL_I64) {
+    PyErr_Format(PyExc_NotImplementedError, "\"slow_conv_transpose%dd_out_cpu\" not implemented for '%s'", nd == 3 ? 3 : 2, tl_scalar_type[x->dtype]);
+    return -1;
+  }
   if (x->dtype == TL_BOOL) {
     PyErr_SetString(PyExc_NotImplementedError, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
     return -1;

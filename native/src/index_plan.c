@@ -331,6 +331,7 @@ int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices) {
       PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
       goto end;
     }
+    if (!p->nouter || !p->ninner) continue;   /* nothing is read: no index is looked at */
     if (add_offsets(p, ix[i], order++, self->shape[i], self->strides[i], bdims, bshape) < 0) goto end;
   }
   rc = 0;

@@ -219,7 +219,8 @@ KERNEL(k_max) {
   TlPool c;
   const char *op = nd == 1 ? "max_pool1d" : nd == 2 ? "max_pool2d" : "max_pool3d";
   if (input(&c, op, nd, x->ndim, x->shape, true) || window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
-  if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(op, x->dtype);
+  if (nd == 1 && !with && (tl_is_complex(x->dtype) || tl_is_integral(x->dtype))) return unsupported("max_pool1d_impl", x->dtype);
+  if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(nd == 1 ? "max_pool2d" : op, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
   const bool volume = volume_last(x, nd), last = volume || ((nd > 1 || with) && asks_last(x, nd));
   bool ok = (xc = copy_in(x, wd, nd, last)) && (y = result(x, nd, wd, c.out, last)) && (!with || (idx = result(x, nd, TL_I64, c.out, last)));
@@ -269,7 +270,8 @@ KERNEL(k_avg) {
   TlPool c;
   if (input(&c, k->name, nd, x->ndim, x->shape, true) || (nargs > 6 && divisor(&c, args[6])) ||
       window(&c, k->name, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
-  if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64)) return unsupported(nd == 1 ? "avg_pool2d" : k->name, x->dtype);
+  if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64)) return unsupported(nd == 1 ? "avg_pool2d" : nd == 3 ? "avg_pool3d_out_frame" : k->name, x->dtype);
+  if (nd == 3 && (x->dtype == TL_F16 || x->dtype == TL_BF16)) return unsupported("avg_pool3d_out_frame", x->dtype);
   c.include_pad = args[5] == Py_True;
   const tl_dtype wd = work_dtype(x->dtype);
   const bool last = nd < 3 && asks_last(x, nd);
@@ -316,7 +318,7 @@ KERNEL(k_adaptive) {
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
   if (input(&c, k->name, nd, x->ndim, x->shape, false) || spread(k->name, "output_size", args[1], nd, c.out, NULL)) return NULL;
-  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(nd == 1 ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d") : k->name, x->dtype);
+  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(nd == 1 ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d") : nd == 2 ? k->name : mode ? "adaptive_max_pool3d_cpu" : "adaptive_avg_pool3d_cpu", x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
   /* of volumes only averages of everything, which are means in PyTorch */
   const bool last = (nd < 3 || (!mode && single(&c))) && asks_last(x, nd);

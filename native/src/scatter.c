@@ -575,32 +575,42 @@ end:
   return (PyObject *)r;
 }
 
+static double round_to(double v, tl_dtype d) {
+  const float f = (float)v;
+  return d == TL_F64 ? v : d == TL_F32 ? f : d == TL_F16 ? tl_half_to_float(tl_float_to_half(f)) : tl_bf16_to_float(tl_float_to_bf16(f));
+}
+
 /* embedding_renorm(self, indices, max_norm, norm_type): rows that are looked up get a p-norm of at most max_norm */
 PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *ix, *w = NULL;
+  TlTensor *self = (TlTensor *)a[0], *ix, *w = NULL, *given = NULL;   /* from `given`, so that a row named twice is scaled once */
   double max_norm, p;
   (void)k; (void)n_;
   if (tl_check_dims("embedding_renorm", "self", self, 2, 2) < 0) return NULL;
-  if (self->dtype != TL_F32 && self->dtype != TL_F64) return TL_FALLBACK();
+  if (!tl_is_float(self->dtype)) return TL_FALLBACK();
   if (tl_double(a[2], &max_norm) < 0 || tl_double(a[3], &p) < 0) return NULL;
   if (!(ix = embedding_index((TlTensor *)a[1], "embedding_renorm_"))) return NULL;
-  if (range_error(ix, self->shape[0], PyExc_IndexError, NULL, 0) == 0 && (w = tl_empty(TL_F64, 2, self->shape)) && tl_copy(w, self) == 0) {
+  if (range_error(ix, self->shape[0], PyExc_IndexError, NULL, 0) == 0 && (w = tl_empty(TL_F64, 2, self->shape)) && tl_copy(w, self) == 0 &&
+      (given = tl_empty(TL_F64, 2, self->shape)) && tl_copy(given, w) == 0) {
     const int64_t *v = (const int64_t *)tl_data(ix);
     int64_t width = self->shape[1];
     for (int64_t i = 0; i < ix->numel; i++) {
+      const double *from = (double *)tl_data(given) + v[i] * width;
       double *row = (double *)tl_data(w) + v[i] * width, s = 0;
       for (int64_t j = 0; j < width; j++) {
-        double x = __builtin_fabs(row[j]);
+        double x = __builtin_fabs(from[j]);
         if (p == 2) s += x * x;
+        else if (p == 0) s += x != 0;
         else if (p == 1) s += x;
         else if (p > 1e300) s = x > s ? x : s;
         else s += __builtin_pow(x, p);
       }
-      s = p == 2 ? __builtin_sqrt(s) : p == 1 || p > 1e300 ? s : __builtin_pow(s, 1 / p);
-      if (s > max_norm) for (int64_t j = 0; j < width; j++) row[j] *= max_norm / (s + 1e-7);
+      s = p == 2 ? __builtin_sqrt(s) : p == 1 || p == 0 || p > 1e300 ? s : __builtin_pow(s, 1 / p);
+      s = round_to(s, self->dtype);   /* PyTorch's norm has the table's dtype */
+      if (s > max_norm) for (int64_t j = 0; j < width; j++) row[j] = from[j] * (max_norm / (s + 1e-7));
     }
   } else TL_CLEAR(w);
   TL_DEC(ix);
+  Py_XDECREF(given);
   if (w && !out) {
     TlTensor *r = tl_cast(w, self->dtype);
     TL_DEC(w);

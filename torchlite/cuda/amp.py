@@ -1,19 +1,18 @@
 """Old home of autocast and GradScaler."""
 
-from ..amp import GradScaler as _GradScaler
-from ..amp import autocast as _autocast
-from ..amp import custom_bwd, custom_fwd  # noqa: F401
+import functools as _functools
+
+from .. import amp as _amp
+
+autocast, GradScaler = _amp.old_names("cuda")
 
 
-class autocast(_autocast):
-    """autocast("cuda")"""
+def _old(fn):
+    @_functools.wraps(fn)
+    def wrapped(*args, **kwargs):
+        _amp.deprecated("cuda", fn.__name__, f"{fn.__name__}(args..., device_type='cuda')")
+        return fn(*args, **kwargs)
+    return wrapped
 
-    def __init__(self, enabled=True, dtype=None, cache_enabled=True):
-        super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
-
-class GradScaler(_GradScaler):
-    """GradScaler("cuda")"""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__("cuda", *args, **kwargs)
+custom_fwd, custom_bwd = _old(_amp.custom_fwd), _old(_amp.custom_bwd)

@@ -57,16 +57,33 @@ def load_all():
     return found
 
 
+def _with_mean(fn, name):
+    """`fn`, or for a loss a function whose `reduction` is the mean when left out: torch.f and torch._C._nn.f take none then."""
+    schema = next((s.schemas[0] for s in specs if s.name == name and "reduction=Mean" in s.schemas[0]), None)
+    if schema is None:
+        return fn
+    at = schema[:schema.index("reduction=Mean")].count(",")
+
+    def with_mean(*args, **kwargs):
+        if len(args) <= at:
+            kwargs.setdefault("reduction", 1)
+        return fn(*args, **kwargs)
+    with_mean.__name__ = name
+    return with_mean
+
+
 class _Namespace:
     """Declared functions of one or more namespaces as attributes."""
 
-    def __init__(self, name, *tables):
-        self.__name__, self._tables = name, tables
+    def __init__(self, name, *tables, mean=False):
+        self.__name__, self._tables, self._mean = name, tables, mean
 
     def __getattr__(self, name):
         for table in self._tables:
             fn = methods().get(name) if table == "Tensor" else namespace(table).get(name)
             if fn is not None and (table != "Tensor" or isinstance(fn, _C.OpMethod)):
+                if self._mean:
+                    fn = _with_mean(fn, name)
                 setattr(self, name, fn)
                 return fn
         if not name.startswith("__") and load_next():
@@ -74,5 +91,5 @@ class _Namespace:
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 
-aten = _Namespace("torch.ops.aten", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft")
+aten = _Namespace("torch.ops.aten", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft", mean=True)
 nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")

@@ -11,7 +11,8 @@ KINDS = {"Tensor": 0, "Tensor[]": 1, "Scalar": 2, "int": 3, "int[]": 4, "float":
          "Any": 16, "bool[]": 17}
 # second keyword names that PyTorch accepts for numpy's sake
 _ALIASES = {"self": "input", "dim": "axis", "keepdim": "keepdims"}
-_CONSTANTS = {"None": None, "True": True, "False": False, "Mean": 1, "[]": (), "inf": float("inf"),
+# Mean, the default of losses, is 0, no reduction, for torch.f and torch._C._nn.f of PyTorch too; torch.ops.aten.f means the mean
+_CONSTANTS = {"None": None, "True": True, "False": False, "Mean": 0, "[]": (), "inf": float("inf"),
               "long": _dtypes.int64, "strided": _device.strided, "contiguous_format": _device.contiguous_format,
               "preserve_format": _device.preserve_format}
 _FACTORY = ("dtype", "layout", "device", "pin_memory")

@@ -74,6 +74,11 @@ def _cdist(x1, x2, p=2.0, compute_mode=None):
         a, b = (x1 * x1).sum(-1, True), (x2 * x2).sum(-1, True)
         square = a + b.transpose(-2, -1) - 2 * torch.matmul(x1, x2.transpose(-2, -1))
         return _root_of_squares(square.clamp_min(0))
+    if x1.numel() and x2.numel():
+        if x1.dtype not in (torch.float32, torch.float64):
+            raise NotImplementedError(f"\"cdist\" not implemented for '{x1.dtype._scalar_type}'")
+        if x1.dtype != x2.dtype:
+            raise RuntimeError(f"expected scalar type {x1.dtype._scalar_type} but found {x2.dtype._scalar_type}")
     if p == math.inf and x1.size(-1) == 0:
         return _norms((x1.unsqueeze(-2) - x2.unsqueeze(-3)), 1)
     return _norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
@@ -102,6 +107,8 @@ def pdist(self, p=2.0):
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     n = self.size(0)
+    if n > 1 and self.size(1) and self.dtype not in (torch.float32, torch.float64):
+        raise NotImplementedError(f"\"pdist\" not implemented for '{self.dtype._scalar_type}'")
     at = torch.triu_indices(n, n, 1, device=self.device)
     return _norms(self[at[0]] - self[at[1]], p)
 

@@ -240,9 +240,18 @@ def _threshold(x, top, atol, rtol):
     return torch.maximum(a.to(real), rtol * top)
 
 
+def _real_tolerances(name, atol, rtol):
+    for word, t in (("atol", atol), ("rtol", rtol)):
+        if isinstance(t, torch.Tensor) and t.is_complex():
+            raise RuntimeError(f"{name}: {word} tensor of complex type is not supported. Got {t.dtype._scalar_type}")
+
+
 def _rank(x, atol, rtol, hermitian):
     if x.dim() < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    if rtol is None and (atol is None or isinstance(atol, torch.Tensor) or atol <= 0) \
+            and x.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
+        raise RuntimeError("This function doesn't handle types other than float and double")
     if x.numel() == 0:
         return torch.zeros(x.shape[:-2], dtype=torch.int64, device=x.device)
     s = eigh(x)[0].abs() if hermitian else _svd_checked(x, False)[1]
@@ -254,6 +263,7 @@ def _rank(x, atol, rtol, hermitian):
          grad=None, differentiable=False, out=True)
 def matrix_rank(input, atol=None, rtol=None, hermitian=False):
     """Number of singular values above max(atol, rtol * largest)."""
+    _real_tolerances("torch.linalg.matrix_rank", atol, rtol)
     return _rank(input, atol, rtol, hermitian)
 
 
@@ -266,6 +276,7 @@ def _rank_tol(self, tol, hermitian=False):
 @_linalg("matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", grad=None, differentiable=False, out=True)
 def _rank_tol_tensor(input, tol, hermitian=False):
     """Number of singular values above `tol`."""
+    _real_tolerances("torch.linalg.matrix_rank", tol, None)
     return _rank(input, tol, 0.0, hermitian)
 
 
@@ -307,6 +318,7 @@ def _pinv(x, atol, rtol, hermitian):
          "pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", out=True)
 def pinv(self, atol=None, rtol=None, hermitian=False):
     """Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol * largest) count as zero."""
+    _real_tolerances("torch.linalg.pinv", atol, rtol)
     return _pinv(self, atol, rtol, hermitian)
 
 
@@ -486,7 +498,7 @@ def diagonal(A, offset=0, dim1=-2, dim2=-1):
 @_linalg("vander(Tensor x, *, SymInt? N=None) -> Tensor", samples=lambda t: [(t(3),), (t(2, 3), {"N": 4})])
 def vander(x, N=None):
     """Powers 0 .. N - 1 of the elements along a new last dim."""
-    if x.dtype == torch.bool or not (x.is_floating_point() or x.is_complex() or x.dtype != torch.bool):
+    if x.dtype in (torch.bool, torch.float16, torch.bfloat16):
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype._scalar_type}")
     x = (x.unsqueeze(0) if x.dim() == 0 else x).unsqueeze(-1)
     n = x.shape[-2] if N is None else N

@@ -18,6 +18,11 @@ def _float_only(x, kernel):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
 
 
+def _full_precision(x, kernel):
+    if x.dtype not in (torch.float32, torch.float64):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
+
+
 def _to(loss, dtype):
     """The elements of a loss in the dtype of its input, which PyTorch's kernels write to."""
     return loss if loss.dtype == dtype else loss.to(dtype)
@@ -103,7 +108,14 @@ def soft_margin_loss(self, target, reduction=1):
     if torch.broadcast_shapes(self.shape, target.shape) != self.shape:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
                            f"{list(torch.broadcast_shapes(self.shape, target.shape))}")
-    return _reduce(_to(-torch._C._nn.log_sigmoid(target * self), self.dtype), reduction)
+    if self.is_floating_point() and not target.is_complex():
+        return _reduce(_to(-torch._C._nn.log_sigmoid(target * self), self.dtype), reduction)
+    if not self.is_complex():
+        have = target.dtype if target.is_complex() else torch.get_default_dtype()
+        raise RuntimeError(f"result type {have._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}")
+    if torch.is_grad_enabled() and (self.requires_grad or target.requires_grad):
+        raise RuntimeError("soft_margin_loss does not support automatic differentiation for outputs with complex dtype.")
+    return _reduce(_to((-target * self).exp().log1p(), self.dtype), reduction)
 
 
 # ---- cross entropies -------------------------------------------------------------------------------------------------------------
@@ -380,6 +392,8 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
 def hinge_embedding_loss(self, target, margin=1.0, reduction=1):
     """x where y = 1, max(0, margin - x) where y = -1."""
     zeros = torch.zeros_like(self)
+    if not self.is_floating_point():      # the margin takes the input's dtype
+        margin = torch.full((), margin, dtype=self.dtype, device=self.device)
     away = torch.where(target != 1, (margin - self).clamp_min(0), zeros)
     near = torch.where(target != -1, self, zeros)
     return _reduce(away + near, reduction)
@@ -474,7 +488,10 @@ def multilabel_margin_loss(self, target, reduction=1):
 
 # ---- connectionist temporal classification ------------------------------------------------------------------------------------------------
 def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
-    _float_only(log_probs, "ctc_loss_cpu")
+    for name, lengths in (("input", input_lengths), ("target", target_lengths)):
+        if isinstance(lengths, torch.Tensor) and (lengths.is_floating_point() or lengths.is_complex()):
+            raise RuntimeError(f"{name}_lengths must be integral")
+    _full_precision(log_probs, "ctc_loss_cpu")
     batched = log_probs.dim() == 3
     lp = log_probs if batched else log_probs.unsqueeze(1)
     T, N, C = lp.shape

@@ -262,13 +262,15 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
         raise RuntimeError(f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D")
     dtype = torch.promote_types(torch.promote_types(self.dtype, vec1.dtype), vec2.dtype)
     integral = not dtype.is_floating_point and not dtype.is_complex
+    for name, v in (("beta", beta), ("alpha", alpha)):
+        if isinstance(v, bool) and dtype != torch.bool:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if integral and isinstance(v, (float, complex)):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     if dtype == torch.bool:
         product = outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype, device=vec1.device)
         result = product | self.expand_as(product) if beta else product
         return result.to(dtype)
-    if integral and (isinstance(beta, float) or isinstance(alpha, float)):
-        raise RuntimeError("For integral input tensors, argument "
-                           f"{'beta' if isinstance(beta, float) else 'alpha'} must not be a floating point number.")
     if not dtype.is_complex and (complex(beta).imag or complex(alpha).imag):
         raise RuntimeError("value cannot be converted to type float without overflow")
     product = outer(vec1, vec2).to(dtype)

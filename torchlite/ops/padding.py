@@ -78,7 +78,7 @@ def _check_nd(x, padding, n, name, reflect):
         inputs = ", ".join(f"{c}: {s}" for c, (s, _) in zip(names, sizes))
         outputs = " ".join(f"{c}: {o}" for c, (_, o) in zip(names, sizes))
         raise RuntimeError(f"input ({inputs}) is too small. Calculated output {outputs}")
-    if not reflect and x.dtype == torch.bool:
+    if x.dtype == torch.bool:
         raise NotImplementedError(f'"{name}" not implemented for \'Bool\'')
 
 

@@ -197,6 +197,8 @@ def _declare_adaptive(n):
     def adaptive_avg(input, output_size):
         output_size = full(input, output_size)
         _check_adaptive(f"adaptive_avg_pool{n}d", input, output_size, n, False)
+        if not input.is_floating_point() and all(o == 1 for o in output_size):
+            return input.mean(tuple(range(-n, 0)), True)
         return avg(input, output_size)
     adaptive_avg.__name__ = adaptive_avg.__qualname__ = f"adaptive_avg_pool{n}d"
     adaptive_avg.__doc__ = f"Averages of the last {n} dim(s), to `output_size` (an int, or one for each dim; None keeps a dim)."

@@ -248,7 +248,11 @@ def _drop(input, p, train, features=False, alpha=False):
     _no_ints(input)
     base = input.detach()
     if features:
-        base = base.new_empty(tuple(input.shape[:2]) + (1,) * (input.dim() - 2)) if input.dim() > 1 else base.new_empty(input.shape)
+        if input.dim() < 2:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        base = base.new_empty(tuple(input.shape[:2]) + (1,) * (input.dim() - 2))
+    if input.is_complex():
+        raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{input.dtype._scalar_type}'")
     if not alpha:
         return input * _dropout_noise(base, p, None)
     if p == 1:
@@ -347,7 +351,6 @@ def dropout3d(input, p, training, inplace):
     _check_nn(p)
     if input.dim() not in (4, 5):
         _warn_shape("dropout3d", input, 4, 5)
-        return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
     return _unbatched(input, p, training, inplace, 5)
 
 

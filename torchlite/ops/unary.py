@@ -198,9 +198,20 @@ def logit(self, eps=None):
     """log(x / (1 - x)), the inverse of sigmoid; x is first limited to [eps, 1 - eps] when eps is given."""
 
 
+def _inside(c, g):
+    """g where the first derivative is that of logit, 0 where it is a constant."""
+    lo = 0 if c.eps is None else c.eps
+    return torch.where((c.self >= lo) & (c.self <= 1 - lo), g, 0)
+
+
+def _logit_second(c, g):
+    area = c.self * (1 - c.self)
+    d = -_inside(c, g) * (c.grad_output / area / area)
+    return d * (1 - c.self) - d * c.self
+
+
 @op("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", kernel="logit_backward", out=True, tags="pointwise", module="aten",
-    grad={"grad_output": lambda c, g: torch.ops.aten.logit_backward(g, c.self, c.eps),
-          "self": lambda c, g: torch.ops.aten.logit_backward(g * c.grad_output, c.self, c.eps) * (2 * c.self - 1) / (c.self * (1 - c.self))},
+    grad={"grad_output": lambda c, g: _inside(c, g) / (c.self * (1 - c.self)), "self": lambda c, g: _logit_second(c, g)},
     samples=lambda t: [(t(3, 4), t(3, 4, lo=0.1, hi=0.9)), (t(4), t(4, lo=0.1, hi=0.9), 0.2), (t(3, requires_grad=False), t(3, requires_grad=False))])
 def logit_backward(grad_output, self, eps):
     """grad_output / (x * (1 - x)); outside [0, 1] NaN, or, when eps is given, 0 outside [eps, 1 - eps]."""

@@ -40,7 +40,12 @@ def _resize(name, x, mode, output_size, align_corners, antialias, scales, n):
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({have}) output ({want})")
     if 0 in x.shape[1:]:
         raise RuntimeError(f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(x.shape)}")
-    if not (x.is_floating_point() or x.dtype == torch.uint8):
+    if antialias:
+        if x.dtype not in (torch.float32, torch.float64, torch.uint8):
+            raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{x.dtype._scalar_type}'")
+    elif mode in ("linear", "trilinear") and not x.is_floating_point():
+        raise NotImplementedError(f"\"compute_indices_weights_linear\" not implemented for '{x.dtype._scalar_type}'")
+    elif not (x.is_floating_point() or x.dtype == torch.uint8):
         raise NotImplementedError(f"\"{name}_channels_last\" not implemented for '{x.dtype._scalar_type}'")
     return _upsample(x, _MODES[mode], tuple(output_size), align_corners, antialias, scales)
 
