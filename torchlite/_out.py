@@ -7,17 +7,18 @@ FACTORIES = frozenset("arange range linspace logspace eye empty zeros ones full 
 SILENT = FACTORIES | {"bernoulli", "multinomial"}         # resize without a warning
 _IN_ORDER = ("arange", "range", "linspace", "logspace", "fft_fftfreq", "fft_rfftfreq")         # an out of another shape, but as many elements, keeps its shape
 # compute in the dtype of out where no dtype is named
-_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod".split())
+_DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod mean".split())
 
 # {r} and {o}: the result's and out's dtype as ScalarTypes; {cr} and {co}: in C++
 _EXACT = {
     "Expected out tensor to have dtype {cr}, but got {co} instead":
         "renorm gather scatter scatter_add scatter_reduce index_add index_copy index_reduce take_along_dim tril triu mm bmm matmul addmm addmv baddbmm linear "
         "cross softmax log_softmax aminmax argmax argmin sort msort argsort topk slice_scatter isin diag norm linalg_vector_norm linalg_matrix_norm linalg_lu "
-        "linalg_solve linalg_inv inverse linalg_qr linalg_svdvals linalg_det linalg_slogdet linalg_cross",
+        "linalg_solve linalg_inv inverse linalg_qr linalg_svdvals linalg_det linalg_slogdet linalg_cross linalg_matrix_power avg_pool2d "
+        "avg_pool3d",
     "Found dtype {o} but expected {r}":
         "hardtanh leaky_relu hardswish hardsigmoid softshrink hardshrink gelu silu mish elu softplus soft_margin_loss binary_cross_entropy clamp clip clamp_min "
-        "clamp_max neg sign sgn conj_physical ceil floor trunc fix round frac",
+        "clamp_max neg sign sgn conj_physical ceil floor trunc fix round frac abs absolute lerp",
     "expected scalar_type {r} but found {o}": "cummax cummin logcumsumexp",
     "expected scalar type {r} but found {o}": "log_sigmoid linalg_solve_triangular",
     "Expected object of scalar type {r} but got scalar type {o} for argument 'out'": "complex polar",
@@ -34,6 +35,10 @@ _EXACT = {
     "{name} does not support non-boolean outputs.": "isposinf isneginf signbit",
     "nan_to_num: dtype of out: {o} should be same as input: {r}": "nan_to_num",
     "nonzero: Expected out tensor to have scalar type Long but got scalar type{o}": "nonzero",
+    "torch.frexp() expects mantissa to have dtype {cr} but got {co}": "frexp",
+    "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, please report an "
+    "enhancement request to PyTorch.)": "narrow_copy",
+    "linalg.vecdot: Expected out of dtype{r} but found {o}": "linalg_vecdot",
     "linalg.norm expected out tensor dtype {r} but got: {o}": "linalg_norm",
     "expected scalar type '{r}' but got '{o}' for {part} output": "mode",
     "heaviside is not yet implemented for tensors with different dtypes.": "heaviside",
@@ -53,6 +58,13 @@ def arguments(ov, args, outs):
         return args
     at = next((i for i, p in enumerate(ov.params) if p[0] == "dtype"), None)
     out = outs[0]
+    if name == "mean":
+        if len(ov.params) < 3 or not (out.is_floating_point() or out.is_complex()) or not (args[0].is_floating_point() or args[0].is_complex()):
+            return args         # the overload for all elements casts, and no mean is whole
+        if args[at] is not None and args[at] is not out.dtype:
+            raise RuntimeError("Expected out tensor to have dtype %s, but got %s instead" % (args[at]._cpp_type, out.dtype._cpp_type))
+        if args[0].is_complex() and not out.is_complex():
+            _C.warn_once("Casting complex values to real discards the imaginary part")
     if at is None or name in _DTYPE_OF_OUT and args[at] is not None:
         return args
     if name in FACTORIES and name not in ("randint", "randperm") and args[at] is not None and args[at] is not out.dtype:      # theirs has a default
@@ -76,7 +88,15 @@ def check(ov, args, results, outs):
         elif name.startswith("fft_") and name.endswith(("fft", "fftn", "fft2")):
             kind = "complex" if r.is_complex() else "floating point"
             fits = o.is_complex() if r.is_complex() else o.is_floating_point()
-            text = None if fits else "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
+            inverse = name.startswith(("fft_i",)) and r.is_complex() and not args[0].is_complex()
+            text = _TEXT["abs"] if fits and inverse else None if fits else "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
+        elif name in ("abs", "absolute") and args[0].is_complex():
+            if o.dtype is args[0].dtype or not o.is_complex():
+                text = None
+            else:
+                r = args[0]
+        elif name.startswith("clamp") and any(isinstance(a, _C.TensorBase) for a in args[1:]) or name == "inner" and not (args[0].dim() and args[1].dim()):
+            text = None
         if text is not None:
             names = {"r": r.dtype._scalar_type, "o": o.dtype._scalar_type, "name": name, "part": "values" if i == 0 else "indices",
                      "cr": r.dtype._cpp_type, "co": o.dtype._cpp_type,
@@ -85,6 +105,8 @@ def check(ov, args, results, outs):
         if name != "bernoulli" and not _C.can_cast(r.dtype, o.dtype):
             if name in ("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"):
                 raise TypeError("torch.cat(): input types can't be cast to the desired output type %s" % o.dtype._scalar_type)
+            if name == "mean" and len(ov.params) < 3:
+                raise RuntimeError("mean.dtype_out(): input types can't be cast to the desired output type %s" % o.dtype._scalar_type)
             raise RuntimeError("result type %s can't be cast to the desired output type %s" % (r.dtype._scalar_type, o.dtype._scalar_type))
 
 
@@ -102,3 +124,5 @@ def make(name, r, o):
     elif r.shape != o.shape:
         _C.resize(o, tuple(r.shape))
     _C.copy(o, r)
+    if name in FACTORIES:
+        o.requires_grad = False         # as the argument of that name says

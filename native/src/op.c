@@ -12,7 +12,7 @@ typedef struct {
   uint8_t kind, optional, kwonly, size;
 } Param;
 
-enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16, F_ARITHMETIC = 32, F_NO_OUT = 64, F_OWN = 128 };
+enum { F_GRAD = 1, F_NODIFF = 2, F_INPLACE = 4, F_FACTORY = 8, F_VIEW = 16, F_ARITHMETIC = 32, F_NO_OUT = 64, F_OWN = 128, F_ORDERED = 256 };
 
 typedef struct {
   PyObject_HEAD
@@ -469,6 +469,8 @@ static PyObject *run_inplace(Overload *ov, PyObject *const *a, bool other) {
     Py_DECREF(r);
   }
   int64_t version = self->version ? self->version->value : 0;
+  for (int i = 1; ov->flags & F_ORDERED && i < ov->nparams; i++) /* written element by element in PyTorch */
+    if (TL_CHECK(a[i]) && tl_check_overlap(self, (const TlTensor *)a[i]) < 0) return NULL;
   r = run(ov, a, other);
   if (!r) return NULL;
   if (r == (PyObject *)self) {

@@ -371,13 +371,14 @@ PyObject *pw_addcdiv(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
 PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const char *const names[] = {"self", "end", "weight"};
   tl_dtype d = (tl_dtype)((TlTensor *)args[0])->dtype;
-  for (int i = 1; i < 3; i++)
+  bool lone = TL_CHECK(args[2]) && ((TlTensor *)args[2])->ndim == 0;      /* such a weight takes part in promotion */
+  for (int i = 1; i < 3 - lone; i++)
     if (TL_CHECK(args[i]) && ((TlTensor *)args[i])->dtype != d)
       return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", tl_cpp_type[d], names[i],
                           tl_cpp_type[((TlTensor *)args[i])->dtype]);
   if (tl_is_integral(d)) return pw_not_implemented(TL_CHECK(args[2]) ? "lerp_kernel_tensor" : "lerp_kernel_scalar", d);
   if (tl_check_real(args[2], d)) return NULL;
-  return pw_run(k->data, NULL, 3, args, (int)d, out);
+  return pw_run(k->data, NULL, 3, args, lone ? -1 : (int)d, out);
 }
 
 /* clamp(self, min=None, max=None) */

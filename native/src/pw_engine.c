@@ -432,6 +432,15 @@ static pw_loop find_loop(const PwRow *row, int *cls) {
 
 static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_C64, TL_C128};
 
+/* the error for a dtype; shapes that do not fit are reported first, as in PyTorch, but where it looks at the dtype before all ("|!") */
+static PyObject *refuse(const PwRow *row, int nin, const PwArg *in, tl_dtype d) {
+  int64_t shape[TL_MAX_DIMS];
+  int nd = 0;
+  for (int k = 0; k < nin && !strstr(row->msg, "|!"); k++)
+    if (in[k].t && tl_broadcast(nd, shape, in[k].t->ndim, in[k].t->shape, &nd, shape) < 0) return NULL;
+  return pw_not_implemented(row->msg, d);
+}
+
 PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *const *args, int common, TlTensor *out) {
   static const PwParams none;
   PwArg in[PW_MAX_IN];
@@ -450,10 +459,7 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   if (out && !tl_can_cast(to, (tl_dtype)out->dtype)) return pw_exec(NULL, &p, nin, in, it, via, to, to, out);      /* for its errors' order */
   if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
       (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF)) {
-    int64_t shape[TL_MAX_DIMS];
-    int nd;      /* shapes that do not fit are reported first, as in PyTorch */
-    if (nin == 2 && in[0].t && in[1].t && tl_broadcast(in[0].t->ndim, in[0].t->shape, in[1].t->ndim, in[1].t->shape, &nd, shape) < 0) return NULL;
-    return pw_not_implemented(row->msg, given);
+    return refuse(row, nin, in, given);
   }
   if (row->flags & PW_INT_ID && tl_is_integral(d) && nin == 1) {
     if (!out) {
@@ -466,7 +472,7 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   }
   int cls = pw_class(d);
   pw_loop loop = find_loop(row, &cls);
-  if (!loop) return pw_not_implemented(row->msg, d);
+  if (!loop) return refuse(row, nin, in, d);
   p.bits = tl_itemsize[d] * 8;
   in[nin - 1].leads = row->flags & PW_LEADS;
   for (int k = 0; k < nin; k++) {

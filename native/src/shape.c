@@ -1,6 +1,7 @@
 /* shape.c: joining, copying rearrangements and sequences; the table of the family. */
 #include "index.h"
 #include "create.h"
+#include "core.h"
 
 PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);   /* pad.c */
 PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
@@ -456,6 +457,7 @@ static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize
     TL_DEC(d);
     if (rc < 0) return NULL;
   }
+  if (width < self->shape[0] - 1) tl_bump(self);      /* PyTorch fills what is wrapped by a second write */
   return Py_NewRef(out);
 }
 

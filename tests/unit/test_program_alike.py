@@ -114,3 +114,119 @@ x.view(6)
 """)
 def test_result_is_a_view_or_not(line):
     alike(X + f"x = x.detach(); y = {line}; y._is_view(), y.detach_() is y")
+
+
+@cases("""
+torch.mean(x + 1j, 0, out=torch.zeros(2))
+torch.mean(x, 0, out=torch.zeros(2, dtype=torch.complex64))
+torch.mean(x, 0, dtype=torch.float32, out=torch.zeros(2, dtype=torch.float64))
+torch.mean(x.long(), 0, out=torch.zeros(2))
+torch.mean(x, out=torch.zeros((), dtype=torch.int64))
+torch.linalg.vecdot(x, x, out=torch.zeros(3))
+torch.linalg.matrix_power(x[:2], 2, out=torch.zeros(2, 2))
+torch.abs(x, out=torch.zeros(3, 2))
+torch.abs(x + 0j, out=torch.zeros(3, 2))
+torch.abs(x + 0j, out=torch.zeros(3, 2, dtype=torch.complex64))
+torch.lerp(x, x, x, out=torch.zeros(3, 2))
+torch.frexp(x, out=(torch.zeros(3, 2), torch.zeros(3, 2, dtype=torch.int32)))
+torch.narrow_copy(x, 0, 0, 1, out=torch.zeros(1, 2))
+torch.clamp(x, x, x, out=torch.zeros(3, 2))
+torch.clamp(x, 0, 1, out=torch.zeros(3, 2))
+torch.inner(x, x[0, 0], out=torch.zeros(3, 2))
+torch.fft.ifft(x, out=torch.zeros(3, 2, dtype=torch.complex64))
+torch._C._nn.avg_pool2d(x[None], 2, out=torch.zeros(1, 2, 1))
+""")
+def test_dtype_of_out(line):
+    alike(X + "x = x.detach(); " + line)
+
+
+@cases("""
+torch.arange(3, out=t)
+torch.zeros(3, out=t)
+torch.linspace(0, 1, 3, out=t)
+torch.fft.fftfreq(3, out=t)
+torch.add(t, 1, out=t)
+""")
+def test_out_that_requires_grad(line):
+    """A factory writes its own requires_grad=False to out."""
+    alike("t = torch.zeros(3, requires_grad=True); torch.set_grad_enabled(False); r = " + line + "; torch.set_grad_enabled(True); [r, t.requires_grad]")
+
+
+@cases("""
+copysign
+atan2
+fmod
+remainder
+floor_divide
+hypot
+lt
+xlogy
+maximum
+fmax
+logaddexp2
+heaviside
+igamma
+""")
+def test_shapes_are_looked_at_before_dtypes(line):
+    """But by what refuses complex numbers outright."""
+    alike(f"torch.{line}(torch.ones(3, dtype=torch.complex64), torch.ones(2))")
+
+
+@cases("""
+x = torch.ones(3); x.conj_physical_(); x._version
+x = torch.ones(3, dtype=torch.complex64); x.conj_physical_(); x._version
+x = torch.ones(14); x.reshape(7, 2).fill_diagonal_(-1, True); x._version
+x = torch.ones(14); x.reshape(2, 7).fill_diagonal_(-1, True); x._version
+M = torch.ones(3, 3); M.addr_(M[0], M[1])
+M = torch.ones(3, 3); M.addr_(M.diagonal(), M[1]); M
+A = torch.tensor([[2., 2], [0, 3]]); torch.linalg.solve_triangular(A.double(), A + 1, upper=True)
+A = torch.tensor([[2., 2], [0, 3]]); torch.linalg.solve_triangular(A, A + 2j, upper=True)
+A = torch.tensor([[2., 2], [0, 3]]); torch.triangular_solve(A, A.double())
+A = torch.tensor([[2., 2], [0, 3]]); torch.cholesky_solve(A, A.double())
+A = torch.tensor([[2, 2], [0, 3]]); torch.triangular_solve(A, A)
+A = torch.tensor([[2., 2], [0, 3]]).requires_grad_(); torch.autograd.grad(torch.linalg.slogdet(A)[0], A, allow_unused=True)
+A = torch.tensor([[2., 2], [1j, 3]]).requires_grad_(); torch.autograd.grad(torch.linalg.slogdet(A)[0].imag, A, allow_unused=True)
+torch.lerp(torch.ones(2), torch.ones(2) + 1, torch.tensor(.5).double())
+torch.lerp(torch.ones(2) + 0j, torch.ones(2) + 1j, torch.tensor(.5))
+torch.lerp(torch.ones(2), torch.ones(2), torch.tensor([.5]).double())
+z = torch.tensor([.3 + .4j]).requires_grad_(); torch.autograd.grad(torch.logaddexp(torch.tensor([.5]), z).real, z)
+z = torch.tensor([.3 + .4j]).requires_grad_(); torch.autograd.grad(torch.logaddexp(z, torch.tensor([.5])).real, z)
+F.kl_div(torch.ones(2), torch.ones(2) + 0j, log_target=True)
+F.huber_loss(torch.ones(2), torch.zeros(2).double(), reduction="none")
+F.binary_cross_entropy_with_logits(torch.ones(2).double(), torch.ones(2))
+F.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(2).long())
+y = torch.linalg.solve(torch.eye(2), torch.ones(2)); y._is_view()
+y = F.bilinear(torch.ones(2, 3), torch.ones(2, 3), torch.ones(1, 3, 3), torch.ones(1)); y._is_view()
+""")
+def test_more_lines(line):
+    alike(line)
+
+
+@cases("""
+F.l1_loss(y, z)
+F.l1_loss(y, z, reduction="none")
+torch.linalg.inv(y)
+torch.linalg.inv_ex(y)[0]
+y.erfinv()
+y.ldexp(z)
+z.ldexp(y)
+F.mse_loss(y, z)
+y.asin()
+""")
+def test_what_is_overwritten_before_the_backward_pass(line):
+    """What a gradient needs of its arguments is PyTorch's: the others may be changed."""
+    for which in ("y", "z", "r"):
+        alike("x = torch.tensor([[.5, .1], [.2, .4]], dtype=torch.float64, requires_grad=True); y = x * 1; z = x + .1; r = " + line
+              + f"; s = r.sum(); {which}.detach().zero_(); torch.autograd.grad(s, x)")
+
+
+@cases("""
+[x, y]
+[y]
+[y, z]
+[z]
+""")
+def test_hooks_of_inputs_of_grad(line):
+    """A hook doubles the gradient that is asked for only where the pass ends there."""
+    alike("x = torch.ones(2, requires_grad=True); y = x * 1; z = y + 3; [t.register_hook(lambda g: g * 2) for t in (x, y, z)]; "
+          f"[torch.autograd.grad(z, {line}, torch.ones(2), retain_graph=True), torch.autograd.grad(z.sum(), {line})]")

@@ -32,6 +32,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
             g = pending.pop(node)
             outs = node.outs
             many = outs.__class__ is list
+            given = g
             if node.pre_hooks:
                 g = _tensor_hooks(node, g)
             if node.retain:
@@ -40,7 +41,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                     if t is not None and g[nr] is not None:
                         t._raw_grad = g[nr].clone() if t._raw_grad is None else t._raw_grad + g[nr]
             if inputs is not None:
-                for nr, value in enumerate(g):
+                for nr, value in enumerate(given if node in needed else g):      # without the tensor's hooks where the pass goes on, as in PyTorch
                     at = inputs.get((node, nr))
                     if at is not None:
                         collected[at] = value
@@ -59,7 +60,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
             if not retain_graph:
                 node.release()
             nxt = node.next
-            g = None
+            g = given = None
             for i, value in enumerate(result):
                 if value is not None:
                     e = nxt[i]

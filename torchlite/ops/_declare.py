@@ -13,7 +13,7 @@ import copyreg
 
 from .. import _C
 
-F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_ARITHMETIC, F_NO_OUT, F_OWN = 1, 2, 4, 8, 16, 32, 64, 128
+F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_ARITHMETIC, F_NO_OUT, F_OWN, F_ORDERED = 1, 2, 4, 8, 16, 32, 64, 128, 256
 
 _functions = {}          # namespace -> {name: Op}
 _HOMES = {"nn": "torchlite.nn.functional", "linalg": "torchlite.linalg", "special": "torchlite.special", "fft": "torchlite.fft"}
@@ -61,7 +61,7 @@ def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=No
         s.function = "function" in variants
         s.method = "method" in variants and not module
         flags = (F_GRAD if grad is not None else 0) | (0 if differentiable else F_NODIFF) | (F_VIEW if view else 0) | (F_ARITHMETIC if "arithmetic" in tags else 0)
-        flags |= (0 if out else F_NO_OUT) | (F_OWN if "own" in tags else 0)
+        flags |= (0 if out else F_NO_OUT) | (F_OWN if "own" in tags else 0) | (F_ORDERED if "ordered" in tags else 0)
         if kernel and "(a!) self" in schemas[0]:        # exists in place only: uniform_
             flags |= F_INPLACE
         s.overloads = [_C.Overload(schema, kernel, s.body, s, flags) for schema in schemas]

@@ -177,7 +177,8 @@ def heaviside(self, values):
     """0 where self < 0, 1 where self > 0, `values` where self is 0."""
 
 
-@op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True, tags="pointwise", samples=lambda t: [(t(3, 4), t(4))])
+@op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True, tags="pointwise",
+    grad={"self": lambda c, g: torch.ldexp(g, c.other.conj()), "other": lambda c, g: g * (c.result * math.log(2)).conj()}, samples=lambda t: [(t(3, 4), t(4))])
 def ldexp(self, other):
     """self * 2**other. Powers of whole numbers keep self's dtype and do not overflow on the way."""
     if not self.is_floating_point() or other.is_floating_point() or other.is_complex():
@@ -207,7 +208,7 @@ def xlogy(self, other):
 
 def _logaddexp_grad(c, g):
     a, b = c.self, c.other
-    if not a.is_complex():
+    if not (a.is_complex() or b.is_complex()):
         return {"self": g * torch.sigmoid(a - b), "other": g * torch.sigmoid(b - a)}
     return {"self": g / (1 + (b - a).exp()).conj(), "other": g / (1 + (a - b).exp()).conj()}
 

@@ -267,6 +267,12 @@ def _same_dtype(name, A, B):
                            f"{B.dtype._scalar_type} instead")
 
 
+def _b_and_A(b, A):
+    if A.dtype != b.dtype:
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype._scalar_type} and A of type "
+                           f"{A.dtype._scalar_type} instead.")
+
+
 def _solve_any(name, A, B, left):
     _floating(name, A)
     _square(name, A)
@@ -302,7 +308,7 @@ def _singular(i):
     return "The solver failed because the input matrix is singular."
 
 
-@_linalg("solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, samples=lambda t: [(t(3, 3), t(3)), (t(2, 3, 3), t(2, 3, 2))])
+@_linalg("solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, tags="own", samples=lambda t: [(t(3, 3), t(3)), (t(2, 3, 3), t(2, 3, 2))])
 def solve(A, B, left=True):
     """X with A X = B (X A = B for left=False); A square."""
     x, info = _solve_any("linalg.solve", A, B, left)
@@ -310,7 +316,8 @@ def solve(A, B, left=True):
     return x
 
 
-@_linalg("inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", nondiff=(1,), out=True)
+@_linalg("inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", nondiff=(1,), out=True,
+         grad={"A": lambda c, g: None if g[0] is None else -c.result0.mH.matmul(g[0].matmul(c.result0.mH))})
 def inv_ex(A, check_errors=False):
     """The inverse, and info: 0, or the first zero pivot of a singular matrix."""
     _floating("linalg.inv", A)
@@ -369,8 +376,9 @@ def solve_triangular(self, B, upper, left=True, unitriangular=False):
     name = "linalg.solve_triangular"
     _square(name, self)
     _compatible(name, self, B, left)
-    _same_dtype(name, self, B)
     _no_half("triangular_solve_cpu", self, True)
+    if B.dtype != self.dtype:
+        B = B.to(self.dtype)
     if left:
         return _triangular(self, B, upper, unitriangular)
     return _columns(_triangular(self.mT, B.mT, not upper, unitriangular).mT)
@@ -380,19 +388,20 @@ def solve_triangular(self, B, upper, left=True, unitriangular=False):
     "Tensor cloned_coefficient)", out=True)
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
     """Deprecated: see torch.linalg.solve_triangular."""
-    _C.warn_once("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch release.\n"
-                 "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve"
-                 "(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B).")
     if self.dim() < 2:
         raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {self.dim()} dimensions instead")
     if A.dim() < 2:
         raise RuntimeError(f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A.dim()} dimensions instead")
+    _b_and_A(self, A)
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
-    _no_half("triangular_solve_cpu", self, True)
     if A.shape[-1] != self.shape[-2]:
         raise RuntimeError("Incompatible matrix sizes for triangular_solve: each A matrix is "
                            f"{A.shape[-1]} by {A.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}")
+    _C.warn_once("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch release.\n"
+                 "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve"
+                 "(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B).")
+    _no_half("triangular_solve_cpu", A, True)
     a, b = _expand_batch(A, self)
     return _triangular(a.mT if transpose else a, b, upper != transpose, unitriangular), a.mT.clone(memory_format=torch.contiguous_format).mT
 
@@ -462,6 +471,7 @@ def cholesky_solve(self, input2, upper=False):
         raise RuntimeError(f"b should have at least 2 dimensions, but has {B.dim()} dimensions instead")
     if L.dim() < 2:
         raise RuntimeError(f"u should have at least 2 dimensions, but has {L.dim()} dimensions instead")
+    _b_and_A(B, L)
     if L.shape[-1] != L.shape[-2]:
         raise RuntimeError(f"A must be batches of square matrices, but they are {L.shape[-2]} by {L.shape[-1]} matrices")
     if L.shape[-1] != B.shape[-2]:

@@ -180,6 +180,7 @@ def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None,
     if pos_weight is not None:
         log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * self - log_sigmoid
+    loss = loss.to(target.dtype)        # PyTorch writes it over the first term
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 

@@ -250,7 +250,7 @@ def outer(self, vec2):
     return self.unsqueeze(1) * vec2
 
 
-@op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+@op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True, tags="ordered",
     grad={"self": lambda c, g: _times(g, c.beta), "vec1": lambda c, g: _times(g.mv(c.vec2.conj()), c.alpha),
           "vec2": lambda c, g: _times(g.t().mv(c.vec1.conj()), c.alpha)},
     samples=lambda t: [(t(3, 4), t(3), t(4)), (t(4), t(3), t(4), {"beta": 2, "alpha": 0.5})])
@@ -387,7 +387,7 @@ def chain_matmul(*matrices, out=None):
     return result if out is None else out.copy_(result)
 
 
-@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", variants="function", alias=("nn.bilinear",),
+@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", variants="function", alias=("nn.bilinear",), tags="own",
     samples=lambda t: [(t(2, 3), t(2, 4), t(5, 3, 4), t(5)), (t(2, 2, 3), t(2, 2, 4), t(5, 3, 4))])
 def bilinear(input1, input2, weight, bias=None):
     """y[o] = x1 @ weight[o] @ x2 + bias[o] for inputs (*, in1) and (*, in2) and weight (out, in1, in2)."""

@@ -28,7 +28,7 @@ def erfc(self):
 
 
 @op("erfinv(Tensor self) -> Tensor", kernel="erfinv", inplace=True, out=True, tags="pointwise", alias=("special.erfinv",),
-    grad={"self": lambda c, g: math.sqrt(math.pi) / 2 * torch.exp(c.result * c.result) * g}, samples=lambda t: [(t(3, 4, lo=-0.9, hi=0.9),)])
+    grad={"self": lambda c, g: math.sqrt(math.pi) / 2 * torch.exp(torch.erfinv(c.self).square()) * g}, samples=lambda t: [(t(3, 4, lo=-0.9, hi=0.9),)])
 def erfinv(self):
     """Inverse of erf; NaN outside [-1, 1]."""
 

@@ -94,7 +94,7 @@ def conj_physical(self):
 @op("conj_physical_(Tensor(a!) self) -> Tensor(a!)", tags="pointwise")
 def conj_physical_(self):
     """In-place conj_physical."""
-    return self.copy_(torch.conj_physical(self)) if self.is_complex() else self
+    return self.copy_(torch._conj_physical(self))
 
 
 def _angle_grad(c, g):
