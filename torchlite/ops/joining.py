@@ -71,9 +71,11 @@ def column_stack(tensors):
 
 def _block_diag_grad(c, g):
     out, row, col = [], 0, 0
-    for s in c.tensors_shape:
+    for s, dtype in zip(c.tensors_shape, c.tensors_dtype):
         h, w = (1,) * (2 - len(s)) + tuple(s)
-        out.append(g.narrow(0, row, h).narrow(1, col, w).reshape(s) if len(s) < 2 else g.narrow(0, row, h).narrow(1, col, w))
+        part = g.narrow(0, row, h).narrow(1, col, w)
+        part = part.real if part.is_complex() and not dtype.is_complex else part
+        out.append((part.reshape(s) if len(s) < 2 else part).to(dtype))
         row, col = row + h, col + w
     return out
 
