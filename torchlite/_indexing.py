@@ -63,7 +63,7 @@ def _bound(v):
 
 
 def _views(t, index, writing=False):
-    """(view of t, list of index tensors or None per dim; empty when none is left). For writing, a slice of all is t itself."""
+    """(view of t, list of index tensors or None per dim; empty when none is left). A slice of all is t itself, but a lone one to read."""
     items = _items(index)
     used = sum(_width(x) for x in items)
     if used > t.dim():
@@ -88,8 +88,8 @@ def _views(t, index, writing=False):
             start, stop, step = _bound(x.start), _bound(x.stop), _bound(x.step)
             if step is not None and step <= 0:
                 raise ValueError("step must be greater than zero")
-            all_ = writing and not start and step in (None, 1) and (stop is None or stop >= t.size(dim))
-            if not all_ and (x != slice(None) or index is x):
+            all_ = (writing or index is not x) and not start and step in (None, 1) and (stop is None or stop >= t.size(dim))
+            if not all_:
                 t = _slice(t, dim, start, stop, 1 if step is None else step)
             rest.append(None)
             dim += 1
@@ -201,6 +201,9 @@ def setitem(t, index, value):
     if value.dim() > view.dim():       # leading ones are dropped, as in numpy
         while value.dim() > view.dim() and value.size(0) == 1:
             value = value.squeeze(0)
+    if value.dim() == 0 and view.dim() and view.requires_grad and value.dtype is view.dtype and value.device == view.device:
+        view.fill_(value)                                       # another layout of the gradient than copy_'s
+        return
     if tuple(value.shape) != tuple(view.shape):
         value = value.expand(view.shape)
     view.copy_(value)

@@ -32,6 +32,19 @@ G(torch.tensordot(A, B, 2)), G(torch.tensordot(A, B, 1)), G(torch.tensordot(A, A
 torch.rms_norm(torch.complex(R, R).detach(), (2,)).stride(), torch.rms_norm(R.detach(), (2,))
 [f(R.detach().to(d), None, (0, 2), out=torch.empty(0, dtype=o)) for f, d, o in ((torch.fft.fftn, torch.complex128, torch.complex128), (torch.fft.irfftn, torch.complex128, torch.float64), (torch.fft.rfft2, torch.float64, torch.complex128), (torch.fft.hfft2, torch.complex128, torch.float64))]
 [f(R.detach().to(d), None, 1, out=torch.empty(0, dtype=o)) for f, d, o in ((torch.fft.fft, torch.complex128, torch.complex128), (torch.fft.irfft, torch.complex128, torch.float64), (torch.fft.rfft, torch.float64, torch.complex128), (torch.fft.ihfft, torch.float64, torch.complex128))]
+(y := A * 1).fill_(2.), torch.autograd.grad(y, [A], B), (z := A * 1).zero_(), torch.autograd.grad(z, [A], B)
+y = A * 1; y[:] = 2.; z = A * 1; z[:] = B; w = A * 1; w.copy_(B); x = A * 1; x[1:] = 2.; [torch.autograd.grad(t, [A], B) for t in (y, z, w, x)]
+s = B[0, 0].clone().requires_grad_(); y = A * 1; y[:] = s.detach(); z = A * 1; z[:] = s; w = A * 1; w.fill_(s); torch.autograd.grad(y, [A], B), [torch.autograd.grad(t, [A, s], B) for t in (z, w)]
+y = A * 1; y.logical_not_(); torch.autograd.grad(y, [A], B)[0].stride()
+y = A * 1; y.t_(); z = A * 1; z.swapaxes_(0, 0); w = A * 1; w.unsqueeze_(0); w.squeeze_(); v = Z * 1; v.t_(); G(y), G(z), G(w), G(v, Z)
+torch.autograd.grad(B.clone().requires_grad_().sum(), [A, R], materialize_grads=True)
+torch.autograd.grad(torch.outer(W[0], A[0].detach()).mul(A[0]).real.sum(), [A]), G((Z.detach() + A[0]).real), G((Z.detach() ** A[:, 0]).real)
+[G(y) for y in (A[:2], A[None, :2], A[:2, :2], A[0:5, ...], A[-2:, :], A[:, -2:])], [y.grad_fn.name() for y in (A[:2], A[None, :2], A[:2, 0:2], A[-2:, :], A[...])]
+[torch.autograd.grad(F.batch_norm(x, None, None, training=True).sum(), [A], create_graph=c)[0].detach().stride() for x in (A, A.t()) for c in (False, True)]
+T = (A.detach().tril() + torch.eye(2)).requires_grad_(); [[t.detach() for t in torch.autograd.grad(torch.linalg.solve_triangular(T, b, upper=u, left=False, unitriangular=n).sin().sum(), [T, b])] for b in (A, R) for u in (False, True) for n in (False, True)]
+L = (A.detach() + 1).requires_grad_(); [G(torch.linalg.eigvalsh(L, UPLO=u).sin(), L) for u in 'LU'], [G(torch.linalg.eigh(L, UPLO=u)[1].abs().sin() * B, L) for u in 'LU']
+b = torch.ones(3, 4, 5).double().requires_grad_(); w = torch.linspace(-1, 1, 40).double().reshape(4, 2, 5).requires_grad_(); F.bilinear(R, b, w), torch.autograd.grad(F.bilinear(R, b, w).sin().sum(), [R, b, w])
+torch.angle(Z.detach()), torch.angle(Z.detach(), out=Z.detach().clone()), torch.abs(Z.detach(), out=Z.detach().clone()), Z.detach().clone().abs_()
 torch.fft.fftfreq(4, 0.5, out=torch.empty(4, 1)), torch.fft.rfftfreq(4, out=torch.empty(3, 1)), torch.fft.fftfreq(4, out=torch.empty(0))
 """
 

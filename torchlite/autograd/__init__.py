@@ -220,8 +220,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
                 import torchlite as torch
                 if not isinstance(t, TensorBase):
                     raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-                shape = (len(made[0]), *t.shape) if is_grads_batched else t.shape
-                g = torch.zeros(shape, dtype=t.dtype, device=t.device, requires_grad=bool(create_graph))
+                g = torch.zeros((len(made[0]), *t.shape), dtype=t.dtype, device=t.device) if is_grads_batched else torch.zeros_like(t.detach())
+                g.requires_grad_(bool(create_graph))
             elif not allow_unused:
                 raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
                                    "if this is the desired behavior.")

@@ -57,11 +57,11 @@ def record_inplace(ov, args):
         if spec.body is None:
             raise RuntimeError("derivative for aten::%s_ is not implemented" % spec.name)
         # Differentiable through its body: compute, then copy in. The ops of the body save the old value, not self.
-        return copy_in(self, spec.body(old_value(self), *args[1:]))
+        return copy_in(self, spec.body(old_value(self), *args[1:]), True)
     rec = _node.recorder(ov)
     if not spec.differentiable:
-        inputs = [args[i] for i, _, _ in rec.inputs] if spec.name in _ZERO_GRADIENT else [self]
-        node = cut(inputs, rec.node_type.__name__)
+        zero = spec.name in _ZERO_GRADIENT
+        node = cut([args[i] for i, _, _ in rec.inputs] if zero else [self], rec.node_type.__name__, not zero)
         out = _C.call_inplace_below(ov, args)
         if any(e is not None for e in node.next):
             set_history(self, node)
@@ -116,20 +116,23 @@ _ZERO_GRADIENT = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 class Zeros(Node):
     """History of values that do not depend on the inputs (fill_, zero_ and the like)."""
 
-    __slots__ = ("likes",)
+    __slots__ = ("likes", "filled")
     kinds = {}
 
     def apply(self, grads):
         import torchlite as torch
+        if self.filled:                         # laid out as what came
+            return [torch.zeros_like(grads[0].detach())]
         return [None if e is None else torch.zeros(like[0], dtype=like[1], device=grads[0].device) for e, like in zip(self.next, self.likes)]
 
 
-def cut(inputs, name):
+def cut(inputs, name, filled=False):
     """A node of this name that says that the new values do not depend on these inputs."""
     kind = Zeros.kinds.get(name)
     if kind is None:
         kind = Zeros.kinds[name] = type(name, (Zeros,), {"__slots__": (), "__module__": "torch.autograd"})
     node = kind([edge(t) for t in inputs])
+    node.filled = filled
     node.likes = [e and (t.shape, t.dtype) for t, e in zip(inputs, node.next)]
     return node
 
@@ -156,7 +159,7 @@ def refuse(t, op):
 class CopyBackwards(Node):
     """dst.copy_(src): all of the gradient goes to src."""
 
-    __slots__ = ("shape", "dtype", "device")
+    __slots__ = ("shape", "dtype", "device", "filled")
 
     def name(self):
         return "torch::autograd::CopyBackwards"
@@ -172,14 +175,17 @@ class CopyBackwards(Node):
             src = src.to(self.device)
             if src.shape != self.shape:
                 src = src.sum_to_size(self.shape)
-        return [torch.zeros_like(g) if self.next[0] is not None else None, src]
+        old = None
+        if self.next[0] is not None:            # fill_'s is laid out as what came
+            old = torch.zeros_like(g) if self.filled else torch.zeros(g.shape, dtype=g.dtype, device=g.device)
+        return [old, src]
 
 
-def copy_in(dst, src):
+def copy_in(dst, src, filled=False):
     """dst.copy_(src) recorded."""
     check_inplace(dst)
     node = CopyBackwards([edge(dst), edge(src)])
-    node.shape, node.dtype, node.device = src.shape, src.dtype, src.device
+    node.shape, node.dtype, node.device, node.filled = src.shape, src.dtype, src.device, filled
     with _C.GradMode(False):
         _C.copy(dst, src)
     set_history(dst, node)

@@ -496,10 +496,12 @@ class OpNode(Node):
                 continue
             if v is not None and needs[name] and metas is not None and metas[n] is not None:
                 shape, dtype = metas[n]
+                if v.dtype is not dtype and v.is_complex() and not dtype.is_complex:
+                    v = v.real
                 if v.shape != shape:
                     v = v.sum_to_size(shape)
                 if v.dtype is not dtype:
-                    v = (v.real if v.is_complex() and not dtype.is_complex else v).to(dtype)
+                    v = v.to(dtype)
             result.append(v if needs[name] else None)
         return result
 

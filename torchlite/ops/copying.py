@@ -148,10 +148,10 @@ def _fill(t, value, source=None, name="FillBackward2"):
         return _C.fill(t, value)
     from ..autograd import _inplace
     if source is not None and _C.requires_grad(source):
-        return _inplace.copy_in(t, source)
+        return _inplace.copy_in(t, source, True)
     _inplace.check_inplace(t)
     _C.fill(t, value)
-    _inplace.set_history(t, _inplace.cut([t], name))
+    _inplace.set_history(t, _inplace.cut([t], name, True))
     return t
 
 

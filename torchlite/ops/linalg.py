@@ -364,6 +364,25 @@ def _trsm(A, B, upper, unitriangular):
     """X with A X = B for triangular A; equal batch dims."""
 
 
+def _triangular_right_grad(c, g):
+    gb = _triangular_right(c.A.mH, g, not c.upper, c.unitriangular)
+    ga = -c.result.mH.matmul(gb) if c.needs_A else None
+    if ga is not None:
+        ga = ga.triu(1 if c.unitriangular else 0) if c.upper else ga.tril(-1 if c.unitriangular else 0)
+    return {"A": ga, "B": gb}
+
+
+@_hidden("_linalg_trsm_right(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor", grad=_triangular_right_grad)
+def _trsm_right(A, B, upper, unitriangular):
+    """X, by columns, with X A = B for triangular A; equal batch dims."""
+    return _columns(_trsm(A.mT, B.mT, not upper, unitriangular).mT)
+
+
+def _triangular_right(A, B, upper, unitriangular):
+    b, a = _expand_batch(B.mT, A)           # A has the dims of B's transpose
+    return _trsm_right(a, b.mT, upper, unitriangular)
+
+
 def _triangular(A, B, upper, unitriangular):
     a, b = _expand_batch(A, B)
     return _trsm(a, b, upper, unitriangular)
@@ -381,7 +400,7 @@ def solve_triangular(self, B, upper, left=True, unitriangular=False):
         B = B.to(self.dtype)
     if left:
         return _triangular(self, B, upper, unitriangular)
-    return _columns(_triangular(self.mT, B.mT, not upper, unitriangular).mT)
+    return _triangular_right(self, B, upper, unitriangular)
 
 
 @op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "

@@ -15,7 +15,8 @@ def _eigh_grad(c, g):
         return {"A": (V * gl.unsqueeze(-2)).matmul(V.mH)}
     e = L.unsqueeze(-2) - L.unsqueeze(-1)
     e = e + _eye_like(e)
-    inner = V.mH.matmul(gv) / e
+    inner = V.mH.matmul(gv)
+    inner = (inner - inner.mH) / (2 * e)        # the vectors of Hermitian matrices turn by skew ones only
     inner = inner - torch.diag_embed(inner.diagonal(0, -2, -1))
     if gl is not None:
         inner = inner + torch.diag_embed(gl.to(inner.dtype))
@@ -27,12 +28,18 @@ def _eigh(A):
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read)."""
 
 
+@_hidden("_adjoint_copy(Tensor A) -> Tensor", grad={"A": lambda c, g: g})
+def _adjoint_copy(A):
+    """The same Hermitian matrices, of which the other triangle is read: the gradient is that of A, and lies as it comes."""
+    return A.mH.clone()
+
+
 def _eigh_of(self, UPLO, below):
     _square("linalg.eigh", self)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     _no_half("linalg_eigh_cpu", self, True)
-    return _eigh_checked(self.mH if UPLO.upper() == "U" else self, self.shape[-1] - below)
+    return _eigh_checked(_adjoint_copy(self) if UPLO.upper() == "U" else self, self.shape[-1] - below)
 
 
 @_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)

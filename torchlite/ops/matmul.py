@@ -404,9 +404,9 @@ def bilinear(input1, input2, weight, bias=None):
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
     x1, x2 = _rows(input1), _rows(input2)
     out, n1, n2 = weight.shape
-    # first x1 with all of weight, then the sum with x2
-    half = x1.mm(weight.permute(1, 0, 2).reshape(n1, out * n2)).reshape(x1.shape[0], out, n2)
-    y = half.bmm(x2.unsqueeze(-1)).squeeze(-1)
+    # first x2 with all of weight, which is read as it lies, then the sum with x1
+    half = x2.mm(weight.reshape(out * n1, n2).t()).reshape(x1.shape[0], out, n1)
+    y = half.bmm(x1.unsqueeze(-1)).squeeze(-1)
     if bias is not None:
         y = y + bias
     return y.reshape(tuple(input1.shape[:-1]) + (out,))

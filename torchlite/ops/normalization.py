@@ -243,6 +243,7 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     dx = None
     if output_mask[0]:
         dx = (_row_grads(h, xhat, rstd, dims) if train else h * rstd).to(input.dtype)
+        dx = dx if input.dim() > 3 else dx.contiguous()         # as the kernel's
     return (dx, (grad_out * xhat).sum(dims) if output_mask[1] else None, grad_out.sum(dims) if output_mask[2] else None)
 
 

@@ -51,18 +51,19 @@ def transpose_(self, dim0, dim1):
 def _regeometry(t, op, *args):
     """Gives t the geometry of a view of it."""
     from .. import _C
-    v, node = getattr(t.detach(), op)(*args), None
+    v, made = getattr(t.detach(), op)(*args), None
     if torch.is_grad_enabled() and t.requires_grad:
         from ..autograd._inplace import check_inplace
         check_inplace(t)
         old = _C.alias(t)
         old._raw_grad_fn, old._output_nr = t.grad_fn, t.output_nr
-        node = getattr(old, op)(*args)
+        view = getattr(old, op)(*args)
+        made = view.grad_fn, view.output_nr             # asked before the version changes, or it would be that of a view of changed memory
     t.data = v
     t._bump_version()
-    if node is not None:
+    if made is not None:
         from ..autograd._inplace import set_geometry_history
-        set_geometry_history(t, node.grad_fn, node.output_nr)
+        set_geometry_history(t, *made)
     return t
 
 
