@@ -16,7 +16,8 @@ help:
 	@echo "make fuzz    random programs beside PyTorch; SECONDS=3600 SEED=7 DEVICE=webgpu; findings go to .out/fuzz"
 	@echo "make soak    trains, saves, loads and is interrupted for SECONDS=3600, on cpu and webgpu: nothing may grow"
 	@echo "make coverage  lines of the core, the package and the bridge that tests run"
-	@echo "make check   ruff, mypy, and the C compiler's warnings for the host and for WASM"
+	@echo "make check   formatters, ruff, mypy, tsc, and the C compiler's warnings for the host and for WASM"
+	@echo "make format  the formatters write: ruff for Python, clang-format for C, biome for TypeScript and JavaScript"
 	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
 	@echo "make demo    builds the demo site, serves it and prints its address"
 	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
@@ -42,13 +43,10 @@ coverage: build
 	$(PY) tests/measure_coverage.py $(ARGS)
 
 check: setup
-	$(PY) -m ruff check .
-	$(PY) -m mypy
-	MYPYPATH=native:wheels $(PY) -m mypy --config-file= --strict native/*.py wheels/*.py tests/run.py tests/setup_env.py
-	$(PY) native/build.py check
+	$(PY) tests/check.py $(ARGS)
 
 format: setup
-	$(PY) -m ruff check --fix .
+	$(PY) tests/check.py --fix ruff "ruff format" clang-format biome
 
 wheel: setup
 	$(PY) wheels/make.py $(ARGS)

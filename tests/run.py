@@ -26,9 +26,10 @@ from typing import Callable
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / ".out"
 PY = sys.executable
-sys.path[:0] = [str(ROOT / "tests" / "webgpu"), str(ROOT / "tests" / "pyodide")]
-import dawn  # type: ignore[import-not-found]  # noqa: E402
-import dist  # type: ignore[import-not-found]  # noqa: E402
+sys.path[:0] = [str(ROOT / "tests" / "webgpu"), str(ROOT / "tests" / "pyodide"), str(ROOT / "wheels")]
+import dawn  # noqa: E402
+import dist  # noqa: E402
+import runtime  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -204,7 +205,7 @@ def javascript() -> Count:
     """The WebGPU bridge's own tests."""
     try:
         dawn.modules()
-    except dawn.runtime.Missing as e:
+    except runtime.Missing as e:
         return skip(str(e))
     return count(*run(["npm", "test", "--silent"], cwd=ROOT / "js_bridge"))
 
@@ -233,12 +234,12 @@ def webgpu_deno() -> Count:
     cmd = [PY, "tests/pyodide/run_node.py", "--deno"]
     try:
         dawn.deno()
-    except dawn.runtime.Missing as e:
+    except runtime.Missing as e:
         return skip(str(e))
     here = count(*run([*cmd, *(f"tests/webgpu/test_{name}.py" for name in ("core", "index", "models"))]))
     try:
         driver = dawn.lavapipe()
-    except dawn.runtime.Missing as e:
+    except runtime.Missing as e:
         half = skip(str(e))
     else:
         half = count(*run([*cmd, "tests/webgpu/test_half.py"], {"VK_ICD_FILENAMES": driver}))
@@ -317,7 +318,7 @@ def prepare() -> bool:
     for install in (dawn.modules, dawn.deno, lambda: dist.prepare("314"), lambda: dist.prepare("029")):
         try:
             install()
-        except dist.runtime.Missing as e:  # the layers that need it say so, and skip
+        except runtime.Missing as e:  # the layers that need it say so, and skip
             say(e)
     return True
 

@@ -1,0 +1,110 @@
+"""The checks that run none of the code: formatters, linters, type checkers and the C compiler's warnings.
+
+    python tests/check.py [--fix] [NAME ...]
+
+All of them run even where one fails; the last lines say which did. --fix lets the formatters write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PY = sys.executable
+TOOLS = pathlib.Path(PY).parent
+sys.path.insert(0, str(ROOT / "wheels"))
+import runtime  # noqa: E402
+
+
+def tracked(*suffixes: str) -> list[str]:
+    """The files of the repository that end so, but for those that no hand writes."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [f for f in listed.split("\0") if f.endswith(suffixes) and not f.endswith(".pyi") and (ROOT / f).exists()]
+
+
+def run(*cmd: str, cwd: pathlib.Path = ROOT, env: dict[str, str] | None = None) -> bool:
+    return subprocess.run(cmd, cwd=cwd, env={**os.environ, **(env or {})}, check=False).returncode == 0
+
+
+def node_tool(name: str) -> str:
+    """A program of js_bridge's npm packages."""
+    return str(runtime.npm_packages(ROOT / "js_bridge") / ".bin" / name)
+
+
+def python_format(fix: bool) -> bool:
+    return run(PY, "-m", "ruff", "format", *([] if fix else ["--check", "--diff", "--quiet"]), ".")
+
+
+def c_format(fix: bool) -> bool:
+    return run(str(TOOLS / "clang-format"), *(["-i"] if fix else ["--dry-run", "--Werror"]), *tracked(".c", ".h", ".inc"))
+
+
+def js_format(fix: bool) -> bool:
+    folder = ROOT / "js_bridge"
+    files = [os.path.relpath(ROOT / f, folder) for f in tracked(".ts", ".mjs", ".js", ".css") if "/lib/" not in f]
+    return run(node_tool("biome"), "format", *(["--write"] if fix else []), *files, cwd=folder)
+
+
+def lint(fix: bool) -> bool:
+    return run(PY, "-m", "ruff", "check", *(["--fix"] if fix else []), ".")
+
+
+def types(fix: bool) -> bool:
+    tools = [*map(str, sorted((ROOT / "native").glob("*.py"))), *map(str, sorted((ROOT / "wheels").glob("*.py")))]
+    tools += [str(ROOT / "tests" / f"{name}.py") for name in ("check", "run", "setup_env")]
+    path = "native:wheels:tests/webgpu:tests/pyodide"
+    strict = run(PY, "-m", "mypy", "--config-file=", "--strict", "--follow-imports=silent", *tools, env={"MYPYPATH": path})
+    return run(PY, "-m", "mypy") and strict
+
+
+def typescript(fix: bool) -> bool:
+    return run(node_tool("tsc"), "--noEmit", cwd=ROOT / "js_bridge")
+
+
+def c_warnings(fix: bool) -> bool:
+    return run(PY, "native/build.py", "check")
+
+
+CHECKS: dict[str, Callable[[bool], bool]] = {
+    "ruff format": python_format,
+    "clang-format": c_format,
+    "biome": js_format,
+    "ruff": lint,
+    "mypy": types,
+    "tsc": typescript,
+    "C warnings": c_warnings,
+}
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CHECKS))
+    p.add_argument("--fix", action="store_true", help="the formatters and ruff write what they can")
+    a = p.parse_args()
+    unknown = set(a.names) - set(CHECKS)
+    if unknown:
+        p.error(f"no such check: {', '.join(sorted(unknown))}")
+    failed = []
+    for name in a.names or CHECKS:
+        start = time.monotonic()
+        print(f"==== {name}", flush=True)
+        try:
+            good = CHECKS[name](a.fix)
+        except runtime.Missing as e:
+            print(e)
+            good = False
+        if not good:
+            failed.append(name)
+        print(f"{'ok' if good else 'FAILED'}, {time.monotonic() - start:.0f} s", flush=True)
+    print("failed: " + ", ".join(failed) if failed else "all checks passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
