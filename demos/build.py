@@ -41,7 +41,10 @@ def main():
     (runtime / "torchlite").mkdir()
     shutil.copy(wheel, runtime / "torchlite")
     # Named by content: what a browser has stored under a name stays true.
-    folders = {name: f"runtime/{stamp(runtime / name).relative_to(runtime).as_posix()}/" for name in ("pyodide", "pyscript", "torchlite")}
+    folders = {
+        name: f"runtime/{stamp(runtime / name).relative_to(runtime).as_posix()}/"
+        for name in ("pyodide", "pyscript", "torchlite")
+    }
     copy_pages(folders | {"wheel": folders["torchlite"] + wheel.name})
     bundle_editor()
     write_list(folders, wheel.name)
@@ -54,7 +57,9 @@ def main():
 def newest_wheel():
     found = sorted(WHEELS.glob("torchlite-*pyemscripten_2026_0_wasm32.whl"), key=lambda path: path.stat().st_mtime)
     if not found:
-        sys.exit(f"no torchlite wheel for Pyodide in {os.path.relpath(WHEELS)}: build it first, or name one with --wheel")
+        sys.exit(
+            f"no torchlite wheel for Pyodide in {os.path.relpath(WHEELS)}: build it first, or name one with --wheel"
+        )
     return found[-1]
 
 
@@ -136,7 +141,11 @@ def write_list(folders, wheel):
     """files.json: what the service worker stores, where the worker finds Python, and how much there is to download."""
     files = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file())
     pages = [path for path in files if not path.startswith("runtime/") and path != "sw.js"]
-    counted = [folders["pyodide"] + "pyodide.asm.wasm", folders["pyodide"] + "python_stdlib.zip", folders["torchlite"] + wheel]
+    counted = [
+        folders["pyodide"] + "pyodide.asm.wasm",
+        folders["pyodide"] + "python_stdlib.zip",
+        folders["torchlite"] + wheel,
+    ]
     contents = {
         "pyodide": folders["pyodide"],
         "wheel": folders["torchlite"] + wheel,

@@ -32,7 +32,8 @@ engine.addEventListener("state", () => {
 engine.addEventListener("progress", ({ detail: { stage, done, total } }) => {
   const words = { install: "Installing torchlite", import: "Importing torch" };
   $("status").textContent = words[stage] ?? "Loading Python";
-  $("amount").textContent = stage === "download" && total > 1 ? `${(done / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB` : "";
+  $("amount").textContent =
+    stage === "download" && total > 1 ? `${(done / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB` : "";
   if (stage === "download") [$("progress").max, $("progress").value] = [total, done];
   else $("progress").removeAttribute("value");
 });

@@ -40,10 +40,18 @@ def name_version() -> str:
 
 def metadata() -> bytes:
     p = project()
-    lines = ["Metadata-Version: 2.4", f"Name: {p['name']}", f"Version: {p['version']}", f"Summary: {p['description']}",
-             f"Requires-Python: {p['requires-python']}", f"License-Expression: {p['license']}", *(f"License-File: {n}" for n in p["license-files"]),
-             "Keywords: " + ",".join(p.get("keywords", [])),
-             f"License-Expression: {p['license']}", *(f"License-File: {n}" for n in p["license-files"])]
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {p['name']}",
+        f"Version: {p['version']}",
+        f"Summary: {p['description']}",
+        f"Requires-Python: {p['requires-python']}",
+        f"License-Expression: {p['license']}",
+        *(f"License-File: {n}" for n in p["license-files"]),
+        "Keywords: " + ",".join(p.get("keywords", [])),
+        f"License-Expression: {p['license']}",
+        *(f"License-File: {n}" for n in p["license-files"]),
+    ]
     lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
     readme = ROOT / p.get("readme", "README.md")
     if readme.exists():
@@ -64,8 +72,15 @@ def _record_hash(data: bytes) -> str:
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
-def write_wheel(folder: pathlib.Path, tags: str, files: Mapping[str, bytes], *, dist: str | None = None,
-                meta: bytes | None = None, pure: bool = False) -> pathlib.Path:
+def write_wheel(
+    folder: pathlib.Path,
+    tags: str,
+    files: Mapping[str, bytes],
+    *,
+    dist: str | None = None,
+    meta: bytes | None = None,
+    pure: bool = False,
+) -> pathlib.Path:
     """Writes a wheel named by `tags` ("cp312-abi3-plat1.plat2") and returns its path."""
     dist = dist or name_version()
     info = dist + ".dist-info"
@@ -136,8 +151,11 @@ def _source_files() -> Sequence[pathlib.Path]:
     except (OSError, subprocess.CalledProcessError):
         pass
     skip = {".git", ".build", ".cache", "node_modules", "__pycache__", "dist", "_site", ".venv"}
-    return sorted(p for p in ROOT.rglob("*") if p.is_file() and not skip & set(p.relative_to(ROOT).parts)
-                  and p.suffix not in (".so", ".pyc", ".pyd"))
+    return sorted(
+        p
+        for p in ROOT.rglob("*")
+        if p.is_file() and not skip & set(p.relative_to(ROOT).parts) and p.suffix not in (".so", ".pyc", ".pyd")
+    )
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
@@ -145,8 +163,10 @@ def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         entries = [(f"{base}/PKG-INFO", metadata(), 0o644)]
-        entries += [(f"{base}/{p.relative_to(ROOT).as_posix()}", p.read_bytes(), p.stat().st_mode & 0o777)
-                    for p in _source_files()]
+        entries += [
+            (f"{base}/{p.relative_to(ROOT).as_posix()}", p.read_bytes(), p.stat().st_mode & 0o777)
+            for p in _source_files()
+        ]
         for name, data, mode in entries:
             info = tarfile.TarInfo(name)
             info.size, info.mode, info.mtime = len(data), mode, 1577836800

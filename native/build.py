@@ -37,15 +37,51 @@ SRC = NATIVE / "src"
 
 # NaN, infinities, signed zeros and the order of sums are part of the results, so no -ffast-math. errno and floating
 # point traps are not looked at; contraction is written out where it is wanted (v4_madd), so all builds agree.
-FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fvisibility=hidden",
-         "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections", "-DNDEBUG"]
-WARNINGS = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-sign-compare",
-            "-Wno-cast-function-type", "-Wno-unknown-warning-option", "-Wno-pass-failed",
-            "-Wno-tautological-compare"]  # x != x finds NaN, also where the type turns out to be an integer
+FLAGS = [
+    "-std=gnu11",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fvisibility=hidden",
+    "-fno-strict-aliasing",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-DNDEBUG",
+]
+WARNINGS = [
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-parameter",
+    "-Wno-missing-field-initializers",
+    "-Wno-sign-compare",
+    "-Wno-cast-function-type",
+    "-Wno-unknown-warning-option",
+    "-Wno-pass-failed",
+    "-Wno-tautological-compare",
+]  # x != x finds NaN, also where the type turns out to be an integer
 
 # Files of little inner loop: compiled for size, they are read over the network more often than they are waited for.
-SMALL = {"check", "cmath", "create", "data", "gamma_grad", "grad_mode", "index_plan", "linalg", "number", "pad", "profile", "reduce_plan",
-         "resample", "rng", "sampling", "scatter", "shape", "sort"}
+SMALL = {
+    "check",
+    "cmath",
+    "create",
+    "data",
+    "gamma_grad",
+    "grad_mode",
+    "index_plan",
+    "linalg",
+    "number",
+    "pad",
+    "profile",
+    "reduce_plan",
+    "resample",
+    "rng",
+    "sampling",
+    "scatter",
+    "shape",
+    "sort",
+}
 
 
 RECIPE = "2"  # part of every object's key: raise it when the way of compiling changes
@@ -102,8 +138,10 @@ class Target:
     cflags: list[str]
 
     def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
-        return call([*self.compiler, *self.cflags, *extra, "-c", str(src), "-o", str(obj)],
-                    f"compiling native/src/{src.name} ({self.name})")
+        return call(
+            [*self.compiler, *self.cflags, *extra, "-c", str(src), "-o", str(obj)],
+            f"compiling native/src/{src.name} ({self.name})",
+        )
 
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
         raise NotImplementedError
@@ -161,12 +199,26 @@ class Wasm(Target):
         self.relaxed = relaxed
         self.compiler = [*zig(), "clang"]
         simd = ["-msimd128"] + (["-mrelaxed-simd"] if relaxed else [])
-        self.cflags = [*FLAGS, "--target=wasm32-unknown-emscripten", *simd, "-mbulk-memory", "-mnontrapping-fptoint",
-                       "-msign-ext", "-fPIC", "-DPy_PYCONFIG_H", "-include", str(NATIVE / "include" / "pyconfig_wasm32.h"),
-                       "-I", include,
-                       "-isystem", str(lib / "include"),
-                       "-isystem", str(lib / "libc/include/arm-linux-musl"),
-                       "-isystem", str(lib / "libc/include/generic-musl")]
+        self.cflags = [
+            *FLAGS,
+            "--target=wasm32-unknown-emscripten",
+            *simd,
+            "-mbulk-memory",
+            "-mnontrapping-fptoint",
+            "-msign-ext",
+            "-fPIC",
+            "-DPy_PYCONFIG_H",
+            "-include",
+            str(NATIVE / "include" / "pyconfig_wasm32.h"),
+            "-I",
+            include,
+            "-isystem",
+            str(lib / "include"),
+            "-isystem",
+            str(lib / "libc/include/arm-linux-musl"),
+            "-isystem",
+            str(lib / "libc/include/generic-musl"),
+        ]
 
     def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
         if not self.relaxed:
@@ -178,7 +230,9 @@ class Wasm(Target):
         asm = obj.with_suffix(".s")
         out = call([*self.compiler, *self.cflags, *extra, "-S", str(src), "-o", str(asm)], what)
         text = re.sub(r"\b(f32x4|f64x2)\.relaxed_(min|max)\b", r"\1.p\2", asm.read_text())
-        odd = set(re.findall(r"\b\w+\.relaxed_\w+", text)) - {f"{t}.relaxed_{op}" for t in ("f32x4", "f64x2") for op in ("madd", "nmadd")}
+        odd = set(re.findall(r"\b\w+\.relaxed_\w+", text)) - {
+            f"{t}.relaxed_{op}" for t in ("f32x4", "f64x2") for op in ("madd", "nmadd")
+        }
         if odd:
             raise BuildError(f"{what}: the results of {', '.join(sorted(odd))} differ between machines")
         asm.write_text(text)
@@ -188,9 +242,24 @@ class Wasm(Target):
         return out
 
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
-        call([*zig(), "wasm-ld", "-shared", "--experimental-pic", "--no-entry", "--gc-sections", "--strip-all", "-O2",
-              "--export=PyInit__C", "--unresolved-symbols=import-dynamic", *map(str, objects),
-              "-o", str(out)], f"linking {out.name}")
+        call(
+            [
+                *zig(),
+                "wasm-ld",
+                "-shared",
+                "--experimental-pic",
+                "--no-entry",
+                "--gc-sections",
+                "--strip-all",
+                "-O2",
+                "--export=PyInit__C",
+                "--unresolved-symbols=import-dynamic",
+                *map(str, objects),
+                "-o",
+                str(out),
+            ],
+            f"linking {out.name}",
+        )
 
 
 def call(cmd: list[str], what: str) -> str:
@@ -204,7 +273,7 @@ def call(cmd: list[str], what: str) -> str:
 
 
 def compile_one(target: Target, src: pathlib.Path, headers: str, last_good: bool, extra: list[str]) -> pathlib.Path:
-    if src.stem.startswith("gpu"):     # programs on the CPU never enter them
+    if src.stem.startswith("gpu"):  # programs on the CPU never enter them
         extra = [*extra, "-Oz" if isinstance(target, Wasm) else "-Os"]
     elif src.stem in SMALL:
         extra = [*extra, "-Os"]
@@ -240,8 +309,15 @@ def missing_families(srcs: list[pathlib.Path], src: pathlib.Path) -> list[str]:
     return [n for n in dict.fromkeys(declared) if not re.search(rf"\b{n}\[\]\s*=", text)]
 
 
-def build(target: Target, out: pathlib.Path, *, src: pathlib.Path = SRC, last_good: bool = False, strict: bool = False,
-          jobs: int = 2) -> pathlib.Path:
+def build(
+    target: Target,
+    out: pathlib.Path,
+    *,
+    src: pathlib.Path = SRC,
+    last_good: bool = False,
+    strict: bool = False,
+    jobs: int = 2,
+) -> pathlib.Path:
     """Compiles every file of `src` and links them to `out`."""
     srcs = sources(src)
     if not srcs:
@@ -355,7 +431,13 @@ def main(argv: list[str] | None = None) -> int:
                 return 0
             opts = {"src": a.src.resolve(), "last_good": a.last_good, "strict": a.strict}
             if a.target == "host":
-                default = ROOT / ".build" / "sanitized" if a.sanitize else ROOT / ".build" / "coverage" if a.coverage else ROOT / "torchlite"
+                default = (
+                    ROOT / ".build" / "sanitized"
+                    if a.sanitize
+                    else ROOT / ".build" / "coverage"
+                    if a.coverage
+                    else ROOT / "torchlite"
+                )
                 out = build(Host(a.sanitize, a.coverage), (a.out or default) / Host.file_name(), **opts)
                 if not a.sanitize:
                     check_loads(out)

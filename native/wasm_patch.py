@@ -75,7 +75,7 @@ def apply(old: bytes, patch: bytes) -> bytes:
     at = 8 + 12 * words
     parts: list[bytes] = []
     for i in range(0, len(steps), 3):
-        start, copy, insert = steps[i:i + 3]
-        parts += (old[start:start + copy], patch[at:at + insert])
+        start, copy, insert = steps[i : i + 3]
+        parts += (old[start : start + copy], patch[at : at + insert])
         at += insert
     return b"".join(parts)

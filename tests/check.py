@@ -42,7 +42,9 @@ def python_format(fix: bool) -> bool:
 
 
 def c_format(fix: bool) -> bool:
-    return run(str(TOOLS / "clang-format"), *(["-i"] if fix else ["--dry-run", "--Werror"]), *tracked(".c", ".h", ".inc"))
+    return run(
+        str(TOOLS / "clang-format"), *(["-i"] if fix else ["--dry-run", "--Werror"]), *tracked(".c", ".h", ".inc")
+    )
 
 
 def js_format(fix: bool) -> bool:
@@ -59,7 +61,9 @@ def types(fix: bool) -> bool:
     tools = [*map(str, sorted((ROOT / "native").glob("*.py"))), *map(str, sorted((ROOT / "wheels").glob("*.py")))]
     tools += [str(ROOT / "tests" / f"{name}.py") for name in ("check", "run", "setup_env")]
     path = "native:wheels:tests/webgpu:tests/pyodide"
-    strict = run(PY, "-m", "mypy", "--config-file=", "--strict", "--follow-imports=silent", *tools, env={"MYPYPATH": path})
+    strict = run(
+        PY, "-m", "mypy", "--config-file=", "--strict", "--follow-imports=silent", *tools, env={"MYPYPATH": path}
+    )
     return run(PY, "-m", "mypy") and strict
 
 

@@ -31,8 +31,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 # OSError: torch.from_file; BufferError: a view of memory that went away
-ALLOWED = (TypeError, ValueError, IndexError, RuntimeError, OverflowError, NotImplementedError, AssertionError, OSError, MemoryError)
-SECONDS = 10            # one call may take this long (under sanitizers too)
+ALLOWED = (
+    TypeError,
+    ValueError,
+    IndexError,
+    RuntimeError,
+    OverflowError,
+    NotImplementedError,
+    AssertionError,
+    OSError,
+    MemoryError,
+)
+SECONDS = 10  # one call may take this long (under sanitizers too)
 
 
 class TooSlow(BaseException):
@@ -44,7 +54,14 @@ def show(x, depth=0):
     if hasattr(x, "storage_offset"):
         flags = ", requires_grad" if x.requires_grad else ""
         values = x.detach().reshape(-1).tolist() if x.numel() <= 12 else "..."
-        return "T(%s, %s, stride=%s, %s%s, %s)" % (list(x.shape), str(x.dtype)[6:], list(x.stride()), values, flags, type(x).__name__)
+        return "T(%s, %s, stride=%s, %s%s, %s)" % (
+            list(x.shape),
+            str(x.dtype)[6:],
+            list(x.stride()),
+            values,
+            flags,
+            type(x).__name__,
+        )
     if isinstance(x, (list, tuple)) and depth < 3:
         return "[" + ", ".join(show(v, depth + 1) for v in x) + "]"
     return repr(x)[:200]
@@ -69,19 +86,31 @@ class OpTarget:
         """A call that fits, or None."""
         if self.uses % 12 == 0:
             torch = self.torch
-            dtype = rng.choice([torch.float32, torch.float32, torch.float64, torch.int64, torch.complex64, torch.float16, torch.bfloat16, torch.bool])
+            dtype = rng.choice(
+                [
+                    torch.float32,
+                    torch.float32,
+                    torch.float64,
+                    torch.int64,
+                    torch.complex64,
+                    torch.float16,
+                    torch.bfloat16,
+                    torch.bool,
+                ]
+            )
             try:
                 self.good = good.calls(torch, self.spec, dtype, rng.randrange(1000)) or self.good
             except ALLOWED:
-                pass            # samples that this dtype cannot have
+                pass  # samples that this dtype cannot have
         self.uses += 1
         return rng.choice(self.good) if self.good else None
 
     def bound(self, args, kwargs):
         """The arguments in the order of the schema, as the core's entrances take them."""
         from torchlite import _C
+
         values = list(args)
-        for p in self.params[len(args):]:
+        for p in self.params[len(args) :]:
             values.append(kwargs.get(p.name, None if p.default is NotImplemented else p.default))
         return _C, tuple(values)
 
@@ -143,9 +172,13 @@ def targets(torch, only, feeder):
     load_all()
     every = [OpTarget(torch, spec, ov) for spec in specs for ov in spec.overloads]
     named = {t.ov.kernel for t in every}
-    every += [KernelTarget(torch, name) for name in sorted(_C.kernels) if name not in named and name != "set_default_generator"]
+    every += [
+        KernelTarget(torch, name)
+        for name in sorted(_C.kernels)
+        if name not in named and name != "set_default_generator"
+    ]
     every += [RawTarget(*t) for t in raw.Raw(torch, feeder).targets()]
-    random.Random(1).shuffle(every)        # a run that is stopped early has seen something of everything
+    random.Random(1).shuffle(every)  # a run that is stopped early has seen something of everything
     return [t for t in every if not only or re.search(only, t.name)]
 
 
@@ -161,7 +194,11 @@ def sweep(result):
 
 def backwards(torch, rng, result):
     """Gradients of what came back, sometimes those of the gradients as well."""
-    outs = [r for r in (result if isinstance(result, (list, tuple)) else [result]) if hasattr(r, "storage_offset") and r.requires_grad and r.numel()]
+    outs = [
+        r
+        for r in (result if isinstance(result, (list, tuple)) else [result])
+        if hasattr(r, "storage_offset") and r.requires_grad and r.numel()
+    ]
     if not outs:
         return
     loss = sum(r.sum().abs() for r in outs if r.numel() <= 100000)
@@ -175,7 +212,7 @@ def backwards(torch, rng, result):
         if grads:
             sum(g.sum().abs() for g in grads).backward()
         for v in leaves:
-            v.grad = None           # a ring: the gradient's graph holds its own leaf
+            v.grad = None  # a ring: the gradient's graph holds its own leaf
 
 
 def graph(node):
@@ -220,14 +257,21 @@ def fuzz(only, seed, calls, log, first=0, seconds=0.0):
             try:
                 mark, fn, args, kwargs = target.call(feeder)
             except ALLOWED:
-                continue            # arguments that this dtype cannot have
-            text = "%d %d\n%s%s: %s %s" % (n, done, target.name, mark, show(args), {k: show(v) for k, v in kwargs.items()})
+                continue  # arguments that this dtype cannot have
+            text = "%d %d\n%s%s: %s %s" % (
+                n,
+                done,
+                target.name,
+                mark,
+                show(args),
+                {k: show(v) for k, v in kwargs.items()},
+            )
             os.lseek(log, 0, 0)
             os.ftruncate(log, 0)
             os.write(log, text.encode(errors="replace"))
             done += 1
             try:
-                faulthandler.dump_traceback_later(3 * SECONDS, exit=True)      # for calls that do not look at signals
+                faulthandler.dump_traceback_later(3 * SECONDS, exit=True)  # for calls that do not look at signals
                 signal.alarm(SECONDS)
                 result = fn(*args, **kwargs)
                 answers += 1
@@ -240,7 +284,7 @@ def fuzz(only, seed, calls, log, first=0, seconds=0.0):
             except TooSlow:
                 finding("slower than %d s" % SECONDS)
             except ZeroDivisionError as e:
-                if str(e) not in ("index", "float", "getitem"):        # Odd's own
+                if str(e) not in ("index", "float", "getitem"):  # Odd's own
                     finding("%s: %s" % (type(e).__name__, e))
             except ALLOWED as e:
                 if isinstance(e, RecursionError) or "INTERNAL" in str(e):
@@ -248,11 +292,14 @@ def fuzz(only, seed, calls, log, first=0, seconds=0.0):
                 elif isinstance(e, AssertionError) and "CUDA" not in str(e) and not str(e):
                     finding("AssertionError without a text")
             except (AttributeError, KeyError) as e:
-                if not isinstance(target, RawTarget) and "(" not in mark:      # the core's entrances pass on what bodies raise
+                if (
+                    not isinstance(target, RawTarget) and "(" not in mark
+                ):  # the core's entrances pass on what bodies raise
                     finding("%s: %s" % (type(e).__name__, e))
             except BaseException as e:
                 signal.alarm(0)
                 import traceback
+
                 where = traceback.extract_tb(e.__traceback__)[-1]
                 if not isinstance(e, BufferError) or not isinstance(target, RawTarget):
                     finding("%s: %s (%s:%s)" % (type(e).__name__, e, os.path.basename(where.filename), where.lineno))
@@ -279,7 +326,7 @@ class Findings(list):
 
     def append(self, text):
         head, _, call = text.partition("\n")
-        key = (head.partition(":")[0] if call else head, call.partition("(")[0])       # one of a kind for each op
+        key = (head.partition(":")[0] if call else head, call.partition("(")[0])  # one of a kind for each op
         if key not in self.seen:
             self.seen.add(key)
             print(text, flush=True)
@@ -302,8 +349,14 @@ def run(only=None, seed=0, calls=30, seconds=0.0):
             options = {"only": only, "seed": seed, "calls": calls, "log": str(log), "first": first}
             if end:
                 options["seconds"] = max(1.0, end - time.monotonic())
-            done = subprocess.run([sys.executable, __file__, "--child", json.dumps(options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  text=True, errors="replace", check=False)
+            done = subprocess.run(
+                [sys.executable, __file__, "--child", json.dumps(options)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                check=False,
+            )
             reports = re.findall(r"^.*runtime error: .*$", done.stderr, re.M)
             findings.extend(sorted(set(reports)))
             line = next((x for x in done.stdout.splitlines() if x.startswith("RESULT ")), None)
@@ -313,8 +366,15 @@ def run(only=None, seed=0, calls=30, seconds=0.0):
                 return findings, total + n, answered + answers
             at, _, call = log.read_text(errors="replace").partition("\n")
             lines = done.stderr.splitlines()
-            start = next((i for i, x in enumerate(lines) if "ERROR: AddressSanitizer" in x or "Fatal Python error" in x or "Timeout" in x), max(0, len(lines) - 8))
-            tail = lines[start:start + 9]
+            start = next(
+                (
+                    i
+                    for i, x in enumerate(lines)
+                    if "ERROR: AddressSanitizer" in x or "Fatal Python error" in x or "Timeout" in x
+                ),
+                max(0, len(lines) - 8),
+            )
+            tail = lines[start : start + 9]
             findings.append("died with status %s at %s\n    %s" % (done.returncode, call[:3000], "\n    ".join(tail)))
             at, _, made = at.partition(" ")
             total += int(made or 0)
@@ -329,7 +389,9 @@ def main():
     p.add_argument("--calls", type=int, default=30)
     p.add_argument("--only")
     p.add_argument("--seconds", type=float, default=0.0)
-    p.add_argument("--sanitized", action="store_true", help="on a core built with the address and undefined-behaviour sanitizers")
+    p.add_argument(
+        "--sanitized", action="store_true", help="on a core built with the address and undefined-behaviour sanitizers"
+    )
     p.add_argument("--child", help=argparse.SUPPRESS)
     a = p.parse_args()
     if a.child:
@@ -337,6 +399,7 @@ def main():
         return 0
     if a.sanitized:
         import run as layers
+
         env = layers.sanitized()
         if not isinstance(env, dict):
             return env.failed

@@ -23,7 +23,7 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / ".out" / "coverage"
 OBJECTS = ROOT / ".build" / "host-cov"
-Files = dict[str, tuple[int, int]]          # name -> (lines, lines that ran)
+Files = dict[str, tuple[int, int]]  # name -> (lines, lines that ran)
 
 
 def build() -> pathlib.Path:
@@ -35,11 +35,28 @@ def build() -> pathlib.Path:
 
 def run_tests(tests: list[str], native: pathlib.Path | None, python: bool) -> None:
     """The tests in two processes; a failing one is the host layer's business."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]), "COVERAGE_FILE": str(OUT / "data")}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "COVERAGE_FILE": str(OUT / "data"),
+    }
     if native:
         env["TORCHLITE_NATIVE"] = str(native)
     measured = ["-m", "coverage", "run", "--parallel-mode", "--source", "torchlite"] if python else []
-    pytest = [sys.executable, *measured, "-m", "pytest", "-q", "--tb=no", "--timeout", "1200", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    pytest = [
+        sys.executable,
+        *measured,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=no",
+        "--timeout",
+        "1200",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+    ]
     running = [subprocess.Popen([*pytest, *half], cwd=ROOT, env=env) for half in (tests[::2], tests[1::2]) if half]
     for p in running:
         p.wait()
@@ -48,7 +65,9 @@ def run_tests(tests: list[str], native: pathlib.Path | None, python: bool) -> No
 def native_files() -> Files:
     lines: dict[str, dict[int, int]] = collections.defaultdict(dict)
     for data in sorted(OBJECTS.glob("*.gcda")):
-        done = subprocess.run(["gcov", "--json-format", "--stdout", str(data)], cwd=OBJECTS, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["gcov", "--json-format", "--stdout", str(data)], cwd=OBJECTS, capture_output=True, text=True, check=False
+        )
         for text in done.stdout.splitlines():
             for file in json.loads(text)["files"]:
                 if "/native/src/" in file["file"]:
@@ -70,27 +89,49 @@ def python_files() -> Files:
 def js_files(with_kernels: bool) -> Files:
     folder = ROOT / "js_bridge"
     if not (folder / "node_modules" / "@vitest" / "coverage-v8").is_dir():
-        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=True)
+        subprocess.run(
+            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=True
+        )
     total: dict[str, list[int]] = {}
-    for kernels in ("", "1") if with_kernels else ("",):                # the kernels have a run of their own
+    for kernels in ("", "1") if with_kernels else ("",):  # the kernels have a run of their own
         report = OUT / f"js{kernels}"
-        options = ["--coverage.enabled", "--coverage.reporter=json-summary", f"--coverage.reportsDirectory={report}", "--coverage.include=src/**/*.ts",
-                   "--coverage.exclude=src/**/*.test.ts", "--coverage.reportOnFailure"]
-        env = {**os.environ, "TORCHLITE_TICK": "200", **({"KERNELS": kernels} if kernels else {})}      # a measured worker answers late
+        options = [
+            "--coverage.enabled",
+            "--coverage.reporter=json-summary",
+            f"--coverage.reportsDirectory={report}",
+            "--coverage.include=src/**/*.ts",
+            "--coverage.exclude=src/**/*.test.ts",
+            "--coverage.reportOnFailure",
+        ]
+        env = {
+            **os.environ,
+            "TORCHLITE_TICK": "200",
+            **({"KERNELS": kernels} if kernels else {}),
+        }  # a measured worker answers late
         subprocess.run(["node", "tools/test.mjs", *options], cwd=folder, env=env, check=False)
         for name, f in json.loads((report / "coverage-summary.json").read_text()).items():
             if name != "total":
                 old = total.setdefault(os.path.relpath(name, folder), [0, 0])
-                total[os.path.relpath(name, folder)] = [max(old[0], f["lines"]["total"]), max(old[1], f["lines"]["covered"])]
+                total[os.path.relpath(name, folder)] = [
+                    max(old[0], f["lines"]["total"]),
+                    max(old[1], f["lines"]["covered"]),
+                ]
     return {name: (n, hit) for name, (n, hit) in total.items()}
 
 
 def report(part: str, files: Files) -> None:
-    (OUT / f"{part}.txt").write_text("".join(f"{100 * hit / max(n, 1):5.1f} %  {hit:6} of {n:6}  {name}\n" for name, (n, hit) in sorted(files.items())))
+    (OUT / f"{part}.txt").write_text(
+        "".join(
+            f"{100 * hit / max(n, 1):5.1f} %  {hit:6} of {n:6}  {name}\n" for name, (n, hit) in sorted(files.items())
+        )
+    )
     lines, ran = (sum(v[i] for v in files.values()) for i in (0, 1))
     least = sorted((f for f in files.items() if f[1][0] >= 20), key=lambda f: f[1][1] / f[1][0])[:5]
     shown = ", ".join(f"{name} {100 * hit / n:.0f} %" for name, (n, hit) in least)
-    print(f"{part:10} {100 * ran / max(lines, 1):5.1f} % of {lines} lines in {len(files)} files; least: {shown}", flush=True)
+    print(
+        f"{part:10} {100 * ran / max(lines, 1):5.1f} % of {lines} lines in {len(files)} files; least: {shown}",
+        flush=True,
+    )
 
 
 def main() -> int:
@@ -108,7 +149,11 @@ def main() -> int:
         parts.remove("native")
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
-    folders = a.tests or [str(f) for name in ("unit", "ops", "programs", "webgpu") for f in sorted((ROOT / "tests" / name).glob("test_*.py"))]
+    folders = a.tests or [
+        str(f)
+        for name in ("unit", "ops", "programs", "webgpu")
+        for f in sorted((ROOT / "tests" / name).glob("test_*.py"))
+    ]
     if set(parts) & {"native", "torchlite"}:
         run_tests(folders, build() if "native" in parts else None, "torchlite" in parts)
     found = {"native": native_files, "torchlite": python_files, "js_bridge": lambda: js_files(not a.no_kernels)}

@@ -44,6 +44,7 @@ class Count:
 
 class Output(threading.local):
     """What a layer prints: at once, or kept until the layer ends where another runs beside it."""
+
     kept: list[str] | None = None
 
     def write(self, text: str) -> None:
@@ -60,7 +61,9 @@ def say(*words: object) -> None:
     output.write(" ".join(map(str, words)) + "\n")
 
 
-def run(cmd: list[str], env: dict[str, str] | None = None, cwd: pathlib.Path = ROOT, timeout: float = 1500) -> tuple[int, str]:
+def run(
+    cmd: list[str], env: dict[str, str] | None = None, cwd: pathlib.Path = ROOT, timeout: float = 1500
+) -> tuple[int, str]:
     """Runs a command, showing its output; returns the status and the text."""
     say("$", " ".join(os.path.relpath(c, ROOT) if c.startswith(str(ROOT)) else c for c in cmd))
     full = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
@@ -119,8 +122,11 @@ def host() -> Count:
     status, text = run([PY, "native/build.py", "host", "--strict"])
     if status:
         return Count(failed=1)
-    folders = [str(p) for p in sorted((ROOT / "tests").iterdir())
-               if p.is_dir() and p.name not in ("browser", "pyodide", "webgpu") and any(p.rglob("test_*.py"))]
+    folders = [
+        str(p)
+        for p in sorted((ROOT / "tests").iterdir())
+        if p.is_dir() and p.name not in ("browser", "pyodide", "webgpu") and any(p.rglob("test_*.py"))
+    ]
     return pytest("-n", "2", "--timeout", "600", *folders)
 
 
@@ -131,7 +137,9 @@ def sanitized() -> dict[str, str] | Count:
         return skip("needs gcc on Linux")
     libraries = []
     for name in ("libasan.so", "libubsan.so", "libstdc++.so"):
-        found = subprocess.run([gcc, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        found = subprocess.run(
+            [gcc, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
         if not os.path.isabs(found):
             return skip(f"gcc has no {name}: apt-get install gcc g++")
         libraries.append(found)
@@ -139,8 +147,11 @@ def sanitized() -> dict[str, str] | Count:
     if status:
         return Count(failed=1)
     core = ROOT / ".build" / "sanitized" / "_C.abi3.so"
-    return {"TORCHLITE_NATIVE": str(core), "LD_PRELOAD": " ".join(libraries),
-            "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000"}
+    return {
+        "TORCHLITE_NATIVE": str(core),
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4000",
+    }
 
 
 def sanitize() -> Count:
@@ -153,10 +164,18 @@ def sanitize() -> Count:
         old.unlink()
     env["ASAN_OPTIONS"] += f":log_path={log}"
     env["UBSAN_OPTIONS"] = f"log_path={log}"
-    c = count(*run([PY, "-m", "pytest", "--tb=line", "--timeout", "600", "--continue-on-collection-errors", "tests/unit"], env))
+    c = count(
+        *run(
+            [PY, "-m", "pytest", "--tb=line", "--timeout", "600", "--continue-on-collection-errors", "tests/unit"], env
+        )
+    )
     status, _ = run([PY, "tests/fuzz_ops.py", "--seed", "1", "--calls", "4", "--seconds", "45"], env)
-    findings = [line for f in OUT.glob("sanitizer.*") for line in f.read_text(errors="replace").splitlines()
-                if "runtime error" in line or "ERROR: AddressSanitizer" in line]
+    findings = [
+        line
+        for f in OUT.glob("sanitizer.*")
+        for line in f.read_text(errors="replace").splitlines()
+        if "runtime error" in line or "ERROR: AddressSanitizer" in line
+    ]
     say("\n".join(sorted(set(findings))) or "no findings")
     # a wrong result is the host layer's business; here it counts whether the tests ran and what the sanitizers saw
     return Count(passed=c.passed, failed=len(set(findings)) + (c.passed == 0) + (status != 0), skipped=c.skipped)
@@ -165,7 +184,11 @@ def sanitize() -> Count:
 def wheels() -> Count:
     """The wheels for Pyodide: made twice with the same bytes, within the budget; installing the package from source."""
     status, _ = run([PY, "wheels/make.py"])
-    return pytest("tests/packaging") if status == 0 and (ROOT / "tests" / "packaging").is_dir() else Count(failed=int(status != 0))
+    return (
+        pytest("tests/packaging")
+        if status == 0 and (ROOT / "tests" / "packaging").is_dir()
+        else Count(failed=int(status != 0))
+    )
 
 
 def fresh_wheels() -> bool:
@@ -197,7 +220,9 @@ def browser(target: str) -> Count:
         return Count(failed=1)
     runtimes = [name for name, exe in (("chrome", "chromedriver"), ("firefox", "firefox-esr")) if shutil.which(exe)]
     if not runtimes:
-        return skip("neither Chromium with chromedriver nor Firefox is installed: apt-get install chromium chromium-driver firefox-esr")
+        return skip(
+            "neither Chromium with chromedriver nor Firefox is installed: apt-get install chromium chromium-driver firefox-esr"
+        )
     return pytest("tests/browser", "--rt", ",".join(runtimes), "--timeout", "600", env={"TORCHLITE_PYODIDE": target})
 
 
@@ -221,9 +246,13 @@ def webgpu_node() -> Count:
     if not fresh_wheels():
         return Count(failed=1)
     cmd = [PY, "tests/pyodide/run_node.py", "--webgpu"]
-    here = count(*run([*cmd, *(f"tests/webgpu/test_{name}.py" for name in ("core", "native", "index", "models", "profiler"))]))
+    here = count(
+        *run([*cmd, *(f"tests/webgpu/test_{name}.py" for name in ("core", "native", "index", "models", "profiler"))])
+    )
     # the device in a GPU worker, and reads that block on shared memory
-    there = count(*run([*cmd, "tests/webgpu/test_core.py", "tests/webgpu/test_index.py"], {"TORCHLITE_WEBGPU_READ": "worker"}))
+    there = count(
+        *run([*cmd, "tests/webgpu/test_core.py", "tests/webgpu/test_index.py"], {"TORCHLITE_WEBGPU_READ": "worker"})
+    )
     return Count(here.passed + there.passed, here.failed + there.failed, here.skipped + there.skipped)
 
 
@@ -275,7 +304,11 @@ def fuzz() -> Count:
     seconds = float(os.environ.get("FUZZ_SECONDS", "1800"))
     seed = os.environ.get("FUZZ_SEED") or str(int(time.time()) % 1_000_000)
     total = Count()
-    for share, cmd in ((0.5, ["tests/fuzz"]), (0.25, ["tests/fuzz", "--device", "webgpu"]), (0.25, ["tests/fuzz_ops.py", "--calls", "300"])):
+    for share, cmd in (
+        (0.5, ["tests/fuzz"]),
+        (0.25, ["tests/fuzz", "--device", "webgpu"]),
+        (0.25, ["tests/fuzz_ops.py", "--calls", "300"]),
+    ):
         status, text = run([PY, *cmd, "--seconds", f"{share * seconds:.0f}", "--seed", seed], timeout=2 * seconds + 600)
         done = re.findall(r"^(\d+) (?:programs|calls), .*?(\d+) (?:differences|findings)", text, re.M)
         if not done:
@@ -356,6 +389,7 @@ def run_layers(names: list[str], jobs: int) -> list[tuple[str, Count, float]]:
     for name in alone:
         one(name, keep=False)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+
         def several(group: list[str]) -> None:
             for name in group:
                 one(name, keep=True)
@@ -370,7 +404,12 @@ def main() -> int:
     p.add_argument("layers", nargs="*", metavar="LAYER")
     p.add_argument("--list", action="store_true")
     p.add_argument("--all", action="store_true", help="the long layers as well")
-    p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="layers that run at once (default: 2, or 1 on one core)")
+    p.add_argument(
+        "--jobs",
+        type=int,
+        default=min(2, os.cpu_count() or 1),
+        help="layers that run at once (default: 2, or 1 on one core)",
+    )
     a = p.parse_args()
     if a.list:
         print("\n".join(LAYERS))

@@ -1,6 +1,6 @@
 """Makes .venv with everything that building and testing needs; called by make, does nothing when it is up to date.
 
-    python3 tests/setup_env.py
+python3 tests/setup_env.py
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def system_packages() -> None:
         done = subprocess.run([*command.split(), "-qq"], check=False, env=env, stdout=subprocess.DEVNULL)
         if done.returncode == 0:
             return
-    print(f"note: {', '.join(missing)} not found, tests that need them will skip. To have them: {command}", file=sys.stderr)
+    print(
+        f"note: {', '.join(missing)} not found, tests that need them will skip. To have them: {command}",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":

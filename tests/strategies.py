@@ -17,7 +17,9 @@ DTYPES = BOOL + INTS + NARROW + FLOATS + COMPLEX
 
 def profile(examples):
     """The same examples at every run, and a bounded number of them."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    return settings(
+        max_examples=examples, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
 
 
 class Pair:
@@ -32,7 +34,13 @@ class Pair:
         return self.view[module]
 
     def __repr__(self):
-        return "Pair(%s, %s, strides=%s, offset=%d, %s)" % (self.dtype, self.shape, self.strides, self.offset, self.view[real].tolist())
+        return "Pair(%s, %s, strides=%s, offset=%d, %s)" % (
+            self.dtype,
+            self.shape,
+            self.strides,
+            self.offset,
+            self.view[real].tolist(),
+        )
 
 
 def values(seed, n, dtype, special=False):
@@ -45,6 +53,7 @@ def values(seed, n, dtype, special=False):
 
     def one():
         return rng.choice(pool) if pool and rng.random() < 0.15 else rng.randint(-16, 16) / 4
+
     return [complex(one(), one()) for _ in range(n)] if dtype in COMPLEX else [one() for _ in range(n)]
 
 
@@ -57,7 +66,7 @@ def shapes(draw, max_dims=4, max_side=4, min_dims=0, empty=True):
 @st.composite
 def broadcastable(draw, shape):
     """A shape that broadcasts with another one (most of the time; errors are part of the comparison)."""
-    tail = list(shape)[draw(st.integers(0, len(shape))):]
+    tail = list(shape)[draw(st.integers(0, len(shape))) :]
     tail = [1 if draw(st.integers(0, 3)) == 0 else s for s in tail]
     if len(tail) == len(shape) and draw(st.booleans()):
         tail = draw(st.lists(st.integers(1, 3), max_size=2)) + tail
@@ -67,7 +76,9 @@ def broadcastable(draw, shape):
 
 
 @st.composite
-def tensors(draw, dtypes=DTYPES, shape=None, max_dims=4, max_side=4, min_dims=0, empty=True, overlapping=True, special=False):
+def tensors(
+    draw, dtypes=DTYPES, shape=None, max_dims=4, max_side=4, min_dims=0, empty=True, overlapping=True, special=False
+):
     """A Pair with any layout: permuted, with gaps, at an offset, expanded."""
     if shape is None:
         shape = draw(shapes(max_dims, max_side, min_dims, empty))
@@ -86,7 +97,13 @@ def tensors(draw, dtypes=DTYPES, shape=None, max_dims=4, max_side=4, min_dims=0,
         strides[draw(st.integers(0, len(shape) - 1))] = 0
     offset = draw(st.integers(0, 3)) if kind in (1, 4) else 0
     room = 1 + offset + sum((s - 1) * t for s, t in zip(shape, strides) if s > 0)
-    return Pair(values(draw(st.integers(0, 1 << 30)), room + draw(st.integers(0, 2)), dtype, special), dtype, shape, strides, offset)
+    return Pair(
+        values(draw(st.integers(0, 1 << 30)), room + draw(st.integers(0, 2)), dtype, special),
+        dtype,
+        shape,
+        strides,
+        offset,
+    )
 
 
 @st.composite
@@ -128,7 +145,7 @@ def indices(draw, shape):
                 parts.append(lambda m, f=flat: m.tensor(f, dtype=m.int32))
         elif kind == 8:
             n = draw(st.integers(1, 2)) if d + 2 <= len(shape) else 1
-            sides = shape[d:d + n]
+            sides = shape[d : d + n]
             total = 1
             for s in sides:
                 total *= s
@@ -156,7 +173,7 @@ def _number(a, b, rtol, atol):
         return _number(a.real, b.real, rtol, atol) and _number(a.imag, b.imag, rtol, atol)
     if a == b or (a != a and b != b):
         return True
-    return abs(a - b) <= atol + rtol * abs(b)          # inf: only where the two are equal
+    return abs(a - b) <= atol + rtol * abs(b)  # inf: only where the two are equal
 
 
 def _flat(t):
@@ -168,8 +185,14 @@ def same(a, b, strides=False):
     if isinstance(a, real.Tensor):
         if not isinstance(b, ours.Tensor) or str(a.dtype) != str(b.dtype) or tuple(a.shape) != tuple(b.shape):
             return False
-        if strides and a.numel() and (a.storage_offset() != b.storage_offset() or
-                                      any(n > 1 and s != t for n, s, t in zip(a.shape, a.stride(), b.stride()))):
+        if (
+            strides
+            and a.numel()
+            and (
+                a.storage_offset() != b.storage_offset()
+                or any(n > 1 and s != t for n, s, t in zip(a.shape, a.stride(), b.stride()))
+            )
+        ):
             return False
         rtol, atol = TOLERANCE.get(str(a.dtype)[6:], (1e-9, 1e-9))
         return all(_number(y, x, rtol, atol) for x, y in zip(_flat(a), _flat(b)))
@@ -194,8 +217,13 @@ def agree(call, *pairs, strides=False):
     want, got = run(call, real, pairs), run(call, ours, pairs)
     if isinstance(want, Exception):
         text = str(want)
-        if "not implemented for" in text or "INTERNAL ASSERT" in text or "not currently supported" in text or "dtypes match" in text:
-            return                                  # what PyTorch has no kernel for, we may have
+        if (
+            "not implemented for" in text
+            or "INTERNAL ASSERT" in text
+            or "not currently supported" in text
+            or "dtypes match" in text
+        ):
+            return  # what PyTorch has no kernel for, we may have
         assert isinstance(got, type(want)) or isinstance(want, type(got)), ("expected", want, "got", got)
         return
     if isinstance(got, Exception):

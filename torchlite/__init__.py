@@ -3,15 +3,53 @@
 from . import _native  # noqa: F401  (puts torchlite._C in place)
 from . import _C
 from . import _device, _dtypes
-from ._device import (Size, channels_last, channels_last_3d, contiguous_format, device, layout, memory_format, preserve_format,  # noqa: F401
-                      qscheme, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided)
+from ._device import (
+    Size,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    device,
+    layout,
+    memory_format,
+    preserve_format,  # noqa: F401
+    qscheme,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
 from ._device import jagged, per_channel_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric  # noqa: F401
 from ._dtypes import DTYPES as _DTYPES
-from ._dtypes import (bfloat16, bool, cdouble, cfloat, complex64, complex128, double, dtype, finfo, float, float16, float32,  # noqa: F401
-                      float64, half, iinfo, int, int8, int16, int32, int64, long, short, uint8)
+from ._dtypes import (
+    bfloat16,
+    bool,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    dtype,
+    finfo,
+    float,
+    float16,
+    float32,  # noqa: F401
+    float64,
+    half,
+    iinfo,
+    int,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    short,
+    uint8,
+)
 from .version import __version__
 
-inf = e = nan = pi = newaxis = None     # set below; listed for readers
+inf = e = nan = pi = newaxis = None  # set below; listed for readers
 
 
 class OutOfMemoryError(RuntimeError):
@@ -28,11 +66,13 @@ class AcceleratorError(RuntimeError):
 
 def _bind_error(op, args, kwargs, out):
     from ._arg_errors import bind_error
+
     return bind_error(op, args, kwargs, out)
 
 
 def _setup():
     import math
+
     g = globals()
     g.update(inf=math.inf, nan=math.nan, pi=math.pi, e=math.e)
     _C.register("dtypes", _DTYPES)
@@ -43,8 +83,10 @@ def _setup():
     _C.register("OutOfMemoryError", OutOfMemoryError)
     _C.register("bind_error", _bind_error)
     from .ops import _schema
+
     _C.register("compile_schema", _schema.compile)
     from .return_types import of_schema
+
     _C.register("named_result", of_schema)
 
 
@@ -56,7 +98,7 @@ from ._tensor import Tensor  # noqa: E402
 from . import _indexing, dispatch  # noqa: E402, F401
 from .dispatch import explain  # noqa: E402, F401
 from . import ops  # noqa: E402
-from .autograd import (enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)  # noqa: E402, F401
+from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402, F401
 from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: E402, F401
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402, F401
 
@@ -105,16 +147,52 @@ def _install():
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         return g["bitwise_not"](a)
 
-    _C.set_operators({
-        "add": m("add"), "sub": m("sub"), "rsub": g["rsub"], "mul": m("mul"), "truediv": m("div"), "rtruediv": rdiv,
-        "floordiv": m("floor_divide"), "rfloordiv": lambda a, b: g["floor_divide"](g["full"]((), b, dtype=g["result_type"](a, b)), a),
-        "mod": m("remainder"), "rmod": r("remainder"), "pow": m("pow"), "rpow": r("pow"),
-        "matmul": m("matmul"), "and": m("bitwise_and"), "or": m("bitwise_or"), "xor": m("bitwise_xor"), "lshift": m("bitwise_left_shift"),
-        "rshift": m("bitwise_right_shift"), "rlshift": lambda a, b: g["bitwise_left_shift"](b, a), "rrshift": lambda a, b: g["bitwise_right_shift"](b, a),
-        "neg": m("neg"), "abs": m("abs"), "invert": invert, "lt": m("lt"), "le": m("le"), "eq": m("eq"), "ne": m("ne"),
-        "gt": m("gt"), "ge": m("ge"), "iadd": m("add_"), "isub": m("sub_"), "imul": m("mul_"), "itruediv": m("div_"),
-        "ifloordiv": m("floor_divide_"), "imod": m("remainder_"), "ipow": m("pow_"), "iand": m("bitwise_and_"), "ior": m("bitwise_or_"),
-        "ixor": m("bitwise_xor_"), "ilshift": m("bitwise_left_shift_"), "irshift": m("bitwise_right_shift_"), "eqarray": eq_array})
+    _C.set_operators(
+        {
+            "add": m("add"),
+            "sub": m("sub"),
+            "rsub": g["rsub"],
+            "mul": m("mul"),
+            "truediv": m("div"),
+            "rtruediv": rdiv,
+            "floordiv": m("floor_divide"),
+            "rfloordiv": lambda a, b: g["floor_divide"](g["full"]((), b, dtype=g["result_type"](a, b)), a),
+            "mod": m("remainder"),
+            "rmod": r("remainder"),
+            "pow": m("pow"),
+            "rpow": r("pow"),
+            "matmul": m("matmul"),
+            "and": m("bitwise_and"),
+            "or": m("bitwise_or"),
+            "xor": m("bitwise_xor"),
+            "lshift": m("bitwise_left_shift"),
+            "rshift": m("bitwise_right_shift"),
+            "rlshift": lambda a, b: g["bitwise_left_shift"](b, a),
+            "rrshift": lambda a, b: g["bitwise_right_shift"](b, a),
+            "neg": m("neg"),
+            "abs": m("abs"),
+            "invert": invert,
+            "lt": m("lt"),
+            "le": m("le"),
+            "eq": m("eq"),
+            "ne": m("ne"),
+            "gt": m("gt"),
+            "ge": m("ge"),
+            "iadd": m("add_"),
+            "isub": m("sub_"),
+            "imul": m("mul_"),
+            "itruediv": m("div_"),
+            "ifloordiv": m("floor_divide_"),
+            "imod": m("remainder_"),
+            "ipow": m("pow_"),
+            "iand": m("bitwise_and_"),
+            "ior": m("bitwise_or_"),
+            "ixor": m("bitwise_xor_"),
+            "ilshift": m("bitwise_left_shift_"),
+            "irshift": m("bitwise_right_shift_"),
+            "eqarray": eq_array,
+        }
+    )
 
 
 from . import functional  # noqa: E402, F401
@@ -126,27 +204,102 @@ from . import nn, optim, utils  # noqa: E402, F401
 
 if _native.sys.platform == "emscripten":
     from . import _adapter
+
     _adapter.ask()
 
-_SUBMODULES = {"__future__", "accelerator", "amp", "backends", "compiler", "cuda", "distributed", "distributions", "fft", "func", "fx", "hub", "jit", "linalg", "masked", "mps",
-               "monitor", "multiprocessing", "onnx", "overrides", "package", "profiler", "quantization", "random", "return_types", "serialization", "signal",
-               "sparse", "special", "storage", "testing", "types", "version", "webgpu", "xpu", "hip", "export", "library", "nested", "functional", "mtia", "ao", "futures", "cpu", "meta"}
-_STORAGES = {"FloatStorage", "DoubleStorage", "HalfStorage", "LongStorage", "IntStorage", "ShortStorage", "CharStorage", "ByteStorage", "BoolStorage",
-             "BFloat16Storage", "ComplexFloatStorage", "ComplexDoubleStorage", "TypedStorage", "UntypedStorage"}
-_LAZY_NAMES = {"save": "serialization", "load": "serialization", "set_printoptions": "_tensor_str",
-               "compile": "_lazy_names", "vmap": "func", "get_device_module": "_lazy_names", "autocast": "amp", "GradScaler": "amp",
-               "get_autocast_dtype": "amp", "is_autocast_enabled": "amp", "set_autocast_enabled": "amp", "set_autocast_dtype": "amp",
-               "printoptions": "_tensor_str", "fork_rng": "random", "ready": "webgpu", "self_test": "_self_test"}
+_SUBMODULES = {
+    "__future__",
+    "accelerator",
+    "amp",
+    "backends",
+    "compiler",
+    "cuda",
+    "distributed",
+    "distributions",
+    "fft",
+    "func",
+    "fx",
+    "hub",
+    "jit",
+    "linalg",
+    "masked",
+    "mps",
+    "monitor",
+    "multiprocessing",
+    "onnx",
+    "overrides",
+    "package",
+    "profiler",
+    "quantization",
+    "random",
+    "return_types",
+    "serialization",
+    "signal",
+    "sparse",
+    "special",
+    "storage",
+    "testing",
+    "types",
+    "version",
+    "webgpu",
+    "xpu",
+    "hip",
+    "export",
+    "library",
+    "nested",
+    "functional",
+    "mtia",
+    "ao",
+    "futures",
+    "cpu",
+    "meta",
+}
+_STORAGES = {
+    "FloatStorage",
+    "DoubleStorage",
+    "HalfStorage",
+    "LongStorage",
+    "IntStorage",
+    "ShortStorage",
+    "CharStorage",
+    "ByteStorage",
+    "BoolStorage",
+    "BFloat16Storage",
+    "ComplexFloatStorage",
+    "ComplexDoubleStorage",
+    "TypedStorage",
+    "UntypedStorage",
+}
+_LAZY_NAMES = {
+    "save": "serialization",
+    "load": "serialization",
+    "set_printoptions": "_tensor_str",
+    "compile": "_lazy_names",
+    "vmap": "func",
+    "get_device_module": "_lazy_names",
+    "autocast": "amp",
+    "GradScaler": "amp",
+    "get_autocast_dtype": "amp",
+    "is_autocast_enabled": "amp",
+    "set_autocast_enabled": "amp",
+    "set_autocast_dtype": "amp",
+    "printoptions": "_tensor_str",
+    "fork_rng": "random",
+    "ready": "webgpu",
+    "self_test": "_self_test",
+}
 
 
 def __getattr__(name):
     from importlib import import_module
+
     if name in _LAZY_NAMES:
         value = getattr(import_module("." + _LAZY_NAMES[name], __name__), name)
     elif name in _STORAGES:
         value = getattr(import_module(".storage", __name__), name)
     elif name.endswith("Tensor"):
         from . import _legacy
+
         if name not in _legacy._TYPES:
             raise AttributeError("module 'torch' has no attribute '%s'" % name)
         value = _legacy.make(name)
@@ -167,6 +320,7 @@ def __getattr__(name):
 
 def __dir__():
     from importlib.util import find_spec
+
     ops.load_all()
     there = (name for name in _SUBMODULES if name in globals() or find_spec("." + name, __name__))
     return sorted({*globals(), *there, *_LAZY_NAMES, *_STORAGES})
@@ -175,4 +329,5 @@ def __dir__():
 def install_as_torch():
     """Makes `import torch` mean torchlite in this process; raises when real PyTorch is already imported."""
     from .compat import alias
+
     return alias.install()

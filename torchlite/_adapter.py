@@ -1,18 +1,19 @@
 """What `import torch` does for WebGPU in a page: it asks whether there is a GPU, and goes on. Nothing is loaded or opened."""
 
-answer = None                 # True or False once the browser has said
+answer = None  # True or False once the browser has said
 problem = "this browser or runtime has no WebGPU"
 
 
 def _is(adapter):
     global answer, problem
-    answer = hasattr(adapter, "requestDevice")          # null otherwise, which has several forms in Python
+    answer = hasattr(adapter, "requestDevice")  # null otherwise, which has several forms in Python
     problem = "WebGPU is there, but it offers no adapter (no usable GPU, or it is blocked)"
 
 
 def ask():
     global answer, problem
     import js
+
     gpu = getattr(getattr(js, "navigator", None), "gpu", None)
     if gpu is not None and hasattr(gpu, "requestAdapter"):
         gpu.requestAdapter().then(_is, _is)

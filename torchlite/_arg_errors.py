@@ -8,13 +8,35 @@ import torchlite as torch
 
 from . import _C
 
-_WORDS = {"Tensor": "Tensor", "Scalar": "Number", "number": "Number", "int": "int", "SymInt": "int", "float": "float",
-          "complex": "complex", "bool": "bool", "str": "str", "ScalarType": "torch.dtype", "Layout": "torch.layout",
-          "MemoryFormat": "torch.memory_format", "Device": "torch.device", "Generator": "torch.Generator",
-          "Storage": "torch.Storage", "Dimname": "name", "QScheme": "torch.qscheme"}
-_LIST_WORDS = {"Tensor": "tuple of Tensors", "int": "tuple of ints", "SymInt": "tuple of ints",
-               "float": "tuple of floats", "Scalar": "tuple of Scalars", "bool": "tuple of bools",
-               "Dimname": "tuple of names", "str": "tuple of strs"}
+_WORDS = {
+    "Tensor": "Tensor",
+    "Scalar": "Number",
+    "number": "Number",
+    "int": "int",
+    "SymInt": "int",
+    "float": "float",
+    "complex": "complex",
+    "bool": "bool",
+    "str": "str",
+    "ScalarType": "torch.dtype",
+    "Layout": "torch.layout",
+    "MemoryFormat": "torch.memory_format",
+    "Device": "torch.device",
+    "Generator": "torch.Generator",
+    "Storage": "torch.Storage",
+    "Dimname": "name",
+    "QScheme": "torch.qscheme",
+}
+_LIST_WORDS = {
+    "Tensor": "tuple of Tensors",
+    "int": "tuple of ints",
+    "SymInt": "tuple of ints",
+    "float": "tuple of floats",
+    "Scalar": "tuple of Scalars",
+    "bool": "tuple of bools",
+    "Dimname": "tuple of names",
+    "str": "tuple of strs",
+}
 # functions that take a Python number where their schema says Tensor; their Scalar overloads are not listed
 _NUMBER_OPS = ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide", "floor_divide")
 # functions with a further, unlisted signature of old (add(input, alpha, other)): too few arguments are then reported as
@@ -30,7 +52,7 @@ class _Param:
         self.name = "input" if name == "self" and type_.startswith("Tensor") else name
         self.kwonly, self.default, self.optional = bool(kwonly), default, default is not NotImplemented
         self.nullable = type_.endswith("?")
-        type_ = type_.rstrip("?").partition("(")[0]     # Tensor(a!) is a Tensor
+        type_ = type_.rstrip("?").partition("(")[0]  # Tensor(a!) is a Tensor
         if type_ in ("TensorList", "ITensorListRef"):
             type_ = "Tensor[]"
         self.base, bracket, size = type_.partition("[")
@@ -72,8 +94,15 @@ class _Signature:
 def _type_name(value):
     """The type as PyTorch prints it: its own small classes carry the module's name."""
     cls = value if isinstance(value, type) else type(value)
-    if cls.__module__ in ("torchlite", "torch") and cls.__name__ in ("dtype", "device", "layout", "memory_format",
-                                                                    "qscheme", "Size", "Generator"):
+    if cls.__module__ in ("torchlite", "torch") and cls.__name__ in (
+        "dtype",
+        "device",
+        "layout",
+        "memory_format",
+        "qscheme",
+        "Size",
+        "Generator",
+    ):
         return "torch." + cls.__name__
     if cls.__module__.startswith("numpy"):
         return "numpy." + cls.__name__
@@ -93,8 +122,13 @@ def _is_int(value):
 
 
 def _is_number(value):
-    return isinstance(value, (int, float, complex)) or _is_number_tensor(value) \
-        or type(value).__module__ == "numpy" and hasattr(value, "__float__") and not getattr(value, "ndim", 0)
+    return (
+        isinstance(value, (int, float, complex))
+        or _is_number_tensor(value)
+        or type(value).__module__ == "numpy"
+        and hasattr(value, "__float__")
+        and not getattr(value, "ndim", 0)
+    )
 
 
 def _element_fits(base, value):
@@ -109,7 +143,7 @@ def _fits(signature, p, value):
     """(whether the parser accepts the value for p, index of the list element it stumbled over or None)."""
     if p.is_list:
         if p.size and p.base in ("int", "SymInt", "float") and _element_fits(p.base, value):
-            return True, None                           # int[2]: one number stands for all
+            return True, None  # int[2]: one number stands for all
         if not isinstance(value, (tuple, list)):
             return False, None
         # only the first element is looked at here; the others when the list is unpacked
@@ -148,22 +182,26 @@ def _unpack_error(s, p, index, value):
         if not _element_fits(p.base, item):
             if p.base == "Tensor":
                 return f"expected Tensor as element {i} in argument {index}, but got {_type_name(item)}"
-            return (f"{s.name}(): argument '{p.name}' failed to unpack the object at pos {i + 1} with error \"type must be "
-                    f'{p.word},but got {_type_name(item)}"')
+            return (
+                f"{s.name}(): argument '{p.name}' failed to unpack the object at pos {i + 1} with error \"type must be "
+                f'{p.word},but got {_type_name(item)}"'
+            )
     return None
 
 
 def _missing(s, start):
     names = [f'"{p.name}"' for p in s.params[start:] if not p.optional]
-    plural = "s" if len(names) == 1 else ""             # the wording is PyTorch's
+    plural = "s" if len(names) == 1 else ""  # the wording is PyTorch's
     return f"{s.name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
 
 
 def _too_many(s, given):
     if s.min_args != s.max_positional:
-        return (f"{s.name}() takes from {s.min_args} to {s.max_positional} positional arguments but {given} were given")
-    return (f"{s.name}() takes {s.max_positional} positional argument{'' if s.max_positional == 1 else 's'} but {given} "
-            f"{'was' if given == 1 else 'were'} given")
+        return f"{s.name}() takes from {s.min_args} to {s.max_positional} positional arguments but {given} were given"
+    return (
+        f"{s.name}() takes {s.max_positional} positional argument{'' if s.max_positional == 1 else 's'} but {given} "
+        f"{'was' if given == 1 else 'were'} given"
+    )
 
 
 def _mismatch(s, args, kwargs):
@@ -215,7 +253,7 @@ def _mismatch(s, args, kwargs):
 
 def _describe(args, kwargs):
     parts = [_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in reversed(kwargs.items())]
-    return f"({', '.join(parts)}{'' if args or not parts else ', '})"      # the stray comma is PyTorch's
+    return f"({', '.join(parts)}{'' if args or not parts else ', '})"  # the stray comma is PyTorch's
 
 
 def _marked(s, args, kwargs):
@@ -240,7 +278,7 @@ def _combination(signatures, args, kwargs):
     lines = [f"{head}{_describe(args, kwargs)}, but expected one of:"]
     for s in signatures:
         lines.append(" * " + s.text())
-        pieces = s.text()[1:-1].split(", ")             # one empty piece for "()", as PyTorch counts
+        pieces = s.text()[1:-1].split(", ")  # one empty piece for "()", as PyTorch counts
         if len(args) + len(kwargs) != len(pieces):
             continue
         # PyTorch reads a name off the end of each piece, so one with a default never matches a keyword
@@ -249,19 +287,24 @@ def _combination(signatures, args, kwargs):
         if wrong:
             lines.append(f"      didn't match because some of the keywords were incorrect: {', '.join(wrong)}")
         elif not any("=" in piece or piece == "*" for piece in pieces) or args and not kwargs:
-            lines.append(f"      didn't match because some of the arguments have invalid types: {_marked(s, args, kwargs)}")
+            lines.append(
+                f"      didn't match because some of the arguments have invalid types: {_marked(s, args, kwargs)}"
+            )
     return "\n".join(lines) + "\n"
 
 
 def _tensors_first(signatures):
     """PyTorch lists an overload with a Tensor before the one that has a number in the same place."""
+
     def numbers(s):
         return [(p.name, p.base if p.base not in ("Tensor", "Scalar") else "") for p in s.params]
 
     for i in range(len(signatures)):
         for j in range(i + 1, len(signatures)):
             a, b = signatures[i], signatures[j]
-            if numbers(a) == numbers(b) and all(p.base == "Scalar" or p.base == q.base for p, q in zip(a.params, b.params)):
+            if numbers(a) == numbers(b) and all(
+                p.base == "Scalar" or p.base == q.base for p, q in zip(a.params, b.params)
+            ):
                 signatures[i], signatures[j] = b, a
     return signatures
 
@@ -302,6 +345,7 @@ _OPTIONS = ("dtype", "layout", "device", "pin_memory", "requires_grad")
 def _listed(overload, takes_out):
     """The parameters of an op's overload as PyTorch's signature has them: `out` included, options as it orders them."""
     from torchlite.ops import _schema
+
     found = []
     for p in _schema.parse(overload.schema):
         type_ = p.type.replace("[]", f"[{p.size}]") if p.size else p.type
@@ -315,9 +359,20 @@ def _listed(overload, takes_out):
 
 
 # Signatures of old, which PyTorch still takes: numbers before the tensors they belong to. Those of functions; methods leave `self` out.
-_OLD = {**dict.fromkeys(("add", "sub"), ("self alpha other",)), **dict.fromkeys(("addcmul", "addcdiv"), ("self value tensor1 tensor2",)),
-        **{name: ("beta self alpha " + factors, "beta self " + factors) for name, factors in
-           (("addbmm", "batch1 batch2"), ("addmm", "mat1 mat2"), ("addmv", "mat vec"), ("addr", "vec1 vec2"), ("baddbmm", "batch1 batch2"))}}
+_OLD = {
+    **dict.fromkeys(("add", "sub"), ("self alpha other",)),
+    **dict.fromkeys(("addcmul", "addcdiv"), ("self value tensor1 tensor2",)),
+    **{
+        name: ("beta self alpha " + factors, "beta self " + factors)
+        for name, factors in (
+            ("addbmm", "batch1 batch2"),
+            ("addmm", "mat1 mat2"),
+            ("addmv", "mat vec"),
+            ("addr", "vec1 vec2"),
+            ("baddbmm", "batch1 batch2"),
+        )
+    },
+}
 _NUMBERS = ("alpha", "beta", "value")
 
 
@@ -327,28 +382,42 @@ def _old_call(op, args, kwargs, out):
         names = names.split()
         if op.is_method:
             names = ["self", *(n for n in names if n != "self")]
-        if len(args) + len(kwargs) != len(names) or set(kwargs) - set(names[len(args):]):
+        if len(args) + len(kwargs) != len(names) or set(kwargs) - set(names[len(args) :]):
             continue
         given = {**dict(zip(names, args)), **kwargs}
-        if all(_is_number(v) if n in _NUMBERS else isinstance(v, torch.Tensor) or n == "other" and _is_number(v) for n, v in given.items()):
+        if all(
+            _is_number(v) if n in _NUMBERS else isinstance(v, torch.Tensor) or n == "other" and _is_number(v)
+            for n, v in given.items()
+        ):
             _warn_old(op, names, out)
             numbers = {n: given.pop(n) for n in names if n in _NUMBERS}
             if out is not None:
                 numbers["out"] = out
-            return op(*(given[n] for n in names if n in given), **numbers),
+            return (op(*(given[n] for n in names if n in given), **numbers),)
     return None
 
 
 def _warn_old(op, names, out):
     def text(names):
-        return ", ".join(("Number " if n in _NUMBERS else "Tensor ") + ("input" if n == "self" else n) for n in names if n != "self" or not op.is_method)
+        return ", ".join(
+            ("Number " if n in _NUMBERS else "Tensor ") + ("input" if n == "self" else n)
+            for n in names
+            if n != "self" or not op.is_method
+        )
+
     tensors = [n for n in names if n not in _NUMBERS]
-    numbers = sorted((n for n in ("beta", "alpha", "value") if n in names or "beta" in names and n == "alpha"), key=("beta", "alpha", "value").index)
+    numbers = sorted(
+        (n for n in ("beta", "alpha", "value") if n in names or "beta" in names and n == "alpha"),
+        key=("beta", "alpha", "value").index,
+    )
     last = ["Number %s = 1" % n for n in numbers] + ([] if op.is_method else ["Tensor out = None"])
     tail = "" if op.is_method else ", *, Tensor out = None"
-    lines = ["This overload of %s is deprecated:" % op.__name__, "\t%s(%s%s)" % (op.__name__, text(names), tail),
-             "Consider using one of the following signatures instead:"]
-    for more in ("", ", torch.dtype out_dtype")[:2 if op.__name__ in ("addmm", "baddbmm") and not op.is_method else 1]:
+    lines = [
+        "This overload of %s is deprecated:" % op.__name__,
+        "\t%s(%s%s)" % (op.__name__, text(names), tail),
+        "Consider using one of the following signatures instead:",
+    ]
+    for more in ("", ", torch.dtype out_dtype")[: 2 if op.__name__ in ("addmm", "baddbmm") and not op.is_method else 1]:
         lines.append("\t%s(%s%s, *, %s)" % (op.__name__, text(tensors), more, ", ".join(last)))
     _C.warn_once("\n".join(lines))
 
@@ -363,5 +432,7 @@ def bind_error(op, args, kwargs, out=None):
     spec = op.overloads[0].spec
     if out is not None and not all(o.spec.out for o in op.overloads):
         kwargs = {**kwargs, "out": out}
-    name = spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__       # torch.fft.fft is fft_fft() here
+    name = (
+        spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__
+    )  # torch.fft.fft is fft_fft() here
     raise explain(name, [_listed(o, op.takes_out and o.spec.out) for o in op.overloads], args, kwargs, op.is_method)

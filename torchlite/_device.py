@@ -7,16 +7,37 @@ from torchlite import _C
 from torchlite._C import Size  # noqa: F401
 
 # PyTorch's device types in its order; only those in _CODES can hold tensors here
-_TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla",
-          "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "webgpu", "privateuseone")
+_TYPES = (
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "webgpu",
+    "privateuseone",
+)
 _CODES = {"cpu": 0, "webgpu": 1, "meta": 2}
 
-_instances = {}                 # (type, index) -> device: devices are singletons, so `is` compares them
-_context = []                   # devices entered by `with torch.device(...)`, innermost last
-_default = None                 # torch.set_default_device
+_instances = {}  # (type, index) -> device: devices are singletons, so `is` compares them
+_context = []  # devices entered by `with torch.device(...)`, innermost last
+_default = None  # torch.set_default_device
 
 
-_cuda = [os.environ.get("TORCHLITE_CUDA") == "webgpu"]       # whether "cuda" names the page's GPU
+_cuda = [os.environ.get("TORCHLITE_CUDA") == "webgpu"]  # whether "cuda" names the page's GPU
 
 
 def cuda_is_webgpu():
@@ -65,9 +86,15 @@ def _bad_arguments(args, kwargs):
         if name not in ("device", "type", "index"):
             return TypeError(f"device() got an unexpected keyword argument '{name}'")
     shown = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
-    why = f"\n      didn't match because some of the arguments have invalid types: (!{shown[0]}!)" if len(shown) == 1 else ""
-    return TypeError(f"device() received an invalid combination of arguments - got ({', '.join(shown)}), but expected one "
-                     f"of:\n * (torch.device device){why}\n * (str type, int index = -1)\n")
+    why = (
+        f"\n      didn't match because some of the arguments have invalid types: (!{shown[0]}!)"
+        if len(shown) == 1
+        else ""
+    )
+    return TypeError(
+        f"device() received an invalid combination of arguments - got ({', '.join(shown)}), but expected one "
+        f"of:\n * (torch.device device){why}\n * (str type, int index = -1)\n"
+    )
 
 
 class device:
@@ -90,10 +117,13 @@ class device:
                 key = _parse(spec) if (spec, None) not in _instances else (spec, None)
                 if index is not None:
                     if not isinstance(index, int):
-                        raise TypeError("device(): argument 'index' (position 2) must be int, not " + type(index).__name__)
+                        raise TypeError(
+                            "device(): argument 'index' (position 2) must be int, not " + type(index).__name__
+                        )
                     if key[1] is not None:
-                        raise RuntimeError("type (string) must not include an index because index was passed "
-                                           "explicitly: " + spec)
+                        raise RuntimeError(
+                            "type (string) must not include an index because index was passed explicitly: " + spec
+                        )
                     key = key[0], _checked_index(int(index))
             elif isinstance(spec, int) and not isinstance(spec, bool) and index is None:
                 key = _accelerator(spec)
@@ -150,6 +180,7 @@ def require_available(device_):
     """An error for a device that cannot hold tensors here."""
     if device_.type != "cpu":
         from torchlite.dispatch import unavailable
+
         error = unavailable(device_)
         if error is not None:
             raise error
@@ -199,6 +230,7 @@ class layout(_Singleton):
 
     def __reduce__(self):
         from torchlite.serialization import _get_layout
+
         return _get_layout, (str(self),)
 
 
@@ -217,15 +249,28 @@ class qscheme(_Singleton):
 
 
 strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, _mkldnn, jagged = LAYOUTS = layout._family(
-    "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged")
+    "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged"
+)
 contiguous_format, preserve_format, channels_last, channels_last_3d = MEMORY_FORMATS = memory_format._family(
-    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-(per_tensor_affine, per_channel_affine, per_tensor_symmetric, per_channel_symmetric,
- per_channel_affine_float_qparams) = QSCHEMES = qscheme._family(
-    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
-    "per_channel_affine_float_qparams")
+    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"
+)
+(
+    per_tensor_affine,
+    per_channel_affine,
+    per_tensor_symmetric,
+    per_channel_symmetric,
+    per_channel_affine_float_qparams,
+) = QSCHEMES = qscheme._family(
+    "per_tensor_affine",
+    "per_channel_affine",
+    "per_tensor_symmetric",
+    "per_channel_symmetric",
+    "per_channel_affine_float_qparams",
+)
 
 
 def suggested_format(t):
     """The memory format that results computed from t shall have: a channels_last one or contiguous_format."""
-    return contiguous_format if not _C.suggests_channels_last(t) else channels_last if t.dim() == 4 else channels_last_3d
+    return (
+        contiguous_format if not _C.suggests_channels_last(t) else channels_last if t.dim() == 4 else channels_last_3d
+    )

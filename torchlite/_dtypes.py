@@ -10,8 +10,18 @@ from . import _C
 class dtype:
     """The type of a tensor's elements, for example `torch.float32`."""
 
-    __slots__ = ("name", "_code", "itemsize", "is_floating_point", "is_complex", "is_signed", "abbr", "_scalar_type", "_cpp_type",
-                 "__weakref__")
+    __slots__ = (
+        "name",
+        "_code",
+        "itemsize",
+        "is_floating_point",
+        "is_complex",
+        "is_signed",
+        "abbr",
+        "_scalar_type",
+        "_cpp_type",
+        "__weakref__",
+    )
     __module__ = "torchlite"
 
     def __new__(cls, *args, **kwargs):
@@ -21,7 +31,7 @@ class dtype:
         return "torch." + self.name
 
     def __reduce__(self):
-        return self.name                        # pickled as the global torch.<name>
+        return self.name  # pickled as the global torch.<name>
 
     def to_real(self):
         """The dtype of one component: float32 for complex64; real dtypes are returned unchanged."""
@@ -33,7 +43,7 @@ class dtype:
         """The complex dtype that holds this floating dtype."""
         if self.is_complex:
             return self
-        if self.is_floating_point and self is not float16:      # float16 would need complex32
+        if self.is_floating_point and self is not float16:  # float16 would need complex32
             return complex128 if self is float64 else complex64
         raise RuntimeError("Unknown Complex ScalarType for " + self._scalar_type)
 
@@ -62,15 +72,23 @@ complex128 = cdouble = _make(11, "c", True, "c128")
 DTYPES = (bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
 # every public name of a dtype
 NAMES = {d.name: d for d in DTYPES}
-NAMES.update(short=int16, int=int32, long=int64, half=float16, float=float32, double=float64, cfloat=complex64,
-             cdouble=complex128)
+NAMES.update(
+    short=int16,
+    int=int32,
+    long=int64,
+    half=float16,
+    float=float32,
+    double=float64,
+    cfloat=complex64,
+    cdouble=complex128,
+)
 
 # (bits, eps, max, smallest normal, decimal resolution)
 _FLOATS = {
-    "float16": (16, 2.0 ** -10, 65504.0, 2.0 ** -14, 1e-3),
-    "bfloat16": (16, 2.0 ** -7, (2 - 2.0 ** -7) * 2.0 ** 127, 2.0 ** -126, 1e-2),
-    "float32": (32, 2.0 ** -23, (2 - 2.0 ** -23) * 2.0 ** 127, 2.0 ** -126, 1e-6),
-    "float64": (64, 2.0 ** -52, (2 - 2.0 ** -52) * 2.0 ** 1023, 2.0 ** -1022, 1e-15),
+    "float16": (16, 2.0**-10, 65504.0, 2.0**-14, 1e-3),
+    "bfloat16": (16, 2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 1e-2),
+    "float32": (32, 2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 1e-6),
+    "float64": (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 1e-15),
 }
 
 
@@ -90,7 +108,7 @@ class _info:
     __module__ = "torchlite"
 
     def __getattr__(self, name):
-        if name == "_fields":           # not made yet
+        if name == "_fields":  # not made yet
             raise AttributeError(name)
         try:
             return self._fields[name]
@@ -127,14 +145,25 @@ class finfo(_info):
         default = None
         if not args and not kwargs:
             import torchlite
+
             default = torchlite.get_default_dtype() if hasattr(torchlite, "get_default_dtype") else float32
         type_ = _type_argument("finfo", args, kwargs, default)
         if not (type_.is_floating_point or type_.is_complex):
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         real = type_.to_real()
         bits, eps, largest, smallest, resolution = _FLOATS[real.name]
-        self._fields = {"resolution": resolution, "min": -largest, "max": largest, "eps": eps,
-                        "smallest_normal": smallest, "tiny": smallest, "bits": bits, "dtype": real.name}
+        self._fields = {
+            "resolution": resolution,
+            "min": -largest,
+            "max": largest,
+            "eps": eps,
+            "smallest_normal": smallest,
+            "tiny": smallest,
+            "bits": bits,
+            "dtype": real.name,
+        }
 
 
 class iinfo(_info):

@@ -33,15 +33,19 @@ class Budget:
         """Notes an allocation, before it is made."""
         self.memory -= nbytes
         if self.memory < 0:
-            raise UnpicklingError(f"the file has {self._size} bytes and asks for more than {MEMORY_FACTOR} times as much "
-                                  f"memory and {MEMORY_FREE >> 20} MB")
+            raise UnpicklingError(
+                f"the file has {self._size} bytes and asks for more than {MEMORY_FACTOR} times as much "
+                f"memory and {MEMORY_FREE >> 20} MB"
+            )
 
     def spend(self, items):
         """Notes work on so many elements, before it is done."""
         self.work -= items
         if self.work < 0:
-            raise UnpicklingError(f"the file has {self._size} bytes and its calls and keys go through more than "
-                                  f"{WORK_FACTOR} elements per byte and {WORK_FREE} more")
+            raise UnpicklingError(
+                f"the file has {self._size} bytes and its calls and keys go through more than "
+                f"{WORK_FACTOR} elements per byte and {WORK_FREE} more"
+            )
 
 
 def too_deep():
@@ -54,7 +58,7 @@ def check_shared(obj, size):
     limit, sizes, path = TEXT_FACTOR * size + TEXT_FREE, {}, []
 
     def enter(item):
-        sizes[id(item)] = 1             # of one that holds itself, Python prints no more
+        sizes[id(item)] = 1  # of one that holds itself, Python prints no more
         inner = [*item.keys(), *item.values()] if isinstance(item, dict) else item
         path.append((item, iter(inner), [1]))
 
@@ -72,7 +76,9 @@ def check_shared(obj, size):
         else:
             path.pop()
             if total[0] > limit:
-                raise UnpicklingError(f"the file holds containers many times over: written out, it has more than {limit} elements")
+                raise UnpicklingError(
+                    f"the file holds containers many times over: written out, it has more than {limit} elements"
+                )
             sizes[id(item)] = total[0]
             if path:
                 path[-1][2][0] += total[0]
@@ -85,7 +91,12 @@ def brief(obj):
         return repr(obj) if len(obj) <= 100 else f"{obj[:100]!r}... ({len(obj)} long)"
     if cls in (bool, type(None), float, complex) or cls is int and obj.bit_length() < 600:
         return repr(obj)
-    if isinstance(obj, type) or cls.__module__ == "builtins" and callable(obj) or cls.__name__ in ("StorageType", "dtype"):
+    if (
+        isinstance(obj, type)
+        or cls.__module__ == "builtins"
+        and callable(obj)
+        or cls.__name__ in ("StorageType", "dtype")
+    ):
         return repr(obj)[:200]
     return f"an object of {cls}"
 
@@ -95,6 +106,7 @@ class Keys:
 
     def __init__(self, budget):
         import time
+
         # of this thread, where the system counts it: on a busy machine the file's own share
         self._clock, self._wall = getattr(time, "thread_time", time.perf_counter), time.perf_counter
         self._budget, self._seconds, self._waited, self._count = budget, 0.0, 0.0, 0
@@ -122,7 +134,7 @@ class Keys:
         """target[key] = value."""
         if key.__class__ is str and len(key) <= 4096 or key is None:
             target[key] = value
-        elif len(target) < 256:                 # too few for collisions to matter
+        elif len(target) < 256:  # too few for collisions to matter
             self.check(key)
             target[key] = value
         else:
@@ -133,7 +145,7 @@ class Keys:
         if len(items) & 1:
             raise IndexError("list index out of range")
         for start in range(0, len(items), 512):
-            part = items[start:start + 512]
+            part = items[start : start + 512]
             keys = part[::2]
             for key in keys:
                 if key.__class__ is not str or len(key) > 4096:
@@ -146,7 +158,7 @@ class Keys:
     def add(self, target, items):
         """Adds the elements of a list or tuple to a set."""
         for start in range(0, len(items), 256):
-            part = items[start:start + 256]
+            part = items[start : start + 256]
             for key in part:
                 self.check(key)
             begin, wall = self._clock(), self._wall()
@@ -155,8 +167,10 @@ class Keys:
 
     def _watch(self, seconds, waited, n):
         # Hashes of numbers are no secret, so a file can choose keys that all collide: then each costs as much as all before.
-        self._seconds += min(seconds, 0.1)      # one pause of the whole machine is not the file's fault
+        self._seconds += min(seconds, 0.1)  # one pause of the whole machine is not the file's fault
         self._waited += min(waited, 1.0)
         self._count += n
-        if self._seconds > max(KEY_SECONDS, KEY_AVERAGE * self._count) or self._waited > max(KEY_WAIT, KEY_AVERAGE * self._count):
+        if self._seconds > max(KEY_SECONDS, KEY_AVERAGE * self._count) or self._waited > max(
+            KEY_WAIT, KEY_AVERAGE * self._count
+        ):
             raise UnpicklingError("the hashes of the file's keys collide")

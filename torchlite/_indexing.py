@@ -27,8 +27,10 @@ def _as_tensor(x, device):
         t = torch.as_tensor(x)
         return t if t.dtype in _MASKS else t.to(torch.int64)
     if not hasattr(x, "__getitem__") or not hasattr(x, "__len__") or hasattr(x, "keys"):
-        raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)"
-                         % torch.functional.type_name(x))
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)"
+            % torch.functional.type_name(x)
+        )
     if not len(x):
         return torch.empty(0, dtype=torch.int64, device=device)
     t = torch.tensor(x if isinstance(x, (list, tuple)) else list(x), device=device)
@@ -88,14 +90,25 @@ def _views(t, index, writing=False):
             start, stop, step = _bound(x.start), _bound(x.stop), _bound(x.step)
             if step is not None and step <= 0:
                 raise ValueError("step must be greater than zero")
-            all_ = (writing or index is not x) and not start and step in (None, 1) and (stop is None or stop >= t.size(dim))
+            all_ = (
+                (writing or index is not x)
+                and not start
+                and step in (None, 1)
+                and (stop is None or stop >= t.size(dim))
+            )
             if not all_:
                 t = _slice(t, dim, start, stop, 1 if step is None else step)
             rest.append(None)
             dim += 1
-        elif not isinstance(x, (Tensor, list, tuple, range)) and hasattr(x, "__index__") and not isinstance(x, bool) and not hasattr(x, "__array_interface__") or _is_int_scalar(x):
+        elif (
+            not isinstance(x, (Tensor, list, tuple, range))
+            and hasattr(x, "__index__")
+            and not isinstance(x, bool)
+            and not hasattr(x, "__array_interface__")
+            or _is_int_scalar(x)
+        ):
             i, size = x.__index__(), t.size(dim)
-            if not -2**63 <= i < 2**63:
+            if not -(2**63) <= i < 2**63:
                 raise ValueError("Overflow when unpacking long long")
             if not -size <= i < size:
                 raise IndexError("index %d is out of bounds for dimension %d with size %d" % (i, dim, size))
@@ -107,7 +120,12 @@ def _views(t, index, writing=False):
             rest.append(x)
             if x.dtype is torch.uint8 and x.dim():
                 import warnings
-                warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=3)
+
+                warnings.warn(
+                    "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                    UserWarning,
+                    stacklevel=3,
+                )
             if x.dtype in (torch.bool, torch.uint8):
                 if x.dim() == 0:
                     t = t.unsqueeze(dim)
@@ -129,7 +147,12 @@ def _one_mask(rest):
 
 def _is_int_scalar(x):
     if isinstance(x, Tensor):
-        return x.dim() == 0 and x.dtype not in (torch.bool, torch.uint8) and not x.dtype.is_floating_point and not x.dtype.is_complex
+        return (
+            x.dim() == 0
+            and x.dtype not in (torch.bool, torch.uint8)
+            and not x.dtype.is_floating_point
+            and not x.dtype.is_complex
+        )
     return getattr(x, "ndim", None) == 0 and getattr(getattr(x, "dtype", None), "kind", "") in "iu"
 
 
@@ -139,15 +162,34 @@ def _slice(t, dim, start, stop, step):
 
 def _plain_sequence(index):
     """PyTorch treats a short sequence that holds slices, None, Ellipsis, tensors or sequences as a tuple."""
-    if isinstance(index, (tuple, Tensor, int, slice)) or not hasattr(index, "__getitem__") or not hasattr(index, "__len__") or hasattr(index, "keys") \
-            or _C.is_ndarray(index) or _C.is_number(index) or len(index) >= 32:
+    if (
+        isinstance(index, (tuple, Tensor, int, slice))
+        or not hasattr(index, "__getitem__")
+        or not hasattr(index, "__len__")
+        or hasattr(index, "keys")
+        or _C.is_ndarray(index)
+        or _C.is_number(index)
+        or len(index) >= 32
+    ):
         return False
-    if not any(isinstance(x, (slice, Tensor)) or x is None or x is Ellipsis or hasattr(x, "__getitem__") and not _C.is_number(x) for x in index):
+    if not any(
+        isinstance(x, (slice, Tensor))
+        or x is None
+        or x is Ellipsis
+        or hasattr(x, "__getitem__")
+        and not _C.is_number(x)
+        for x in index
+    ):
         return False
     import warnings
-    warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] "
-                  "instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an "
-                  "error or a different result", UserWarning, stacklevel=3)
+
+    warnings.warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] "
+        "instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an "
+        "error or a different result",
+        UserWarning,
+        stacklevel=3,
+    )
     return True
 
 
@@ -177,13 +219,13 @@ def setitem(t, index, value):
         view, rest = _views(t, index, writing=True)
     if not isinstance(value, Tensor):
         if isinstance(value, (int, float, complex)):
-            if isinstance(value, int) and not -2**63 <= value < 2**63:
+            if isinstance(value, int) and not -(2**63) <= value < 2**63:
                 raise ValueError("Overflow when unpacking long long")
             if not rest:
-                _C.check_overlap(view)                  # fill_ would write to an expanded tensor
+                _C.check_overlap(view)  # fill_ would write to an expanded tensor
                 try:
                     view.fill_(value)
-                except RuntimeError:                    # too large for a float of few bits: infinite, where fill_ refuses
+                except RuntimeError:  # too large for a float of few bits: infinite, where fill_ refuses
                     if isinstance(value, complex) or not t.is_floating_point():
                         raise
                     view.fill_(torch.tensor(value, dtype=t.dtype))
@@ -192,17 +234,25 @@ def setitem(t, index, value):
         elif hasattr(value, "__index__") and not _C.is_ndarray(value):
             value = torch.tensor(value.__index__(), dtype=t.dtype)
         else:
-            raise TypeError("can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2]))
+            raise TypeError(
+                "can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2])
+            )
     if rest:
         if value.dtype is not t.dtype and value.numel() == 1 and _one_mask(rest):
-            value = value.to(t.dtype).reshape(())           # PyTorch fills there
+            value = value.to(t.dtype).reshape(())  # PyTorch fills there
         torch.ops.aten.index_put_(view, rest, value)
         return
-    if value.dim() > view.dim():       # leading ones are dropped, as in numpy
+    if value.dim() > view.dim():  # leading ones are dropped, as in numpy
         while value.dim() > view.dim() and value.size(0) == 1:
             value = value.squeeze(0)
-    if value.dim() == 0 and view.dim() and view.requires_grad and value.dtype is view.dtype and value.device == view.device:
-        view.fill_(value)                                       # another layout of the gradient than copy_'s
+    if (
+        value.dim() == 0
+        and view.dim()
+        and view.requires_grad
+        and value.dtype is view.dtype
+        and value.device == view.device
+    ):
+        view.fill_(value)  # another layout of the gradient than copy_'s
         return
     if tuple(value.shape) != tuple(view.shape):
         value = value.expand(view.shape)

@@ -3,10 +3,20 @@
 from . import _C, _dtypes
 from ._tensor import Tensor
 
-_TYPES = {"FloatTensor": _dtypes.float32, "DoubleTensor": _dtypes.float64, "HalfTensor": _dtypes.float16, "BFloat16Tensor": _dtypes.bfloat16,
-          "ByteTensor": _dtypes.uint8, "CharTensor": _dtypes.int8, "ShortTensor": _dtypes.int16, "IntTensor": _dtypes.int32,
-          "LongTensor": _dtypes.int64, "BoolTensor": _dtypes.bool, "ComplexFloatTensor": _dtypes.complex64,
-          "ComplexDoubleTensor": _dtypes.complex128}
+_TYPES = {
+    "FloatTensor": _dtypes.float32,
+    "DoubleTensor": _dtypes.float64,
+    "HalfTensor": _dtypes.float16,
+    "BFloat16Tensor": _dtypes.bfloat16,
+    "ByteTensor": _dtypes.uint8,
+    "CharTensor": _dtypes.int8,
+    "ShortTensor": _dtypes.int16,
+    "IntTensor": _dtypes.int32,
+    "LongTensor": _dtypes.int64,
+    "BoolTensor": _dtypes.bool,
+    "ComplexFloatTensor": _dtypes.complex64,
+    "ComplexDoubleTensor": _dtypes.complex128,
+}
 _NAMES = {d: n for n, d in _TYPES.items()}
 
 
@@ -17,7 +27,9 @@ def legacy_new(args, dtype):
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         return _C.fill_fresh(_C.empty(args, dtype))
     if len(args) != 1:
-        raise TypeError("new() received an invalid combination of arguments - got (%s)" % ", ".join(type(a).__name__ for a in args))
+        raise TypeError(
+            "new() received an invalid combination of arguments - got (%s)" % ", ".join(type(a).__name__ for a in args)
+        )
     a = args[0]
     if isinstance(a, _C.Size):
         return _C.fill_fresh(_C.empty(tuple(a), dtype))
@@ -29,6 +41,7 @@ def legacy_new(args, dtype):
         raise TypeError("new(): data must be a sequence (got %s)" % type(a).__name__)
     if hasattr(a, "__array_interface__"):
         import torchlite as torch
+
         return torch.as_tensor(a, dtype=dtype).clone()
     return _C.tensor_from_data(a, dtype)
 

@@ -11,9 +11,7 @@ import sys
 
 # WebAssembly text: (func (param v128 v128 v128) (result v128)
 #   (f32x4.relaxed_madd (local.get 0) (local.get 1) (local.get 2)))
-_RELAXED_PROBE = bytes.fromhex(
-    "0061736d01000000 01080160037b7b7b017b 03020100 0a0d010b00200020012002fd85020b"
-)
+_RELAXED_PROBE = bytes.fromhex("0061736d01000000 01080160037b7b7b017b 03020100 0a0d010b00200020012002fd85020b")
 
 variant = "host"  # "host", "simd128", "relaxed" or a path
 

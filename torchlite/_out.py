@@ -3,22 +3,29 @@
 from . import _C
 
 # made of sizes and numbers: what they make has the dtype of out
-FACTORIES = frozenset("arange range linspace logspace eye empty zeros ones full rand randn randint randperm fft_fftfreq fft_rfftfreq".split())
-SILENT = FACTORIES | {"bernoulli", "multinomial"}         # resize without a warning
-_IN_ORDER = ("arange", "range", "linspace", "logspace", "fft_fftfreq", "fft_rfftfreq")         # an out of another shape, but as many elements, keeps its shape
+FACTORIES = frozenset(
+    "arange range linspace logspace eye empty zeros ones full rand randn randint randperm fft_fftfreq fft_rfftfreq".split()
+)
+SILENT = FACTORIES | {"bernoulli", "multinomial"}  # resize without a warning
+_IN_ORDER = (
+    "arange",
+    "range",
+    "linspace",
+    "logspace",
+    "fft_fftfreq",
+    "fft_rfftfreq",
+)  # an out of another shape, but as many elements, keeps its shape
 # compute in the dtype of out where no dtype is named
 _DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod mean".split())
 
 # {r} and {o}: the result's and out's dtype as ScalarTypes; {cr} and {co}: in C++
 _EXACT = {
-    "Expected out tensor to have dtype {cr}, but got {co} instead":
-        "renorm gather scatter scatter_add scatter_reduce index_add index_copy index_reduce take_along_dim tril triu mm bmm matmul addmm addmv baddbmm linear "
-        "cross softmax log_softmax aminmax argmax argmin sort msort argsort topk slice_scatter isin diag norm linalg_vector_norm linalg_matrix_norm linalg_lu "
-        "linalg_solve linalg_inv inverse linalg_qr linalg_svdvals linalg_det linalg_slogdet linalg_cross linalg_matrix_power avg_pool2d "
-        "avg_pool3d",
-    "Found dtype {o} but expected {r}":
-        "hardtanh leaky_relu hardswish hardsigmoid softshrink hardshrink gelu silu mish elu softplus soft_margin_loss binary_cross_entropy clamp clip clamp_min "
-        "clamp_max neg sign sgn conj_physical ceil floor trunc fix round frac abs absolute lerp",
+    "Expected out tensor to have dtype {cr}, but got {co} instead": "renorm gather scatter scatter_add scatter_reduce index_add index_copy index_reduce take_along_dim tril triu mm bmm matmul addmm addmv baddbmm linear "
+    "cross softmax log_softmax aminmax argmax argmin sort msort argsort topk slice_scatter isin diag norm linalg_vector_norm linalg_matrix_norm linalg_lu "
+    "linalg_solve linalg_inv inverse linalg_qr linalg_svdvals linalg_det linalg_slogdet linalg_cross linalg_matrix_power avg_pool2d "
+    "avg_pool3d",
+    "Found dtype {o} but expected {r}": "hardtanh leaky_relu hardswish hardsigmoid softshrink hardshrink gelu silu mish elu softplus soft_margin_loss binary_cross_entropy clamp clip clamp_min "
+    "clamp_max neg sign sgn conj_physical ceil floor trunc fix round frac abs absolute lerp",
     "expected scalar_type {r} but found {o}": "cummax cummin logcumsumexp",
     "expected scalar type {r} but found {o}": "log_sigmoid linalg_solve_triangular",
     "Expected object of scalar type {r} but got scalar type {o} for argument 'out'": "complex polar",
@@ -59,17 +66,27 @@ def arguments(ov, args, outs):
     at = next((i for i, p in enumerate(ov.params) if p[0] == "dtype"), None)
     out = outs[0]
     if name == "mean":
-        if len(ov.params) < 3 or not (out.is_floating_point() or out.is_complex()) or not (args[0].is_floating_point() or args[0].is_complex()):
-            return args         # the overload for all elements casts, and no mean is whole
+        if (
+            len(ov.params) < 3
+            or not (out.is_floating_point() or out.is_complex())
+            or not (args[0].is_floating_point() or args[0].is_complex())
+        ):
+            return args  # the overload for all elements casts, and no mean is whole
         if args[at] is not None and args[at] is not out.dtype:
-            raise RuntimeError("Expected out tensor to have dtype %s, but got %s instead" % (args[at]._cpp_type, out.dtype._cpp_type))
+            raise RuntimeError(
+                "Expected out tensor to have dtype %s, but got %s instead" % (args[at]._cpp_type, out.dtype._cpp_type)
+            )
         if args[0].is_complex() and not out.is_complex():
             _C.warn_once("Casting complex values to real discards the imaginary part")
     if at is None or name in _DTYPE_OF_OUT and args[at] is not None:
         return args
-    if name in FACTORIES and name not in ("randint", "randperm") and args[at] is not None and args[at] is not out.dtype:      # theirs has a default
-        raise RuntimeError("dtype %s does not match dtype of out parameter (%s)" % (args[at]._scalar_type, out.dtype._scalar_type))
-    return (*args[:at], out.dtype, *args[at + 1:])
+    if (
+        name in FACTORIES and name not in ("randint", "randperm") and args[at] is not None and args[at] is not out.dtype
+    ):  # theirs has a default
+        raise RuntimeError(
+            "dtype %s does not match dtype of out parameter (%s)" % (args[at]._scalar_type, out.dtype._scalar_type)
+        )
+    return (*args[:at], out.dtype, *args[at + 1 :])
 
 
 def check(ov, args, results, outs):
@@ -82,32 +99,70 @@ def check(ov, args, results, outs):
         if name in ("max", "min") and len(outs) == 2:
             text = _TEXT["sort"]
         elif name in ("kthvalue", "median", "nanmedian") and len(outs) == 2:
-            text = "output values must be of same type as input" if i == 0 else "output indices must be of scalar type Long"
+            text = (
+                "output values must be of same type as input"
+                if i == 0
+                else "output indices must be of scalar type Long"
+            )
         elif name in ("any", "all") and o.dtype._code != 1:
             text = "{name} only supports bool tensor for result, got: {o}"
         elif name.startswith("fft_") and name.endswith(("fft", "fftn", "fft2")):
             kind = "complex" if r.is_complex() else "floating point"
             fits = o.is_complex() if r.is_complex() else o.is_floating_point()
             inverse = name.startswith(("fft_i",)) and r.is_complex() and not args[0].is_complex()
-            text = _TEXT["abs"] if fits and inverse else None if fits else "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
+            text = (
+                _TEXT["abs"]
+                if fits and inverse
+                else None
+                if fits
+                else "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
+            )
         elif name in ("abs", "absolute") and args[0].is_complex():
             if o.dtype is args[0].dtype or not o.is_complex():
                 text = None
             else:
                 r = args[0]
-        elif name.startswith("clamp") and any(isinstance(a, _C.TensorBase) for a in args[1:]) or name == "inner" and not (args[0].dim() and args[1].dim()):
+        elif (
+            name.startswith("clamp")
+            and any(isinstance(a, _C.TensorBase) for a in args[1:])
+            or name == "inner"
+            and not (args[0].dim() and args[1].dim())
+        ):
             text = None
         if text is not None:
-            names = {"r": r.dtype._scalar_type, "o": o.dtype._scalar_type, "name": name, "part": "values" if i == 0 else "indices",
-                     "cr": r.dtype._cpp_type, "co": o.dtype._cpp_type,
-                     "narrow": "True" if r.dtype.name == "int32" else "False"}
+            names = {
+                "r": r.dtype._scalar_type,
+                "o": o.dtype._scalar_type,
+                "name": name,
+                "part": "values" if i == 0 else "indices",
+                "cr": r.dtype._cpp_type,
+                "co": o.dtype._cpp_type,
+                "narrow": "True" if r.dtype.name == "int32" else "False",
+            }
             raise RuntimeError(text.format_map(names))
         if name != "bernoulli" and not _C.can_cast(r.dtype, o.dtype):
-            if name in ("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"):
-                raise TypeError("torch.cat(): input types can't be cast to the desired output type %s" % o.dtype._scalar_type)
+            if name in (
+                "cat",
+                "stack",
+                "hstack",
+                "vstack",
+                "dstack",
+                "column_stack",
+                "row_stack",
+                "concat",
+                "concatenate",
+            ):
+                raise TypeError(
+                    "torch.cat(): input types can't be cast to the desired output type %s" % o.dtype._scalar_type
+                )
             if name == "mean" and len(ov.params) < 3:
-                raise RuntimeError("mean.dtype_out(): input types can't be cast to the desired output type %s" % o.dtype._scalar_type)
-            raise RuntimeError("result type %s can't be cast to the desired output type %s" % (r.dtype._scalar_type, o.dtype._scalar_type))
+                raise RuntimeError(
+                    "mean.dtype_out(): input types can't be cast to the desired output type %s" % o.dtype._scalar_type
+                )
+            raise RuntimeError(
+                "result type %s can't be cast to the desired output type %s"
+                % (r.dtype._scalar_type, o.dtype._scalar_type)
+            )
 
 
 def make(name, r, o):
@@ -116,13 +171,18 @@ def make(name, r, o):
         if r.numel() != o.numel():
             if name in ("arange", "fft_fftfreq", "fft_rfftfreq") and o.numel():
                 import warnings
-                warnings.warn("The number of elements in the out tensor of shape %s is %d which does not match the computed number of elements %d. Note that "
-                              "this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape (%d,)."
-                              % (list(o.shape), o.numel(), r.numel(), r.numel()), UserWarning, stacklevel=4)
+
+                warnings.warn(
+                    "The number of elements in the out tensor of shape %s is %d which does not match the computed number of elements %d. Note that "
+                    "this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape (%d,)."
+                    % (list(o.shape), o.numel(), r.numel(), r.numel()),
+                    UserWarning,
+                    stacklevel=4,
+                )
             _C.resize(o, tuple(r.shape))
         r = r.view(o.shape)
     elif r.shape != o.shape:
         _C.resize(o, tuple(r.shape))
     _C.copy(o, r)
     if name in FACTORIES:
-        o.requires_grad = False         # as the argument of that name says
+        o.requires_grad = False  # as the argument of that name says

@@ -9,7 +9,18 @@ import torchlite as torch
 from . import ops
 from .ops import _schema
 
-_RANDOM = ("dropout", "rand", "bernoulli", "multinomial", "normal", "rrelu", "alpha_dropout", "feature_", "empty", "new_empty")
+_RANDOM = (
+    "dropout",
+    "rand",
+    "bernoulli",
+    "multinomial",
+    "normal",
+    "rrelu",
+    "alpha_dropout",
+    "feature_",
+    "empty",
+    "new_empty",
+)
 _UP_TO_SIGN = ("linalg_svd",)
 _TOLERANCES = {"float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 
@@ -43,14 +54,26 @@ class SelfTest:
     """What torch.self_test found: `ok`, `device`, `calls`, `seconds`, `failures` [(op, dtype, largest difference, text)], `not_reached` [op]."""
 
     def __init__(self, device):
-        self.device, self.calls, self.seconds, self.failures, self.not_reached, self.on_the_cpu = device, 0, 0.0, [], [], set()
+        self.device, self.calls, self.seconds, self.failures, self.not_reached, self.on_the_cpu = (
+            device,
+            0,
+            0.0,
+            [],
+            [],
+            set(),
+        )
 
     @property
     def ok(self):
         return not self.failures
 
     def __repr__(self):
-        head = "self_test on %s: %s, %d calls in %.1f s" % (self.device, "ok" if self.ok else "%d ops differ" % len(self.failures), self.calls, self.seconds)
+        head = "self_test on %s: %s, %d calls in %.1f s" % (
+            self.device,
+            "ok" if self.ok else "%d ops differ" % len(self.failures),
+            self.calls,
+            self.seconds,
+        )
         if self.on_the_cpu:
             head += ", %d ops run on the CPU" % len(self.on_the_cpu)
         if self.not_reached:
@@ -67,7 +90,9 @@ def _each(x, f):
 
 
 def _flat(x):
-    return [x] if isinstance(x, torch.Tensor) else [t for v in x for t in _flat(v)] if isinstance(x, (list, tuple)) else []
+    return (
+        [x] if isinstance(x, torch.Tensor) else [t for v in x for t in _flat(v)] if isinstance(x, (list, tuple)) else []
+    )
 
 
 def _wide(t):
@@ -79,9 +104,14 @@ def _body(spec, args, kwargs):
     for ov in spec.overloads:
         params = _schema.parse(ov.schema)
         if len(args) <= len(params) and kwargs.keys() <= {p.name for p in params}:
-            values = [*args, *(kwargs.get(p.name, p.default) for p in params[len(args):])]
+            values = [*args, *(kwargs.get(p.name, p.default) for p in params[len(args) :])]
             if NotImplemented not in [v for v in values if not isinstance(v, torch.Tensor)]:
-                return spec.body(*((v,) * (p.size or 1) if p.type == "int[]" and isinstance(v, int) else v for p, v in zip(params, values)))
+                return spec.body(
+                    *(
+                        (v,) * (p.size or 1) if p.type == "int[]" and isinstance(v, int) else v
+                        for p, v in zip(params, values)
+                    )
+                )
     raise TypeError("no overload takes the sample")
 
 
@@ -102,8 +132,18 @@ def _distance(got, want, rtol, atol):
 
 
 def _run(spec, args, kwargs):
-    fn = ops.namespace(spec.namespace)[spec.name.removeprefix(spec.namespace + "_" if spec.namespace else "")] if spec.function else ops.methods()[spec.name]
-    return fn(*(a.clone() if not i and spec.name.endswith("_") and isinstance(a, torch.Tensor) else a for i, a in enumerate(args)), **kwargs)
+    fn = (
+        ops.namespace(spec.namespace)[spec.name.removeprefix(spec.namespace + "_" if spec.namespace else "")]
+        if spec.function
+        else ops.methods()[spec.name]
+    )
+    return fn(
+        *(
+            a.clone() if not i and spec.name.endswith("_") and isinstance(a, torch.Tensor) else a
+            for i, a in enumerate(args)
+        ),
+        **kwargs,
+    )
 
 
 def self_test(device=None, seconds=10):
@@ -114,11 +154,15 @@ def self_test(device=None, seconds=10):
     start = time.monotonic()
     device = torch.device(torch.get_default_device() if device is None else device)
     there = device.type != "cpu"
-    torch.empty(0, device=device)                       # says why where the device cannot be used
+    torch.empty(0, device=device)  # says why where the device cannot be used
     ops.load_all()
     report = SelfTest(device)
-    specs = [s for s in ops.specs if s.samples and (there or s.kernel) and not s.name.startswith(_RANDOM) and s.name not in _UP_TO_SIGN]
-    random.Random(0).shuffle(specs)                     # a short time still sees ops of all kinds
+    specs = [
+        s
+        for s in ops.specs
+        if s.samples and (there or s.kernel) and not s.name.startswith(_RANDOM) and s.name not in _UP_TO_SIGN
+    ]
+    random.Random(0).shuffle(specs)  # a short time still sees ops of all kinds
     fallbacks = {}
     if there:
         from .webgpu._run import fallbacks
@@ -130,22 +174,30 @@ def self_test(device=None, seconds=10):
                 continue
             for dtype in (torch.float32, torch.float64) if not there and spec.body else (torch.float32,):
                 name = str(dtype)[6:]
-                slack = 4 if there else 1               # both devices round
+                slack = 4 if there else 1  # both devices round
                 rtol, atol = (spec.tol or {}).get(name, _TOLERANCES[name])
                 worst, text = 0.0, ""
                 for args in spec.samples(Make(dtype)):
                     args, kwargs = (args[:-1], args[-1]) if args and isinstance(args[-1], dict) else (args, {})
-                    if there and any(t.dtype in (torch.float64, torch.complex128) for t in _flat([*args, *kwargs.values()])):
+                    if there and any(
+                        t.dtype in (torch.float64, torch.complex128) for t in _flat([*args, *kwargs.values()])
+                    ):
                         continue
                     before = dict(fallbacks)
                     try:
                         if there:
-                            want, got = _run(spec, args, kwargs), _run(spec, *_each((args, kwargs), lambda t: t.to(device)))
+                            want, got = (
+                                _run(spec, args, kwargs),
+                                _run(spec, *_each((args, kwargs), lambda t: t.to(device))),
+                            )
                         elif spec.body:
                             want, got = _body(spec, args, kwargs), _run(spec, args, kwargs)
                         else:
                             got = _run(spec, args, kwargs)
-                            want = [w.to(g.dtype) for w, g in zip(_flat(_run(spec, *_each((args, kwargs), _wide))), _flat(got))]
+                            want = [
+                                w.to(g.dtype)
+                                for w, g in zip(_flat(_run(spec, *_each((args, kwargs), _wide))), _flat(got))
+                            ]
                         d, bad = _distance(got, want, rtol * slack, atol * slack)
                         worst = max(worst, d)
                         text = text or bad and "of a result of shape %s" % [list(t.shape) for t in _flat(want)] or ""

@@ -14,10 +14,10 @@ MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 
 
-class RenamingPickler(pickle._Pickler):      # type: ignore[name-defined]
+class RenamingPickler(pickle._Pickler):  # type: ignore[name-defined]
     """A pickler (in Python) that writes torch.* for torchlite.*; for the protocols whose frames forbid renaming later."""
 
-    dispatch = dict(pickle._Pickler.dispatch)       # type: ignore[attr-defined]
+    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
 
     def __init__(self, file, protocol, persistent_id):
         super().__init__(file, protocol)
@@ -44,8 +44,11 @@ class RenamingPickler(pickle._Pickler):      # type: ignore[name-defined]
 def legacy_save(obj, file, pickle_module, protocol):
     """Writes magic number, version, system facts, the object's pickle, the storage keys, the storages."""
     module = pickle_module or pickle
-    facts = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little",
-             "type_sizes": {"short": 2, "int": 4, "long": 4}}
+    facts = {
+        "protocol_version": PROTOCOL_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
     for item in (MAGIC_NUMBER, PROTOCOL_VERSION, facts):
         module.dump(item, file, protocol=protocol)
     data, storages = _s._pickle(obj, pickle_module, protocol, legacy=True)
@@ -61,6 +64,7 @@ def legacy_save(obj, file, pickle_module, protocol):
 def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     """Reads what `legacy_save` (or a PyTorch before 1.6) wrote."""
     import io
+
     start = file.tell()
     head = file.read(262)
     file.seek(start)
@@ -119,12 +123,18 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
         if view is None:
             return typed[key]
         view_key, offset, length = view
-        if type(view_key) not in (str, int) or type(offset) is not int or type(length) is not int or min(offset, length) < 0:
+        if (
+            type(view_key) not in (str, int)
+            or type(offset) is not int
+            or type(length) is not int
+            or min(offset, length) < 0
+        ):
             raise RuntimeError("a view of a storage in the file has no valid key, offset or size")
         if view_key not in typed:
-            part = memoryview(buffers[key])[offset * dtype.itemsize:(offset + length) * dtype.itemsize]
-            typed[view_key] = _storage.TypedStorage(wrap_storage=torch._C.storage_from_buffer(part), dtype=dtype,
-                                                    _internal=True)
+            part = memoryview(buffers[key])[offset * dtype.itemsize : (offset + length) * dtype.itemsize]
+            typed[view_key] = _storage.TypedStorage(
+                wrap_storage=torch._C.storage_from_buffer(part), dtype=dtype, _internal=True
+            )
         return typed[view_key]
 
     def load_object():
@@ -164,6 +174,7 @@ def _load_tar(file, map_location, base, weights_only, pickle_load_args):
     import io
     import tarfile
     from struct import unpack
+
     start = file.tell()
     if weights_only:
         raise RuntimeError("Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + _s._UNSAFE)
@@ -196,15 +207,16 @@ def _load_tar(file, map_location, base, weights_only, pickle_load_args):
     for target, root, offset, count in load_next(stream):
         whole = objects[root]
         size = whole.dtype.itemsize
-        part = memoryview(whole._untyped_storage)[offset * size:(offset + count) * size]
-        objects[target] = _storage.TypedStorage(wrap_storage=torch._C.storage_from_buffer(part), dtype=whole.dtype,
-                                                _internal=True)
+        part = memoryview(whole._untyped_storage)[offset * size : (offset + count) * size]
+        objects[target] = _storage.TypedStorage(
+            wrap_storage=torch._C.storage_from_buffer(part), dtype=whole.dtype, _internal=True
+        )
     stream = parts["tensors"]
     for _ in range(load_next(stream)):
         key, storage_key, _ = load_next(stream)
-        ndim, = unpack("<i", stream.read(8)[:4])
+        (ndim,) = unpack("<i", stream.read(8)[:4])
         shape, strides = (unpack(f"<{ndim}q", stream.read(8 * ndim)) for _ in range(2))
-        offset, = unpack("<q", stream.read(8))
+        (offset,) = unpack("<q", stream.read(8))
         storage = objects[storage_key]
         objects[key] = _utils._rebuild_tensor(storage, offset, shape, strides)
     unpickler = wrapper(parts["pickle"], **pickle_load_args)

@@ -4,8 +4,19 @@ from . import _C, _device
 from .autograd._node import eager, meta
 
 _alias = _C.alias
-_NUMPY_NAMES = {0: "bool", 1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 8: "float32", 9: "float64",
-                10: "complex64", 11: "complex128"}
+_NUMPY_NAMES = {
+    0: "bool",
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "float16",
+    8: "float32",
+    9: "float64",
+    10: "complex64",
+    11: "complex128",
+}
 
 
 class _TensorMeta(type(_C.TensorBase)):
@@ -19,6 +30,7 @@ class _TensorMeta(type(_C.TensorBase)):
 
     def __dir__(cls):
         from .ops import load_all
+
         load_all()
         return type.__dir__(cls)
 
@@ -32,6 +44,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
             return _C.TensorBase.__new__(cls, args[0])
         from ._legacy import legacy_new
+
         t = legacy_new(args, _C.get_default_dtype())
         return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
 
@@ -42,7 +55,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     @staticmethod
     def _make_subclass(cls, data, require_grad=False, **kwargs):
         if not isinstance(data, _C.TensorBase):
-            raise TypeError("_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__)
+            raise TypeError(
+                "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__
+            )
         with _C.GradMode(False):
             t = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
         if require_grad:
@@ -59,12 +74,16 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Gradients of this tensor with respect to graph leaves, added to their `.grad`."""
         from .autograd import backward
+
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad=True):
         """Sets `requires_grad` in place and returns the tensor."""
         if requires_grad is not True and requires_grad is not False:
-            raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s" % type(requires_grad).__name__)
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s"
+                % type(requires_grad).__name__
+            )
         if requires_grad and self.is_leaf and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
@@ -73,10 +92,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def detach_(self):
         """Takes the tensor out of the graph that made it."""
         if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                               "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-                               "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-                               "function in torch/optim/optimizer.py as the solution.")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
         self._raw_grad_fn, self._leaf_flag = None, False
         return self
 
@@ -88,6 +109,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             return
         import weakref
+
         if node.retain is None:
             node.retain = {}
         node.retain[self.output_nr] = weakref.ref(self)
@@ -96,6 +118,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def register_hook(self, hook):
         """Calls hook(grad) when the gradient of this tensor is computed; a returned tensor replaces it."""
         from .utils.hooks import RemovableHandle
+
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.grad_fn
@@ -115,6 +138,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def register_post_accumulate_grad_hook(self, hook):
         """Calls hook(tensor) after the gradient was added to `.grad` of this leaf."""
         from .utils.hooks import RemovableHandle
+
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -148,6 +172,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __repr__(self, *, tensor_contents=None):
         from ._tensor_str import _str
+
         return _str(self, tensor_contents=tensor_contents)
 
     def __format__(self, spec):
@@ -166,7 +191,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __contains__(self, element):
         if isinstance(element, (Tensor, int, float, complex)) or _C.is_number(element):
             return bool((self == element).any().item())
-        raise RuntimeError("Tensor.__contains__ only supports Tensor or scalar, but you passed in a %s." % type(element))
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a %s." % type(element)
+        )
 
     def __complex__(self):
         if self.numel() == 1 and not self.is_complex():
@@ -178,12 +205,15 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
-            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                               "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                               "see https://github.com/pytorch/pytorch/pull/103001")
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
+            )
         if id(self) in memo:
             return memo[id(self)]
         import copy
+
         storage = self.untyped_storage()
         key = ("storage", id(storage))
         if key not in memo:
@@ -192,6 +222,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 memoryview(fresh)[:] = memoryview(storage)
             else:
                 from ._dtypes import uint8
+
                 fresh = _C.tensor_from_storage(storage, uint8, 0, (storage.nbytes(),), (1,)).clone().untyped_storage()
             memo[key] = fresh
             memo.setdefault("keep", []).append(storage)
@@ -212,6 +243,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __reduce_ex__(self, protocol):
         from ._utils import _reduce_tensor
+
         return _reduce_tensor(self, protocol)
 
     def __setstate__(self, state):
@@ -225,7 +257,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         import torchlite as torch
-        return torch.from_numpy(array.astype("uint8") if array.dtype == bool else array)         # uint8, as PyTorch has it still
+
+        return torch.from_numpy(
+            array.astype("uint8") if array.dtype == bool else array
+        )  # uint8, as PyTorch has it still
 
     def numpy(self, *, force=False):
         """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
@@ -234,20 +269,33 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if self.requires_grad and _C.is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if not self.is_cpu:
-            raise TypeError("can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first." % self.device)
+            raise TypeError(
+                "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+                % self.device
+            )
         if self.is_conj():
-            raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead."
+            )
         if self.is_neg():
-            raise RuntimeError("Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.")
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead."
+            )
         name = _NUMPY_NAMES.get(self.dtype._code)
         if name is None:
             raise TypeError("Got unsupported ScalarType %s" % self.dtype._scalar_type)
         import numpy as np
+
         size = self.itemsize
         if self.numel() == 0:
             return np.empty(tuple(self.shape), name)
-        return np.ndarray(tuple(self.shape), name, buffer=self._storage, offset=self.storage_offset() * size,
-                          strides=tuple(s * size for s in self.stride()))
+        return np.ndarray(
+            tuple(self.shape),
+            name,
+            buffer=self._storage,
+            offset=self.storage_offset() * size,
+            strides=tuple(s * size for s in self.stride()),
+        )
 
     # ---- storage -----------------------------------------------------------------------------------------------------------
 
@@ -257,13 +305,16 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def storage(self):
         """The typed storage behind the tensor."""
-        _C.warn_once("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
-                     "matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
-                     "tensor.storage()")
+        _C.warn_once(
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
+            "matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+            "tensor.storage()"
+        )
         return self._typed_storage()
 
     def _typed_storage(self):
         from .storage import TypedStorage
+
         return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
 
     def storage_type(self):
@@ -287,15 +338,21 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """Takes over the storage (and geometry) of another tensor or storage."""
         if self.requires_grad and _C.is_grad_enabled():
             from .autograd._inplace import check_inplace, refuse
+
             check_inplace(self)
             refuse(self, "set_")
         if source is None:
             source = _C.empty((0,), self.dtype)
         if isinstance(source, Tensor) and source.dtype is not self.dtype:
-            raise RuntimeError("Could not set tensor of type %s to a tensor of type %s" % (source.dtype._cpp_type, self.dtype._cpp_type))
+            raise RuntimeError(
+                "Could not set tensor of type %s to a tensor of type %s"
+                % (source.dtype._cpp_type, self.dtype._cpp_type)
+            )
         if getattr(source, "_untyped_storage", None) is not None and source.dtype is not self.dtype:
-            raise RuntimeError("Expected a Storage of type %s or an UntypedStorage, but got type %s for argument 1 'storage'"
-                               % (self.dtype._cpp_type, source.dtype._scalar_type))
+            raise RuntimeError(
+                "Expected a Storage of type %s or an UntypedStorage, but got type %s for argument 1 'storage'"
+                % (self.dtype._cpp_type, source.dtype._scalar_type)
+            )
         if isinstance(source, Tensor) and size is None:
             size, stride, storage_offset = source.shape, source.stride(), source.storage_offset()
         storage = source._storage if isinstance(source, Tensor) else getattr(source, "_untyped_storage", source)
@@ -323,11 +380,22 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             _C.resize(self, tuple(sizes))
             if _C.fill_empty() and self.untyped_storage().nbytes() > before:
                 size = self.itemsize
-                _C.fill_fresh(_C.tensor_from_storage(self._storage, self.dtype, before // size, (self._storage.nbytes() // size - before // size,), (1,)))
+                _C.fill_fresh(
+                    _C.tensor_from_storage(
+                        self._storage,
+                        self.dtype,
+                        before // size,
+                        (self._storage.nbytes() // size - before // size,),
+                        (1,),
+                    )
+                )
         if memory_format is not None:
             from .ops.copying import _channels_last_strides
+
             last = memory_format is not _device.contiguous_format
-            self.as_strided_(sizes, _channels_last_strides(sizes, memory_format) if last else _contiguous_strides(sizes))
+            self.as_strided_(
+                sizes, _channels_last_strides(sizes, memory_format) if last else _contiguous_strides(sizes)
+            )
         return self
 
     def resize_as_(self, other, *, memory_format=None):
@@ -344,7 +412,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
         if ambiguity_check is not False and (1 in self.shape or len(set(self.stride())) < self.dim()):
             if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
-                raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+                raise RuntimeError(
+                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+                )
         return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
     # ---- devices and dtypes -----------------------------------------------------------------------------------------------
@@ -352,6 +422,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def type(self, dtype=None, non_blocking=False, **kwargs):
         """The legacy type's name, or a copy of another dtype."""
         from ._legacy import type_name, type_to_dtype
+
         if dtype is None:
             return type_name(self)
         return self.to(type_to_dtype(dtype))
@@ -364,6 +435,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if self.is_cpu:
             return self
         from .webgpu._run import host_copy_async
+
         return await host_copy_async(self.resolve_conj().resolve_neg())
 
     async def item_async(self):
@@ -390,8 +462,14 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def is_set_to(self, tensor):
         """Same storage, offset, shape and strides."""
-        return (self._storage is tensor._storage and self.storage_offset() == tensor.storage_offset() and self.shape == tensor.shape
-                and self.stride() == tensor.stride() and self.is_conj() == tensor.is_conj() and self.is_neg() == tensor.is_neg())
+        return (
+            self._storage is tensor._storage
+            and self.storage_offset() == tensor.storage_offset()
+            and self.shape == tensor.shape
+            and self.stride() == tensor.stride()
+            and self.is_conj() == tensor.is_conj()
+            and self.is_neg() == tensor.is_neg()
+        )
 
     # what only sparse tensors have
     def values(self):
@@ -423,6 +501,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def resize(self, *sizes):
         """Deprecated in PyTorch: reshape to the same number of elements."""
         import warnings
+
         warnings.warn("non-inplace resize is deprecated", stacklevel=2)
         return self.reshape(*sizes)
 
@@ -439,6 +518,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     @property
     def real(self):
         import torchlite as torch
+
         return torch.real(self)
 
     @real.setter
@@ -448,6 +528,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     @property
     def imag(self):
         import torchlite as torch
+
         return torch.imag(self)
 
     @imag.setter
@@ -460,9 +541,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if n == 0:
             _C.warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
         elif n != 2:
-            _C.warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
-                         "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-                         "reverse the dimensions of a tensor.")
+            _C.warn_once(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
+                "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+                "reverse the dimensions of a tensor."
+            )
         return self.permute((1, 0) if n == 2 else tuple(range(n - 1, -1, -1)))
 
     @property
@@ -477,8 +560,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     @property
     def H(self):
         if self.dim() not in (0, 2):
-            raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s"
-                               % (self.dim(), " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""))
+            raise RuntimeError(
+                "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s"
+                % (self.dim(), " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else "")
+            )
         if self.dim() == 0:
             _C.warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
             return self.conj()
@@ -496,23 +581,27 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
         """A tensor from data, of this tensor's dtype and device."""
         import torchlite as torch
+
         t = torch.functional._new(data, self.dtype if dtype is None else dtype, "tensor.new_tensor")
         return torch.functional._place(t, self.device if device is None else device, requires_grad)
 
     def new(self, *args, **kwargs):
         """Old constructor of a tensor of the same dtype."""
         from ._legacy import legacy_new
+
         return legacy_new(args, self.dtype)
 
     def apply_(self, callable):
         """Calls a Python function on each element, in place."""
         flat = self.reshape(-1).tolist()
         import torchlite as torch
+
         return self.copy_(torch.tensor([callable(v) for v in flat], dtype=self.dtype).reshape(self.shape))
 
     def map_(self, other, callable):
         """self = callable(self, other), element by element."""
         import torchlite as torch
+
         a, b = self.reshape(-1).tolist(), other.expand_as(self).reshape(-1).tolist()
         return self.copy_(torch.tensor([callable(x, y) for x, y in zip(a, b)], dtype=self.dtype).reshape(self.shape))
 
@@ -525,7 +614,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_conj():
             raise BufferError("Can't export tensors with the conjugate bit set")
-        if self.is_neg():           # PyTorch hands out the numbers without their signs
+        if self.is_neg():  # PyTorch hands out the numbers without their signs
             raise BufferError("Can't export tensors with the negative bit set")
         return self.numpy().__dlpack__()
 
@@ -580,7 +669,13 @@ def _default_torch_function(cls, func, types, args, kwargs):
 
 def _wrap_as(cls, out, original):
     if isinstance(out, Tensor):
-        if original is not None and isinstance(original, Tensor) and out._storage is original._storage and out._version and out.shape == original.shape:
+        if (
+            original is not None
+            and isinstance(original, Tensor)
+            and out._storage is original._storage
+            and out._version
+            and out.shape == original.shape
+        ):
             return original
         return out if isinstance(out, cls) else out.as_subclass(cls)
     if isinstance(out, (list, tuple)) and any(isinstance(v, Tensor) for v in out):
@@ -606,7 +701,10 @@ def _torch_function(op, args, kwargs):
             if out is not NotImplemented:
                 return out
         if any(not getattr(k.__torch_function__, "_tl_plain", False) for k in found):
-            raise TypeError("Multiple dispatch failed for 'torch.%s'; all __torch_function__ handlers returned NotImplemented" % op.__name__)
+            raise TypeError(
+                "Multiple dispatch failed for 'torch.%s'; all __torch_function__ handlers returned NotImplemented"
+                % op.__name__
+            )
     return op(*(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()})
 
 

@@ -59,7 +59,7 @@ def _int_format(values):
 
 def _float_format(values):
     """(width, function number -> text) for a tensor whose shown elements are `values`."""
-    finite = [v for v in values if v and v - v == 0]            # neither zero, nan nor infinite
+    finite = [v for v in values if v and v - v == 0]  # neither zero, nan nor infinite
     if not finite:
         return 1, lambda v: _whole(v)
     sizes = [abs(v) for v in finite]
@@ -134,14 +134,16 @@ def _edges(t, dim, edge):
     n = t.shape[dim]
     if n <= 2 * edge:
         return _edges(t, dim + 1, edge)
-    return _join_ends(_edges(t.narrow(dim, 0, edge), dim + 1, edge), _edges(t.narrow(dim, n - edge, edge), dim + 1, edge), dim)
+    return _join_ends(
+        _edges(t.narrow(dim, 0, edge), dim + 1, edge), _edges(t.narrow(dim, n - edge, edge), dim + 1, edge), dim
+    )
 
 
 def _vector(data, indent, width, show):
     # the separator ", " belongs to an element
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // (width + 2))
     texts = [" ..." if v is Ellipsis else show(v) for v in data]
-    lines = [", ".join(texts[i:i + per_line]) for i in range(0, len(texts), per_line)]
+    lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
@@ -196,7 +198,7 @@ def _suffixes(t, contents):
     try:
         made = t.grad_fn
         made = None if made is None else type(made).__name__
-    except RuntimeError:                    # a view that a change in place cut off from its history
+    except RuntimeError:  # a view that a change in place cut off from its history
         made = "Invalid"
     if made is not None:
         parts.append(f"grad_fn=<{made}>")

@@ -10,13 +10,23 @@ def _tensor_in(storage, dtype, offset, size, stride):
     needed, count = offset + 1, 1
     for n, step in zip(size, stride):
         if n < 0 or step < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension or stride: {list(size)}, {list(stride)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension or stride: {list(size)}, {list(stride)}"
+            )
         needed += (n - 1) * step
         count *= n
-    if count and needed * dtype.itemsize > storage.nbytes() or offset < 0 or count * dtype.itemsize >> 63 or len(size) != len(stride):
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-                           f"{dtype.itemsize} requiring a storage size of {needed * dtype.itemsize} are out of bounds for "
-                           f"storage of size {storage.nbytes()}")
+    if (
+        count
+        and needed * dtype.itemsize > storage.nbytes()
+        or offset < 0
+        or count * dtype.itemsize >> 63
+        or len(size) != len(stride)
+    ):
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{dtype.itemsize} requiring a storage size of {needed * dtype.itemsize} are out of bounds for "
+            f"storage of size {storage.nbytes()}"
+        )
     return _C.tensor_from_storage(storage, dtype, offset, size, stride)
 
 
@@ -88,8 +98,11 @@ _rebuild_from_type_v2.__module__ = "torchlite._tensor"
 def _get_obj_state(obj):
     """The Python attributes of a tensor: its __dict__, or (dict, slots), or an empty dict."""
     getstate = getattr(type(obj), "__getstate__", None)
-    if getstate is not None and getstate is not getattr(object, "__getstate__", None) \
-            and getstate is not getattr(torch.Tensor, "__getstate__", None):
+    if (
+        getstate is not None
+        and getstate is not getattr(object, "__getstate__", None)
+        and getstate is not getattr(torch.Tensor, "__getstate__", None)
+    ):
         return obj.__getstate__()
     state = dict(getattr(obj, "__dict__", None) or {})
     slots = {}
@@ -126,11 +139,18 @@ def _reduce_tensor(tensor, proto):
 def _reduce_plain(tensor):
     from collections import OrderedDict
     from torchlite.storage import TypedStorage
+
     if getattr(tensor, "_backward_hooks", None):
         from torchlite.utils.hooks import warn_if_has_hooks
+
         warn_if_has_hooks(tensor)
     if tensor.device.type == "meta":
-        return _rebuild_meta_tensor_no_storage, (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+        return _rebuild_meta_tensor_no_storage, (
+            tensor.dtype,
+            tuple(tensor.shape),
+            tensor.stride(),
+            tensor.requires_grad,
+        )
     storage = TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
     args = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad, OrderedDict())
     metadata = {}
@@ -144,6 +164,7 @@ def _reduce_plain(tensor):
 def _reduce_parameter(param, proto):
     """What Parameter.__reduce_ex__ returns."""
     from collections import OrderedDict
+
     state = _get_obj_state(param)
     if not state:
         return _rebuild_parameter, (param.data, param.requires_grad, OrderedDict())

@@ -102,13 +102,18 @@ def _named(func, args, budget, keys):
 
 
 def _tensor(func, args, budget, keys):
-    _need(not args, func, args)         # its storage comes with BUILD
+    _need(not args, func, args)  # its storage comes with BUILD
     return torch.Tensor()
 
 
 def _parameter(func, args, budget, keys):
-    _need(len(args) <= 2 and all(isinstance(a, torch.Tensor) for a in args[:1])
-          and all(type(a) in _FLAGS for a in args[1:]), func, args)
+    _need(
+        len(args) <= 2
+        and all(isinstance(a, torch.Tensor) for a in args[:1])
+        and all(type(a) in _FLAGS for a in args[1:]),
+        func,
+        args,
+    )
     return torch.nn.Parameter(*args)
 
 
@@ -156,8 +161,14 @@ def _to_device(func, args, budget, keys):
 
 def _rebuild_parameter(func, args, budget, keys):
     with_state = func is _utils._rebuild_parameter_with_state
-    _need(len(args) == 3 + with_state and isinstance(args[0], torch.Tensor) and type(args[1]) in _FLAGS
-          and (args[2] is None or type(args[2]) in _TABLES), func, args)
+    _need(
+        len(args) == 3 + with_state
+        and isinstance(args[0], torch.Tensor)
+        and type(args[1]) in _FLAGS
+        and (args[2] is None or type(args[2]) in _TABLES),
+        func,
+        args,
+    )
     if with_state:
         _state(args[3], func, args, budget)
     return func(*args)
@@ -182,21 +193,40 @@ def _from_type(func, args, budget, keys):
         _need(_RULES[id(build)] in (_rebuild, _rebuild_parameter, _to_device, _meta), func, args)
         result = _RULES[id(build)](build, inner, budget, keys)
         return func(lambda: result, cls, (), state)
-    return func(build, cls, inner, state)       # one that the user allowed; the unpickler has looked
+    return func(build, cls, inner, state)  # one that the user allowed; the unpickler has looked
 
 
 def _never(func, args, budget, keys):
     raise UnpicklingError(f"a file cannot make {brief(func)} by a call: storages are records of it")
 
 
-_RULES = {id(func): rule for func, rule in (
-    (OrderedDict, _ordered_dict), (Counter, _counter), (set, _set), (encode, _encode), (bytearray, _bytearray),
-    (complex, _complex), (torch.Size, _size), (torch.device, _named), (_s._get_layout, _named), (torch.Tensor, _tensor),
-    (torch.nn.Parameter, _parameter), (_storage.UntypedStorage, _never), (_storage.TypedStorage, _never),
-    (_utils._rebuild_tensor, _rebuild), (_utils._rebuild_tensor_v2, _rebuild), (_utils._rebuild_tensor_v3, _rebuild),
-    (_utils._rebuild_meta_tensor_no_storage, _meta), (_utils._rebuild_device_tensor_from_cpu_tensor, _to_device),
-    (_utils._rebuild_device_tensor_from_numpy, _to_device), (_utils._rebuild_parameter, _rebuild_parameter),
-    (_utils._rebuild_parameter_with_state, _rebuild_parameter), (_utils._rebuild_from_type_v2, _from_type))}
+_RULES = {
+    id(func): rule
+    for func, rule in (
+        (OrderedDict, _ordered_dict),
+        (Counter, _counter),
+        (set, _set),
+        (encode, _encode),
+        (bytearray, _bytearray),
+        (complex, _complex),
+        (torch.Size, _size),
+        (torch.device, _named),
+        (_s._get_layout, _named),
+        (torch.Tensor, _tensor),
+        (torch.nn.Parameter, _parameter),
+        (_storage.UntypedStorage, _never),
+        (_storage.TypedStorage, _never),
+        (_utils._rebuild_tensor, _rebuild),
+        (_utils._rebuild_tensor_v2, _rebuild),
+        (_utils._rebuild_tensor_v3, _rebuild),
+        (_utils._rebuild_meta_tensor_no_storage, _meta),
+        (_utils._rebuild_device_tensor_from_cpu_tensor, _to_device),
+        (_utils._rebuild_device_tensor_from_numpy, _to_device),
+        (_utils._rebuild_parameter, _rebuild_parameter),
+        (_utils._rebuild_parameter_with_state, _rebuild_parameter),
+        (_utils._rebuild_from_type_v2, _from_type),
+    )
+}
 
 
 def call(func, args, budget, keys, new=False):
@@ -208,7 +238,7 @@ def call(func, args, budget, keys, new=False):
         return rule(func, args, budget, keys)
     if getattr(func, "__name__", "") in ("_reconstruct", "ndarray") and (func.__module__ or "").startswith("numpy"):
         shapes = [a for a in args if type(a) in (tuple, int)]
-        _need(all(a in ((0,), 0, ()) for a in shapes), func, args)      # the elements come with BUILD
+        _need(all(a in ((0,), 0, ()) for a in shapes), func, args)  # the elements come with BUILD
     return func.__new__(func, *args) if new else func(*args)
 
 
@@ -217,7 +247,7 @@ def build(obj, state, budget, user):
     cls = type(obj)
     if cls is torch.Tensor or cls is torch.nn.Parameter:
         _need(type(state) is tuple and len(state) == 4, cls, state if type(state) is tuple else (state,))
-        whole = _rebuild(_utils._rebuild_tensor, state, budget, None)       # checks the bounds, which set_ would stretch
+        whole = _rebuild(_utils._rebuild_tensor, state, budget, None)  # checks the bounds, which set_ would stretch
         obj.set_(whole.untyped_storage(), *state[1:])
     elif cls is OrderedDict or cls is Counter:
         _need(type(state) is dict and all(type(name) is str for name in state), cls, (state,))
@@ -238,5 +268,6 @@ def build(obj, state, budget, user):
         for name, value in (slots or {}).items():
             setattr(obj, name, value)
     else:
-        raise UnpicklingError("Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
-                              f"`add_safe_globals`, but got {cls}")
+        raise UnpicklingError(
+            f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {cls}"
+        )

@@ -17,7 +17,7 @@ _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 # names of Python 2 that protocol 2 writes
 _RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 
-_user_allowed = []              # torch.serialization.add_safe_globals
+_user_allowed = []  # torch.serialization.add_safe_globals
 _allowed = {}
 
 
@@ -36,17 +36,35 @@ def _default_allowed():
         return _allowed
     from codecs import encode
     from torchlite import serialization, storage
-    _allowed.update({
-        "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": encode,
-        "builtins.bytearray": bytearray, "builtins.set": set, "builtins.complex": complex,
-        "torch.nn.parameter.Parameter": torch.nn.Parameter, "torch.Tensor": torch.Tensor, "torch.Size": torch.Size,
-        "torch.device": torch.device, "torch.serialization._get_layout": serialization._get_layout,
-        "torch.storage.UntypedStorage": storage.UntypedStorage, "torch.storage.TypedStorage": storage.TypedStorage,
-        "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2,
-    })
-    for name in ("_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_tensor", "_rebuild_tensor_v2",
-                 "_rebuild_tensor_v3", "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_cpu_tensor",
-                 "_rebuild_device_tensor_from_numpy"):
+
+    _allowed.update(
+        {
+            "collections.OrderedDict": OrderedDict,
+            "collections.Counter": Counter,
+            "_codecs.encode": encode,
+            "builtins.bytearray": bytearray,
+            "builtins.set": set,
+            "builtins.complex": complex,
+            "torch.nn.parameter.Parameter": torch.nn.Parameter,
+            "torch.Tensor": torch.Tensor,
+            "torch.Size": torch.Size,
+            "torch.device": torch.device,
+            "torch.serialization._get_layout": serialization._get_layout,
+            "torch.storage.UntypedStorage": storage.UntypedStorage,
+            "torch.storage.TypedStorage": storage.TypedStorage,
+            "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2,
+        }
+    )
+    for name in (
+        "_rebuild_parameter",
+        "_rebuild_parameter_with_state",
+        "_rebuild_tensor",
+        "_rebuild_tensor_v2",
+        "_rebuild_tensor_v3",
+        "_rebuild_meta_tensor_no_storage",
+        "_rebuild_device_tensor_from_cpu_tensor",
+        "_rebuild_device_tensor_from_numpy",
+    ):
         _allowed["torch._utils." + name] = getattr(_utils, name)
     for one in (*_dtypes.DTYPES, *_device.QSCHEMES):
         _allowed[str(one)] = one
@@ -60,10 +78,14 @@ def _user_globals():
     for item in _user_allowed:
         if isinstance(item, tuple):
             if len(item) != 2:
-                raise ValueError("Expected tuple of length 2 (global, str of callable full path), but got tuple of "
-                                 f"length: {len(item)}")
+                raise ValueError(
+                    "Expected tuple of length 2 (global, str of callable full path), but got tuple of "
+                    f"length: {len(item)}"
+                )
             if type(item[1]) is not str:
-                raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}")
+                raise TypeError(
+                    f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}"
+                )
             found[_public(item[1])] = item[0]
         else:
             found[_public(f"{item.__module__}.{item.__qualname__}")] = item
@@ -151,14 +173,14 @@ class Unpickler:
             cost += costs[code]
             if cost > most:
                 settle()
-            if code == 0x71 or code == 0x68 or code == 0x72 or code == 0x6a:     # BINPUT, BINGET, LONG_BINPUT, LONG_BINGET
+            if code == 0x71 or code == 0x68 or code == 0x72 or code == 0x6A:  # BINPUT, BINGET, LONG_BINPUT, LONG_BINGET
                 if code == 0x71 or code == 0x68:
                     i = data[at]
                     at += 1
                 else:
                     i = unpack_from("<I", data, at)[0]
                     at += 4
-                if code == 0x68 or code == 0x6a:
+                if code == 0x68 or code == 0x6A:
                     stack.append(memo[i] if i < len(memo) else sparse[i])
                 elif i == len(memo):
                     memo.append(stack[-1])
@@ -167,12 +189,12 @@ class Unpickler:
                 else:
                     sparse[i] = stack[-1]
                     cost += 120
-            elif code == 0x4b:                                          # BININT1
+            elif code == 0x4B:  # BININT1
                 stack.append(data[at])
                 at += 1
-            elif code == 0x58:                                          # BINUNICODE
+            elif code == 0x58:  # BINUNICODE
                 n = unpack_from("<I", data, at)[0]
-                text = data[at + 4:at + 4 + n]
+                text = data[at + 4 : at + 4 + n]
                 cost += len(text)
                 if len(text) > 100:
                     if not text.isascii():
@@ -181,17 +203,17 @@ class Unpickler:
                         settle()
                 stack.append(str(text, "utf-8", "surrogatepass"))
                 at += 4 + n
-            elif code == 0x4d:                                          # BININT2
+            elif code == 0x4D:  # BININT2
                 stack.append(unpack_from("<H", data, at)[0])
                 at += 2
             elif code in _CONSTANTS:
                 stack.append(_CONSTANTS[code]())
                 if code in _CONTAINERS:
                     depths[id(stack[-1])] = 1
-            elif code == 0x28:                                          # MARK
+            elif code == 0x28:  # MARK
                 marks.append(stack)
                 stack = []
-            elif code == 0x74 or 0x85 <= code <= 0x87:                  # TUPLE, TUPLE1 .. TUPLE3
+            elif code == 0x74 or 0x85 <= code <= 0x87:  # TUPLE, TUPLE1 .. TUPLE3
                 if code == 0x74:
                     item = tuple(popped_mark())
                     cost += 8 * len(item) - _MARK
@@ -207,13 +229,13 @@ class Unpickler:
                     else:
                         depths[id(item)] = 1
                 stack.append(item)
-            elif code == 0x51:                                          # BINPERSID
+            elif code == 0x51:  # BINPERSID
                 settle()
                 item = self._persistent(stack.pop())
                 most = budget.memory
                 depths[id(item)] = 1
                 stack.append(item)
-            elif code == 0x52:                                          # REDUCE
+            elif code == 0x52:  # REDUCE
                 args, func = stack.pop(), stack[-1]
                 if id(func) not in allowed:
                     owner = f" which belongs to {brief(func.__self__)}" if hasattr(func, "__self__") else ""
@@ -225,16 +247,16 @@ class Unpickler:
                 if depth + late > DEPTH:
                     raise too_deep()
                 depths[id(item)] = depth
-            elif code == 0x63:                                          # GLOBAL
+            elif code == 0x63:  # GLOBAL
                 at, found = self._global(data, at, defaults, user)
                 stack.append(found)
-            elif code == 0x73:                                          # SETITEM
+            elif code == 0x73:  # SETITEM
                 value, key = stack.pop(), stack.pop()
                 target = _settable(stack[-1], "SETITEM")
                 if key.__class__ not in _ATOMS or value.__class__ not in _ATOMS:
                     deepen(target, (key, value))
                 keys.set_item(target, key, value)
-            elif code == 0x75:                                          # SETITEMS
+            elif code == 0x75:  # SETITEMS
                 items = popped_mark()
                 target = _settable(stack[-1], "SETITEMS")
                 cost += 32 * len(items) - _MARK
@@ -242,59 +264,65 @@ class Unpickler:
                     settle()
                 deepen(target, items)
                 keys.set_items(target, items)
-            elif code == 0x61:                                          # APPEND
+            elif code == 0x61:  # APPEND
                 item = stack.pop()
                 target = _list(stack[-1], "append to")
                 if item.__class__ not in _ATOMS:
                     deepen(target, (item,))
                 target.append(item)
-            elif code == 0x65:                                          # APPENDS
+            elif code == 0x65:  # APPENDS
                 items = popped_mark()
                 target = _list(stack[-1], "extend")
                 cost -= _MARK
                 deepen(target, items)
                 target.extend(items)
-            elif code == 0x47:                                          # BINFLOAT
+            elif code == 0x47:  # BINFLOAT
                 stack.append(unpack_from(">d", data, at)[0])
                 at += 8
-            elif code == 0x4a:                                          # BININT
+            elif code == 0x4A:  # BININT
                 stack.append(unpack_from("<i", data, at)[0])
                 at += 4
-            elif code == 0x8a:                                          # LONG1
+            elif code == 0x8A:  # LONG1
                 n = data[at]
-                stack.append(decode_long(data[at + 1:at + 1 + n]))
+                stack.append(decode_long(data[at + 1 : at + 1 + n]))
                 at += 1 + n
-            elif code == 0x55:                                          # SHORT_BINSTRING
+            elif code == 0x55:  # SHORT_BINSTRING
                 n = data[at]
-                text = data[at + 1:at + 1 + n]
+                text = data[at + 1 : at + 1 + n]
                 stack.append(text if self._encoding == "bytes" else text.decode(self._encoding, "strict"))
                 at += 1 + n
-            elif code == 0x81:                                          # NEWOBJ
+            elif code == 0x81:  # NEWOBJ
                 args, cls = stack.pop(), stack.pop()
                 if id(cls) not in allowed:
-                    raise UnpicklingError("Can only create new object for nn.Parameter or classes allowlisted via "
-                                          f"`add_safe_globals` but got {brief(cls)}")
+                    raise UnpicklingError(
+                        "Can only create new object for nn.Parameter or classes allowlisted via "
+                        f"`add_safe_globals` but got {brief(cls)}"
+                    )
                 settle()
                 item = call(cls, args, budget, keys, new=True)
                 most = budget.memory
                 depths[id(item)] = depth_of((args,))
                 stack.append(item)
-            elif code == 0x62:                                          # BUILD
+            elif code == 0x62:  # BUILD
                 state = stack.pop()
                 deepen(stack[-1], (state,))
                 settle()
                 build(stack[-1], state, budget, allowed_by_user)
                 most = budget.memory
-            elif code == 0x80:                                          # PROTO
+            elif code == 0x80:  # PROTO
                 if data[at] != 2 and not self._warned:
                     import warnings
+
                     self._warned = True
-                    warnings.warn(f"Detected pickle protocol {data[at]} in the checkpoint, which was not the default "
-                                  "pickle protocol used by `torch.load` (2). The weights_only Unpickler might not "
-                                  "support all instructions implemented by this protocol, please file an issue for "
-                                  "adding support if you encounter this.", stacklevel=2)
+                    warnings.warn(
+                        f"Detected pickle protocol {data[at]} in the checkpoint, which was not the default "
+                        "pickle protocol used by `torch.load` (2). The weights_only Unpickler might not "
+                        "support all instructions implemented by this protocol, please file an issue for "
+                        "adding support if you encounter this.",
+                        stacklevel=2,
+                    )
                 at += 1
-            elif code == 0x2e:                                          # STOP
+            elif code == 0x2E:  # STOP
                 self._file.seek(at - start)
                 if shared:
                     depths.clear()
@@ -328,14 +356,15 @@ class Unpickler:
         raise UnpicklingError(
             f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "
             f"`torch.serialization.add_safe_globals([{shown}])` or the `torch.serialization.safe_globals([{shown}])` "
-            "context manager to allowlist this global if you trust this class/function.")
+            "context manager to allowlist this global if you trust this class/function."
+        )
 
 
 def _contents(file):
     """(all bytes of a file from its start or from here, where the first of them is in the file, where here is)."""
     at = file.tell()
     if type(file) is BytesIO:
-        return file.getvalue(), 0, at       # not a copy
+        return file.getvalue(), 0, at  # not a copy
     return file.read(), -at, 0
 
 
@@ -345,7 +374,7 @@ def _global_at(data, at):
     stop = data.find(b"\n", middle + 1)
     if middle < 0 or stop < 0:
         raise EOFError
-    return stop + 1, *_modern(data[at:middle].decode(), data[middle + 1:stop].decode())
+    return stop + 1, *_modern(data[at:middle].decode(), data[middle + 1 : stop].decode())
 
 
 def globals_named(data):
@@ -360,10 +389,10 @@ def globals_named(data):
             at, module, name = _global_at(data, at)
             found[_public(f"{module}.{name}")] = None
         elif code == 0x58:
-            at += 4 + int.from_bytes(data[at:at + 4], "little")
-        elif code in (0x8a, 0x55):
+            at += 4 + int.from_bytes(data[at : at + 4], "little")
+        elif code in (0x8A, 0x55):
             at += 1 + data[at] if at < len(data) else 1
-        elif code == 0x2e:
+        elif code == 0x2E:
             return list(found)
         elif code in _LENGTHS:
             at += _LENGTHS[code]
@@ -372,17 +401,47 @@ def globals_named(data):
 
 
 _TABLES = dict, OrderedDict, Counter
-_CONSTANTS: dict[int, Callable[[], Any]] = {0x4e: lambda: None, 0x88: lambda: True, 0x89: lambda: False, 0x29: tuple, 0x5d: list, 0x7d: dict, 0x8f: set}
-_CONTAINERS = (0x5d, 0x7d, 0x8f)
+_CONSTANTS: dict[int, Callable[[], Any]] = {
+    0x4E: lambda: None,
+    0x88: lambda: True,
+    0x89: lambda: False,
+    0x29: tuple,
+    0x5D: list,
+    0x7D: dict,
+    0x8F: set,
+}
+_CONTAINERS = (0x5D, 0x7D, 0x8F)
 # opcodes without an argument of their own length: bytes that follow
-_LENGTHS = {**dict.fromkeys(_CONSTANTS, 0), 0x68: 1, 0x71: 1, 0x80: 1, 0x4b: 1, 0x4d: 2, 0x4a: 4, 0x6a: 4, 0x72: 4, 0x47: 8,
-            **dict.fromkeys((0x28, 0x74, 0x85, 0x86, 0x87, 0x51, 0x52, 0x73, 0x75, 0x61, 0x65, 0x81, 0x62), 0)}
+_LENGTHS = {
+    **dict.fromkeys(_CONSTANTS, 0),
+    0x68: 1,
+    0x71: 1,
+    0x80: 1,
+    0x4B: 1,
+    0x4D: 2,
+    0x4A: 4,
+    0x6A: 4,
+    0x72: 4,
+    0x47: 8,
+    **dict.fromkeys((0x28, 0x74, 0x85, 0x86, 0x87, 0x51, 0x52, 0x73, 0x75, 0x61, 0x65, 0x81, 0x62), 0),
+}
 # Bytes of memory that an opcode may cost, with what is noted about a new container; 16 for a place on the stack. A list that MARK began is given back when the mark goes.
 _MARK = 72
 _COSTS = [16] * 256
-for _bytes, _codes in ((88, (0x28,)), (190, (0x5d, 0x7d)), (350, (0x8f,)), (160, (0x74, 0x85, 0x86, 0x87)), (500, (0x51,)),
-                       (700, (0x52, 0x81)), (300, (0x62, 0x8a, 0x55)), (120, (0x73,)), (184, (0x75,)), (40, (0x61, 0x47, 0x4a, 0x4d)),
-                       (88, (0x58,)), (10, (0x71, 0x72))):
+for _bytes, _codes in (
+    (88, (0x28,)),
+    (190, (0x5D, 0x7D)),
+    (350, (0x8F,)),
+    (160, (0x74, 0x85, 0x86, 0x87)),
+    (500, (0x51,)),
+    (700, (0x52, 0x81)),
+    (300, (0x62, 0x8A, 0x55)),
+    (120, (0x73,)),
+    (184, (0x75,)),
+    (40, (0x61, 0x47, 0x4A, 0x4D)),
+    (88, (0x58,)),
+    (10, (0x71, 0x72)),
+):
     for _code in _codes:
         _COSTS[_code] = _bytes
 
@@ -395,6 +454,7 @@ def _list(target, verb):
 
 def _settable(target, opcode):
     if type(target) not in _TABLES:
-        raise UnpicklingError(f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got "
-                              f"{type(target)}")
+        raise UnpicklingError(
+            f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got {type(target)}"
+        )
     return target

@@ -8,12 +8,14 @@ from torchlite._file_limits import Budget
 from torchlite.storage import UntypedStorage
 
 ALIGNMENT = 64
-_FLAGS = 0x0808                 # UTF-8 names; sizes follow the data
-_ENCRYPTED = 0x2061             # encrypted records, encrypted directory, patches: what stands there are not the record's bytes
+_FLAGS = 0x0808  # UTF-8 names; sizes follow the data
+_ENCRYPTED = 0x2061  # encrypted records, encrypted directory, patches: what stands there are not the record's bytes
 _U32 = 0xFFFFFFFF
-_CORRUPT = ("PytorchStreamReader failed reading zip archive: {}. This is an internal miniz error. If you are seeing this "
-            "error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was "
-            "not saved properly, was transferred incorrectly, or the file was modified after saving.")
+_CORRUPT = (
+    "PytorchStreamReader failed reading zip archive: {}. This is an internal miniz error. If you are seeing this "
+    "error, there is a high likelihood that your checkpoint file is corrupted. This can happen if the checkpoint was "
+    "not saved properly, was transferred incorrectly, or the file was modified after saving."
+)
 
 
 class Writer:
@@ -53,13 +55,46 @@ class Writer:
         for path, offset, size, crc in self._entries:
             extra = b"" if max(size, offset) < _U32 else pack("<HHQQQ", 1, 24, size, size, offset)
             size, offset = (_U32, _U32) if extra else (size, offset)
-            self._write(pack("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 0, 0, _FLAGS, 0, 0, 0, crc, size, size, len(path),
-                             len(extra), 0, 0, 0, 0, offset) + path + extra)
+            self._write(
+                pack(
+                    "<4sHHHHHHIIIHHHHHII",
+                    b"PK\1\2",
+                    0,
+                    0,
+                    _FLAGS,
+                    0,
+                    0,
+                    0,
+                    crc,
+                    size,
+                    size,
+                    len(path),
+                    len(extra),
+                    0,
+                    0,
+                    0,
+                    0,
+                    offset,
+                )
+                + path
+                + extra
+            )
         end, count = self._position, len(self._entries)
-        self._write(pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 0x031E, 45, 0, 0, count, count, end - start, start)
-                    + pack("<4sIQI", b"PK\6\7", 0, end, 1)
-                    + pack("<4sHHHHIIH", b"PK\5\6", 0, 0, min(count, 0xFFFF), min(count, 0xFFFF),
-                           min(end - start, _U32), min(start, _U32), 0))
+        self._write(
+            pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 0x031E, 45, 0, 0, count, count, end - start, start)
+            + pack("<4sIQI", b"PK\6\7", 0, end, 1)
+            + pack(
+                "<4sHHHHIIH",
+                b"PK\5\6",
+                0,
+                0,
+                min(count, 0xFFFF),
+                min(count, 0xFFFF),
+                min(end - start, _U32),
+                min(start, _U32),
+                0,
+            )
+        )
 
 
 class Reader:
@@ -77,11 +112,11 @@ class Reader:
         if not 0 <= at <= len(tail) - 22:
             raise RuntimeError(_CORRUPT.format("failed finding central directory"))
         try:
-            disk, = unpack_from("<H", tail, at + 4)
+            (disk,) = unpack_from("<H", tail, at + 4)
             count, length, where = unpack_from("<HII", tail, at + 10)
             if disk not in (0, 0xFFFF):
                 raise RuntimeError(_CORRUPT.format("unsupported multidisk archive"))
-            if at >= 20 and tail[at - 20:at - 16] == b"PK\6\7":         # zip64: the locator stands right before
+            if at >= 20 and tail[at - 20 : at - 16] == b"PK\6\7":  # zip64: the locator stands right before
                 record = self._read(unpack_from("<Q", tail, at - 12)[0], 56)
                 if record[:4] != b"PK\6\6":
                     raise ValueError("not a zip64 record")
@@ -91,10 +126,10 @@ class Reader:
             raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted")) from None
         # the folder's name is free: it is the file's name when it was saved
         first = next(iter(self.entries), "")
-        self._prefix = first[:first.find("/") + 1]
+        self._prefix = first[: first.find("/") + 1]
 
     def _read(self, position, size):
-        if position + size > self._size:            # before a buffer of that size is made
+        if position + size > self._size:  # before a buffer of that size is made
             raise ValueError("beyond the end of the file")
         self._file.seek(self._start + position)
         return self._bytes(size)
@@ -110,18 +145,18 @@ class Reader:
         self.budget.take(count * 400)
         at, entries, taken = 0, {}, []
         for _ in range(count):
-            if data[at:at + 4] != b"PK\1\2":
+            if data[at : at + 4] != b"PK\1\2":
                 raise ValueError("not a directory entry")
             flags, method = unpack_from("<HH", data, at + 8)
             if flags & _ENCRYPTED:
                 raise RuntimeError(_CORRUPT.format("unsupported encryption or patch data"))
             packed, size, n_name, n_extra, n_comment = unpack_from("<IIHHH", data, at + 20)
-            offset, = unpack_from("<I", data, at + 42)
-            name = data[at + 46:at + 46 + n_name].decode()
+            (offset,) = unpack_from("<I", data, at + 42)
+            name = data[at + 46 : at + 46 + n_name].decode()
             extra, end = at + 46 + n_name, at + 46 + n_name + n_extra
             while extra + 4 <= end:
                 tag, n = unpack_from("<HH", data, extra)
-                if tag == 1:                    # 64-bit values, present only for the fields that overflowed
+                if tag == 1:  # 64-bit values, present only for the fields that overflowed
                     wide = list(unpack_from(f"<{n // 8}Q", data, extra + 4))
                     size = wide.pop(0) if size == _U32 else size
                     packed = wide.pop(0) if packed == _U32 else packed
@@ -144,7 +179,7 @@ class Reader:
 
     def names(self):
         """Record names without the folder."""
-        return [name[len(self._prefix):] for name in self.entries]
+        return [name[len(self._prefix) :] for name in self.entries]
 
     def offset(self, name):
         """Where the record's data starts in the file."""
@@ -152,7 +187,9 @@ class Reader:
         local = self._read(header, 30)
         n_name, n_extra = unpack_from("<HH", local, 26)
         start = header + 30 + n_name + n_extra
-        if local[:4] != b"PK\3\4" or start + packed > self._limits[header]:      # the next record's bytes are not this one's
+        if (
+            local[:4] != b"PK\3\4" or start + packed > self._limits[header]
+        ):  # the next record's bytes are not this one's
             raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
         return self._start + start
 
@@ -182,7 +219,7 @@ class Reader:
             if len(out) != size:
                 raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed")
             return out
-        self.budget.take(size)          # the copy
+        self.budget.take(size)  # the copy
         out = bytearray(size)
         self._fill(name, memoryview(out))
         return bytes(out)
@@ -217,6 +254,7 @@ class Reader:
 def _inflate(file, packed, out):
     """Fills `out` from a deflated record, in pieces: never more than the record says it has."""
     import zlib
+
     stream, done, rest = zlib.decompressobj(-15), 0, b""
     try:
         while done < len(out):
@@ -227,7 +265,7 @@ def _inflate(file, packed, out):
             if not piece and not rest:
                 raise RuntimeError(_CORRUPT.format("decompression failed or archive is corrupted"))
             rest = stream.unconsumed_tail
-            out[done:done + len(piece)] = piece
+            out[done : done + len(piece)] = piece
             done += len(piece)
     except zlib.error:
         raise RuntimeError(_CORRUPT.format("decompression failed or archive is corrupted")) from None
@@ -238,10 +276,12 @@ def read_exactly(file, out, what):
     readinto = getattr(file, "readinto", None)
     done = readinto(out) if readinto and len(out) else 0
     if type(done) is not int or not 0 <= done <= len(out):
-        raise RuntimeError(f"PytorchStreamReader failed reading {what}: readinto() of the file returned {done!r} for {len(out)} bytes")
+        raise RuntimeError(
+            f"PytorchStreamReader failed reading {what}: readinto() of the file returned {done!r} for {len(out)} bytes"
+        )
     while done < len(out):
         piece = file.read(min(len(out) - done, 1 << 20))
         if not piece:
             raise RuntimeError(f"PytorchStreamReader failed reading {what}: file read failed")
-        out[done:done + len(piece)] = piece
+        out[done : done + len(piece)] = piece
         done += len(piece)

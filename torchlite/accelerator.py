@@ -3,6 +3,7 @@
 
 def _webgpu(need=True):
     from . import webgpu
+
     if need and not webgpu.is_available():
         raise RuntimeError("Cannot access accelerator device when none is available. (%s)" % webgpu.why_not())
     return webgpu
@@ -23,6 +24,7 @@ def current_accelerator(check_available=False):
     if not is_available():
         return None
     from ._device import device
+
     return device("webgpu")
 
 
@@ -59,6 +61,7 @@ def get_device_capability(device=None):
     """What the accelerator computes: its dtypes."""
     _webgpu()._check(device)
     from ._dtypes import bfloat16, bool, float16, float32, int8, int16, int32, int64, uint8
+
     return {"supported_dtypes": {bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32}}
 
 
@@ -70,14 +73,26 @@ def synchronize(device=None):
 def _forward(name):
     def function(*args):
         return getattr(_webgpu(), name)(*args)
+
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "torch.webgpu.%s." % name
     return function
 
 
-empty_cache, memory_stats, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = map(_forward, (
-    "empty_cache", "memory_stats", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"))
-reset_peak_memory_stats, reset_accumulated_memory_stats = map(_forward, ("reset_peak_memory_stats", "reset_accumulated_memory_stats"))
+empty_cache, memory_stats, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = map(
+    _forward,
+    (
+        "empty_cache",
+        "memory_stats",
+        "memory_allocated",
+        "max_memory_allocated",
+        "memory_reserved",
+        "max_memory_reserved",
+    ),
+)
+reset_peak_memory_stats, reset_accumulated_memory_stats = map(
+    _forward, ("reset_peak_memory_stats", "reset_accumulated_memory_stats")
+)
 get_memory_info = _forward("mem_get_info")
 
 

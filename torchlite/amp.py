@@ -20,7 +20,9 @@ class autocast:
             enabled = False
         elif enabled and not _state["told"]:
             _state["told"] = True
-            warnings.warn("autocast has no effect in torchlite: operations keep the dtype of their inputs", stacklevel=2)
+            warnings.warn(
+                "autocast has no effect in torchlite: operations keep the dtype of their inputs", stacklevel=2
+            )
         self._enabled, self._prev = enabled, False
 
     def __enter__(self):
@@ -37,6 +39,7 @@ class autocast:
         def wrapped(*args, **kwargs):
             with self:
                 return fn(*args, **kwargs)
+
         return wrapped
 
 
@@ -63,14 +66,27 @@ def set_autocast_dtype(device_type, dtype):
 class GradScaler:
     """Loss scaling for float16 training. Disabled unless asked for on a device that is available, as in PyTorch."""
 
-    def __init__(self, device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+    def __init__(
+        self,
+        device="cuda",
+        init_scale=2.0**16,
+        growth_factor=2.0,
+        backoff_factor=0.5,
+        growth_interval=2000,
+        enabled=True,
+    ):
         if enabled and device == "cuda":
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             enabled = False
         self._enabled = enabled
-        self._scale, self._growth, self._backoff, self._interval = float(init_scale), growth_factor, backoff_factor, growth_interval
+        self._scale, self._growth, self._backoff, self._interval = (
+            float(init_scale),
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+        )
         self._good = 0
-        self._found = {}          # id of an optimizer -> whether its gradients had an infinity or NaN, since the last update()
+        self._found = {}  # id of an optimizer -> whether its gradients had an infinity or NaN, since the last update()
         self._stepped = set()
 
     def get_growth_factor(self):
@@ -113,6 +129,7 @@ class GradScaler:
                 raise RuntimeError("unscale_() is being called after step().")
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         from . import no_grad, stack
+
         flags = {}
         with no_grad():
             for group in optimizer.param_groups:
@@ -156,12 +173,21 @@ class GradScaler:
     def state_dict(self):
         if not self._enabled:
             return {}
-        return {"scale": self._scale, "growth_factor": self._growth, "backoff_factor": self._backoff, "growth_interval": self._interval,
-                "_growth_tracker": self._good}
+        return {
+            "scale": self._scale,
+            "growth_factor": self._growth,
+            "backoff_factor": self._backoff,
+            "growth_interval": self._interval,
+            "_growth_tracker": self._good,
+        }
 
     def load_state_dict(self, state_dict):
         if self._enabled:
-            self._scale, self._growth, self._backoff = state_dict["scale"], state_dict["growth_factor"], state_dict["backoff_factor"]
+            self._scale, self._growth, self._backoff = (
+                state_dict["scale"],
+                state_dict["growth_factor"],
+                state_dict["backoff_factor"],
+            )
             self._interval, self._good = state_dict["growth_interval"], state_dict["_growth_tracker"]
 
 
@@ -177,18 +203,25 @@ def custom_bwd(bwd=None, *, device_type="cuda"):
 
 def deprecated(device, name, new):
     """Warns that torch.<device>.amp.<name> has a new home."""
-    warnings.warn(f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning, stacklevel=3)
+    warnings.warn(
+        f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{new}` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def old_names(device):
     """autocast and GradScaler of torch.<device>.amp."""
+
     class old_autocast(autocast):
         def __init__(self, enabled=True, dtype=None, cache_enabled=True):
             deprecated(device, "autocast", f"autocast('{device}', args...)")
             super().__init__(device, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
     class old_scaler(GradScaler):
-        def __init__(self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        def __init__(
+            self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True
+        ):
             deprecated(device, "GradScaler", f"GradScaler('{device}', args...)")
             super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 

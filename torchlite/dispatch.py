@@ -21,6 +21,7 @@ def unavailable(device):
         return AssertionError("Torch not compiled with CUDA enabled")
     if device.type == "webgpu":
         from .webgpu import _bridge
+
         try:
             _bridge.require()
         except RuntimeError as error:
@@ -31,7 +32,7 @@ def unavailable(device):
     return NotImplementedError("device %s is not supported by torchlite; available devices: cpu, webgpu" % device)
 
 
-_DEVICE, _LAYOUT = 9, 11          # kinds of parameters in native/src/op.c
+_DEVICE, _LAYOUT = 9, 11  # kinds of parameters in native/src/op.c
 
 
 def dispatch_other(ov: Any, args: Any) -> Any:
@@ -45,7 +46,7 @@ def dispatch_other(ov: Any, args: Any) -> Any:
             if device.type != "cpu":
                 elsewhere = True
                 if a is None:
-                    args = (*args[:i], device, *args[i + 1:])
+                    args = (*args[:i], device, *args[i + 1 :])
         elif p[3] == _LAYOUT and isinstance(a, _device.layout) and a is not _device.strided:
             raise NotImplementedError("layout %s is not supported by torchlite; every tensor is torch.strided" % a)
     if not elsewhere:
@@ -63,6 +64,7 @@ def move(t, device, dtype, memory_format=None):
 
 def _ops():
     import torchlite
+
     return torchlite.ops
 
 
@@ -78,6 +80,7 @@ def resolve(t):
 
 def _backend():
     from .webgpu import _run
+
     # from here on the core calls the device directly
     for name in ("device_alloc", "device_resize", "device_copy", "device_fill", "device_run", "host_copy"):
         _C.register(name, getattr(_run, name))
@@ -89,10 +92,41 @@ for _name in ("device_alloc", "device_resize", "device_copy", "device_fill", "de
 
 
 # those that PyTorch refuses to let write into their own inputs
-_READ_WHILE_WRITING = {"cat", "gather", "index_copy", "index_select", "kthvalue", "masked_select", "nonzero", "scatter", "scatter_add", "scatter_reduce",
-                       "stack", "take", "take_along_dim"}
+_READ_WHILE_WRITING = {
+    "cat",
+    "gather",
+    "index_copy",
+    "index_select",
+    "kthvalue",
+    "masked_select",
+    "nonzero",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+    "stack",
+    "take",
+    "take_along_dim",
+}
 # those beside the element-wise ones that it lets write over an input only where that is the very same tensor
-_IN_ORDER = {"angle", "clamp", "complex", "cumprod", "cumsum", "diff", "lerp", "logcumsumexp", "logit", "max", "min", "polar", "polygamma", "renorm", "sort", "topk", "where"}
+_IN_ORDER = {
+    "angle",
+    "clamp",
+    "complex",
+    "cumprod",
+    "cumsum",
+    "diff",
+    "lerp",
+    "logcumsumexp",
+    "logit",
+    "max",
+    "min",
+    "polar",
+    "polygamma",
+    "renorm",
+    "sort",
+    "topk",
+    "where",
+}
 
 
 # their out= forms are composed below autograd in PyTorch
@@ -102,7 +136,17 @@ _OUT_UNSEEN = ("special_", "histc")
 
 
 # those that resize out= to be contiguous, where others give it the layout of the result
-_PLAIN_OUT = {"cholesky", "cholesky_solve", "stack", *("fft_%s%s" % (kind, n) for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for n in ("", "2", "n") if kind + n != "ihfft")}
+_PLAIN_OUT = {
+    "cholesky",
+    "cholesky_solve",
+    "stack",
+    *(
+        "fft_%s%s" % (kind, n)
+        for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+        for n in ("", "2", "n")
+        if kind + n != "ihfft"
+    ),
+}
 
 
 def _overlap(a, b):
@@ -111,7 +155,7 @@ def _overlap(a, b):
         return a.numel() > 0
     if not (a.numel() and b.numel() and a.is_contiguous() and b.is_contiguous()):
         return False
-    if a.device is not b.device or any(t.is_conj() or t.is_neg() for t in (a, b)):      # the latter are copied first
+    if a.device is not b.device or any(t.is_conj() or t.is_neg() for t in (a, b)):  # the latter are copied first
         return False
     x, y = a.data_ptr(), b.data_ptr()
     return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()
@@ -131,8 +175,10 @@ def call_out(ov, args, out):
         ins = _tensors(args) if derived else ()
         seen = outs if spec.differentiable or not name.startswith(_OUT_UNSEEN) else ()
         if name not in _BELOW_AUTOGRAD and any(t.requires_grad for t in (*ins, *seen)):
-            raise RuntimeError("%s%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
-                               % ("" if derived else "aten::", name))
+            raise RuntimeError(
+                "%s%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+                % ("" if derived else "aten::", name)
+            )
     kernel = _C.kernels.get(ov.kernel)
     if name in _IN_ORDER or kernel is not None and kernel.in_place and name not in ("tril", "triu"):
         for o in outs:
@@ -140,14 +186,18 @@ def call_out(ov, args, out):
     if name in _READ_WHILE_WRITING:
         for o in outs:
             if any(_overlap(o, t) for t in _tensors(args)):
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                                   "location. Please clone() the tensor before performing the operation.")
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                    "location. Please clone() the tensor before performing the operation."
+                )
     factory = name in _out.SILENT
-    if factory:         # resized without a word, so looked at here
+    if factory:  # resized without a word, so looked at here
         for o in outs:
             if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
-                raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                                   "Please clone() the tensor before performing the operation.")
+                raise RuntimeError(
+                    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                    "Please clone() the tensor before performing the operation."
+                )
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):
@@ -160,20 +210,27 @@ def call_out(ov, args, out):
             continue
         if r.shape == o.shape:
             if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
-                raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                                   "Please clone() the tensor before performing the operation.")
+                raise RuntimeError(
+                    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                    "Please clone() the tensor before performing the operation."
+                )
         else:
             if o.numel():
                 import warnings
-                warnings.warn("An output with one or more elements was resized since it had shape %s, which does not match the required output "
-                              "shape %s. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
-                              "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
-                              % (list(o.shape), list(r.shape)), UserWarning, stacklevel=3)
-            _C.resize(o, tuple(r.shape))                # where resize_ refuses what requires grad, an op under no_grad does not
+
+                warnings.warn(
+                    "An output with one or more elements was resized since it had shape %s, which does not match the required output "
+                    "shape %s. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+                    "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+                    % (list(o.shape), list(r.shape)),
+                    UserWarning,
+                    stacklevel=3,
+                )
+            _C.resize(o, tuple(r.shape))  # where resize_ refuses what requires grad, an op under no_grad does not
             if o.stride() != r.stride() and name not in _PLAIN_OUT:
                 _C.lay_out(o, r)
         if r.requires_grad and name in _BELOW_AUTOGRAD:
-            o.copy_(r)                                  # the result has the op's history
+            o.copy_(r)  # the result has the op's history
         else:
             _C.copy(o, r)
     return out if len(outs) == 1 else type(result)(outs) if type(result) is not tuple else tuple(outs)
@@ -188,6 +245,7 @@ def _how(ov, device):
     if ov.spec.view or ov.kernel in _C.kernels and _C.kernels[ov.kernel].geometry:
         return "a view"
     from .webgpu import _run
+
     if ov.kernel in _run.ROWS:
         return "element-wise, fused with its neighbours"
     if ov.kernel in _run.MADE_ON_CPU:
@@ -201,6 +259,7 @@ def explain(op, device="cpu"):
     """How an op (by name) runs on a device ("cpu" or "webgpu"): the kernel of each overload, its body, or the CPU in its place.
     Types that a device's kernels lack go on as the next of these ways."""
     from . import ops
+
     device = _device.device(device).type
     ops.load_all()
     lines = []
@@ -208,8 +267,19 @@ def explain(op, device="cpu"):
         if spec.name == op or op in spec.alias:
             for ov in spec.overloads:
                 how = _how(ov, device)
-                lines.append("%s\n    on %s: %s; gradient: %s" % (ov.schema, device, how,
-                             "declared" if spec.grad is not None else "none" if not spec.differentiable else "through the body"))
+                lines.append(
+                    "%s\n    on %s: %s; gradient: %s"
+                    % (
+                        ov.schema,
+                        device,
+                        how,
+                        "declared"
+                        if spec.grad is not None
+                        else "none"
+                        if not spec.differentiable
+                        else "through the body",
+                    )
+                )
     if not lines:
         raise ValueError("no op named %r" % op)
     return "\n".join(lines)

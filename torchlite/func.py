@@ -9,6 +9,7 @@ from .utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatt
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """module(*args, **kwargs) with the given tensors in place of its parameters and buffers."""
     from .nn.utils.stateless import _functional_call
+
     if isinstance(parameter_and_buffer_dicts, (list, tuple)):
         merged = {}
         for d in parameter_and_buffer_dicts:
@@ -89,12 +90,20 @@ def _gradients(outs, ins, cotangents, create_graph):
     pairs = [(o, c) for o, c in zip(outs, cotangents) if o.requires_grad]
     if not pairs:
         return [torch.zeros_like(t) for t in ins]
-    return torch.autograd.grad([o for o, _ in pairs], ins, [c for _, c in pairs], retain_graph=True, create_graph=create_graph,
-                               allow_unused=True, materialize_grads=True)
+    return torch.autograd.grad(
+        [o for o, _ in pairs],
+        ins,
+        [c for _, c in pairs],
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
+        materialize_grads=True,
+    )
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that returns (gradient with respect to argument argnums, value)."""
+
     def wrapper(*args, **kwargs):
         nums = _numbers(argnums, len(args))
         leaves, spec = tree_flatten([args[n] for n in nums])
@@ -108,16 +117,22 @@ def grad_and_value(func, argnums=0, has_aux=False):
             if not isinstance(out, torch.Tensor):
                 raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
             if out.dim() != 0:
-                raise RuntimeError(f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} dims. "
-                                   "Maybe you wanted to use the vjp or jacrev APIs instead?")
+                raise RuntimeError(
+                    f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} dims. "
+                    "Maybe you wanted to use the vjp or jacrev APIs instead?"
+                )
             keep = recorded and _outside([out], fresh)
-            found = torch.autograd.grad(out, fresh, create_graph=keep, allow_unused=True, materialize_grads=True) if out.requires_grad else [
-                torch.zeros_like(t) for t in fresh]
+            found = (
+                torch.autograd.grad(out, fresh, create_graph=keep, allow_unused=True, materialize_grads=True)
+                if out.requires_grad
+                else [torch.zeros_like(t) for t in fresh]
+            )
             g = tree_unflatten(_shown(list(found), fresh, keep), spec)
             value = _shown(out, fresh, keep)
             aux = _shown(aux, fresh, recorded) if has_aux else None
         g = tuple(g) if isinstance(argnums, tuple) else g[0]
         return (g, (value, aux)) if has_aux else (g, value)
+
     return wrapper
 
 
@@ -128,6 +143,7 @@ def grad(func, argnums=0, has_aux=False):
     def wrapper(*args, **kwargs):
         g, value = inner(*args, **kwargs)
         return (g, value[1]) if has_aux else g
+
     return wrapper
 
 
@@ -150,17 +166,22 @@ def vjp(func, *primals, has_aux=False):
     outs, out_spec = _checked(out, "vjp(f, *primals)")
     for t in outs:
         if not (t.is_floating_point() or t.is_complex()):
-            raise RuntimeError(f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}")
+            raise RuntimeError(
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}"
+            )
     keep = recorded and _outside(outs, ins)
 
     def pull(cotangents, retain_graph=True, create_graph=None):
         given, given_spec = tree_flatten(cotangents)
         if given_spec != out_spec:
-            raise RuntimeError(f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {_drawn(given_spec)}, primal output: {_drawn(out_spec)}")
+            raise RuntimeError(
+                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {_drawn(given_spec)}, primal output: {_drawn(out_spec)}"
+            )
         create = torch.is_grad_enabled() if create_graph is None else create_graph
         create = create and (keep or any(c.requires_grad for c in given))
         return tree_unflatten(_shown(list(_gradients(outs, ins, given, create)), ins, create), spec)
+
     shown = _shown(out, ins, keep)
     return (shown, pull, _shown(aux, ins, recorded)) if has_aux else (shown, pull)
 
@@ -182,8 +203,10 @@ def _forward(func, primals, has_aux=False, strict=False):
         out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, name)
         outs, out_spec = _checked(out, name)
         if strict and not all(o.requires_grad for o in outs):
-            raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
-                               "strict=True.")
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
+            )
         us = [torch.zeros_like(o).requires_grad_() if o.requires_grad else None for o in outs]
         back = _gradients(outs, ins, us, True)
     keep = recorded and _outside(outs, ins)
@@ -191,16 +214,26 @@ def _forward(func, primals, has_aux=False, strict=False):
     def push(tangents):
         given, given_spec = tree_flatten(tangents)
         if given_spec != spec:
-            raise RuntimeError(f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
-                               f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {given_spec}")
+            raise RuntimeError(
+                f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+                f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {given_spec}"
+            )
         for t, v in zip(flat, given):
             if v.shape != t.shape:
-                raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                                   f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size {list(v.shape)}.")
+                raise RuntimeError(
+                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                    f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size {list(v.shape)}."
+                )
         create = keep or recorded and any(v.requires_grad for v in given)
         real = [u for u in us if u is not None]
         found = iter(_gradients(back, real, given, create) if real else ())
-        return tree_unflatten(_shown([torch.zeros_like(o) if u is None else next(found) for o, u in zip(outs, us)], [*ins, *real], create), out_spec)
+        return tree_unflatten(
+            _shown(
+                [torch.zeros_like(o) if u is None else next(found) for o, u in zip(outs, us)], [*ins, *real], create
+            ),
+            out_spec,
+        )
+
     return _shown(out, ins, keep), push, _shown(aux, ins, recorded) if has_aux else None
 
 
@@ -220,7 +253,9 @@ def linearize(func, *primals):
 def _real_only(name, tree, what):
     for i, t in enumerate(tree_flatten(tree)[0]):
         if isinstance(t, torch.Tensor) and t.is_complex():
-            raise RuntimeError(f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}")
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}"
+            )
 
 
 def _jacobian(func, argnums, has_aux, name):
@@ -235,6 +270,7 @@ def _jacobian(func, argnums, has_aux, name):
             out = func(*call)
             _real_only(name, out[0] if has_aux and isinstance(out, tuple) and out else out, "outputs")
             return out
+
         trees = [args[n] for n in nums]
         made = vjp(picked, *trees, has_aux=has_aux)
         outs, out_spec = tree_flatten(made[0])
@@ -246,11 +282,16 @@ def _jacobian(func, argnums, has_aux, name):
                 cotangents = [torch.zeros(o.shape, dtype=o.dtype, device=o.device) for o in outs]
                 cotangents[i].view(-1)[j] = 1
                 rows.append(tree_flatten(made[1](tree_unflatten(cotangents, out_spec)))[0])
-            block = tree_unflatten([torch.stack(column).reshape(*out.shape, *t.shape) for column, t in zip(zip(*rows), inputs)] if rows else
-                                   [t.new_zeros(*out.shape, *t.shape) for t in inputs], in_spec)
+            block = tree_unflatten(
+                [torch.stack(column).reshape(*out.shape, *t.shape) for column, t in zip(zip(*rows), inputs)]
+                if rows
+                else [t.new_zeros(*out.shape, *t.shape) for t in inputs],
+                in_spec,
+            )
             blocks.append(block if isinstance(argnums, tuple) else block[0])
         j = tree_unflatten(blocks, out_spec)
         return (j, made[2]) if has_aux else j
+
     return wrapper
 
 
@@ -275,32 +316,51 @@ def _vmap_inputs(func, in_dims, args):
     """(leaves, dims, spec, size) with in_dims spread over the tree of arguments and everything checked."""
     where = f"vmap({getattr(func, '__name__', repr(func))}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(where + f"expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}.")
+        raise ValueError(
+            where
+            + f"expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+        )
     if not args:
-        raise ValueError(where.replace(f", in_dims={in_dims}, ...", "") + "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no inputs. "
-                         "The latter is unsupported.")
+        raise ValueError(
+            where.replace(f", in_dims={in_dims}, ...", "")
+            + "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no inputs. "
+            "The latter is unsupported."
+        )
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
-        raise ValueError(where + f"in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} "
-                         f"but inputs has structure {spec}.")
+        raise ValueError(
+            where
+            + f"in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} "
+            f"but inputs has structure {spec}."
+        )
     sizes = []
     for i, (a, d) in enumerate(zip(leaves, dims)):
         if d is None:
             continue
         if not isinstance(d, int):
-            raise ValueError(where + f"Got in_dim={d} for an input but in_dim must be either an integer dimension or None.")
+            raise ValueError(
+                where + f"Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
+            )
         if not isinstance(a, torch.Tensor):
-            raise ValueError(where + f"Got in_dim={d} for an input but the input is of type {type(a)}. We cannot vmap over non-Tensor arguments, "
-                             "please use None as the respective in_dim")
+            raise ValueError(
+                where
+                + f"Got in_dim={d} for an input but the input is of type {type(a)}. We cannot vmap over non-Tensor arguments, "
+                "please use None as the respective in_dim"
+            )
         if a.dim() == 0 or not -a.dim() <= d < a.dim():
-            raise ValueError(where + f"Got in_dim={d} for some input, but that input is a Tensor of dimensionality {a.dim()} so expected "
-                             f"in_dim to satisfy -{a.dim()} <= in_dim < {a.dim()}.")
+            raise ValueError(
+                where
+                + f"Got in_dim={d} for some input, but that input is a Tensor of dimensionality {a.dim()} so expected "
+                f"in_dim to satisfy -{a.dim()} <= in_dim < {a.dim()}."
+            )
         sizes.append(a.size(d))
     if not sizes:
         raise ValueError(where + "expected at least one tensor to vmap over: every in_dim is None")
     if len(set(sizes)) > 1:
-        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
     return leaves, dims, spec, sizes[0]
 
 
@@ -317,35 +377,54 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             raise RuntimeError("vmap: a mapped dimension of size 0 is not supported")
         state = None if randomness == "different" else torch.get_rng_state()
         outs = []
-        shared = [(t, t._version) for t, d in zip(leaves, dims) if d is None and isinstance(t, torch.Tensor) and not t.is_inference()]
+        shared = [
+            (t, t._version)
+            for t, d in zip(leaves, dims)
+            if d is None and isinstance(t, torch.Tensor) and not t.is_inference()
+        ]
         for i in range(size):
             if i and randomness == "same":
                 torch.set_rng_state(state)
-            out = func(*tree_unflatten([a if d is None else a.select(d, i) for a, d in zip(leaves, dims)], spec), **kwargs)
+            out = func(
+                *tree_unflatten([a if d is None else a.select(d, i) for a, d in zip(leaves, dims)], spec), **kwargs
+            )
             flat, out_spec = tree_flatten(out)
             for t in flat:
                 if not isinstance(t, torch.Tensor):
-                    raise ValueError(f"vmap({getattr(func, '__name__', repr(func))}, ...): `{getattr(func, '__name__', repr(func))}` must only "
-                                     f"return Tensors, got type {type(t)}. Did you mean to set out_dims= to None for output?")
+                    raise ValueError(
+                        f"vmap({getattr(func, '__name__', repr(func))}, ...): `{getattr(func, '__name__', repr(func))}` must only "
+                        f"return Tensors, got type {type(t)}. Did you mean to set out_dims= to None for output?"
+                    )
             outs.append(flat)
             if any(t._version != version for t, version in shared):
-                raise RuntimeError("vmap: in-place arithmetic on an input that is not mapped (its in_dim is None) is not possible")
+                raise RuntimeError(
+                    "vmap: in-place arithmetic on an input that is not mapped (its in_dim is None) is not possible"
+                )
             if not i and state is not None and randomness == "error" and not torch.equal(state, torch.get_rng_state()):
-                raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                                   "randomness flags on vmap or perform the randomness operation out of vmap")
+                raise RuntimeError(
+                    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+                    "randomness flags on vmap or perform the randomness operation out of vmap"
+                )
         single = out_spec.num_leaves == 1 and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf()
         od = _broadcast_to_and_flatten(out_dims[0] if single else out_dims, out_spec)
         if od is None:
-            raise ValueError(f"vmap({getattr(func, '__name__', repr(func))}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-                             f"the structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}.")
-        return tree_unflatten([col[0] if d is None else torch.stack(col, d) for col, d in zip(zip(*outs), od)], out_spec)
+            raise ValueError(
+                f"vmap({getattr(func, '__name__', repr(func))}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+                f"the structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}."
+            )
+        return tree_unflatten(
+            [col[0] if d is None else torch.stack(col, d) for col, d in zip(zip(*outs), od)], out_spec
+        )
+
     wrapper.__name__ = getattr(func, "__name__", "vmap")
     return wrapper
 
 
 def stack_module_state(models):
     """(stacked parameters, stacked buffers) of models of one kind."""
+
     def stacked(dicts):
         return {k: torch.stack([d[k].detach() for d in dicts]) for k in dicts[0]}
+
     params = {k: v.requires_grad_() for k, v in stacked([dict(m.named_parameters()) for m in models]).items()}
     return params, stacked([dict(m.named_buffers()) for m in models])

@@ -5,8 +5,19 @@ from typing import Any
 from . import _C, _device, _dtypes
 from ._tensor import Tensor
 
-_FROM_NUMPY = {"b1": _dtypes.bool, "u1": _dtypes.uint8, "i1": _dtypes.int8, "i2": _dtypes.int16, "i4": _dtypes.int32, "i8": _dtypes.int64,
-               "f2": _dtypes.float16, "f4": _dtypes.float32, "f8": _dtypes.float64, "c8": _dtypes.complex64, "c16": _dtypes.complex128}
+_FROM_NUMPY = {
+    "b1": _dtypes.bool,
+    "u1": _dtypes.uint8,
+    "i1": _dtypes.int8,
+    "i2": _dtypes.int16,
+    "i4": _dtypes.int32,
+    "i8": _dtypes.int64,
+    "f2": _dtypes.float16,
+    "f4": _dtypes.float32,
+    "f8": _dtypes.float64,
+    "c8": _dtypes.complex64,
+    "c16": _dtypes.complex128,
+}
 
 
 def _place(t, device, requires_grad):
@@ -32,8 +43,13 @@ def _new(data, dtype, name):
     """A tensor of its own holding data: what `name`, torch.tensor or tensor.new_tensor, makes."""
     if isinstance(data, Tensor):
         import warnings
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than %s(sourceTensor)." % name, UserWarning, stacklevel=3)
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than %s(sourceTensor)." % name,
+            UserWarning,
+            stacklevel=3,
+        )
         return data.detach().clone() if dtype is None else data.detach().to(dtype, copy=True)
     if not hasattr(data, "__array_interface__"):
         return _C.tensor_from_data(data, dtype)
@@ -45,8 +61,10 @@ def unsupported(name):
     """The error of a numpy type that no tensor can have."""
     if name in ("uint16", "uint32", "uint64"):
         return TypeError("numpy arrays of type numpy.%s are not supported; convert to a signed type first" % name)
-    return TypeError("can't convert np.ndarray of type numpy.%s. The only supported types are: float64, float32, float16, complex64, complex128, "
-                     "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool." % name)
+    return TypeError(
+        "can't convert np.ndarray of type numpy.%s. The only supported types are: float64, float32, float16, complex64, complex128, "
+        "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool." % name
+    )
 
 
 _C.register("unsupported_array", unsupported)
@@ -55,28 +73,40 @@ _C.register("unsupported_array", unsupported)
 def _from_array(a, shared=False):
     """A tensor over the memory of an array; `shared`: it will be seen as such, so one that is read-only is warned of."""
     import numpy as np
+
     a = np.asarray(a)
     d = _FROM_NUMPY.get(a.dtype.str[1:])
     if d is None:
         raise unsupported(a.dtype.type.__name__)
     if shared and not a.flags.writeable:
-        _C.warn_once("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
-                     "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
-                     "it to a tensor. This type of warning will be suppressed for the rest of this program.", 3)
+        _C.warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
+            "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+            "it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            3,
+        )
     if any(s < 0 for s in a.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
-                         "(You can probably work around this by making a copy of your array  with array.copy().) ")
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+            "(You can probably work around this by making a copy of your array  with array.copy().) "
+        )
     size = a.dtype.itemsize
     if a.dtype.byteorder not in "=|<":
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
+        )
     if a.size == 0:
         return _C.empty(a.shape, d)
     if any(s % size for s in a.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+        )
     if a.base is None and a.flags.c_contiguous:
         return _C.tensor_from_storage(_C.storage_from_buffer(a), d, 0, a.shape, tuple(s // size for s in a.strides))
     if not a.flags.c_contiguous:
-        flat = np.lib.stride_tricks.as_strided(a, (1 + sum((n - 1) * s // size for n, s in zip(a.shape, a.strides)),), (size,))
+        flat = np.lib.stride_tricks.as_strided(
+            a, (1 + sum((n - 1) * s // size for n, s in zip(a.shape, a.strides)),), (size,)
+        )
         return _C.tensor_from_storage(_C.storage_from_buffer(flat), d, 0, a.shape, tuple(s // size for s in a.strides))
     return _C.tensor_from_storage(_C.storage_from_buffer(a), d, 0, a.shape, tuple(s // size for s in a.strides))
 
@@ -104,7 +134,9 @@ def as_tensor(data, dtype=None, device=None):
     return _place(_C.tensor_from_data(data, dtype), device, False)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Any:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Any:
     """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
     if type(obj).__name__ == "PyCapsule":
         obj = from_dlpack(obj)
@@ -113,7 +145,9 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
             raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray.")
         t: Any = obj if isinstance(obj, Tensor) else _from_array(obj, True)
         if dtype is not None and dtype is not t.dtype:
-            raise ValueError("can't alias tensor with dtype '%s' into dtype '%s'." % (t.dtype._scalar_type, dtype._scalar_type))
+            raise ValueError(
+                "can't alias tensor with dtype '%s' into dtype '%s'." % (t.dtype._scalar_type, dtype._scalar_type)
+            )
         if device is not None and _device.device(device).type != t.device.type:
             raise ValueError("can't alias tensor from device '%s' to '%s'." % (t.device, _device.device(device)))
     if isinstance(obj, Tensor):
@@ -148,18 +182,28 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if count == 0 or total == 0:
         raise ValueError("both buffer length (%d) and count (%d) must not be 0" % (total, count))
     if offset < 0 or offset >= total:
-        raise ValueError("offset (%d bytes) must be non-negative and no greater than buffer length (%d bytes) minus 1" % (offset, total))
+        raise ValueError(
+            "offset (%d bytes) must be non-negative and no greater than buffer length (%d bytes) minus 1"
+            % (offset, total)
+        )
     if count < 0:
         if (total - offset) % size:
-            raise ValueError("buffer length (%d bytes) after offset (%d bytes) must be a multiple of element size (%d)" % (total - offset, offset, size))
+            raise ValueError(
+                "buffer length (%d bytes) after offset (%d bytes) must be a multiple of element size (%d)"
+                % (total - offset, offset, size)
+            )
         count = (total - offset) // size
     if offset + count * size > total:
-        raise ValueError("requested buffer length (%d * %d bytes) after offset (%d bytes) must not be greater than actual buffer length (%d bytes)"
-                         % (count, size, offset, total))
+        raise ValueError(
+            "requested buffer length (%d * %d bytes) after offset (%d bytes) must not be greater than actual buffer length (%d bytes)"
+            % (count, size, offset, total)
+        )
     if view.readonly:
-        _C.warn_once("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
-                     "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable "
-                     "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.")
+        _C.warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
+            "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable "
+            "before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+        )
     whole = view.cast("B") if view.format != "B" or view.ndim != 1 else view
     storage = _C.storage_from_buffer(whole[offset:] if offset % size else whole)
     t = _C.tensor_from_storage(storage, dtype, 0 if offset % size else offset // size, (count,), (1,))
@@ -183,13 +227,16 @@ def from_dlpack(ext_tensor, **kwargs):
     """A tensor over the memory of an object with __dlpack__, or of such a capsule, by way of numpy."""
     if isinstance(ext_tensor, Tensor):
         if ext_tensor.requires_grad or ext_tensor.is_conj() or ext_tensor.is_neg():
-            ext_tensor.__dlpack__()             # its error
+            ext_tensor.__dlpack__()  # its error
         return ext_tensor.detach()
     import numpy as np
+
     if not hasattr(ext_tensor, "__dlpack__"):
         if '"dltensor' not in repr(ext_tensor):
-            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
-                               "already constructed a tensor from it once.")
+            raise RuntimeError(
+                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+                "already constructed a tensor from it once."
+            )
         ext_tensor = _Capsule(ext_tensor)
     return _from_array(np.from_dlpack(ext_tensor))
 
@@ -202,6 +249,7 @@ def is_tensor(obj):
 def is_storage(obj):
     """Whether obj is a storage."""
     from .storage import TypedStorage
+
     return isinstance(obj, (_C.StorageBase, TypedStorage))
 
 
@@ -254,9 +302,12 @@ def set_default_dtype(d):
 
 def set_default_tensor_type(t):
     """Old form of set_default_dtype."""
-    _C.warn_once("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() "
-                 "as alternatives.")
+    _C.warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() "
+        "as alternatives."
+    )
     from ._legacy import type_to_dtype
+
     set_default_dtype(type_to_dtype(t))
 
 
@@ -335,7 +386,10 @@ def _broadcast2(a, b):
     x, y = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     for i, (p, q) in reversed(list(enumerate(zip(x, y)))):
         if p != q and p != 1 and q != 1:
-            raise RuntimeError("The size of tensor a (%d) must match the size of tensor b (%d) at non-singleton dimension %d" % (p, q, i))
+            raise RuntimeError(
+                "The size of tensor a (%d) must match the size of tensor b (%d) at non-singleton dimension %d"
+                % (p, q, i)
+            )
     return tuple(q if p == 1 else p for p, q in zip(x, y))
 
 
@@ -352,8 +406,10 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     in this mode the last one stays there too. `empty` and its like are filled, as torch.utils.deterministic says. No op is refused."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
-            raise TypeError("_set_deterministic_algorithms(): argument '%s'%s must be bool, not %s"
-                            % (name, " (position 1)" if name == "mode" else "", type(value).__name__))
+            raise TypeError(
+                "_set_deterministic_algorithms(): argument '%s'%s must be bool, not %s"
+                % (name, " (position 1)" if name == "mode" else "", type(value).__name__)
+            )
     _deterministic.update(mode=mode, warn_only=warn_only)
     _C.set_fill_empty(mode and _deterministic["fill"])
 
@@ -375,7 +431,9 @@ def set_deterministic_debug_mode(debug_mode):
     names = ("default", "warn", "error")
     if isinstance(debug_mode, str):
         if debug_mode not in names:
-            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got %s" % debug_mode)
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got %s" % debug_mode
+            )
         debug_mode = names.index(debug_mode)
     if debug_mode not in (0, 1, 2):
         raise RuntimeError("invalid value of debug_mode, expected 0, 1, or 2, but got %s" % debug_mode)
@@ -391,8 +449,12 @@ def set_float32_matmul_precision(precision):
     """Remembered only: products are always computed in float32."""
     if precision not in ("highest", "high", "medium"):
         import warnings
-        warnings.warn("%s is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect." % precision,
-                      stacklevel=2)
+
+        warnings.warn(
+            "%s is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no effect."
+            % precision,
+            stacklevel=2,
+        )
         return
     _deterministic["precision"] = precision
 
@@ -420,9 +482,14 @@ def _at_least(n):
 
     def one(t):
         import torchlite
+
         return getattr(torchlite.ops.aten, "atleast_%dd" % n)(t)
+
     atleast.__name__ = atleast.__qualname__ = "atleast_%dd" % n
-    atleast.__doc__ = "Views of the tensors with at least %d dim%s; of one tensor, or of a sequence, what that is." % (n, "s" * (n > 1))
+    atleast.__doc__ = "Views of the tensors with at least %d dim%s; of one tensor, or of a sequence, what that is." % (
+        n,
+        "s" * (n > 1),
+    )
     return atleast
 
 

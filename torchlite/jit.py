@@ -52,6 +52,7 @@ def _overload_method(fn):
 def isinstance(obj, target):
     """The builtin isinstance."""
     import builtins
+
     return builtins.isinstance(obj, target)
 
 

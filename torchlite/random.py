@@ -1,4 +1,5 @@
 """torch.random: the generator and the functions around the default one."""
+
 import contextlib
 import os
 
@@ -12,6 +13,7 @@ class Generator(_Base):
 
     def __new__(cls, device="cpu"):
         import torchlite as torch
+
         device = torch.device(device)
         if device.type not in ("cpu", "webgpu"):
             raise RuntimeError(f"Device type {device.type} is not supported for torch.Generator() api.")

@@ -2,7 +2,9 @@
 
 _PAIR = ("values", "indices")
 _FIELDS = {
-    **dict.fromkeys(("max", "min", "median", "nanmedian", "mode", "kthvalue", "sort", "topk", "cummax", "cummin"), _PAIR),
+    **dict.fromkeys(
+        ("max", "min", "median", "nanmedian", "mode", "kthvalue", "sort", "topk", "cummax", "cummin"), _PAIR
+    ),
     "aminmax": ("min", "max"),
     "frexp": ("mantissa", "exponent"),
     "geqrf": ("a", "tau"),
@@ -43,7 +45,9 @@ class _Result(tuple):
             raise TypeError("constructor requires a sequence")
         items = tuple(sequence)
         if len(items) != cls.n_fields:
-            raise TypeError(f"torch.return_types.{cls.__name__}() takes a {cls.n_fields}-sequence ({len(items)}-sequence given)")
+            raise TypeError(
+                f"torch.return_types.{cls.__name__}() takes a {cls.n_fields}-sequence ({len(items)}-sequence given)"
+            )
         return tuple.__new__(cls, items)
 
     def __repr__(self):
@@ -57,8 +61,14 @@ class _Result(tuple):
 def _make(name):
     fields = _FIELDS.get(name) or _FIELDS[name.removesuffix("_out")]
     body = {field: _getter(i) for i, field in enumerate(fields)}
-    body.update(__slots__=(), __match_args__=fields, n_fields=len(fields), n_sequence_fields=len(fields), n_unnamed_fields=0,
-                __module__="torch.return_types")
+    body.update(
+        __slots__=(),
+        __match_args__=fields,
+        n_fields=len(fields),
+        n_sequence_fields=len(fields),
+        n_unnamed_fields=0,
+        __module__="torch.return_types",
+    )
     return type(name, (_Result,), body)
 
 

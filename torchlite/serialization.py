@@ -13,13 +13,17 @@ import torchlite as torch
 from torchlite import _device, _zip_records, storage as _storage
 
 DEFAULT_PROTOCOL = 2
-_UNSAFE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
-           "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
-           "arbitrary code execution. Do it only if you got the file from a trusted source.")
-_DOCS = ("\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
-         "https://pytorch.org/docs/stable/generated/torch.load.html.")
+_UNSAFE = (
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+    "arbitrary code execution. Do it only if you got the file from a trusted source."
+)
+_DOCS = (
+    "\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
+    "https://pytorch.org/docs/stable/generated/torch.load.html."
+)
 
-_packages = []                  # register_package: (priority, tagger, deserializer)
+_packages = []  # register_package: (priority, tagger, deserializer)
 
 
 class SourceChangeWarning(Warning):
@@ -45,21 +49,25 @@ def _get_layout(name):
 
 # ---- which classes may be loaded ---------------------------------------------------------------------------------------
 
+
 def add_safe_globals(safe_globals):
     """Allows classes and functions (or pairs (object, "full.path")) in files loaded with weights_only=True."""
     from torchlite import _weights_only_unpickler as wo
+
     wo._user_allowed.extend(g for g in safe_globals if g not in wo._user_allowed)
 
 
 def get_safe_globals():
     """What `add_safe_globals` has allowed so far."""
     from torchlite import _weights_only_unpickler as wo
+
     return list(wo._user_allowed)
 
 
 def clear_safe_globals():
     """Forgets what `add_safe_globals` allowed."""
     from torchlite import _weights_only_unpickler as wo
+
     wo._user_allowed.clear()
 
 
@@ -75,12 +83,14 @@ class safe_globals:
 
     def __exit__(self, *exc):
         from torchlite import _weights_only_unpickler as wo
+
         wo._user_allowed[:] = [g for g in wo._user_allowed if g not in self._added]
 
 
 def get_unsafe_globals_in_checkpoint(f):
     """Names of the globals in a file that weights_only=True would refuse now."""
     from torchlite import _weights_only_unpickler as wo
+
     with _Opened(f, "rb") as file:
         start = file.tell()
         magic = file.read(4)
@@ -89,13 +99,16 @@ def get_unsafe_globals_in_checkpoint(f):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         reader = _zip_records.Reader(file)
         if "constants.pkl" in reader:
-            raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
+            raise ValueError(
+                "Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint"
+            )
         data = reader.read("data.pkl")
     known = {*wo._default_allowed(), *wo._user_globals()}
     return [name for name in wo.globals_named(data) if name not in known]
 
 
 # ---- devices -----------------------------------------------------------------------------------------------------------
+
 
 def register_package(priority, tagger, deserializer):
     """Adds a storage location: `tagger(storage)` names it, `deserializer(storage, location)` moves a storage there; both
@@ -130,9 +143,11 @@ def default_restore_location(storage, location):
         raise RuntimeError(
             f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
             "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
-            "your storages to the CPU.")
-    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage "
-                       f"(tagged with {location[:1000]})")
+            "your storages to the CPU."
+        )
+    raise RuntimeError(
+        f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location[:1000]})"
+    )
 
 
 def _restorer(map_location):
@@ -157,6 +172,7 @@ def _restorer(map_location):
 
 
 # ---- files -------------------------------------------------------------------------------------------------------------
+
 
 def _is_path(f):
     return isinstance(f, (str, os.PathLike))
@@ -188,6 +204,7 @@ class _Opened:
 
 def _check_seekable(f):
     import io
+
     for name in ("seek", "tell", "read"):
         if not hasattr(f, name):
             break
@@ -200,14 +217,23 @@ def _check_seekable(f):
     raise AttributeError(f"'{type(f).__name__}' object has no attribute '{name}'. {_SEEK_ADVICE}")
 
 
-_SEEK_ADVICE = ("You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
-                "io.BytesIO and try to load from it instead.")
+_SEEK_ADVICE = (
+    "You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
+    "io.BytesIO and try to load from it instead."
+)
 
 
 # ---- save --------------------------------------------------------------------------------------------------------------
 
-def save(obj, f, pickle_module=None, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
-         _disable_byteorder_record=False):
+
+def save(
+    obj,
+    f,
+    pickle_module=None,
+    pickle_protocol=DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization=True,
+    _disable_byteorder_record=False,
+):
     """Saves an object to a file.
 
     Args: obj (anything picklable: tensors, modules, state dicts, containers), f (a path or a file-like object with
@@ -217,6 +243,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=DEFAULT_PROTOCOL, _use_new_
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     if not _use_new_zipfile_serialization:
         from torchlite._serialization_legacy import legacy_save
+
         with _Opened(f, "wb") as file:
             return legacy_save(obj, file, pickle_module, pickle_protocol)
     data, storages = _pickle(obj, pickle_module, pickle_protocol)
@@ -237,6 +264,7 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
     """(pickle of obj, {key: (storage, dtype)}); the pickle names a storage by its key."""
     import io
     import pickle
+
     standard = pickle_module is None or pickle_module is pickle
     storages, keys, dtypes, ours = {}, {}, {}, set()
     typed, untyped = _storage.TypedStorage, _storage.UntypedStorage
@@ -264,6 +292,7 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
     out = io.BytesIO()
     if standard and protocol >= 4:
         from torchlite._serialization_legacy import RenamingPickler
+
         RenamingPickler(out, protocol, persistent_id).dump(obj)
         return out.getvalue(), storages
     pickler = _pickler_class(pickle.Pickler if standard else pickle_module.Pickler, standard)(out, protocol=protocol)
@@ -272,10 +301,11 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
     return _with_public_names(out.getvalue(), ours if standard else None, protocol), storages
 
 
-@functools.lru_cache(8)             # a class that is made for each file stays until a collection
+@functools.lru_cache(8)  # a class that is made for each file stays until a collection
 def _pickler_class(base, standard):
     class Pickler(base):
         if standard:
+
             def reducer_override(self, obj):
                 # only notes which globals of this package the pickle will name
                 module = getattr(obj, "__module__", None)
@@ -303,9 +333,15 @@ def _with_public_names(data, names, protocol):
         if b"ctorchlite" not in result:
             return result
     import pickletools
+
     pieces, done = [], 0
     for op, arg, position in pickletools.genops(data):
-        if op.name == "GLOBAL" and arg is not None and position is not None and (arg.startswith("torchlite.") or arg.startswith("torchlite ")):
+        if (
+            op.name == "GLOBAL"
+            and arg is not None
+            and position is not None
+            and (arg.startswith("torchlite.") or arg.startswith("torchlite "))
+        ):
             pieces += [data[done:position], b"ctorch"]
             done = position + 10
     return b"".join(pieces) + data[done:]
@@ -313,17 +349,28 @@ def _with_public_names(data, names, protocol):
 
 # ---- load --------------------------------------------------------------------------------------------------------------
 
+
 def _forced(weights_only, default):
     """weights_only after the switches in the environment, which PyTorch has for programs that cannot be changed."""
-    safe, unsafe = (os.environ.get(f"TORCH_FORCE_{name}_LOAD", "0").lower() in ("1", "y", "yes", "true") for name in ("WEIGHTS_ONLY", "NO_WEIGHTS_ONLY"))
+    safe, unsafe = (
+        os.environ.get(f"TORCH_FORCE_{name}_LOAD", "0").lower() in ("1", "y", "yes", "true")
+        for name in ("WEIGHTS_ONLY", "NO_WEIGHTS_ONLY")
+    )
     if safe and unsafe:
-        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+        )
     if safe:
         return True
     if unsafe and weights_only is None:
         import warnings
-        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly passed to "
-                      "`torch.load`, forcing weights_only=False.", UserWarning, stacklevel=3)
+
+        warnings.warn(
+            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly passed to "
+            "`torch.load`, forcing weights_only=False.",
+            UserWarning,
+            stacklevel=3,
+        )
         return False
     return default if weights_only is None else weights_only
 
@@ -337,19 +384,24 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     reading it; needs a path).
     """
     import pickle
+
     weights_only = _forced(weights_only, pickle_module is None)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_load_args and weights_only:
         import warnings
+
         warnings.warn("pickle_load_args only works if `weights_only=False`.")
     pickle_load_args.setdefault("encoding", "utf-8")
     if _is_path(f) and os.fspath(f).endswith(".safetensors"):
         from torchlite.utils.safetensors import load_file
+
         if isinstance(map_location, dict) or callable(map_location):
             kind = "dict" if isinstance(map_location, dict) else "callable"
-            raise RuntimeError(f"Loading safetensors file with {kind} map_location is not supported. Use a device string "
-                               "or torch.device instead.")
+            raise RuntimeError(
+                f"Loading safetensors file with {kind} map_location is not supported. Use a device string "
+                "or torch.device instead."
+            )
         return load_file(f, device="cpu" if map_location is None else str(map_location))
     if not _is_path(f):
         _check_seekable(f)
@@ -365,17 +417,23 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
             if magic == b"PK\3\4":
                 reader = _zip_records.Reader(file)
                 if "constants.pkl" in reader:
-                    raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to "
-                                       "``torch.load``. " + _UNSAFE if weights_only else
-                                       "TorchScript archives (torch.jit.save) cannot be loaded here")
+                    raise RuntimeError(
+                        "Cannot use ``weights_only=True`` with TorchScript archives passed to "
+                        "``torch.load``. " + _UNSAFE
+                        if weights_only
+                        else "TorchScript archives (torch.jit.save) cannot be loaded here"
+                    )
                 mapped = _map_file(f) if mmap else None
                 return _load_zip(reader, map_location, Unpickler, weights_only, mapped, pickle_load_args)
             if mmap:
                 name = f"{f}, " if isinstance(f, str) else ""
-                raise RuntimeError("mmap can only be used with files saved with `torch.save("
-                                   f"{name}_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
-                                   "this option in order to use mmap.")
+                raise RuntimeError(
+                    "mmap can only be used with files saved with `torch.save("
+                    f"{name}_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
+                    "this option in order to use mmap."
+                )
             from torchlite._serialization_legacy import legacy_load
+
             return legacy_load(file, map_location, Unpickler, weights_only, pickle_load_args)
         except pickle.UnpicklingError as error:
             if not weights_only:
@@ -385,15 +443,19 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
 def _weights_only_message(message):
     if "was not an allowed global by default." in message:
-        text = ("Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those "
-                f"steps only if you trust the source of the checkpoint\033[0m. \n\t(1) {_UNSAFE}\n\t(2) Alternatively, to "
-                "load with `weights_only=True` please check the recommended steps in the following error message.\n\t"
-                f"WeightsUnpickler error: {message}")
+        text = (
+            "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those "
+            f"steps only if you trust the source of the checkpoint\033[0m. \n\t(1) {_UNSAFE}\n\t(2) Alternatively, to "
+            "load with `weights_only=True` please check the recommended steps in the following error message.\n\t"
+            f"WeightsUnpickler error: {message}"
+        )
     else:
         text = f"Weights only load failed. {_UNSAFE}\n"
         if "is blocked" not in message:
-            text += ("Please file an issue with the following so that we can make `weights_only=True` compatible with your "
-                     "use case: WeightsUnpickler error: ")
+            text += (
+                "Please file an issue with the following so that we can make `weights_only=True` compatible with your "
+                "use case: WeightsUnpickler error: "
+            )
         text += "\n\n" + message
     return text + _DOCS
 
@@ -402,6 +464,7 @@ def _map_file(f):
     if not _is_path(f):
         raise ValueError("f must be a file path in order to use the mmap argument")
     import mmap
+
     with open(f, "rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
 
@@ -414,13 +477,13 @@ def unpickler_class(base, weights_only):
 
     class UnpicklerWrapper(base):
         def find_class(self, module, name):
-            if module == "torch.tensor":            # where PyTorch 0.4 had it
+            if module == "torch.tensor":  # where PyTorch 0.4 had it
                 module = "torch._tensor"
             if module in ("torch", "torchlite", "torch.cuda", "torch.storage") and name in _storage._PICKLE_DTYPES:
                 return StorageType(name)
             if module == "torch" and name.endswith("Tensor") and not hasattr(torch, name):
-                return StorageType(name[:-6] + "Storage")       # torch.FloatTensor ... of the tar format
-            if module == "torch._C._nn":            # built-in functions of torch.nn.functional
+                return StorageType(name[:-6] + "Storage")  # torch.FloatTensor ... of the tar format
+            if module == "torch._C._nn":  # built-in functions of torch.nn.functional
                 module = "torch.nn.functional"
             if module == "torch" or module.startswith("torch."):
                 module = "torchlite" + module[5:]
@@ -433,11 +496,11 @@ def swap_bytes(view, size):
     """Reverses the bytes of every element of `size` bytes, in place."""
     step = size << 20
     for start in range(0, len(view), step):
-        data = bytes(view[start:start + step])
+        data = bytes(view[start : start + step])
         swapped = bytearray(data)
         for i in range(size):
-            swapped[i::size] = data[size - 1 - i::size]
-        view[start:start + step] = swapped
+            swapped[i::size] = data[size - 1 - i :: size]
+        view[start : start + step] = swapped
 
 
 def storage_facts(saved_id):
@@ -445,14 +508,21 @@ def storage_facts(saved_id):
     _, storage_class, key, location, count, *rest = saved_id
     dtype = torch.uint8 if storage_class is _storage.UntypedStorage else getattr(storage_class, "dtype", None)
     location = location.decode("ascii") if isinstance(location, bytes) else location
-    if type(dtype) is not torch.dtype or isinstance(storage_class, torch.Tensor) or type(key) not in (str, int) \
-            or type(location) is not str or type(count) is not int or count < 0:
+    if (
+        type(dtype) is not torch.dtype
+        or isinstance(storage_class, torch.Tensor)
+        or type(key) not in (str, int)
+        or type(location) is not str
+        or type(count) is not int
+        or count < 0
+    ):
         raise RuntimeError("a storage in the file has no valid type, key, location or size")
     return dtype, key, location, count, rest
 
 
 def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args):
     import io
+
     restore = _restorer(map_location)
     to_meta = isinstance(map_location, (str, torch.device)) and str(map_location).startswith("meta")
     order = reader.read("byteorder", 100).decode() if "byteorder" in reader else "little"
@@ -472,19 +542,24 @@ def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args
             storage = torch.empty(nbytes, dtype=torch.uint8, device="meta").untyped_storage()
         else:
             if nbytes > reader.size(name):
-                raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it holds {reader.size(name)} bytes of "
-                                   f"a storage of {nbytes}")
+                raise RuntimeError(
+                    f"PytorchStreamReader failed reading file {name}: it holds {reader.size(name)} bytes of "
+                    f"a storage of {nbytes}"
+                )
             swap = order != sys.byteorder and dtype.itemsize // (2 if dtype.is_complex else 1)
             if mapped is not None and not swap and reader.stored(name):
                 start = reader.offset(name)
-                storage = torch._C.storage_from_buffer(mapped[start:start + nbytes])
+                storage = torch._C.storage_from_buffer(mapped[start : start + nbytes])
             else:
                 storage = reader.storage(name, nbytes)
                 if swap:
                     swap_bytes(memoryview(storage), swap)
             storage = restore(storage, location)
-        result = storage if isinstance(storage, _storage.TypedStorage) else \
-            _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+        result = (
+            storage
+            if isinstance(storage, _storage.TypedStorage)
+            else _storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+        )
         loaded[key] = result
         return result
 

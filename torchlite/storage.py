@@ -8,10 +8,17 @@ UntypedStorage = _C.StorageBase
 
 # the class name under which PyTorch pickles a storage of each dtype
 _PICKLE_NAMES = {
-    _dtypes.float64: "DoubleStorage", _dtypes.float32: "FloatStorage", _dtypes.float16: "HalfStorage",
-    _dtypes.int64: "LongStorage", _dtypes.int32: "IntStorage", _dtypes.int16: "ShortStorage",
-    _dtypes.int8: "CharStorage", _dtypes.uint8: "ByteStorage", _dtypes.bool: "BoolStorage",
-    _dtypes.bfloat16: "BFloat16Storage", _dtypes.complex64: "ComplexFloatStorage",
+    _dtypes.float64: "DoubleStorage",
+    _dtypes.float32: "FloatStorage",
+    _dtypes.float16: "HalfStorage",
+    _dtypes.int64: "LongStorage",
+    _dtypes.int32: "IntStorage",
+    _dtypes.int16: "ShortStorage",
+    _dtypes.int8: "CharStorage",
+    _dtypes.uint8: "ByteStorage",
+    _dtypes.bool: "BoolStorage",
+    _dtypes.bfloat16: "BFloat16Storage",
+    _dtypes.complex64: "ComplexFloatStorage",
     _dtypes.complex128: "ComplexDoubleStorage",
 }
 _PICKLE_DTYPES = {name: d for d, name in _PICKLE_NAMES.items()}
@@ -45,12 +52,18 @@ def _storage_repr(storage):
 
 def _storage_getitem(storage, index):
     item = _as_tensor(storage, _dtypes.uint8)[index]
-    return item.untyped_storage() if item.dim() and not len(item) else item.clone().untyped_storage() if item.dim() \
+    return (
+        item.untyped_storage()
+        if item.dim() and not len(item)
+        else item.clone().untyped_storage()
+        if item.dim()
         else item.item()
+    )
 
 
 def _attach():
     """Gives the core's storage class the part of its interface that is written with tensors."""
+
     def fill_(self, value):
         _as_tensor(self, _dtypes.uint8).fill_(value)
         return self
@@ -71,7 +84,10 @@ def _attach():
         "untyped": lambda self: self,
         "__getitem__": _storage_getitem,
         "__setitem__": lambda self, i, v: _as_tensor(self, _dtypes.uint8).__setitem__(i, v),
-        "__repr__": _storage_repr, "__reduce__": reduce, "fill_": fill_, "copy_": copy_,
+        "__repr__": _storage_repr,
+        "__reduce__": reduce,
+        "fill_": fill_,
+        "copy_": copy_,
         "is_cuda": property(lambda self: False),
         "_cdata": property(id),
     }
@@ -87,11 +103,13 @@ _attach()
 
 def _load_from_bytes(data):
     import io
+
     return torch.load(io.BytesIO(data), weights_only=False)
 
 
 def _reduce(storage):
     import io
+
     out = io.BytesIO()
     torch.save(storage, out, _use_new_zipfile_serialization=False)
     return _load_from_bytes, (out.getvalue(),)
@@ -218,8 +236,11 @@ def _legacy(name, dtype_):
     def new(cls, *args, wrap_storage=None, device=None):
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype_, device=device, _internal=True)
 
-    return _LegacyMeta(name, (TypedStorage,), {"dtype": dtype_, "__new__": new, "__module__": "torchlite",
-                                               "__doc__": f"Makes a `TypedStorage` of {dtype_}."})
+    return _LegacyMeta(
+        name,
+        (TypedStorage,),
+        {"dtype": dtype_, "__new__": new, "__module__": "torchlite", "__doc__": f"Makes a `TypedStorage` of {dtype_}."},
+    )
 
 
 # torch.FloatStorage ... (calling one makes a TypedStorage)

@@ -11,7 +11,10 @@ const { loadPyodide } = await import(pathToFileURL(join(dist, "pyodide.mjs")));
 // without column positions bytecode is a quarter smaller; tracebacks keep their lines
 const py = await loadPyodide({ indexURL: dist + "/", env: { PYTHONNODEBUGRANGES: "1" } });
 mkdirSync(out, { recursive: true });
-for (const [at, dir] of [["/src", src], ["/out", out]]) {
+for (const [at, dir] of [
+  ["/src", src],
+  ["/out", out],
+]) {
   py.FS.mkdir(at);
   py.FS.mount(py.FS.filesystems.NODEFS, { root: dir }, at);
 }

@@ -64,9 +64,14 @@ _install()
 def wasm_files(folder: pathlib.Path, strict: bool = True) -> dict[str, bytes]:
     """Both WASM builds of the core (one of them as a difference) and the alias package, as wheel entries."""
     plain = native_build.build(native_build.Wasm(), folder / "_C.abi3.so", strict=strict).read_bytes()
-    relaxed = native_build.build(native_build.Wasm(relaxed=True), folder / "_C_relaxed.wasm", strict=strict).read_bytes()
-    return {"torch/__init__.py": TORCH_INIT.encode(), "torchlite/_C.abi3.so": plain,
-            "torchlite/_C_relaxed.patch": wasm_patch.make(plain, relaxed)}
+    relaxed = native_build.build(
+        native_build.Wasm(relaxed=True), folder / "_C_relaxed.wasm", strict=strict
+    ).read_bytes()
+    return {
+        "torch/__init__.py": TORCH_INIT.encode(),
+        "torchlite/_C.abi3.so": plain,
+        "torchlite/_C_relaxed.patch": wasm_patch.make(plain, relaxed),
+    }
 
 
 def torch_version() -> str:
@@ -74,8 +79,7 @@ def torch_version() -> str:
 
 
 def torch_metadata(requires: str = "") -> bytes:
-    text = (f"Metadata-Version: 2.1\nName: torch\nVersion: {torch_version()}\n"
-            "Summary: torchlite stands in for torch\n")
+    text = f"Metadata-Version: 2.1\nName: torch\nVersion: {torch_version()}\nSummary: torchlite stands in for torch\n"
     return (text + (f"Requires-Dist: {requires}\n" if requires else "")).encode()
 
 
@@ -96,8 +100,13 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
     Where that import fails, so does the recipe."""
     sources = {n: b for n, b in files.items() if n.endswith(".py")}
     core = files["torchlite/_C.abi3.so"]
-    key = native_build.digest(target.npm, core, *(x for n, b in sorted(sources.items()) for x in (n, b)),
-                              (HERE / "package-lock.json").read_bytes(), (HERE / "compile_pyc.mjs").read_bytes())
+    key = native_build.digest(
+        target.npm,
+        core,
+        *(x for n, b in sorted(sources.items()) for x in (n, b)),
+        (HERE / "package-lock.json").read_bytes(),
+        (HERE / "compile_pyc.mjs").read_bytes(),
+    )
     cache = ROOT / ".build" / "pyc" / f"{target.name}.{key}"
     if not (cache / "done").exists():
         shutil.rmtree(cache, ignore_errors=True)
@@ -106,10 +115,23 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
             p = src / name
             p.parent.mkdir(parents=True, exist_ok=True)
             p.write_bytes(data)
-        cmd = [runtime.node(), str(HERE / "compile_pyc.mjs"), str(runtime.pyodide(target.npm)), str(src),
-               str(cache / "out"), target.site]
-        done = subprocess.run(cmd, input=json.dumps(sorted(sources)), text=True, check=False, env=runtime.environment(),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        cmd = [
+            runtime.node(),
+            str(HERE / "compile_pyc.mjs"),
+            str(runtime.pyodide(target.npm)),
+            str(src),
+            str(cache / "out"),
+            target.site,
+        ]
+        done = subprocess.run(
+            cmd,
+            input=json.dumps(sorted(sources)),
+            text=True,
+            check=False,
+            env=runtime.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         answer = [line for line in done.stdout.splitlines() if line.startswith("CHOSEN ")]
         if done.returncode or not answer:
             raise native_build.BuildError(f"compiling the package to bytecode failed:\n{done.stdout}")
@@ -126,7 +148,9 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
     out = {}
     for name in json.loads((cache / "done").read_text()):
         folder, _, file = name.rpartition("/")
-        out[name] = (cache / "out" / f"{folder}/__pycache__/{file.removesuffix('.py')}.{target.cache_tag}.pyc").read_bytes()
+        out[name] = (
+            cache / "out" / f"{folder}/__pycache__/{file.removesuffix('.py')}.{target.cache_tag}.pyc"
+        ).read_bytes()
     return out
 
 
@@ -135,13 +159,24 @@ def bridge_script() -> bytes:
     folder = ROOT / "js_bridge"
     sources = sorted(p for p in (folder / "src").rglob("*") if p.is_file() and ".test." not in p.name)
     parts = [folder / "tools" / "build.mjs", folder / "package-lock.json", *sources]
-    out = ROOT / ".build" / "bridge" / (native_build.digest(*(x for p in parts for x in (p.name, p.read_bytes()))) + ".js")
+    out = (
+        ROOT
+        / ".build"
+        / "bridge"
+        / (native_build.digest(*(x for p in parts for x in (p.name, p.read_bytes()))) + ".js")
+    )
     if not out.exists():
         runtime.npm_packages(folder)
         shutil.rmtree(out.parent, ignore_errors=True)
         fresh = out.with_suffix(".fresh.js")
-        done = subprocess.run([runtime.node(), str(folder / "tools" / "build.mjs"), str(fresh)], check=False, env=runtime.environment(),
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            [runtime.node(), str(folder / "tools" / "build.mjs"), str(fresh)],
+            check=False,
+            env=runtime.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         if done.returncode:
             raise BuildError(f"bundling js_bridge failed:\n{done.stdout}")
         fresh.rename(out)
@@ -150,7 +185,9 @@ def bridge_script() -> bytes:
 
 def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation."""
-    files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}     # no type checker in a page
+    files = {
+        n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))
+    }  # no type checker in a page
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
         try:
@@ -181,5 +218,11 @@ def make_in_pyodide_build(out: pathlib.Path) -> pathlib.Path:
 def make_torch_stub(out: pathlib.Path) -> pathlib.Path:
     """A wheel `torch` without code that requires torchlite: for package indexes, so that resolvers find it by name."""
     p = backend.project()
-    return backend.write_wheel(out, "py3-none-any", {}, dist=f"torch-{torch_version()}", pure=True,
-                               meta=torch_metadata(f"torchlite=={p['version']}"))
+    return backend.write_wheel(
+        out,
+        "py3-none-any",
+        {},
+        dist=f"torch-{torch_version()}",
+        pure=True,
+        meta=torch_metadata(f"torchlite=={p['version']}"),
+    )

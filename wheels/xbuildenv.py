@@ -60,8 +60,14 @@ def make(target: str, out: pathlib.Path) -> pathlib.Path:
     python = f"xbuildenv/pyodide-root/cpython/installs/python-{info['python']}"
     files = {
         "xbuildenv/pyodide-root/Makefile.envs": MAKEFILE.format(
-            python=info["python"], major=major, minor=minor, micro=micro, abi=info["abi_version"],
-            emscripten=info["platform"].removeprefix("emscripten_").replace("_", "."), sysconfig=name.removesuffix(".py")).encode(),
+            python=info["python"],
+            major=major,
+            minor=minor,
+            micro=micro,
+            abi=info["abi_version"],
+            emscripten=info["platform"].removeprefix("emscripten_").replace("_", "."),
+            sysconfig=name.removesuffix(".py"),
+        ).encode(),
         "xbuildenv/pyodide-root/pyproject.toml": b"[tool._pyodide]\n",
         "xbuildenv/requirements.txt": b"",
         f"{python}/sysconfigdata/{name}": config,

@@ -96,7 +96,9 @@ function showGpu() {
     // A program that plays a GPU is slower than the same processor used directly.
     $("device").value = software ? "cpu" : device;
     const called = name && ` (${name})`;
-    $("gpu").textContent = software ? `The GPU here is a software one${called}: slower than the CPU.` : `A GPU can be used${called}.`;
+    $("gpu").textContent = software
+      ? `The GPU here is a software one${called}: slower than the CPU.`
+      : `A GPU can be used${called}.`;
   } else {
     $("gpu").textContent = `Runs on the CPU; no GPU can be used: ${problem}.`;
   }

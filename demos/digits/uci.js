@@ -18,7 +18,10 @@ export function toImage(strokes) {
     const sy = Math.min((SIDE - pen) / (bottom - top), (3 * (WIDTH - pen)) / (right - left), SIDE * 4);
     const sx = Math.min(sy, (WIDTH - pen) / (right - left));
     const place = ([x, y]) => [SIDE / 2 + (x - (left + right) / 2) * sx, SIDE / 2 + (y - (top + bottom) / 2) * sy];
-    const bitmap = rasterize(strokes.map((stroke) => stroke.map(place)), pen / 2);
+    const bitmap = rasterize(
+      strokes.map((stroke) => stroke.map(place)),
+      pen / 2,
+    );
     const ink = bitmap.reduce((sum, value) => sum + value, 0);
     if (best === null || Math.abs(ink - INK) < Math.abs(best.ink - INK)) best = { bitmap, ink };
   }

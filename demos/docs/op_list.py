@@ -12,7 +12,13 @@ from torchlite.ops import load_all, specs  # noqa: E402
 
 load_all()
 
-PLACES = {"": "torch", "nn": "torch.nn.functional", "linalg": "torch.linalg", "special": "torch.special", "fft": "torch.fft"}
+PLACES = {
+    "": "torch",
+    "nn": "torch.nn.functional",
+    "linalg": "torch.linalg",
+    "special": "torch.special",
+    "fft": "torch.fft",
+}
 
 
 def place(spec) -> str:

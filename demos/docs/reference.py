@@ -1,6 +1,6 @@
 """The reference of the ops, made from their declarations: demos/docs/_site/index.html, one static page.
 
-    python demos/docs/reference.py
+python demos/docs/reference.py
 """
 
 from __future__ import annotations
@@ -42,11 +42,15 @@ def facts(spec) -> list[str]:
 def article(spec) -> str:
     name = op_list.public_name(spec)
     also = ", ".join(op_list.aliases(spec))
-    return (f'<article id="{html.escape(name)}" data-name="{html.escape((name + " " + also).lower())}">'
-            f'<h2><a href="#{html.escape(name)}">{html.escape(name)}</a></h2>'
-            f"<pre>{html.escape(chr(10).join(spec.schemas))}</pre><p>{html.escape(' '.join((spec.doc or '').split()))}</p>"
-            + (f"<p>Also {html.escape(also)}.</p>" if also else "")
-            + '<p class="tags">' + "".join(f"<span>{html.escape(f)}</span>" for f in facts(spec)) + "</p></article>")
+    return (
+        f'<article id="{html.escape(name)}" data-name="{html.escape((name + " " + also).lower())}">'
+        f'<h2><a href="#{html.escape(name)}">{html.escape(name)}</a></h2>'
+        f"<pre>{html.escape(chr(10).join(spec.schemas))}</pre><p>{html.escape(' '.join((spec.doc or '').split()))}</p>"
+        + (f"<p>Also {html.escape(also)}.</p>" if also else "")
+        + '<p class="tags">'
+        + "".join(f"<span>{html.escape(f)}</span>" for f in facts(spec))
+        + "</p></article>"
+    )
 
 
 def main() -> int:
@@ -56,13 +60,16 @@ def main() -> int:
     count = {k: sum(k in facts(s) for s in specs) for k in ("C kernel", "composite", "primitive")}
     SITE.mkdir(parents=True, exist_ok=True)
     page = SITE / "index.html"
-    head = (f"<p>{len(specs)} declared ops: {count['composite']} composites of other ops, {count['primitive']} primitives, "
-            f"{count['C kernel']} with a C kernel. Every signature is PyTorch's own schema.</p>")
+    head = (
+        f"<p>{len(specs)} declared ops: {count['composite']} composites of other ops, {count['primitive']} primitives, "
+        f"{count['C kernel']} with a C kernel. Every signature is PyTorch's own schema.</p>"
+    )
     page.write_text(
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>torchlite ops</title><style>{STYLE}</style></head><body><h1>torchlite {html.escape(torchlite.__version__)}: ops</h1>{head}"
         f'<input type="search" placeholder="Filter by name" aria-label="Filter by name">{"".join(map(article, specs))}'
-        f"<script>{SCRIPT}</script></body></html>\n")
+        f"<script>{SCRIPT}</script></body></html>\n"
+    )
     print(f"{page.relative_to(op_list.ROOT)}: {len(specs)} ops")
     return 0
 

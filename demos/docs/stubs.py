@@ -25,26 +25,86 @@ from typing import Any, Sequence, overload
 {imports}
 _Number = _int | _float | _complex
 '''
-TYPES = {"Tensor": "Tensor", "Tensor[]": "Sequence[Tensor]", "Tensor?[]": "Sequence[Tensor | None]", "Scalar": "_Number", "int": "_int",
-         "float": "_float", "bool": "_bool", "str": "_str", "int[]": "_int | Sequence[_int]", "float[]": "Sequence[_float]",
-         "bool[]": "Sequence[_bool]", "Scalar[]": "Sequence[_Number]", "ScalarType": "_dtype", "Device": "_device | _str | _int",
-         "Generator": "Any", "Layout": "_layout", "MemoryFormat": "_memory_format", "Any": "Any"}
-RESULTS = {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "Scalar": "_Number", "int": "_int", "bool": "_bool", "float": "_float",
-           "ScalarType": "_dtype", "()": "None"}
+TYPES = {
+    "Tensor": "Tensor",
+    "Tensor[]": "Sequence[Tensor]",
+    "Tensor?[]": "Sequence[Tensor | None]",
+    "Scalar": "_Number",
+    "int": "_int",
+    "float": "_float",
+    "bool": "_bool",
+    "str": "_str",
+    "int[]": "_int | Sequence[_int]",
+    "float[]": "Sequence[_float]",
+    "bool[]": "Sequence[_bool]",
+    "Scalar[]": "Sequence[_Number]",
+    "ScalarType": "_dtype",
+    "Device": "_device | _str | _int",
+    "Generator": "Any",
+    "Layout": "_layout",
+    "MemoryFormat": "_memory_format",
+    "Any": "Any",
+}
+RESULTS = {
+    "Tensor": "Tensor",
+    "Tensor[]": "tuple[Tensor, ...]",
+    "Scalar": "_Number",
+    "int": "_int",
+    "bool": "_bool",
+    "float": "_float",
+    "ScalarType": "_dtype",
+    "()": "None",
+}
 # attributes of tensors that are not declared ops
-ATTRIBUTES = {"shape": "Size", "dtype": "_dtype", "device": "_device", "grad": "Tensor | None", "requires_grad": "_bool", "is_leaf": "_bool",
-              "grad_fn": "Any", "data": "Tensor", "T": "Tensor", "mT": "Tensor", "H": "Tensor", "ndim": "_int", "is_cpu": "_bool"}
+ATTRIBUTES = {
+    "shape": "Size",
+    "dtype": "_dtype",
+    "device": "_device",
+    "grad": "Tensor | None",
+    "requires_grad": "_bool",
+    "is_leaf": "_bool",
+    "grad_fn": "Any",
+    "data": "Tensor",
+    "T": "Tensor",
+    "mT": "Tensor",
+    "H": "Tensor",
+    "ndim": "_int",
+    "is_cpu": "_bool",
+}
 READ_ONLY = {"shape", "dtype", "device", "is_leaf", "T", "mT", "H", "ndim", "is_cpu"}
-PLAIN = {"size": "(self, dim: _int | None = None) -> Any", "stride": "(self, dim: _int | None = None) -> Any", "dim": "(self) -> _int",
-         "numel": "(self) -> _int", "item": "(self) -> Any", "tolist": "(self) -> Any", "numpy": "(self, *, force: _bool = False) -> Any",
-         "is_contiguous": "(self, memory_format: _memory_format = ...) -> _bool", "data_ptr": "(self) -> _int", "element_size": "(self) -> _int",
-         "requires_grad_": "(self, requires_grad: _bool = True) -> Tensor", "backward": "(self, gradient: Tensor | None = None, "
-         "retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None", "detach_": "(self) -> Tensor",
-         "storage_offset": "(self) -> _int", "is_floating_point": "(self) -> _bool", "is_complex": "(self) -> _bool",
-         "__len__": "(self) -> _int", "__bool__": "(self) -> _bool", "__int__": "(self) -> _int", "__float__": "(self) -> _float",
-         "__getitem__": "(self, index: Any) -> Tensor", "__setitem__": "(self, index: Any, value: Any) -> None"}
+PLAIN = {
+    "size": "(self, dim: _int | None = None) -> Any",
+    "stride": "(self, dim: _int | None = None) -> Any",
+    "dim": "(self) -> _int",
+    "numel": "(self) -> _int",
+    "item": "(self) -> Any",
+    "tolist": "(self) -> Any",
+    "numpy": "(self, *, force: _bool = False) -> Any",
+    "is_contiguous": "(self, memory_format: _memory_format = ...) -> _bool",
+    "data_ptr": "(self) -> _int",
+    "element_size": "(self) -> _int",
+    "requires_grad_": "(self, requires_grad: _bool = True) -> Tensor",
+    "backward": "(self, gradient: Tensor | None = None, "
+    "retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None",
+    "detach_": "(self) -> Tensor",
+    "storage_offset": "(self) -> _int",
+    "is_floating_point": "(self) -> _bool",
+    "is_complex": "(self) -> _bool",
+    "__len__": "(self) -> _int",
+    "__bool__": "(self) -> _bool",
+    "__int__": "(self) -> _int",
+    "__float__": "(self) -> _float",
+    "__getitem__": "(self, index: Any) -> Tensor",
+    "__setitem__": "(self, index: Any, value: Any) -> None",
+}
 BINARY = "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and or xor lt le gt ge eq ne iadd isub imul itruediv"
-CONSTANTS = {"dtype": "_dtype", "layout": "_layout", "memory_format": "_memory_format", "float": "_float", "str": "_str"}
+CONSTANTS = {
+    "dtype": "_dtype",
+    "layout": "_layout",
+    "memory_format": "_memory_format",
+    "float": "_float",
+    "str": "_str",
+}
 KEYWORDS = {"from": "from_", "lambda": "lambda_", "in": "in_"}
 
 
@@ -68,7 +128,7 @@ def signature(schema: str, method: bool, out: bool) -> list[str]:
             continue
         kind = TYPES[p.type] + (" | _Number" if p.type == "Tensor" and p.size else "")
         name = "input" if p.name == "self" else KEYWORDS.get(p.name, p.name)
-        only = sum(not q.kwonly for q in params) == 1 + int(method)         # f(2, 3) for f((2, 3))
+        only = sum(not q.kwonly for q in params) == 1 + int(method)  # f(2, 3) for f((2, 3))
         if only and p.type == "int[]" and not p.size and not p.kwonly and i == int(method):
             loose = f"*{name}: _int"
         if p.kwonly and not star:
@@ -82,7 +142,7 @@ def signature(schema: str, method: bool, out: bool) -> list[str]:
     lines = [f"({', '.join(pieces)}) -> {back}"]
     if loose:
         at = int(method)
-        rest = [x for x in pieces[at + 1:] if x != "*"]
+        rest = [x for x in pieces[at + 1 :] if x != "*"]
         lines.append(f"({', '.join([*pieces[:at], loose, *rest])}) -> {back}")
     return lines
 
@@ -100,20 +160,38 @@ def is_op(value: object) -> bool:
 
 def core() -> str:
     """torchlite/_C.pyi: the tensor type."""
-    head = HEAD.format(imports="from ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
-                       "from ._dtypes import dtype as _dtype\nfrom ._tensor import Tensor\n")
+    head = HEAD.format(
+        imports="from ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
+        "from ._dtypes import dtype as _dtype\nfrom ._tensor import Tensor\n"
+    )
     head = head.replace("Any, Sequence, overload", "Any, Self, Sequence, overload")
-    lines = [head, "kernels: dict[_str, Any]", "dtype_table: tuple[tuple[_str, _str, _str, _int], ...]",
-             "def __getattr__(name: _str) -> Any: ...", "", "class Size(tuple[_int, ...]):",
-             "    def numel(self) -> _int: ...", "", "class TensorBase:",
-             "    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ..."]
+    lines = [
+        head,
+        "kernels: dict[_str, Any]",
+        "dtype_table: tuple[tuple[_str, _str, _str, _int], ...]",
+        "def __getattr__(name: _str) -> Any: ...",
+        "",
+        "class Size(tuple[_int, ...]):",
+        "    def numel(self) -> _int: ...",
+        "",
+        "class TensorBase:",
+        "    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...",
+    ]
     for name, kind in ATTRIBUTES.items():
-        lines += ["    @property", f"    def {name}(self) -> {kind}: ..."] if name in READ_ONLY else [f"    {name}: {kind}"]
+        lines += (
+            ["    @property", f"    def {name}(self) -> {kind}: ..."] if name in READ_ONLY else [f"    {name}: {kind}"]
+        )
     lines += [f"    def __{n}__(self, other: Any) -> Tensor: ..." for n in BINARY.split()]
     lines += [f"    def __{n}__(self) -> Tensor: ..." for n in ("neg", "pos", "abs", "invert")]
     lines += [f"    def {k}{v}: ..." for k, v in PLAIN.items()]
     for name, op in sorted(methods().items()):
-        if is_op(op) and name.isidentifier() and not name.startswith("_") and name not in PLAIN and name not in ATTRIBUTES:
+        if (
+            is_op(op)
+            and name.isidentifier()
+            and not name.startswith("_")
+            and name not in PLAIN
+            and name not in ATTRIBUTES
+        ):
             lines += definition(name, op, True, "    ")
     return "\n".join(lines) + "\n"
 
@@ -125,7 +203,10 @@ def source_of(name: str, value: object) -> str:
         return home
     for path, module in sorted(sys.modules.items()):
         if path.startswith("torchlite.") and vars(module).get(name) is value:
-            text = pathlib.Path(getattr(module, "__file__", None) or "").suffix == ".py" and pathlib.Path(module.__file__).read_text()
+            text = (
+                pathlib.Path(getattr(module, "__file__", None) or "").suffix == ".py"
+                and pathlib.Path(module.__file__).read_text()
+            )
             if text and (f"\nclass {name}" in text or f"\ndef {name}(" in text):
                 return path
     return ""
@@ -140,7 +221,7 @@ def package() -> str:
         except ModuleNotFoundError:
             continue
         modules.append(name)
-    for name in torchlite._LAZY_NAMES:             # names that the package reads at their first use
+    for name in torchlite._LAZY_NAMES:  # names that the package reads at their first use
         getattr(torchlite, name)
     for name in sorted(n for n in vars(torchlite) if not n.startswith("_") or n == "__version__"):
         value = vars(torchlite)[name]
@@ -153,13 +234,26 @@ def package() -> str:
             if where and where != "torchlite._C":
                 imports.append(f"from {where.replace('torchlite', '', 1)} import {name} as {name}")
             else:
-                values.append(f"class {name}(RuntimeError): ..." if isinstance(value, type) and issubclass(value, RuntimeError) else f"{name}: Any")
+                values.append(
+                    f"class {name}(RuntimeError): ..."
+                    if isinstance(value, type) and issubclass(value, RuntimeError)
+                    else f"{name}: Any"
+                )
         else:
             values.append(f"{name}: {CONSTANTS.get(type(value).__name__, 'Any')}")
-    head = HEAD.format(imports="from ._C import Size as Size\nfrom ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
-                       "from ._dtypes import dtype as _dtype\n"
-                       + "\n".join(f"from . import {m} as {m}" for m in modules) + "\n" + "\n".join(i for i in imports if " Size " not in i) + "\n")
-    values = ["def install_as_torch() -> Any: ..." if v.startswith("install_as_torch:") else v for v in values if not v.startswith("Size:")]
+    head = HEAD.format(
+        imports="from ._C import Size as Size\nfrom ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
+        "from ._dtypes import dtype as _dtype\n"
+        + "\n".join(f"from . import {m} as {m}" for m in modules)
+        + "\n"
+        + "\n".join(i for i in imports if " Size " not in i)
+        + "\n"
+    )
+    values = [
+        "def install_as_torch() -> Any: ..." if v.startswith("install_as_torch:") else v
+        for v in values
+        if not v.startswith("Size:")
+    ]
     return "\n".join([head, *values, "", *functions, "", "def __getattr__(name: _str) -> Any: ..."]) + "\n"
 
 

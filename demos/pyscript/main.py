@@ -36,8 +36,10 @@ async def train():
     draw_points(x, y)
 
     model = nn.Sequential(
-        nn.Linear(1, 32), nn.Tanh(),
-        nn.Linear(32, 32), nn.Tanh(),
+        nn.Linear(1, 32),
+        nn.Tanh(),
+        nn.Linear(32, 32),
+        nn.Tanh(),
         nn.Linear(32, 1),
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)

@@ -56,7 +56,9 @@ async def find_gpu():
         return json.dumps({"problem": torch.webgpu.why_not()})
     gpu = torch.webgpu.get_device_properties()
     name = "" if gpu.name == "unknown GPU" else gpu.name
-    return json.dumps({"device": torch.accelerator.current_accelerator().type, "name": name, "software": gpu.is_software})
+    return json.dumps(
+        {"device": torch.accelerator.current_accelerator().type, "name": name, "software": gpu.is_software}
+    )
 
 
 async def prepare(device):

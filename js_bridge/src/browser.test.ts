@@ -4,12 +4,16 @@ import type { Outcome } from "./browser_page";
 import { BROWSERS, inBrowser } from "./browsers";
 
 describe.skipIf(BROWSERS.length === 0)("in a browser", () => {
-  it.each(BROWSERS)("%s: reads of both kinds, in window and worker", async (_, start) => {
-    const outcomes = (await inBrowser(start, join(import.meta.dirname, "browser_page.ts"))) as Outcome[];
-    for (const { where, figures } of outcomes) console.info(where, JSON.stringify(figures));
-    expect(outcomes.map((o) => [o.where, o.failures])).toEqual([
-      ["window", []],
-      ["worker", []],
-    ]);
-  }, 150_000);
+  it.each(BROWSERS)(
+    "%s: reads of both kinds, in window and worker",
+    async (_, start) => {
+      const outcomes = (await inBrowser(start, join(import.meta.dirname, "browser_page.ts"))) as Outcome[];
+      for (const { where, figures } of outcomes) console.info(where, JSON.stringify(figures));
+      expect(outcomes.map((o) => [o.where, o.failures])).toEqual([
+        ["window", []],
+        ["worker", []],
+      ]);
+    },
+    150_000,
+  );
 });

@@ -51,8 +51,17 @@ async function check(where: string): Promise<Outcome> {
   const raw = new Uint8Array(data.buffer);
   bridge.alloc(1, bytes);
   bridge.execute(Uint32Array.from(command(Op.UPLOAD, 1, 0, bytes, 0)), true, data.buffer);
-  const same = (got: Uint8Array, at: number, n: number): boolean => got.length === n && got.every((b, i) => b === raw[at + i]);
-  for (const [at, n] of [[0, 4], [4, 1], [7, 1000], [260, 768 * 64], [1024, 200_000], [0, bytes], [5, bytes - 6]] as const) {
+  const same = (got: Uint8Array, at: number, n: number): boolean =>
+    got.length === n && got.every((b, i) => b === raw[at + i]);
+  for (const [at, n] of [
+    [0, 4],
+    [4, 1],
+    [7, 1000],
+    [260, 768 * 64],
+    [1024, 200_000],
+    [0, bytes],
+    [5, bytes - 6],
+  ] as const) {
     expect(same(bridge.readSync(1, at, n), at, n), `readSync of ${n} bytes at ${at}`);
     expect(same(await bridge.read(1, at, n), at, n), `read of ${n} bytes at ${at}`);
   }
@@ -68,7 +77,10 @@ async function check(where: string): Promise<Outcome> {
   expect(stale === 0, `${stale} of 300 synchronous reads were stale`);
   // a batch that the GPU refuses, at once or more than a thousand batches before: its result cannot be read, though the
   // browser had no occasion to tell of it; once it had, other reads go on
-  for (const [slot, later] of [[3, 0], [4, 1500]] as const) {
+  for (const [slot, later] of [
+    [3, 0],
+    [4, 1500],
+  ] as const) {
     const bad = bridge.define(`bad${slot}`, { ...INC, wgsl: INC.wgsl.replace("+=", "+ nonsense =") });
     bridge.alloc(slot, 256);
     bridge.execute(Uint32Array.from(command(Op.DISPATCH, bad, 1, 1, 1, 1 | (1 << 8), slot, 3)));
@@ -100,7 +112,9 @@ async function check(where: string): Promise<Outcome> {
   });
   figures["256 KiB, canvas ms"] = await timed(5, () => bridge.readSync(1, 0, 1 << 18));
   figures["256 KiB, map ms"] = await timed(5, () => bridge.read(1, 0, 1 << 18));
-  const many = Uint32Array.from(Array.from({ length: 256 }, () => command(Op.DISPATCH, inc, 1, 1, 1, 1 | (1 << 8), 7, 1)).flat());
+  const many = Uint32Array.from(
+    Array.from({ length: 256 }, () => command(Op.DISPATCH, inc, 1, 1, 1, 1 | (1 << 8), 7, 1)).flat(),
+  );
   const begin = performance.now();
   for (let i = 0; i < 20; i++) bridge.execute(many);
   figures["encode us/dispatch"] = Math.round(((performance.now() - begin) / 5120) * 100_000) / 100;
@@ -133,7 +147,11 @@ async function outcome(where: string): Promise<Outcome> {
   try {
     return await check(where);
   } catch (e) {
-    return { where, failures: [e instanceof Error ? `${e.name}: ${e.message}\n${e.stack ?? ""}` : String(e)], figures: {} };
+    return {
+      where,
+      failures: [e instanceof Error ? `${e.name}: ${e.message}\n${e.stack ?? ""}` : String(e)],
+      figures: {},
+    };
   }
 }
 

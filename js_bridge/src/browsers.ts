@@ -15,11 +15,24 @@ const chromiumProgram = ["chromium", "chromium-browser", "google-chrome"].find(h
 const firefoxProgram = ["firefox-esr", "firefox"].find(has);
 
 /** WebGPU on Chromium's software device; all four are needed for a canvas to be readable. */
-const FLAGS = ["--enable-unsafe-webgpu", "--use-angle=swiftshader", "--enable-features=Vulkan", "--use-vulkan=swiftshader"];
+const FLAGS = [
+  "--enable-unsafe-webgpu",
+  "--use-angle=swiftshader",
+  "--enable-features=Vulkan",
+  "--use-vulkan=swiftshader",
+];
 
 function chromium(url: string, profile: string): ChildProcess {
   const dir = join(profile, "chromium");
-  const args = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run", `--user-data-dir=${dir}`, ...FLAGS, url];
+  const args = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    `--user-data-dir=${dir}`,
+    ...FLAGS,
+    url,
+  ];
   return spawn(chromiumProgram ?? "", args, { stdio: "ignore", detached: true });
 }
 
@@ -34,7 +47,11 @@ function firefox(url: string, profile: string): ChildProcess {
   const loader = join(dirname(icd), "libvulkan.so.1");
   if (existsSync(loader)) symlinkSync(loader, join(libraries, "libvulkan.so.1"));
   const env = { ...process.env, LD_LIBRARY_PATH: libraries, HOME: dir };
-  return spawn(firefoxProgram ?? "", ["--headless", "--no-remote", "--profile", dir, url], { stdio: "ignore", env, detached: true });
+  return spawn(firefoxProgram ?? "", ["--headless", "--no-remote", "--profile", dir, url], {
+    stdio: "ignore",
+    env,
+    detached: true,
+  });
 }
 
 /** The browsers there are; without a Vulkan driver none can run a kernel. */
@@ -44,7 +61,10 @@ export const BROWSERS: readonly (readonly [name: string, start: (url: string, pr
 ];
 
 /** Runs a module in a page; what it posts to /result comes back. */
-export async function inBrowser(start: (url: string, profile: string) => ChildProcess, module: string): Promise<unknown> {
+export async function inBrowser(
+  start: (url: string, profile: string) => ChildProcess,
+  module: string,
+): Promise<unknown> {
   const built = await build({ entryPoints: [module], bundle: true, write: false, format: "esm", target: "es2022" });
   const script = built.outputFiles[0]?.text ?? "";
   const profile = mkdtempSync(join(tmpdir(), "torchlite-browser-"));
@@ -60,7 +80,9 @@ export async function inBrowser(start: (url: string, profile: string) => ChildPr
         answer(JSON.parse(body));
       });
     } else {
-      response.writeHead(200, { "content-type": "text/html" }).end('<!doctype html><script type="module" src="/page.mjs"></script>');
+      response
+        .writeHead(200, { "content-type": "text/html" })
+        .end('<!doctype html><script type="module" src="/page.mjs"></script>');
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -28,11 +28,22 @@ describe.skipIf(!gpu)("the bundle", () => {
   it("is a module that needs no globals", async () => {
     const folder = mkdtempSync(join(import.meta.dirname, "..", "node_modules", ".bundle-"));
     try {
-      await build({ entryPoints: [join(import.meta.dirname, "index.ts")], outfile: join(folder, "bridge.mjs"), bundle: true, format: "esm", target: "es2022", minify: true });
+      await build({
+        entryPoints: [join(import.meta.dirname, "index.ts")],
+        outfile: join(folder, "bridge.mjs"),
+        bundle: true,
+        format: "esm",
+        target: "es2022",
+        minify: true,
+      });
       writeFileSync(join(folder, "program.mjs"), PROGRAM);
       // Mesa's drivers complain where there is no such folder
       const env = { ...process.env, XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? folder };
-      const done = spawnSync(process.execPath, [join(folder, "program.mjs")], { encoding: "utf8", timeout: 60_000, env });
+      const done = spawnSync(process.execPath, [join(folder, "program.mjs")], {
+        encoding: "utf8",
+        timeout: 60_000,
+        env,
+      });
       expect([done.stdout.trim(), done.stderr.trim()]).toEqual(["1,4,9,16", ""]);
     } finally {
       rmSync(folder, { recursive: true });

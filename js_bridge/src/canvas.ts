@@ -31,7 +31,10 @@ export class CanvasReader {
   #pixels: GPUBuffer | null = null;
   #count = 0;
 
-  constructor(device: GPUDevice, limits: { readonly minStorageBufferOffsetAlignment: number; readonly maxTextureDimension2D: number }) {
+  constructor(
+    device: GPUDevice,
+    limits: { readonly minStorageBufferOffsetAlignment: number; readonly maxTextureDimension2D: number },
+  ) {
     this.#device = device;
     this.#align = limits.minStorageBufferOffsetAlignment;
     this.#rows = Math.min(4096, 2 ** Math.floor(Math.log2(limits.maxTextureDimension2D)));
@@ -49,7 +52,10 @@ export class CanvasReader {
     const most = this.#rows * WIDTH * 0.75 - HEADER_WORDS;
     let failed = 0;
     for (let done = 0; done < out.length; done += most) {
-      failed = Math.max(failed, this.#readPart(buffer, offset + done * 4, out.subarray(done, Math.min(out.length, done + most)), marks));
+      failed = Math.max(
+        failed,
+        this.#readPart(buffer, offset + done * 4, out.subarray(done, Math.min(out.length, done + most)), marks),
+      );
     }
     return failed;
   }
@@ -70,7 +76,11 @@ export class CanvasReader {
     const pipeline = this.#getPipeline();
     const pixels = this.#getPixels(rows * WIDTH * 4);
     this.#uniforms ??= device.createBuffer({ size: 32, usage: Usage.UNIFORM | Usage.COPY_DST });
-    device.queue.writeBuffer(this.#uniforms, 0, Uint32Array.of((offset - base) / 4, out.length, groups, marks.since, ...head, marks.count));
+    device.queue.writeBuffer(
+      this.#uniforms,
+      0,
+      Uint32Array.of((offset - base) / 4, out.length, groups, marks.since, ...head, marks.count),
+    );
 
     const size = Math.ceil((offset - base + out.length * 4) / 4) * 4;
     const group = device.createBindGroup({
@@ -93,7 +103,11 @@ export class CanvasReader {
     pass.setBindGroup(1, params);
     pass.dispatchWorkgroups(Math.ceil(groups / 256));
     pass.end();
-    encoder.copyBufferToTexture({ buffer: pixels, bytesPerRow: WIDTH * 4 }, { texture: surface.context.getCurrentTexture() }, [WIDTH, rows]);
+    encoder.copyBufferToTexture(
+      { buffer: pixels, bytesPerRow: WIDTH * 4 },
+      { texture: surface.context.getCurrentTexture() },
+      [WIDTH, rows],
+    );
     device.queue.submit([encoder.finish()]);
 
     const used = Math.ceil((groups * 4) / WIDTH);
@@ -178,7 +192,9 @@ export async function probeCanvas(gpu: GPU): Promise<string> {
   try {
     const adapter = await answered(gpu.requestAdapter());
     if (!adapter) return NO_ADAPTER;
-    device = await answered(adapter.requestDevice({ label: "torchlite canvas probe" }), undefined, (late) => late.destroy());
+    device = await answered(adapter.requestDevice({ label: "torchlite canvas probe" }), undefined, (late) =>
+      late.destroy(),
+    );
     const words = Uint32Array.from({ length: 1000 }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 0);
     words.set([0x7fc00001, 0xffc00000, 0x80000000, 0xffffffff, 0, 0x00ff00ff], 0); // NaNs, -0 and corner values of bytes
     const buffer = device.createBuffer({ size: words.byteLength, usage: Usage.STORAGE | Usage.COPY_DST });

@@ -11,13 +11,20 @@ describe.skipIf(!gpu || !deno)("in Deno", () => {
     for (const [name, one] of Object.entries(CASES)) {
       for (const [buffer, expected] of Object.entries(want.results[name] as Record<string, number[]>)) {
         const found = (got.results[name] as Record<string, number[]>)[buffer];
-        expect(found?.length, `${name} ${buffer}: ${JSON.stringify(got.results[name]).slice(0, 300)}`).toBe(expected.length);
+        expect(found?.length, `${name} ${buffer}: ${JSON.stringify(got.results[name]).slice(0, 300)}`).toBe(
+          expected.length,
+        );
         const exact = one.kinds?.[buffer] !== undefined;
-        const worst = Math.max(...expected.map((v, i) => Math.abs((found?.[i] ?? NaN) - v) / (exact ? 1 : 1 + Math.abs(v))));
+        const worst = Math.max(
+          ...expected.map((v, i) => Math.abs((found?.[i] ?? NaN) - v) / (exact ? 1 : 1 + Math.abs(v))),
+        );
         expect(worst, `${name} ${buffer}`).toBeLessThanOrEqual(exact ? 0 : 2e-5);
       }
     }
-    expect([got.refused, want.refused]).toEqual([["KernelError", "9,0,0,0"], ["KernelError", "9,0,0,0"]]);
+    expect([got.refused, want.refused]).toEqual([
+      ["KernelError", "9,0,0,0"],
+      ["KernelError", "9,0,0,0"],
+    ]);
   });
 
   it("takes every shader", async () => {

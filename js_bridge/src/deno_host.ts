@@ -7,12 +7,15 @@ import { build } from "esbuild";
 /** Deno's program: that in DENO, in node_modules, or in the PATH. */
 function findDeno(): string | null {
   const folder = join(import.meta.dirname, "..", "node_modules", "@deno");
-  const local = (existsSync(folder) ? readdirSync(folder) : []).flatMap((n) => ["deno", "deno.exe"].map((exe) => join(folder, n, exe))).find((p) => existsSync(p));
+  const local = (existsSync(folder) ? readdirSync(folder) : [])
+    .flatMap((n) => ["deno", "deno.exe"].map((exe) => join(folder, n, exe)))
+    .find((p) => existsSync(p));
   const named = process.env["DENO"] ?? local ?? "deno";
   return spawnSync(named, ["--version"]).status === 0 ? named : null;
 }
 export const deno = findDeno();
-if (!deno) console.warn("tests in Deno are skipped: there is no deno in the PATH (or DENO=...; npm has it as the package deno)");
+if (!deno)
+  console.warn("tests in Deno are skipped: there is no deno in the PATH (or DENO=...; npm has it as the package deno)");
 
 /** The description of Mesa's software Vulkan driver; null where it is not installed. */
 function findLavapipe(): string | null {
@@ -28,10 +31,22 @@ export async function inDeno(module: string, name: string, driver?: string): Pro
   try {
     const outfile = join(folder, "program.mjs");
     const contents = `import { ${name} } from "./${module}"; console.log(JSON.stringify(await ${name}())); Deno.exit(0);`;
-    await build({ stdin: { contents, resolveDir: import.meta.dirname }, outfile, bundle: true, format: "esm", target: "es2022" });
+    await build({
+      stdin: { contents, resolveDir: import.meta.dirname },
+      outfile,
+      bundle: true,
+      format: "esm",
+      target: "es2022",
+    });
     const env = { ...process.env, ...(driver && { VK_ICD_FILENAMES: driver, VK_DRIVER_FILES: driver }) };
-    const done = spawnSync(deno ?? "", ["run", "--no-config", "--no-lock", "--allow-all", outfile], { encoding: "utf8", timeout: 200_000, maxBuffer: 1 << 28, env });
-    if (done.status !== 0) throw new Error(`deno ended with ${done.status ?? done.signal}: ${done.stderr.slice(-2000)}`);
+    const done = spawnSync(deno ?? "", ["run", "--no-config", "--no-lock", "--allow-all", outfile], {
+      encoding: "utf8",
+      timeout: 200_000,
+      maxBuffer: 1 << 28,
+      env,
+    });
+    if (done.status !== 0)
+      throw new Error(`deno ended with ${done.status ?? done.signal}: ${done.stderr.slice(-2000)}`);
     return JSON.parse(done.stdout.trim().split("\n").at(-1) ?? "");
   } finally {
     rmSync(folder, { recursive: true });

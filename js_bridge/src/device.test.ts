@@ -37,7 +37,10 @@ describe.skipIf(!gpu)("device", () => {
     const adapter = await gpu?.requestAdapter();
     for (const name of LIMITS) expect([name, r.holder.limits[name]]).toEqual([name, adapter?.limits[name]]);
     expect(r.holder.device.limits.maxStorageBufferBindingSize).toBe(adapter?.limits.maxStorageBufferBindingSize);
-    expect(JSON.parse(JSON.stringify(r.holder.info))).toMatchObject({ vendor: expect.any(String), features: expect.any(Array) });
+    expect(JSON.parse(JSON.stringify(r.holder.info))).toMatchObject({
+      vendor: expect.any(String),
+      features: expect.any(Array),
+    });
   });
 
   it("opens once when asked twice at the same time", async () => {
@@ -61,8 +64,16 @@ describe.skipIf(!gpu)("device", () => {
 
   it("marks what a fill should have written where the batch fails that it went into", async () => {
     const r = await open({ maxDispatches: 2 });
-    const inc = r.pipelines.define("inc", INC), bad = r.pipelines.define("bad", { ...INC, wgsl: "nonsense" });
-    new Writer().alloc(1, 256).alloc(2, 256).dispatch(inc, [1, 1, 1], [2]).dispatch(inc, [1, 1, 1], [2]).fill(1, 0, REST, 0x3f800000).dispatch(bad, [1, 1, 1], [2]).run(r);
+    const inc = r.pipelines.define("inc", INC),
+      bad = r.pipelines.define("bad", { ...INC, wgsl: "nonsense" });
+    new Writer()
+      .alloc(1, 256)
+      .alloc(2, 256)
+      .dispatch(inc, [1, 1, 1], [2])
+      .dispatch(inc, [1, 1, 1], [2])
+      .fill(1, 0, REST, 0x3f800000)
+      .dispatch(bad, [1, 1, 1], [2])
+      .run(r);
     await expect(r.synchronize()).rejects.toThrow(/bad/);
     await expect(floats(r, 1, 1)).rejects.toThrow(/holds no result/);
   });
@@ -71,7 +82,11 @@ describe.skipIf(!gpu)("device", () => {
     const r = await open();
     const inc = r.pipelines.define("inc", INC);
     const a = r.slots.reserve();
-    new Writer().alloc(a, 1 << 20).fill(a, 0, REST, 0).dispatch(inc, [4096, 1, 1], [a]).run(r);
+    new Writer()
+      .alloc(a, 1 << 20)
+      .fill(a, 0, REST, 0)
+      .dispatch(inc, [4096, 1, 1], [a])
+      .run(r);
     const device = r.holder.device;
     const waiting = Promise.allSettled([r.reader.read(a, 0, 1 << 20), r.synchronize()]);
     device.destroy(); // as the browser would
@@ -80,7 +95,9 @@ describe.skipIf(!gpu)("device", () => {
     await device.lost;
     expect(r.holder.state).toBe("lost");
     expect(r.holder.reason).not.toBe("");
-    expect(() => new Writer().alloc(r.slots.reserve(), 16).run(r)).toThrow(/the device was lost .* reset\(\) starts a new device/);
+    expect(() => new Writer().alloc(r.slots.reserve(), 16).run(r)).toThrow(
+      /the device was lost .* reset\(\) starts a new device/,
+    );
     await expect(r.reader.read(a, 0, 4)).rejects.toMatchObject({ name: "DeviceLostError" });
     expect(r.pressing).toBe(false);
 
@@ -120,12 +137,16 @@ describe.skipIf(!gpu)("kernels", () => {
     new Writer().alloc(a, 256).alloc(b, 256).fill(a, 0, REST, 0).dispatch(bad, [1, 1, 1], [a]).run(r);
     r.recorder.flush();
     new Writer().copy(a, 0, b, 0, 256).dispatch(inc, [1, 1, 1], [b]).run(r); // nobody knows yet
-    await expect(r.reader.read(b, 0, 4)).rejects.toThrow(/\[bad:f32\] the kernel does not compile: line \d+:\d+: .*nonsense/s);
+    await expect(r.reader.read(b, 0, 4)).rejects.toThrow(
+      /\[bad:f32\] the kernel does not compile: line \d+:\d+: .*nonsense/s,
+    );
     await expect(r.reader.read(a, 0, 4)).rejects.toMatchObject({ name: "KernelError" });
     expect(await floats(r, other, 1)).toEqual([3]);
     await expect(r.synchronize()).rejects.toThrow(/\[bad:f32\]/);
     await r.synchronize(); // told once
-    expect(() => new Writer().dispatch(bad, [1, 1, 1], [other]).run(r)).toThrow(/\[bad:f32\] the kernel does not compile/);
+    expect(() => new Writer().dispatch(bad, [1, 1, 1], [other]).run(r)).toThrow(
+      /\[bad:f32\] the kernel does not compile/,
+    );
     r.pipelines.define("bad:f32", INC); // mended
     const c = 4;
     new Writer().alloc(c, 256).fill(c, 0, REST, 0).dispatch(bad, [1, 1, 1], [c]).run(r);

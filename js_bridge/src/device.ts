@@ -174,7 +174,10 @@ export class DeviceHolder {
     if (!gpu) return this.#refuse("this browser or runtime has no WebGPU (navigator.gpu is missing)");
     let adapter: GPUAdapter | null;
     try {
-      adapter = await answered(gpu.requestAdapter(options.powerPreference ? { powerPreference: options.powerPreference } : {}), options.opening);
+      adapter = await answered(
+        gpu.requestAdapter(options.powerPreference ? { powerPreference: options.powerPreference } : {}),
+        options.opening,
+      );
     } catch (e) {
       return this.#refuse(`asking for an adapter failed: ${e instanceof Error ? e.message : String(e)}`);
     }
@@ -210,7 +213,12 @@ export class DeviceHolder {
         halves: "bits",
         limits,
       },
-      software: options.software ?? ((info.isFallbackAdapter ?? false) || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(`${info.vendor} ${info.architecture} ${info.device} ${info.description}`)),
+      software:
+        options.software ??
+        ((info.isFallbackAdapter ?? false) ||
+          /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(
+            `${info.vendor} ${info.architecture} ${info.device} ${info.description}`,
+          )),
     };
     this.#state = "ready";
     this.#watch(device);

@@ -46,7 +46,10 @@ export class ReadError extends WebgpuError {
 /** Whatever was thrown as an error of the bridge: browsers may refuse any call with an exception of their own. */
 export function asWebgpuError(e: unknown, what: string): WebgpuError {
   if (e instanceof WebgpuError) return e;
-  return new WebgpuError(`[${what}] the browser refused a call: ${e instanceof Error ? `${e.name}: ${e.message}` : String(e)}`, { cause: e });
+  return new WebgpuError(
+    `[${what}] the browser refused a call: ${e instanceof Error ? `${e.name}: ${e.message}` : String(e)}`,
+    { cause: e },
+  );
 }
 
 export function bytesText(n: number): string {

@@ -28,7 +28,8 @@ describe.skipIf(!gpu)("random streams", () => {
         return Math.floor((state / 2 ** 32) * n);
       };
       const live = new Map<number, Model>();
-      const pick = (): [number, Model] => [...live][random(live.size)] ?? [0, { data: new Uint32Array(0), begin: 0, count: 0 }];
+      const pick = (): [number, Model] =>
+        [...live][random(live.size)] ?? [0, { data: new Uint32Array(0), begin: 0, count: 0 }];
       const reads: Promise<void>[] = [];
       let w = new Writer();
       const range = (m: Model): [number, number] => {
@@ -99,7 +100,16 @@ describe.skipIf(!gpu)("random streams", () => {
             const sum = Uint32Array.from({ length: count }, (_, j) => {
               return Math.imul(m.data[m.begin + x + j] ?? 0, 3) + (n.data[n.begin + y + j] ?? 0);
             });
-            w.ranges(add, [Math.ceil(count / 64), 1, 1], [[slot, x * 4, count * 4], [other, y * 4, count * 4], [third, z * 4, count * 4]], [count, 3]);
+            w.ranges(
+              add,
+              [Math.ceil(count / 64), 1, 1],
+              [
+                [slot, x * 4, count * 4],
+                [other, y * 4, count * 4],
+                [third, z * 4, count * 4],
+              ],
+              [count, 3],
+            );
             o.data.set(sum, o.begin + z);
           }
         }
@@ -109,7 +119,11 @@ describe.skipIf(!gpu)("random streams", () => {
           const [s, seen] = pick();
           if (s === 0) continue;
           const want = seen.data.slice(seen.begin, seen.begin + seen.count);
-          reads.push(r.reader.read(s, 0, want.byteLength).then((got) => expect(new Uint32Array(got.slice().buffer)).toEqual(want)));
+          reads.push(
+            r.reader
+              .read(s, 0, want.byteLength)
+              .then((got) => expect(new Uint32Array(got.slice().buffer)).toEqual(want)),
+          );
         }
       }
       w.run(r);

@@ -6,7 +6,8 @@
 import { MAP_READ, Usage } from "./constants";
 import { buildModule } from "./wgsl/module";
 
-const COUNT = 1 << 16, GROUP = 64;
+const COUNT = 1 << 16,
+  GROUP = 64;
 
 const WGSL = buildModule({
   bindings: [
@@ -37,12 +38,25 @@ export async function readsHalves(device: GPUDevice): Promise<boolean> {
   const wrong = device.createBuffer({ size: 16, usage: Usage.STORAGE | Usage.COPY_SRC });
   const told = device.createBuffer({ size: 16, usage: Usage.MAP_READ | Usage.COPY_DST });
   try {
-    device.queue.writeBuffer(halves, 0, Uint16Array.from({ length: COUNT }, (_, i) => i));
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module: device.createShaderModule({ label: "halves", code: WGSL }), entryPoint: "main" } });
+    device.queue.writeBuffer(
+      halves,
+      0,
+      Uint16Array.from({ length: COUNT }, (_, i) => i),
+    );
+    const pipeline = device.createComputePipeline({
+      layout: "auto",
+      compute: { module: device.createShaderModule({ label: "halves", code: WGSL }), entryPoint: "main" },
+    });
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
-    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries: [halves, halves, wrong].map((buffer, binding) => ({ binding, resource: { buffer } })) }));
+    pass.setBindGroup(
+      0,
+      device.createBindGroup({
+        layout: pipeline.getBindGroupLayout(0),
+        entries: [halves, halves, wrong].map((buffer, binding) => ({ binding, resource: { buffer } })),
+      }),
+    );
     pass.dispatchWorkgroups(COUNT / 4 / GROUP);
     pass.end();
     encoder.copyBufferToBuffer(wrong, 0, told, 0, 16);

@@ -67,7 +67,8 @@ export class Hot {
       if (known.compiled) return known.compiled;
       if (++known.uses >= most && !this.#busy && this.#made < MOST) {
         known.uses = -Infinity; // once
-        const source = this.#pipelines.source(known.id), wgsl = source && constantText(source, known.words);
+        const source = this.#pipelines.source(known.id),
+          wgsl = source && constantText(source, known.words);
         if (wgsl) this.#busy = this.#make(known, kernel, source, wgsl).finally(() => (this.#busy = null));
       }
       return kernel;
@@ -102,7 +103,11 @@ export class Hot {
       device.pushErrorScope("validation"); // constants can overflow or divide by zero where nothing of it would have run
       const module = device.createShaderModule({ label: kernel.key, code: wgsl });
       const refused = device.popErrorScope();
-      const pipeline = device.createComputePipelineAsync({ label: kernel.key, layout: kernel.layout.pipeline, compute: { module, entryPoint: source.entry ?? "main", constants: { ...source.constants } } });
+      const pipeline = device.createComputePipelineAsync({
+        label: kernel.key,
+        layout: kernel.layout.pipeline,
+        compute: { module, entryPoint: source.entry ?? "main", constants: { ...source.constants } },
+      });
       const [error, made] = await Promise.all([refused, pipeline]);
       if (error || this.#holder.state !== "ready" || this.#holder.device !== device) return;
       known.compiled = { ...kernel, pipeline: made };
@@ -125,7 +130,10 @@ const FLOATS = /\b(?:f32|tl_[iu]\d+_to_f32)\((?!\)|\d|\w+\[)/;
 const I = new Int32Array(1);
 
 /** The text with integer words as constants; null where there are none, or where floats would become constants with them. */
-export function constantText(source: Pick<KernelSource, "wgsl" | "words" | "general">, words: Uint32Array): string | null {
+export function constantText(
+  source: Pick<KernelSource, "wgsl" | "words" | "general">,
+  words: Uint32Array,
+): string | null {
   const { wgsl, general } = source;
   if (general || !wgsl.includes(UNIFORM) || FLOATS.test(wgsl.replace(LIBRARY, ""))) return null;
   const values = new Map((source.words ?? []).map((w, i) => [w.name, literal(w, words[i]!)]));

@@ -60,7 +60,9 @@ describe.skipIf(!gpu)("bridge", () => {
     const out = new Float64Array(STATS.length);
     bridge.stats(out);
     const stat = (name: (typeof STATS)[number]): number => out[STATS.indexOf(name)] ?? NaN;
-    expect([stat("allocated"), stat("reserved"), stat("slots"), stat("submits"), stat("inFlight")]).toEqual([112, 256, 1, 1, 0]);
+    expect([stat("allocated"), stat("reserved"), stat("slots"), stat("submits"), stat("inFlight")]).toEqual([
+      112, 256, 1, 1, 0,
+    ]);
     bridge.free(slot);
     expect(bridge.emptyCache()).toBe(256);
     expect(await bridge.times()).toBe("[]");
@@ -77,7 +79,11 @@ describe.skipIf(!gpu)("bridge", () => {
     await bridge.prepare(Uint32Array.of(bridge.adopt(kernel)));
     const slot = bridge.reserve();
     bridge.alloc(slot, 16);
-    bridge.execute(Uint32Array.from(new Writer().fill(slot, 0, REST, bits(1)).dispatch(bridge.kernel("inc"), [1, 1, 1], [slot]).words));
+    bridge.execute(
+      Uint32Array.from(
+        new Writer().fill(slot, 0, REST, bits(1)).dispatch(bridge.kernel("inc"), [1, 1, 1], [slot]).words,
+      ),
+    );
     expect(new Float32Array((await bridge.read(slot, 0, 4)).slice().buffer)[0]).toBe(2);
   });
 

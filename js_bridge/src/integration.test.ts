@@ -15,7 +15,23 @@ describe.skipIf(!gpu)("kernels on the runtime", () => {
     const b = Float32Array.from({ length: k * n }, (_, i) => (i % 5) - 2);
     const layout = {
       ...{ M: m, K: k, N: n, batches: 1, nb1: 1, alpha: 1, beta: 1 },
-      ...{ ao: 0, am: k, ak: 1, ab0: 0, ab1: 0, bo: 0, bk: n, bn: 1, bb0: 0, bb1: 0, co: 0, cm: n, cn: 1, cb0: 0, cb1: 0 },
+      ...{
+        ao: 0,
+        am: k,
+        ak: 1,
+        ab0: 0,
+        ab1: 0,
+        bo: 0,
+        bk: n,
+        bn: 1,
+        bb0: 0,
+        bb1: 0,
+        co: 0,
+        cm: n,
+        cn: 1,
+        cb0: 0,
+        cb1: 0,
+      },
     };
     const slots: Record<string, number> = {};
     const w = new Writer();
@@ -30,7 +46,12 @@ describe.skipIf(!gpu)("kernels on the runtime", () => {
     for (const { kernel, values, buffers } of steps) {
       const id = r.pipelines.defined(kernel.key) ?? r.pipelines.define(kernel.key, sourceOf(kernel));
       const words = [...new Uint32Array(packUniforms(kernel, values))].slice(0, kernel.uniforms.length);
-      w.dispatch(id, [...kernel.workgroups(values)], buffers.map((name) => slots[name] ?? slot(name, 1 << 16)), words);
+      w.dispatch(
+        id,
+        [...kernel.workgroups(values)],
+        buffers.map((name) => slots[name] ?? slot(name, 1 << 16)),
+        words,
+      );
     }
     w.run(r);
     const want = Array.from({ length: m * n }, (_, i) => {

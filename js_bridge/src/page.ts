@@ -14,14 +14,21 @@ import type { Port } from "./worker_link";
  * reads could not be made at once otherwise, as the canvas fails. Whether Python can be suspended is no reason not to: that
  * depends on how Python is entered each time. `way` may name one way of reading ("worker", or one that leaves the device here).
  */
-async function open(heap: Heap, text: string, source: string, way: string, start: () => Port = () => startWorker(source)): Promise<PageBridge | WorkerBridge> {
+async function open(
+  heap: Heap,
+  text: string,
+  source: string,
+  way: string,
+  start: () => Port = () => startWorker(source),
+): Promise<PageBridge | WorkerBridge> {
   const options = JSON.parse(text) as PageOptions;
   const gpu = (globalThis.navigator as Navigator | undefined)?.gpu;
   let problem = way === "" || way === "worker" ? workerProblem() : "it is switched off";
   if (problem === "" && source === "") problem = "this build of torchlite was made without its script";
   let canvas: string | undefined;
   if (problem === "" && gpu) {
-    canvas = way === "worker" ? "it is switched off" : options.probe === false ? "it was not tried" : await probeCanvas(gpu);
+    canvas =
+      way === "worker" ? "it is switched off" : options.probe === false ? "it was not tried" : await probeCanvas(gpu);
     if (canvas === "") problem = "the canvas works";
     else if (canvas !== NO_ADAPTER) {
       const bridge = new WorkerBridge(heap, { ...options, canvas, probe: false }, canvas, start);

@@ -165,13 +165,16 @@ export class Pipelines {
     const source = entry.source;
     if (!source) throw new KernelError(`[${entry.key}] there is no WebGPU kernel of this name`);
     const missing = (source.features ?? []).filter((f) => !this.#holder.has(f));
-    if (missing.length > 0) throw new KernelError(`[${entry.key}] needs ${missing.join(", ")}, which this device does not have`);
+    if (missing.length > 0)
+      throw new KernelError(`[${entry.key}] needs ${missing.join(", ")}, which this device does not have`);
     const limit = this.#holder.limits.maxStorageBuffersPerShaderStage;
     if (source.access.length > limit) {
       throw new KernelError(`[${entry.key}] binds ${source.access.length} buffers; this device takes ${limit} at once`);
     }
     if (!/^[rw]*$/.test(source.access) || source.uniformWords > MAX_UNIFORM_WORDS) {
-      throw new KernelError(`[${entry.key}] is declared wrongly: access "${source.access}", ${source.uniformWords} uniform words`);
+      throw new KernelError(
+        `[${entry.key}] is declared wrongly: access "${source.access}", ${source.uniformWords} uniform words`,
+      );
     }
     return source;
   }
@@ -222,7 +225,9 @@ export class Pipelines {
     } catch {
       // without details the scope's message must do
     }
-    return new KernelError(`[${entry.key}] the kernel does not compile: ${lines.length > 0 ? lines.join("; ") : message}`);
+    return new KernelError(
+      `[${entry.key}] the kernel does not compile: ${lines.length > 0 ? lines.join("; ") : message}`,
+    );
   }
 
   #layout(access: string, uniform: boolean): Layout {
@@ -236,14 +241,22 @@ export class Pipelines {
       buffer: { type: letter === "w" ? "storage" : "read-only-storage" },
     }));
     const bindGroup = device.createBindGroupLayout({ label: name, entries });
-    const pipeline = device.createPipelineLayout({ label: name, bindGroupLayouts: uniform ? [bindGroup, this.uniformLayout] : [bindGroup] });
+    const pipeline = device.createPipelineLayout({
+      label: name,
+      bindGroupLayouts: uniform ? [bindGroup, this.uniformLayout] : [bindGroup],
+    });
     const layout: Layout = { id: this.#layouts.size, bindGroup, pipeline };
     this.#layouts.set(name, layout);
     return layout;
   }
 }
 
-function descriptor(key: string, source: KernelSource, module: GPUShaderModule, layout: Layout): GPUComputePipelineDescriptor {
+function descriptor(
+  key: string,
+  source: KernelSource,
+  module: GPUShaderModule,
+  layout: Layout,
+): GPUComputePipelineDescriptor {
   return {
     label: key,
     layout: layout.pipeline,

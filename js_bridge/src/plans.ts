@@ -97,16 +97,28 @@ export class Plans {
     const plan = planOf(key);
     const most = Math.max(plan.most ?? 0, plan.buffers.length);
     if (this.#holder.state === "ready" && most > this.#holder.limits.maxStorageBuffersPerShaderStage) {
-      throw new UnsupportedKernelError(plan.family, `${most} buffers at once`, `binds more than the ${this.#holder.limits.maxStorageBuffersPerShaderStage} of this device`);
+      throw new UnsupportedKernelError(
+        plan.family,
+        `${most} buffers at once`,
+        `binds more than the ${this.#holder.limits.maxStorageBuffersPerShaderStage} of this device`,
+      );
     }
     const all = plan.words.map((w, at) => ({ name: w.name, at, type: w.type }));
     const id = this.#entries.length;
     this.#entries.push({
-      id, plan, all, access: plan.buffers.map((b) => (b.writes ? "w" : "r")).join(""),
+      id,
+      plan,
+      all,
+      access: plan.buffers.map((b) => (b.writes ? "w" : "r")).join(""),
       keyed: all.filter((w) => !plan.free.has(w.name)).map((w) => w.at),
       singles: (plan.singles ?? []).map(({ kernel, fours }) => {
         const grid = gridNames(kernel);
-        return { number: this.#adopt(kernel), kernel, grid: all.filter((w) => grid.has(w.name)), fours: all.filter((w) => fours.includes(w.name)).map((w) => w.at) };
+        return {
+          number: this.#adopt(kernel),
+          kernel,
+          grid: all.filter((w) => grid.has(w.name)),
+          fours: all.filter((w) => fours.includes(w.name)).map((w) => w.at),
+        };
       }),
     });
     this.#ids.set(key, id);
@@ -115,7 +127,8 @@ export class Plans {
 
   /** As id(), for a caller that has counted; where there are no kernels the number is used up, and says why when it is run. */
   assume(key: string, number: number): void {
-    if (number !== this.#entries.length) throw new KernelError(`[plan] number ${number} is not the next one (${this.#entries.length})`);
+    if (number !== this.#entries.length)
+      throw new KernelError(`[plan] number ${number} is not the next one (${this.#entries.length})`);
     try {
       this.id(key);
     } catch (e) {
@@ -170,7 +183,13 @@ export class Plans {
     }
   }
 
-  #record(prepared: Prepared, bindings: readonly Binding[], scratch: readonly Binding[], words: Uint32Array, from: number): void {
+  #record(
+    prepared: Prepared,
+    bindings: readonly Binding[],
+    scratch: readonly Binding[],
+    words: Uint32Array,
+    from: number,
+  ): void {
     for (const step of prepared.steps) {
       const { uniforms, patches, buffers } = step;
       for (let i = 0; i < patches.length; i += 2) uniforms[patches[i]!] = words[from + patches[i + 1]!]!;
@@ -220,17 +239,27 @@ export class Plans {
     const { plan } = entry;
     this.#made++;
     try {
-      const planned = plan.steps(valuesOf(entry.all, words, from), { software: this.#holder.software, subgroups: this.#holder.has("subgroups"), f16: this.#holder.f16 });
-      const scratch = Object.entries(planned.scratch ?? {}).filter(([name]) => planned.steps.some((s) => s.buffers.includes(name)));
+      const planned = plan.steps(valuesOf(entry.all, words, from), {
+        software: this.#holder.software,
+        subgroups: this.#holder.has("subgroups"),
+        f16: this.#holder.f16,
+      });
+      const scratch = Object.entries(planned.scratch ?? {}).filter(([name]) =>
+        planned.steps.some((s) => s.buffers.includes(name)),
+      );
       const names = [...plan.buffers.map((b) => b.name)];
       return {
-        entry, words: Uint32Array.from(entry.keyed, (at) => words[from + at] ?? 0), scratch: scratch.map(([, bytes]) => Math.max(16, bytes)),
-        steps: planned.steps.map((step) => this.#step(entry, step, (name) => {
-          const own = scratch.findIndex(([n]) => n === name);
-          const at = own >= 0 ? -1 - own : names.indexOf(name);
-          if (own < 0 && at < 0) throw new Error(`no buffer is called ${name}`);
-          return at;
-        })),
+        entry,
+        words: Uint32Array.from(entry.keyed, (at) => words[from + at] ?? 0),
+        scratch: scratch.map(([, bytes]) => Math.max(16, bytes)),
+        steps: planned.steps.map((step) =>
+          this.#step(entry, step, (name) => {
+            const own = scratch.findIndex(([n]) => n === name);
+            const at = own >= 0 ? -1 - own : names.indexOf(name);
+            if (own < 0 && at < 0) throw new Error(`no buffer is called ${name}`);
+            return at;
+          }),
+        ),
       };
     } catch (e) {
       if (e instanceof WebgpuError) throw e;
@@ -252,12 +281,24 @@ export class Plans {
     });
     const places = buffers.map(place);
     const straight = places.length === entry.access.length && places.every((b, i) => b === i);
-    return { kernel: this.#adopt(kernel), groups: product(kernel.workgroups(values)), uniforms, patches, buffers: places, straight };
+    return {
+      kernel: this.#adopt(kernel),
+      groups: product(kernel.workgroups(values)),
+      uniforms,
+      patches,
+      buffers: places,
+      straight,
+    };
   }
 }
 
 /** The steps of a list that were made for these words. */
-function among(list: readonly Prepared[] | undefined, entry: Entry, words: Uint32Array, from: number): Prepared | undefined {
+function among(
+  list: readonly Prepared[] | undefined,
+  entry: Entry,
+  words: Uint32Array,
+  from: number,
+): Prepared | undefined {
   if (list === undefined) return undefined;
   const { keyed } = entry;
   next: for (let k = 0; k < list.length; k++) {
@@ -280,12 +321,15 @@ function multiplesOfFour(places: readonly number[], words: Uint32Array, from: nu
 /** Names of the uniform words that a kernel's grid depends on. */
 function gridNames(kernel: Kernel): ReadonlySet<string> {
   const names = new Set<string>();
-  const ones = new Proxy({}, {
-    get: (_, name) => {
-      names.add(String(name));
-      return 1;
+  const ones = new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        names.add(String(name));
+        return 1;
+      },
     },
-  });
+  );
   kernel.workgroups(ones);
   return names;
 }

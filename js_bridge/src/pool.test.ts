@@ -6,7 +6,23 @@ const MiB = 1 << 20;
 
 describe("size classes", () => {
   it("waste little and are multiples of 256", () => {
-    for (const n of [1, 4, 255, 256, 257, 1000, 1024, 1025, 5000, 70_000, MiB - 1, MiB, MiB + 1, 5 * MiB + 1, 100 * MiB + 5]) {
+    for (const n of [
+      1,
+      4,
+      255,
+      256,
+      257,
+      1000,
+      1024,
+      1025,
+      5000,
+      70_000,
+      MiB - 1,
+      MiB,
+      MiB + 1,
+      5 * MiB + 1,
+      100 * MiB + 5,
+    ]) {
       const size = sizeClass(n);
       expect(size).toBeGreaterThanOrEqual(n);
       expect(size % 256).toBe(0);
@@ -27,7 +43,12 @@ describe.skipIf(!gpu)("pool", () => {
       return taken.map((b) => b.id);
     };
     const first = step([0, 1, 2, 3, 4]);
-    for (const order of [[3, 0, 4, 2, 1], [4, 3, 2, 1, 0], [1, 4, 0, 3, 2]]) expect(step(order)).toEqual(first);
+    for (const order of [
+      [3, 0, 4, 2, 1],
+      [4, 3, 2, 1, 0],
+      [1, 4, 0, 3, 2],
+    ])
+      expect(step(order)).toEqual(first);
   });
 
   it("is bounded by its budget over 10000 allocations with work in between", async () => {
@@ -90,27 +111,53 @@ describe.skipIf(!gpu)("pool", () => {
     const three = 0x40400000;
     const spare = await open();
     spare.pool.cacheLimit = MiB;
-    new Writer().alloc(1, 4 * MiB).alloc(2, 256).fill(1, 0, REST, three).copy(1, 0, 2, 0, 16).free(1).run(spare);
+    new Writer()
+      .alloc(1, 4 * MiB)
+      .alloc(2, 256)
+      .fill(1, 0, REST, three)
+      .copy(1, 0, 2, 0, 16)
+      .free(1)
+      .run(spare);
     expect(spare.pool.stats.reserved).toBe(4 * MiB + 256); // it is still needed
     expect(await floats(spare, 2, 1)).toEqual([3]);
     expect(spare.pool.stats.reserved).toBe(256);
 
     const full = await open({ budget: 4 * MiB });
-    new Writer().alloc(1, 2 * MiB).alloc(2, 256).fill(1, 0, REST, three).copy(1, 0, 2, 0, 16).free(1).alloc(3, 3 * MiB).fill(3, 0, REST, 0).run(full);
+    new Writer()
+      .alloc(1, 2 * MiB)
+      .alloc(2, 256)
+      .fill(1, 0, REST, three)
+      .copy(1, 0, 2, 0, 16)
+      .free(1)
+      .alloc(3, 3 * MiB)
+      .fill(3, 0, REST, 0)
+      .run(full);
     expect(full.pool.stats.reservedPeak).toBeLessThanOrEqual(4 * MiB);
     expect(await floats(full, 2, 1)).toEqual([3]);
 
     const large = await open(); // more than is kept for reuse, in one batch
     large.pool.cacheLimit = 5 * MiB;
-    new Writer().alloc(9, 256).alloc(1, 2 * MiB).fill(1, 0, REST, three).alloc(2, 2 * MiB).copy(1, 0, 2, 0, 2 * MiB).alloc(3, 2 * MiB).copy(2, 0, 3, 0, 2 * MiB)
-      .copy(3, 0, 9, 0, 16).free(1).free(2).free(3).run(large);
+    new Writer()
+      .alloc(9, 256)
+      .alloc(1, 2 * MiB)
+      .fill(1, 0, REST, three)
+      .alloc(2, 2 * MiB)
+      .copy(1, 0, 2, 0, 2 * MiB)
+      .alloc(3, 2 * MiB)
+      .copy(2, 0, 3, 0, 2 * MiB)
+      .copy(3, 0, 9, 0, 16)
+      .free(1)
+      .free(2)
+      .free(3)
+      .run(large);
     await large.synchronize();
     expect(await floats(large, 9, 1)).toEqual([3]);
   });
 
   it("does not hand out a buffer that turned out to have no memory", async () => {
     const r = await open();
-    const device = r.holder.device, pop = device.popErrorScope.bind(device);
+    const device = r.holder.device,
+      pop = device.popErrorScope.bind(device);
     let first = true;
     device.popErrorScope = () => {
       const answer = pop();
@@ -127,19 +174,27 @@ describe.skipIf(!gpu)("pool", () => {
   });
 
   it("keeps to lowered limits", async () => {
-    const r = await open({ limits: { maxBufferSize: MiB, maxStorageBufferBindingSize: MiB / 2, maxStorageBuffersPerShaderStage: 1 } });
-    expect(() => r.slots.alloc(1, MiB + 4)).toThrow(/over this device's limit of 1.00 MiB per buffer \(maxBufferSize\)/);
+    const r = await open({
+      limits: { maxBufferSize: MiB, maxStorageBufferBindingSize: MiB / 2, maxStorageBuffersPerShaderStage: 1 },
+    });
+    expect(() => r.slots.alloc(1, MiB + 4)).toThrow(
+      /over this device's limit of 1.00 MiB per buffer \(maxBufferSize\)/,
+    );
     r.slots.free(1);
     r.slots.alloc(2, MiB - 100); // its size class would be within, exactly
     const inc = r.pipelines.define("inc", INC);
-    expect(() => new Writer().dispatch(inc, [1, 1, 1], [2]).run(r)).toThrow(/\[inc\] binds 1023.91 KiB; this device takes 512.00 KiB at once/);
+    expect(() => new Writer().dispatch(inc, [1, 1, 1], [2]).run(r)).toThrow(
+      /\[inc\] binds 1023.91 KiB; this device takes 512.00 KiB at once/,
+    );
     r.slots.free(2);
     r.slots.alloc(3, MiB);
     new Writer().fill(3, 0, REST, 0x3f800000).run(r); // in parts, as one binding would be too large
     const got = await floats(r, 3, MiB / 4);
     expect(got.every((x) => x === 1)).toBe(true);
     const two = r.pipelines.define("two", { ...INC, access: "rw" });
-    expect(() => new Writer().dispatch(two, [1, 1, 1], [3, 3]).run(r)).toThrow(/\[two\] binds 2 buffers; this device takes 1 at once/);
+    expect(() => new Writer().dispatch(two, [1, 1, 1], [3, 3]).run(r)).toThrow(
+      /\[two\] binds 2 buffers; this device takes 1 at once/,
+    );
   });
 
   it("asks for a wait when much is under way", async () => {

@@ -51,7 +51,8 @@ const COARSE = 1 << 20;
  * found again; last in, first out would deal them anew at every step.
  */
 function insert(list: PoolBuffer[], buffer: PoolBuffer): void {
-  let low = 0, high = list.length;
+  let low = 0,
+    high = list.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (list[middle]!.id > buffer.id) low = middle + 1;
@@ -216,7 +217,8 @@ export class Pool {
       );
     }
     if (this.#reserved + size > this.#budget) this.#trim(Math.max(0, this.#room() - size));
-    if (this.#doomedBytes > 0 && (this.#reserved + size > this.#budget || this.#doomedBytes > CACHE_LIMIT)) this.#queue.flush();
+    if (this.#doomedBytes > 0 && (this.#reserved + size > this.#budget || this.#doomedBytes > CACHE_LIMIT))
+      this.#queue.flush();
     if (this.#reserved + size > this.#budget) {
       throw new OutOfMemoryError(
         `[${what}] out of WebGPU memory: ${bytesText(bytes)} more were asked for; in use ${bytesText(this.#allocated)}, ` +
@@ -227,7 +229,13 @@ export class Pool {
     device.pushErrorScope("out-of-memory");
     let buffer: PoolBuffer | null = null;
     try {
-      buffer = { gpu: device.createBuffer({ size, usage: STORAGE_USAGE }), id: this.#nextId++, size, failure: null, batch: 0 };
+      buffer = {
+        gpu: device.createBuffer({ size, usage: STORAGE_USAGE }),
+        id: this.#nextId++,
+        size,
+        failure: null,
+        batch: 0,
+      };
     } finally {
       const made = buffer;
       device.popErrorScope().then(
@@ -248,7 +256,8 @@ export class Pool {
       `[alloc] the GPU has no memory for a buffer of ${bytesText(buffer.size)}; in use ${bytesText(this.#allocated)}, ` +
         `reserved ${bytesText(this.#reserved)} - free tensors and call empty_cache(). ${message}`,
     );
-    const list = this.#free.get(buffer.size), at = list?.indexOf(buffer) ?? -1;
+    const list = this.#free.get(buffer.size),
+      at = list?.indexOf(buffer) ?? -1;
     if (at >= 0) {
       list?.splice(at, 1);
       this.#cached -= buffer.size;

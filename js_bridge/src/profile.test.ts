@@ -4,7 +4,8 @@ import { type Note, type Spans, Watch } from "./profile";
 import { bits, gpu, Writer } from "./testing";
 import type { RuntimeOptions } from "./runtime";
 
-const RELU = 'fused:{"ndim":0,"inputs":[{"dtype":"float32","layout":"c"}],"nodes":[{"in":0},{"op":"relu","args":[0],"dtype":"float32"}],' +
+const RELU =
+  'fused:{"ndim":0,"inputs":[{"dtype":"float32","layout":"c"}],"nodes":[{"in":0},{"op":"relu","args":[0],"dtype":"float32"}],' +
   '"outputs":[{"node":1,"dtype":"float32","layout":"c"}]}';
 
 describe.skipIf(!gpu)("profile", () => {
@@ -40,7 +41,9 @@ describe.skipIf(!gpu)("profile", () => {
     expect(notes(bridge)).toEqual([]);
     await bridge.reset(); // everything is compiled again
     run(bridge);
-    expect(notes(bridge).some((n) => "wgsl" in n && n.kernel.startsWith("fused") && n.wgsl.includes("@compute"))).toBe(true);
+    expect(notes(bridge).some((n) => "wgsl" in n && n.kernel.startsWith("fused") && n.wgsl.includes("@compute"))).toBe(
+      true,
+    );
     bridge.watch(0);
     run(bridge);
     expect(notes(bridge)).toEqual([]);
@@ -71,7 +74,10 @@ describe.skipIf(!gpu)("profile", () => {
     bridge.setTiming(false);
     run(bridge);
     await bridge.synchronize();
-    expect((JSON.parse(await bridge.times()) as { key: string; calls: number }[]).find((t) => t.key.startsWith("fused"))?.calls).toBe(5);
+    expect(
+      (JSON.parse(await bridge.times()) as { key: string; calls: number }[]).find((t) => t.key.startsWith("fused"))
+        ?.calls,
+    ).toBe(5);
   });
 
   it("says where there are no timestamps", async () => {

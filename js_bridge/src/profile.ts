@@ -107,12 +107,22 @@ export class Profile {
     if (this.#watching & Watch.WGSL && this.#notes.length < MOST_NOTES) this.#notes.push({ kernel, wgsl });
   }
 
-  dispatched(kernel: { readonly key: string; readonly words: readonly WordName[] }, words: Uint32Array, from: number, groups: readonly number[]): void {
+  dispatched(
+    kernel: { readonly key: string; readonly words: readonly WordName[] },
+    words: Uint32Array,
+    from: number,
+    groups: readonly number[],
+  ): void {
     if (this.#notes.length >= MOST_NOTES) return;
     const view = new DataView(words.buffer, words.byteOffset + 4 * from);
     const values: Record<string, number> = {};
     kernel.words.forEach(({ name, type }, i) => {
-      values[name] = type === "f32" ? view.getFloat32(4 * i, true) : type === "i32" ? view.getInt32(4 * i, true) : view.getUint32(4 * i, true);
+      values[name] =
+        type === "f32"
+          ? view.getFloat32(4 * i, true)
+          : type === "i32"
+            ? view.getInt32(4 * i, true)
+            : view.getUint32(4 * i, true);
     });
     this.#notes.push({ kernel: kernel.key, words: values, groups });
   }

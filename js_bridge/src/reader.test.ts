@@ -51,7 +51,13 @@ describe.skipIf(!gpu)("reader", () => {
     r.stream.execute(Uint32Array.from(new Writer().upload(a, 0, n, 0).words), 0, 5, data.buffer);
     const got = await r.reader.read(a, 0, n);
     expect(got).toEqual(data);
-    for (const [at, bytes] of [[1, 5], [8191, 2], [3, 70_001], [n - 1, 1], [17, 0]] as const) {
+    for (const [at, bytes] of [
+      [1, 5],
+      [8191, 2],
+      [3, 70_001],
+      [n - 1, 1],
+      [17, 0],
+    ] as const) {
       expect(await r.reader.read(a, at, bytes)).toEqual(data.subarray(at, at + bytes));
     }
     await expect(r.reader.read(a, n, 20)).rejects.toThrow(/outside of slot/);
@@ -61,7 +67,9 @@ describe.skipIf(!gpu)("reader", () => {
   it("says why a synchronous read is not possible", () => {
     const a = r.slots.reserve();
     r.slots.alloc(a, 16);
-    expect(() => r.reader.readSync(a, 0, 4)).toThrow(/cannot be read synchronously here: there is no OffscreenCanvas - use the async/);
+    expect(() => r.reader.readSync(a, 0, 4)).toThrow(
+      /cannot be read synchronously here: there is no OffscreenCanvas - use the async/,
+    );
     expect(r.reader.rungs()).toEqual({ map: "", canvas: "there is no OffscreenCanvas" });
     r.slots.free(a);
   });
@@ -105,7 +113,9 @@ describe.skipIf(!gpu)("reader", () => {
       unpack(pixels, head, out);
       expect(out).toEqual(words.subarray(0, count));
     }
-    expect(() => unpack(new Uint32Array(pixels.length), head, new Uint32Array(3))).toThrow(/did not give back what the GPU wrote/);
+    expect(() => unpack(new Uint32Array(pixels.length), head, new Uint32Array(3))).toThrow(
+      /did not give back what the GPU wrote/,
+    );
     expect(() => unpack(pixels, [1, 2, 3], new Uint32Array(3))).toThrow(/device may be lost/);
   });
 });

@@ -93,7 +93,8 @@ export class Reader {
     this.#slots.hold(block);
     try {
       for (let done = 0; done < words.length; done += this.#snapshot) {
-        if (this.#holder.epoch !== epoch) throw new DeviceLostError("[read] the device was replaced while the read was under way");
+        if (this.#holder.epoch !== epoch)
+          throw new DeviceLostError("[read] the device was replaced while the read was under way");
         const part = words.subarray(done, Math.min(words.length, done + this.#snapshot));
         await this.#readPart(block.buffer.gpu, first + done, part, epoch);
       }
@@ -204,7 +205,9 @@ export class Reader {
       await new Promise((resolve) => setTimeout(resolve, 4 * i));
     }
     if (this.#holder.epoch !== epoch || this.#holder.state !== "ready") {
-      return new DeviceLostError(`[read] the device was lost during the read (${this.#holder.reason || "it was replaced"})`);
+      return new DeviceLostError(
+        `[read] the device was lost during the read (${this.#holder.reason || "it was replaced"})`,
+      );
     }
     return new ReadError(`[read] mapping the result failed: ${e instanceof Error ? e.message : String(e)}`);
   }
@@ -231,4 +234,3 @@ export class Reader {
     else this.#staging.set(buffer.size, [buffer]);
   }
 }
-

@@ -63,7 +63,16 @@ export class Recorder {
   }
 
   /** Runs a kernel. `words[from...]` holds its uniform words; `y = 0` spreads x workgroups over three dimensions. */
-  dispatch(id: number, bindings: readonly Binding[], words: Uint32Array, from: number, count: number, x: number, y: number, z: number): void {
+  dispatch(
+    id: number,
+    bindings: readonly Binding[],
+    words: Uint32Array,
+    from: number,
+    count: number,
+    x: number,
+    y: number,
+    z: number,
+  ): void {
     const general = this.#pipelines.get(id);
     this.#check(general, bindings.length, count);
     const [gx, gy, gz] = this.#grid(general, x, y, z);

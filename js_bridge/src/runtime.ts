@@ -102,7 +102,8 @@ export class Runtime {
   async #open(): Promise<boolean> {
     const gpu = this.#options.gpu ?? (globalThis.navigator as Navigator | undefined)?.gpu;
     // the probe may take the GPU process down: before the device that is to live
-    const problem = this.#canvas ?? (gpu && this.#options.probe !== false ? await probeCanvas(gpu) : "it was not tried");
+    const problem =
+      this.#canvas ?? (gpu && this.#options.probe !== false ? await probeCanvas(gpu) : "it was not tried");
     this.#canvas = undefined;
     let opened = await this.holder.open(this.#options);
     // a GPU process that the probe took down is back in a moment; until then there is no adapter
@@ -110,7 +111,8 @@ export class Runtime {
       await new Promise((done) => setTimeout(done, ms));
       opened = await this.holder.open(this.#options);
     }
-    if (opened && this.holder.has("shader-f16") && (await this.reader.pump.wait(readsHalves(this.holder.device)))) this.holder.tellHalves("f16");
+    if (opened && this.holder.has("shader-f16") && (await this.reader.pump.wait(readsHalves(this.holder.device))))
+      this.holder.tellHalves("f16");
     this.reader.canvasProblem = opened ? problem : this.holder.reason;
     return opened;
   }

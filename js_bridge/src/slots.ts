@@ -78,7 +78,13 @@ export class Slots {
   /** A slot without memory, which says why when it is used. */
   allocVoid(handle: number, poison: WebgpuError): void {
     this.#checkFree(handle, "alloc");
-    this.#put({ handle, block: { buffer: NOTHING, bytes: 0, era: -1, holders: 1, poison }, offset: 0, bytes: 0, size: 0 });
+    this.#put({
+      handle,
+      block: { buffer: NOTHING, bytes: 0, era: -1, holders: 1, poison },
+      offset: 0,
+      bytes: 0,
+      size: 0,
+    });
   }
 
   /** Declares a slot's content void. */
@@ -184,6 +190,8 @@ export function describe(handle: number): string {
 
 export function checkRange(slot: Slot, offset: number, bytes: number, what: string): void {
   if (offset < 0 || bytes < 0 || offset + bytes > slot.size) {
-    throw new SlotError(`[${what}] bytes ${offset} to ${offset + bytes} are outside of ${describe(slot.handle)} (${slot.size} bytes)`);
+    throw new SlotError(
+      `[${what}] bytes ${offset} to ${offset + bytes} are outside of ${describe(slot.handle)} (${slot.size} bytes)`,
+    );
   }
 }

@@ -39,7 +39,8 @@ describe.skipIf(!gpu)("command stream", () => {
   it("keeps the order of writes and dispatches on one buffer", async () => {
     const a = slot();
     const w = new Writer().alloc(a, 256);
-    for (let i = 0; i < 50; i++) w.write(a, 0, new Float32Array(64).fill(i)).dispatch(inc, [1, 1, 1], [a]).dispatch(inc, [1, 1, 1], [a]);
+    for (let i = 0; i < 50; i++)
+      w.write(a, 0, new Float32Array(64).fill(i)).dispatch(inc, [1, 1, 1], [a]).dispatch(inc, [1, 1, 1], [a]);
     w.run(r);
     expect(await floats(r, a, 2)).toEqual([51, 51]);
     r.slots.free(a);
@@ -48,7 +49,12 @@ describe.skipIf(!gpu)("command stream", () => {
   it("keeps the order when a freed buffer is written again under another slot", async () => {
     const [a, o] = [slot(), slot()];
     const zero = slot();
-    const w = new Writer().alloc(a, 512).alloc(o, 512).alloc(zero, 512).fill(zero, 0, REST, 0).fill(a, 0, REST, bits(3));
+    const w = new Writer()
+      .alloc(a, 512)
+      .alloc(o, 512)
+      .alloc(zero, 512)
+      .fill(zero, 0, REST, 0)
+      .fill(a, 0, REST, bits(3));
     w.dispatch(axpb, [2, 1, 1], [a, zero, o], [128, bits(1)]).free(a);
     const c = slot();
     w.alloc(c, 512).write(c, 0, new Float32Array(128).fill(9)); // most likely a's buffer
@@ -75,11 +81,44 @@ describe.skipIf(!gpu)("command stream", () => {
   it("binds ranges: aligned ones in place, others through a copy", async () => {
     const [a, b, o] = [slot(), slot(), slot()];
     const n = 256;
-    new Writer().alloc(a, n * 4).alloc(b, n * 4).alloc(o, n * 4).write(a, 0, Float32Array.from({ length: n }, (_, i) => i)).fill(b, 0, REST, 0).fill(o, 0, REST, 0).run(r);
+    new Writer()
+      .alloc(a, n * 4)
+      .alloc(b, n * 4)
+      .alloc(o, n * 4)
+      .write(
+        a,
+        0,
+        Float32Array.from({ length: n }, (_, i) => i),
+      )
+      .fill(b, 0, REST, 0)
+      .fill(o, 0, REST, 0)
+      .run(r);
     const before = r.profile.counters.asideCopies;
-    new Writer().ranges(axpb, [1, 1, 1], [[a, 256, 64], [b, 0, 64], [o, 512, 64]], [16, bits(1)]).run(r);
+    new Writer()
+      .ranges(
+        axpb,
+        [1, 1, 1],
+        [
+          [a, 256, 64],
+          [b, 0, 64],
+          [o, 512, 64],
+        ],
+        [16, bits(1)],
+      )
+      .run(r);
     expect(r.profile.counters.asideCopies).toBe(before);
-    new Writer().ranges(axpb, [1, 1, 1], [[a, 40, 64], [b, 0, 64], [o, 100, 64]], [16, bits(1)]).run(r);
+    new Writer()
+      .ranges(
+        axpb,
+        [1, 1, 1],
+        [
+          [a, 40, 64],
+          [b, 0, 64],
+          [o, 100, 64],
+        ],
+        [16, bits(1)],
+      )
+      .run(r);
     expect(r.profile.counters.asideCopies).toBe(before + 2);
     const got = await floats(r, o, n);
     expect(got.slice(128, 144)).toEqual(Array.from({ length: 16 }, (_, i) => 64 + i));
@@ -93,7 +132,11 @@ describe.skipIf(!gpu)("command stream", () => {
     const a = slot();
     new Writer()
       .alloc(a, 64)
-      .write(a, 0, Float32Array.from({ length: 16 }, (_, i) => i))
+      .write(
+        a,
+        0,
+        Float32Array.from({ length: 16 }, (_, i) => i),
+      )
       .dispatch(axpb, [1, 1, 1], [a, a, a], [16, bits(10)])
       .run(r);
     expect(await floats(r, a, 4)).toEqual([0, 11, 22, 33]);
@@ -117,15 +160,24 @@ describe.skipIf(!gpu)("command stream", () => {
     const small = await open({ limits: { maxComputeWorkgroupsPerDimension: 3 } });
     const id = small.pipelines.define("inc", INC);
     const s = small.slots.reserve();
-    new Writer().alloc(s, 64 * 20 * 4).fill(s, 0, REST, 0).dispatch(id, [20, 0, 1], [s]).run(small);
+    new Writer()
+      .alloc(s, 64 * 20 * 4)
+      .fill(s, 0, REST, 0)
+      .dispatch(id, [20, 0, 1], [s])
+      .run(small);
     expect((await floats(small, s, 64 * 20)).every((x) => x === 1)).toBe(true);
-    expect(() => new Writer().dispatch(id, [28, 0, 1], [s]).run(small)).toThrow(/\[inc\] 28 x 0 x 1 workgroups are over this device's 3/);
+    expect(() => new Writer().dispatch(id, [28, 0, 1], [s]).run(small)).toThrow(
+      /\[inc\] 28 x 0 x 1 workgroups are over this device's 3/,
+    );
     expect(() => new Writer().dispatch(id, [4, 1, 1], [s]).run(small)).toThrow(/over this device's 3 per dimension/);
   });
 
   it("takes bytes that are no multiple of 4 at the end of a slot only", async () => {
     const a = slot();
-    new Writer().alloc(a, 7).write(a, 0, Uint8Array.of(1, 2, 3, 4, 5, 6, 7)).run(r);
+    new Writer()
+      .alloc(a, 7)
+      .write(a, 0, Uint8Array.of(1, 2, 3, 4, 5, 6, 7))
+      .run(r);
     expect([...(await r.reader.read(a, 1, 6))]).toEqual([2, 3, 4, 5, 6, 7]);
     expect(() => new Writer().write(a, 0, Uint8Array.of(9)).run(r)).toThrow(/multiples of 4/);
     r.slots.free(a);
@@ -138,7 +190,9 @@ describe.skipIf(!gpu)("command stream", () => {
     const words = Uint32Array.from(new Writer().alloc(a, 8).upload(a, 0, 8, 4).words);
     r.stream.execute(words, 0, words.length, memory);
     expect([...new Uint32Array((await r.reader.read(a, 0, 8)).slice().buffer)]).toEqual([6, 7]);
-    expect(() => r.stream.execute(Uint32Array.from(new Writer().upload(a, 0, 8, 60).words), 0, 5, memory)).toThrow(/outside of a memory of 64/);
+    expect(() => r.stream.execute(Uint32Array.from(new Writer().upload(a, 0, 8, 60).words), 0, 5, memory)).toThrow(
+      /outside of a memory of 64/,
+    );
     r.slots.free(a);
   });
 
@@ -153,7 +207,9 @@ describe.skipIf(!gpu)("command stream", () => {
     expect(() => new Writer().fill(a, 8, 16, 0).run(r)).toThrow(/bytes 8 to 24 are outside of slot/);
     r.slots.free(a); // the failed fill has left it void
     new Writer().alloc((a = slot()), 16).run(r);
-    expect(() => new Writer().dispatch(axpb, [1, 1, 1], [a], [1, 1]).run(r)).toThrow(/\[axpb\] takes 3 buffers and 2 uniform words, not 1 and 2/);
+    expect(() => new Writer().dispatch(axpb, [1, 1, 1], [a], [1, 1]).run(r)).toThrow(
+      /\[axpb\] takes 3 buffers and 2 uniform words, not 1 and 2/,
+    );
     expect(() => new Writer().dispatch(9999, [1, 1, 1], [a]).run(r)).toThrow(/no kernel number 9999/);
     r.slots.free(a); // the unknown kernel might have written it
   });
@@ -187,7 +243,9 @@ describe.skipIf(!gpu)("command stream", () => {
     }
     expect(error?.name).toBe("OutOfMemoryError");
     expect(await floats(r, a, 2)).toEqual([5, 4]);
-    await expect(r.reader.read(c, 0, 4)).rejects.toThrow(/\[read\] slot .* holds no result, because: \[alloc\] a buffer of 3.00 GiB/);
+    await expect(r.reader.read(c, 0, 4)).rejects.toThrow(
+      /\[read\] slot .* holds no result, because: \[alloc\] a buffer of 3.00 GiB/,
+    );
     new Writer().free(a).free(b).free(c).run(r);
     expect(r.slots.live).toBe(0);
   });

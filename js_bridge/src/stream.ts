@@ -115,7 +115,8 @@ export class Stream {
         this.#slots.free(w(0));
         return;
       case Op.WRITE: {
-        if (count < 3 + Math.ceil(w(2) / 4)) throw new StreamError(`[write] ${w(2)} bytes do not fit into ${count - 3} words`);
+        if (count < 3 + Math.ceil(w(2) / 4))
+          throw new StreamError(`[write] ${w(2)} bytes do not fit into ${count - 3} words`);
         this.#write(w(0), w(1), w(2), this.#words.buffer, this.#words.byteOffset + (at + 3) * 4);
         return;
       }
@@ -166,13 +167,17 @@ export class Stream {
     const uniforms = w(4) >>> 8;
     const from = at + 5 + buffers * wordsPerBuffer;
     if (count !== 5 + buffers * wordsPerBuffer + uniforms) {
-      throw new StreamError(`[${this.#pipelines.key(kernel)}] ${buffers} buffers and ${uniforms} uniforms do not make ${count} words`);
+      throw new StreamError(
+        `[${this.#pipelines.key(kernel)}] ${buffers} buffers and ${uniforms} uniforms do not make ${count} words`,
+      );
     }
     const bindings: Binding[] = [];
     const name = this.#pipelines.key(kernel);
     for (let i = 0; i < buffers; i++) {
       const p = 5 + i * wordsPerBuffer;
-      bindings.push(wordsPerBuffer === 1 ? this.#bind(name, w(p), 0, REST) : this.#bind(name, w(p), w(p + 1), w(p + 2)));
+      bindings.push(
+        wordsPerBuffer === 1 ? this.#bind(name, w(p), 0, REST) : this.#bind(name, w(p), w(p + 1), w(p + 2)),
+      );
     }
     this.#recorder.dispatch(kernel, bindings, words, from, uniforms, w(1), w(2), w(3));
   }
@@ -200,7 +205,8 @@ export class Stream {
     if (bytes === REST) bytes = slot.size - offset;
     checkRange(slot, offset, bytes, name);
     const begin = slot.offset + offset;
-    if (begin & 3) throw new StreamError(`[${name}] ${describe(handle)} is bound at byte ${begin}, which is no multiple of 4`);
+    if (begin & 3)
+      throw new StreamError(`[${name}] ${describe(handle)} is bound at byte ${begin}, which is no multiple of 4`);
     // four words may be read at a time up to a multiple of 16, which a view's end need not be
     const size = Math.min(Math.ceil(Math.max(bytes, 4) / 16) * 16, slot.block.bytes - begin);
     return { slot, buffer: slot.block.buffer, offset: begin, size };
@@ -210,7 +216,9 @@ export class Stream {
     const slot = this.#slots.get(handle, "write");
     checkRange(slot, offset, bytes, "write");
     if (pointer + bytes > memory.byteLength) {
-      throw new StreamError(`[write] bytes ${pointer} to ${pointer + bytes} are outside of a memory of ${memory.byteLength}`);
+      throw new StreamError(
+        `[write] bytes ${pointer} to ${pointer + bytes} are outside of a memory of ${memory.byteLength}`,
+      );
     }
     const size = padded(slot, offset, bytes);
     let data = new Uint8Array(memory as ArrayBuffer, pointer, bytes);

@@ -13,7 +13,10 @@ async function findGpu(): Promise<{ gpu: GPU | null; why: string }> {
   try {
     keep.torchliteDawn ??= create(process.platform === "linux" ? ["backend=vulkan"] : []);
     if (await keep.torchliteDawn.requestAdapter()) return { gpu: keep.torchliteDawn, why: "" };
-    return { gpu: null, why: "no Vulkan adapter (a Vulkan library and a driver are needed; Debian's chromium package has both)" };
+    return {
+      gpu: null,
+      why: "no Vulkan adapter (a Vulkan library and a driver are needed; Debian's chromium package has both)",
+    };
   } catch (e) {
     return { gpu: null, why: e instanceof Error ? e.message : String(e) };
   }
@@ -73,7 +76,12 @@ export class Writer {
     return this.#put(Op.FILL, slot, offset, bytes, pattern);
   }
 
-  dispatch(kernel: number, grid: readonly [number, number, number], slots: readonly number[], uniforms: readonly number[] = []): this {
+  dispatch(
+    kernel: number,
+    grid: readonly [number, number, number],
+    slots: readonly number[],
+    uniforms: readonly number[] = [],
+  ): this {
     return this.#put(Op.DISPATCH, kernel, ...grid, slots.length | (uniforms.length << 8), ...slots, ...uniforms);
   }
 
@@ -83,7 +91,14 @@ export class Writer {
     slots: readonly (readonly [slot: number, offset: number, bytes: number])[],
     uniforms: readonly number[] = [],
   ): this {
-    return this.#put(Op.DISPATCH_RANGES, kernel, ...grid, slots.length | (uniforms.length << 8), ...slots.flat(), ...uniforms);
+    return this.#put(
+      Op.DISPATCH_RANGES,
+      kernel,
+      ...grid,
+      slots.length | (uniforms.length << 8),
+      ...slots.flat(),
+      ...uniforms,
+    );
   }
 
   plan(plan: number, slots: readonly number[], words: readonly number[]): this {

@@ -60,10 +60,12 @@ export class Uniforms {
 
   /** Uploads what the batch uses. The write is queued after the batches before it, so the ring may wrap at once. */
   upload(): void {
-    const start = this.#start, to = Math.min(this.#head, this.#size);
+    const start = this.#start,
+      to = Math.min(this.#head, this.#size);
     this.#start = this.#head;
     if (this.full) this.#head = this.#start = 0; // before what may throw: the next batch needs room
-    if (to > start) this.#holder.device.queue.writeBuffer(this.buffer, start, this.#words, start >> 2, (to - start) >> 2);
+    if (to > start)
+      this.#holder.device.queue.writeBuffer(this.buffer, start, this.#words, start >> 2, (to - start) >> 2);
   }
 
   clear(): void {

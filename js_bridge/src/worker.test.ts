@@ -76,7 +76,9 @@ describe.skipIf(!gpu)("GPU worker", () => {
   }
 
   async function start(options: PageOptions = {}, more = ""): Promise<WorkerBridge> {
-    const bridge = new WorkerBridge(heap, { probe: false, ...options }, "it was not tried", () => worker(`${source}\n${more}\ntorchlite_webgpu.serve(self);`));
+    const bridge = new WorkerBridge(heap, { probe: false, ...options }, "it was not tried", () =>
+      worker(`${source}\n${more}\ntorchlite_webgpu.serve(self);`),
+    );
     bridges.push(bridge);
     expect([await bridge.open(), bridge.reason()]).toEqual([true, ""]);
     return bridge;
@@ -91,13 +93,23 @@ describe.skipIf(!gpu)("GPU worker", () => {
 
   it("runs streams and answers at once, in the order of the calls", async () => {
     const bridge = await start();
-    expect([bridge.state(), bridge.epoch(), bridge.pressing(), bridge.rungProblem(4), bridge.rungProblem(2)]).toEqual([1, 1, false, "", "it was not tried"]);
+    expect([bridge.state(), bridge.epoch(), bridge.pressing(), bridge.rungProblem(4), bridge.rungProblem(2)]).toEqual([
+      1,
+      1,
+      false,
+      "",
+      "it was not tried",
+    ]);
     expect(JSON.parse(bridge.info())).toHaveProperty("limits.maxBufferSize");
     expect(JSON.parse(bridge.planLayout(bridge.plan(DOUBLE)))).toHaveProperty("buffers");
     expect(bridge.plan(DOUBLE)).toBe(bridge.plan(DOUBLE));
     bridge.claim(1, 16);
     bridge.upload(1, 0, buffer(new Uint8Array(Float32Array.of(1, 2, 3, 4).buffer)));
-    for (let i = 0; i < 200; i++) run(bridge, writer().alloc(2, 16).plan(bridge.plan(DOUBLE), [1, 2], [4, 0, 0]).swap(1, 2).free(2).fill(1, 0, 4, bits(i)));
+    for (let i = 0; i < 200; i++)
+      run(
+        bridge,
+        writer().alloc(2, 16).plan(bridge.plan(DOUBLE), [1, 2], [4, 0, 0]).swap(1, 2).free(2).fill(1, 0, 4, bits(i)),
+      );
     expect(floats(read(bridge, 1, 0, 4))).toEqual([199]);
     run(bridge, writer().fill(1, 0, REST, bits(3)));
     const before = bridge.read(1, 0, 16); // sees what is there now
@@ -116,10 +128,18 @@ describe.skipIf(!gpu)("GPU worker", () => {
     const data = new Uint8Array(Uint32Array.from({ length: 5000 }, (_, i) => Math.imul(i + 1, 0x9e3779b1)).buffer);
     bridge.claim(1, data.length);
     bridge.upload(1, 0, buffer(data));
-    for (const [offset, bytes] of [[0, 20000], [4, 1000], [0, 2000], [8, 1004], [0, 0]] as const) {
+    for (const [offset, bytes] of [
+      [0, 20000],
+      [4, 1000],
+      [0, 2000],
+      [8, 1004],
+      [0, 0],
+    ] as const) {
       expect(Buffer.compare(read(bridge, 1, offset, bytes), data.slice(offset, offset + bytes))).toBe(0);
     }
-    expect(await problem(() => bridge.plan(`nonsense${"!".repeat(3000)}:{}`))).toMatch(/^UnsupportedKernelError: .*nonsense!{3000}/);
+    expect(await problem(() => bridge.plan(`nonsense${"!".repeat(3000)}:{}`))).toMatch(
+      /^UnsupportedKernelError: .*nonsense!{3000}/,
+    );
   });
 
   it("tells errors as the bridge itself does, those of posted commands too", async () => {
@@ -129,10 +149,12 @@ describe.skipIf(!gpu)("GPU worker", () => {
       all.push(await problem(() => bridge.claim(1, 2 ** 45)));
       bridge.claim(1, 16); // the number can be used again
       const late = async (stream: Writer): Promise<void> => {
-        all.push(await problem(() => {
-          run(bridge, stream);
-          bridge.check(); // the bridge itself told it already
-        }));
+        all.push(
+          await problem(() => {
+            run(bridge, stream);
+            bridge.check(); // the bridge itself told it already
+          }),
+        );
         expect(await problem(() => bridge.check())).toBe("");
       };
       await late(writer().fill(9, 0, REST, 0));
@@ -142,10 +164,12 @@ describe.skipIf(!gpu)("GPU worker", () => {
       await late(writer().raw(77 | (9 << 8)));
       await late(writer().alloc(3, 4000000000));
       all.push(await problem(() => bridge.read(3, 0, 4)));
-      all.push(await problem(() => {
-        bridge.upload(1, 8, buffer(new Uint8Array(16)));
-        bridge.check();
-      }));
+      all.push(
+        await problem(() => {
+          bridge.upload(1, 8, buffer(new Uint8Array(16)));
+          bridge.check();
+        }),
+      );
       all.push(await problem(() => bridge.reset()));
       await late(writer().fill(1, 0, REST, 0));
       all.push(String(bridge.epoch()));
@@ -159,13 +183,18 @@ describe.skipIf(!gpu)("GPU worker", () => {
 
   it("tells the failure of a posted stream in place of the next answer, and does nothing of what was asked", async () => {
     // it takes each message late, so that nothing is known yet when the caller has posted it
-    const bridge = await start({}, `const { serve } = torchlite_webgpu;
-      torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => setTimeout(onmessage, 10, e); };`);
+    const bridge = await start(
+      {},
+      `const { serve } = torchlite_webgpu;
+      torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => setTimeout(onmessage, 10, e); };`,
+    );
     bridge.claim(1, 16);
     const fail = (): void => run(bridge, writer().fill(9, 0, REST, 0));
     fail();
     // after many streams it looks how far the GPU worker is
-    expect(() => { for (let i = 0; i < 100; i++) run(bridge, writer().fill(1, 0, 4, i)); }).toThrow(/slot 9/);
+    expect(() => {
+      for (let i = 0; i < 100; i++) run(bridge, writer().fill(1, 0, 4, i));
+    }).toThrow(/slot 9/);
     fail();
     expect(() => bridge.claim(2, 16)).toThrow(/slot 9/);
     bridge.claim(2, 16); // it was not done
@@ -183,19 +212,33 @@ describe.skipIf(!gpu)("GPU worker", () => {
       const { serve } = torchlite_webgpu;
       torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => (e.data.lose ? device.destroy() : onmessage(e)); };`;
     let port: NodeWorker | undefined;
-    const bridge = new WorkerBridge(heap, { probe: false }, "", () => (port = worker(`${source}\n${lose}\ntorchlite_webgpu.serve(self);`)));
+    const bridge = new WorkerBridge(
+      heap,
+      { probe: false },
+      "",
+      () => (port = worker(`${source}\n${lose}\ntorchlite_webgpu.serve(self);`)),
+    );
     bridges.push(bridge);
     expect(await bridge.open()).toBe(true);
     const double = bridge.plan(DOUBLE);
     bridge.claim(1, 1 << 20);
-    const pending = bridge.read(1, 0, 1 << 20).then(() => "read", (e: Error) => e.name);
+    const pending = bridge.read(1, 0, 1 << 20).then(
+      () => "read",
+      (e: Error) => e.name,
+    );
     port?.postMessage({ lose: true }, []);
     expect(["read", "DeviceLostError"]).toContain(await pending);
     while (bridge.state() === 1);
     expect(bridge.state()).toBe(2);
     expect(bridge.reason()).not.toBe("");
-    expect(await problem(() => read(bridge, 1, 0, 4))).toMatch(/^DeviceLostError: .*the device was lost .* reset\(\) starts a new device/);
-    expect(await problem(() => { for (let i = 0; i < 100; i++) run(bridge, writer().fill(1, 0, REST, 0)); })).toMatch(/^DeviceLostError: /);
+    expect(await problem(() => read(bridge, 1, 0, 4))).toMatch(
+      /^DeviceLostError: .*the device was lost .* reset\(\) starts a new device/,
+    );
+    expect(
+      await problem(() => {
+        for (let i = 0; i < 100; i++) run(bridge, writer().fill(1, 0, REST, 0));
+      }),
+    ).toMatch(/^DeviceLostError: /);
     expect(await bridge.reset()).toBe(true);
     expect([bridge.state(), bridge.epoch(), bridge.plan(DOUBLE)]).toEqual([1, 2, double]);
     bridge.claim(1, 16);
@@ -219,7 +262,9 @@ describe.skipIf(!gpu)("GPU worker", () => {
     bridge.resetStats(); // never fails, though it was never answered
     expect(bridge.state()).toBe(2);
     expect(bridge.reason()).toBe(`the GPU worker gave no sign of life for ${seconds(20)}`);
-    const lost = new RegExp(`^DeviceLostError: \\[webgpu\\] the device was lost \\(the GPU worker gave no sign of life for ${seconds(20)}\\); .*reset`);
+    const lost = new RegExp(
+      `^DeviceLostError: \\[webgpu\\] the device was lost \\(the GPU worker gave no sign of life for ${seconds(20)}\\); .*reset`,
+    );
     expect(await pending).toMatch(lost);
     expect(await problem(() => read(bridge, 1, 0, 4))).toMatch(lost);
     expect(await problem(() => run(bridge, writer().fill(1, 0, REST, 0)))).toMatch(lost);
@@ -242,11 +287,17 @@ describe.skipIf(!gpu)("GPU worker", () => {
       torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope;
         scope.onmessage = (e) => { if (e.data.name === "info" || e.data.name === "spans") return; if (e.data.name === "times") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); onmessage(e); }; };`;
     const patient = await start({ worker: { tick: TICK, patient: 10 } }, never);
-    expect(await problem(() => patient.info())).toMatch(new RegExp(`^DeviceLostError: .*the GPU worker gave no answer for ${seconds(10)}`));
+    expect(await problem(() => patient.info())).toMatch(
+      new RegExp(`^DeviceLostError: .*the GPU worker gave no answer for ${seconds(10)}`),
+    );
     const awaiting = await start({ worker: { tick: TICK, patient: 10 } }, never);
-    expect(await problem(() => awaiting.spans())).toMatch(new RegExp(`^DeviceLostError: .*the GPU worker gave no answer for ${seconds(10)}`));
+    expect(await problem(() => awaiting.spans())).toMatch(
+      new RegExp(`^DeviceLostError: .*the GPU worker gave no answer for ${seconds(10)}`),
+    );
     const hanging = await start({ worker: { tick: TICK, silent: 15 } }, never);
-    expect(await problem(() => hanging.times())).toMatch(new RegExp(`^DeviceLostError: .*no sign of life for ${seconds(15)}`));
+    expect(await problem(() => hanging.times())).toMatch(
+      new RegExp(`^DeviceLostError: .*no sign of life for ${seconds(15)}`),
+    );
   });
 
   it("serves a caller without shared memory, by messages alone", async () => {
@@ -254,19 +305,27 @@ describe.skipIf(!gpu)("GPU worker", () => {
     bridges.push({ close: () => port.terminate() });
     const said: { failed: boolean; epoch: number; state: number; reason: string }[] = [];
     const open = new Map<number, (answer: Answer) => void>();
-    port.onmessage = ({ data }: { data: Answer | Words }) => ("words" in data ? said.push(JSON.parse(data.words)) : open.get(data.promise)?.(data));
+    port.onmessage = ({ data }: { data: Answer | Words }) =>
+      "words" in data ? said.push(JSON.parse(data.words)) : open.get(data.promise)?.(data);
     let last = 0;
-    const ask = (name: CallName, ...args: unknown[]): Promise<Answer> => new Promise((answered) => {
-      open.set(++last, answered);
-      port.postMessage({ promise: last, name, args }, []);
-    });
+    const ask = (name: CallName, ...args: unknown[]): Promise<Answer> =>
+      new Promise((answered) => {
+        open.set(++last, answered);
+        port.postMessage({ promise: last, name, args }, []);
+      });
     const post = (stream: Writer): void => port.postMessage({ run: Uint32Array.from(stream.words) }, []);
     const failed = (): boolean => said.some((words) => words.failed);
-    port.postMessage({ start: { memory: new ArrayBuffer(64), options: { probe: false }, plans: ["nonsense:{}"], beat: 20 } }, []);
+    port.postMessage(
+      { start: { memory: new ArrayBuffer(64), options: { probe: false }, plans: ["nonsense:{}"], beat: 20 } },
+      [],
+    );
     expect((await ask("open")).value).toBe(true);
     expect(said.at(-1)).toMatchObject({ failed: false, epoch: 1, state: 1, reason: "" });
     port.postMessage({ assume: DOUBLE, number: 1 }, []);
-    expect([(await ask("plan", DOUBLE)).value, (await ask("plan", "nonsense:{}")).error?.name]).toEqual([1, "UnsupportedKernelError"]);
+    expect([(await ask("plan", DOUBLE)).value, (await ask("plan", "nonsense:{}")).error?.name]).toEqual([
+      1,
+      "UnsupportedKernelError",
+    ]);
     post(writer().alloc(1, 16).fill(1, 0, REST, bits(4)).alloc(2, 16).plan(1, [1, 2], [4, 0, 0]));
     expect(floats((await ask("read", 2, 0, 16)).value as Uint8Array)).toEqual([8, 8, 8, 8]);
     expect(failed()).toBe(false);

@@ -1,6 +1,17 @@
 /** The GPU worker: it owns the device, and does what Python's worker says. */
 import { PageBridge } from "./page_bridge";
-import { HEAD_BYTES, Kind, Served, tell, Word, type Answer, type CallName, type Message, type Start, type Words } from "./worker_calls";
+import {
+  HEAD_BYTES,
+  Kind,
+  Served,
+  tell,
+  Word,
+  type Answer,
+  type CallName,
+  type Message,
+  type Start,
+  type Words,
+} from "./worker_calls";
 
 /** A worker's global scope, or what stands for it. */
 export interface Scope {
@@ -91,7 +102,13 @@ class GpuWorker {
   #publish(alive = false): void {
     const { bridge, failed } = this.#served;
     if (!this.#shared) {
-      const words = JSON.stringify({ failed, pressing: bridge.pressing(), epoch: bridge.epoch(), state: bridge.state(), reason: bridge.reason() });
+      const words = JSON.stringify({
+        failed,
+        pressing: bridge.pressing(),
+        epoch: bridge.epoch(),
+        state: bridge.state(),
+        reason: bridge.reason(),
+      });
       if (alive || words !== this.#words) this.#scope.postMessage({ words }, []);
       this.#words = words;
       return;

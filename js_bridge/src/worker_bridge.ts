@@ -11,7 +11,8 @@ import { WorkerLink, type Port } from "./worker_link";
 export function workerProblem(): string {
   const scope = globalThis as { crossOriginIsolated?: boolean; Worker?: unknown };
   try {
-    if (typeof SharedArrayBuffer === "undefined" || !scope.crossOriginIsolated) return "the page is not cross-origin isolated (COOP and COEP headers)";
+    if (typeof SharedArrayBuffer === "undefined" || !scope.crossOriginIsolated)
+      return "the page is not cross-origin isolated (COOP and COEP headers)";
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 1, 0);
   } catch {
     return "Python does not run in a worker";

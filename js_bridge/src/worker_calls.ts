@@ -47,11 +47,38 @@ export const CALLS = {
 
 export type CallName = keyof typeof CALLS;
 /** What WorkerBridge does in a way of its own. */
-type Own = "run" | "upload" | "barrier" | "readSyncInto" | "pressing" | "epoch" | "close" | "rungProblem" | "timesNow" | "spansNow";
+type Own =
+  | "run"
+  | "upload"
+  | "barrier"
+  | "readSyncInto"
+  | "pressing"
+  | "epoch"
+  | "close"
+  | "rungProblem"
+  | "timesNow"
+  | "spansNow";
 /** What is no business of Python's. */
 type Inner =
-  | "attach" | "kernel" | "define" | "adopt" | "addResolver" | "prepare" | "reserve" | "alloc" | "free" | "execute" | "flush"
-  | "assume" | "readInto" | "readSync" | "rungs" | "forceRung" | "stats" | "put" | "workerProblem";
+  | "attach"
+  | "kernel"
+  | "define"
+  | "adopt"
+  | "addResolver"
+  | "prepare"
+  | "reserve"
+  | "alloc"
+  | "free"
+  | "execute"
+  | "flush"
+  | "assume"
+  | "readInto"
+  | "readSync"
+  | "rungs"
+  | "forceRung"
+  | "stats"
+  | "put"
+  | "workerProblem";
 /** A new method of PageBridge fails here until it is in the table or named above. */
 export const complete: Exclude<keyof PageBridge, CallName | Own | Inner> extends never ? true : never = true;
 
@@ -151,7 +178,8 @@ export class Served {
   /** Begins at once, so that calls take effect in the order in which they come. */
   async call(name: CallName, args: readonly unknown[]): Promise<unknown> {
     const failure = this.#failure;
-    if (name === "reset") this.#failure = null; // it was about the old device
+    if (name === "reset")
+      this.#failure = null; // it was about the old device
     else if (failure && !("gone" in call(name))) {
       this.#failure = null;
       throw failure.error;

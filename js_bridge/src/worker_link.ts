@@ -1,7 +1,18 @@
 /** The wire to a GPU worker: messages to it, answers from it, and whether it is alive. */
 import { DeviceLostError, ReadError } from "./errors";
 import { State } from "./index";
-import { HEAD_BYTES, Kind, told, Word, type Answer, type CallName, type Message, type Start, type Told, type WorkerOptions } from "./worker_calls";
+import {
+  HEAD_BYTES,
+  Kind,
+  told,
+  Word,
+  type Answer,
+  type CallName,
+  type Message,
+  type Start,
+  type Told,
+  type WorkerOptions,
+} from "./worker_calls";
 
 /** A Worker, or what stands for it in tests. */
 export interface Port {
@@ -62,7 +73,8 @@ export class WorkerLink {
       if (this.#port === port) this.#settle(data);
     };
     port.onerror = (event) => {
-      const why = event.message || "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src";
+      const why =
+        event.message || "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src";
       if (this.#port === port) this.end(`the GPU worker failed: ${why}`);
     };
     this.#port = port;
@@ -98,7 +110,8 @@ export class WorkerLink {
   /** The same for an answer of as many bytes as there are in `out`. */
   fill(name: CallName, args: readonly unknown[], out: Uint8Array<ArrayBuffer>): void {
     this.#request(name, args);
-    if (this.#length() !== out.length) throw new ReadError(`[read] the GPU worker gave ${this.#length()} bytes in place of ${out.length}`);
+    if (this.#length() !== out.length)
+      throw new ReadError(`[read] the GPU worker gave ${this.#length()} bytes in place of ${out.length}`);
     this.#take(out);
   }
 
@@ -113,7 +126,9 @@ export class WorkerLink {
   }
 
   #lost(): Error {
-    return new DeviceLostError(`[webgpu] the device was lost (${this.#reason}); its tensors are gone - reset() starts a new device`);
+    return new DeviceLostError(
+      `[webgpu] the device was lost (${this.#reason}); its tensors are gone - reset() starts a new device`,
+    );
   }
 
   #alive(): Port {

@@ -31,7 +31,17 @@ for (let i = 0; i < 256; i++) {
   writer.dispatch(kernel, [1, 1, 1], [a, b, o], [64, bits(0.5)]);
 }
 const f = "float32";
-const add = runtime.plans.id(`fused:${JSON.stringify({ ndim: 0, inputs: [{ dtype: f, layout: "c" }, { dtype: f, layout: "c" }], nodes: [{ in: 0 }, { in: 1 }, { op: "add", args: [0, 1], dtype: f }], outputs: [{ node: 2, dtype: f, layout: "c" }] })}`);
+const add = runtime.plans.id(
+  `fused:${JSON.stringify({
+    ndim: 0,
+    inputs: [
+      { dtype: f, layout: "c" },
+      { dtype: f, layout: "c" },
+    ],
+    nodes: [{ in: 0 }, { in: 1 }, { op: "add", args: [0, 1], dtype: f }],
+    outputs: [{ node: 2, dtype: f, layout: "c" }],
+  })}`,
+);
 const row = runtime.plans.id(`softmax:${JSON.stringify({ log: false, dtype: f, out: f })}`);
 const plans = new Writer();
 for (let i = 0; i < 256; i++) {
@@ -56,7 +66,9 @@ async function run(what, words) {
     }
     const each = (runtime.profile.counters.dispatches - before) / 40;
     times.sort((x, y) => x - y);
-    console.log(`${what}, round ${round}: ${((1000 * times[20]) / each).toFixed(2)} us per dispatch (median), ${((1000 * times[0]) / each).toFixed(2)} at best`);
+    console.log(
+      `${what}, round ${round}: ${((1000 * times[20]) / each).toFixed(2)} us per dispatch (median), ${((1000 * times[0]) / each).toFixed(2)} at best`,
+    );
   }
 }
 process.exit(0);

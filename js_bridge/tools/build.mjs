@@ -8,7 +8,9 @@ import { gzipSync } from "node:zlib";
 
 const BUDGET = 120_000; // bytes, gzip
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const outfiles = process.argv[2] ? [process.argv[2]] : ["torchlite_webgpu.mjs", "bridge.js"].map((name) => join(root, "dist", name));
+const outfiles = process.argv[2]
+  ? [process.argv[2]]
+  : ["torchlite_webgpu.mjs", "bridge.js"].map((name) => join(root, "dist", name));
 
 for (const outfile of outfiles) {
   const script = outfile.endsWith(".js");

@@ -1,6 +1,14 @@
 // Failures on order, for tests: the n-th call of a kind to the GPU goes wrong as browsers let it go wrong.
 const KINDS = {
-  lost: ["createBuffer", "createBindGroup", "createCommandEncoder", "createComputePipeline", "writeBuffer", "submit", "mapAsync"],
+  lost: [
+    "createBuffer",
+    "createBindGroup",
+    "createCommandEncoder",
+    "createComputePipeline",
+    "writeBuffer",
+    "submit",
+    "mapAsync",
+  ],
   memory: ["createBuffer"], // told late, by an error scope
   pipeline: ["createShaderModule"], // does not compile
   batch: ["submit"], // is not accepted, which is told late
@@ -25,7 +33,14 @@ export function fault(made, what, n) {
 function watch(made) {
   device = made;
   const { queue } = made;
-  for (const name of ["createBuffer", "createBindGroup", "createCommandEncoder", "createComputePipeline", "createShaderModule"]) strike(made, name);
+  for (const name of [
+    "createBuffer",
+    "createBindGroup",
+    "createCommandEncoder",
+    "createComputePipeline",
+    "createShaderModule",
+  ])
+    strike(made, name);
   for (const name of ["writeBuffer", "submit"]) strike(queue, name);
   const pop = made.popErrorScope.bind(made);
   made.popErrorScope = () => {

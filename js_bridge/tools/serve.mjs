@@ -27,7 +27,14 @@ let bundle;
 try {
   const outfile = join(folder, "bridge.mjs");
   const contents = 'export { PageBridge } from "./page_bridge"; export { Served, tell } from "./worker_calls";';
-  await build({ stdin: { contents, resolveDir: join(root, "src") }, outfile, bundle: true, format: "esm", target: "es2022", logLevel: "warning" });
+  await build({
+    stdin: { contents, resolveDir: join(root, "src") },
+    outfile,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+  });
   bundle = await import(pathToFileURL(outfile).href);
 } finally {
   rmSync(folder, { recursive: true });
@@ -44,7 +51,9 @@ const gpu = {
     return adapter;
   },
 };
-const served = new bundle.Served(new bundle.PageBridge({ HEAPU8: new Uint8Array(0) }, { gpu, ...JSON.parse(process.argv[2] ?? "{}") }));
+const served = new bundle.Served(
+  new bundle.PageBridge({ HEAPU8: new Uint8Array(0) }, { gpu, ...JSON.parse(process.argv[2] ?? "{}") }),
+);
 const { bridge } = served;
 
 const others = {
@@ -76,7 +85,10 @@ async function handle(kind, payload) {
     else if (kind === READ) answer(0, await served.call("read", [...words(3)]));
     else if (kind === CALL) {
       const [name, ...args] = JSON.parse(Buffer.from(payload).toString());
-      answer(0, Buffer.from(JSON.stringify((await (others[name] ? others[name](...args) : served.call(name, args))) ?? null)));
+      answer(
+        0,
+        Buffer.from(JSON.stringify((await (others[name] ? others[name](...args) : served.call(name, args))) ?? null)),
+      );
     } else throw new Error(`frame of unknown kind ${kind}`);
   } catch (e) {
     answer(1, Buffer.from(JSON.stringify(bundle.tell(e))));

@@ -28,5 +28,9 @@ if (!process.stdout.isTTY) {
   delete env.FORCE_COLOR;
 }
 const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-const done = spawnSync(process.execPath, [vitest, "run", ...process.argv.slice(2)], { cwd: root, env, stdio: "inherit" });
+const done = spawnSync(process.execPath, [vitest, "run", ...process.argv.slice(2)], {
+  cwd: root,
+  env,
+  stdio: "inherit",
+});
 process.exit(done.status ?? 1);

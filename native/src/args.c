@@ -8,7 +8,8 @@ TL_THREAD bool tl_grad_mode = true, tl_inference_mode = false, tl_below = false;
 int tl_wrap_dim(int64_t dim, int ndim, int *out) {
   int lim = ndim > 0 ? ndim : 1;
   if (dim < -lim || dim >= lim) {
-    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -lim, lim - 1, (long long)dim);
+    PyErr_Format(PyExc_IndexError, "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -lim,
+                 lim - 1, (long long)dim);
     return -1;
   }
   *out = (int)(dim < 0 ? dim + lim : dim);
@@ -36,16 +37,25 @@ int tl_int(PyObject *o, int64_t *out) {
 }
 
 int tl_ints(PyObject *o, int64_t *out, int *n) {
-  if (o == Py_None) { *n = -1; return 0; }
+  if (o == Py_None) {
+    *n = -1;
+    return 0;
+  }
   if (PyTuple_Check(o)) {
     Py_ssize_t m = PyTuple_Size(o);
-    if (m > TL_DIM_LIMIT) { PyErr_Format(PyExc_RuntimeError, "at most %d dimensions are supported, got %zd", TL_DIM_LIMIT, m); return -1; }
+    if (m > TL_DIM_LIMIT) {
+      PyErr_Format(PyExc_RuntimeError, "at most %d dimensions are supported, got %zd", TL_DIM_LIMIT, m);
+      return -1;
+    }
     for (Py_ssize_t i = 0; i < m; i++)
       if (tl_int(PyTuple_GetItem(o, i), &out[i]) < 0) return -1;
     *n = (int)m;
     return 0;
   }
-  if (PyLong_Check(o)) { *n = 1; return tl_int(o, out); }
+  if (PyLong_Check(o)) {
+    *n = 1;
+    return tl_int(o, out);
+  }
   if (PySequence_Check(o) && !TL_CHECK(o)) {
     PyObject *t = PySequence_Tuple(o);
     if (!t) return -1;
@@ -68,16 +78,25 @@ int tl_double(PyObject *o, double *out) {
 int tl_check_real(PyObject *o, tl_dtype d) {
   if (!PyComplex_Check(o) || tl_is_complex(d) || PyComplex_ImagAsDouble(o) == 0) return 0;
   PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-               d == TL_F16 || d == TL_BF16 ? "float" : d == TL_I64 ? "int64_t" : d == TL_U8 ? "uint8_t" : tl_cpp_type[d]);
+               d == TL_F16 || d == TL_BF16 ? "float"
+               : d == TL_I64               ? "int64_t"
+               : d == TL_U8                ? "uint8_t"
+                                           : tl_cpp_type[d]);
   return -1;
 }
 
 PyObject *tl_dtype_object(tl_dtype d) { return Py_NewRef(tl_reg.dtypes[d]); }
 
 int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out) {
-  if (o == Py_None) { *out = dflt; return 0; }
+  if (o == Py_None) {
+    *out = dflt;
+    return 0;
+  }
   for (int i = 0; i < TL_NUM_DTYPES; i++)
-    if (tl_reg.dtypes[i] == o) { *out = (tl_dtype)i; return 0; }
+    if (tl_reg.dtypes[i] == o) {
+      *out = (tl_dtype)i;
+      return 0;
+    }
   if (o == (PyObject *)&PyFloat_Type) *out = TL_F64;
   else if (o == (PyObject *)&PyLong_Type) *out = TL_I64;
   else if (o == (PyObject *)&PyBool_Type) *out = TL_BOOL;
@@ -94,7 +113,8 @@ int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int
   for (int i = 0; i < nd; i++) {
     int64_t x = i < na ? a[na - 1 - i] : 1, y = i < nb ? b[nb - 1 - i] : 1;
     if (x != y && x != 1 && y != 1) {
-      PyErr_Format(PyExc_RuntimeError, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+      PyErr_Format(PyExc_RuntimeError,
+                   "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
                    (long long)x, (long long)y, nd - 1 - i);
       return -1;
     }
@@ -108,7 +128,10 @@ PyObject *tl_ints_tuple(int n, const int64_t *v) {
   PyObject *t = PyTuple_New(n);
   for (int i = 0; t && i < n; i++) {
     PyObject *x = PyLong_FromLongLong(v[i]);
-    if (!x) { Py_DECREF(t); return NULL; }
+    if (!x) {
+      Py_DECREF(t);
+      return NULL;
+    }
     PyTuple_SetItem(t, i, x);
   }
   return t;
@@ -121,7 +144,8 @@ const char *tl_fmt_shape(int n, const int64_t *v) {
   char *b = bufs[next++ & 7];
   int len = 0;
   b[len++] = '[';
-  for (int i = 0; i < n && len < 480; i++) len += snprintf(b + len, (size_t)(500 - len), i ? ", %lld" : "%lld", (long long)v[i]);
+  for (int i = 0; i < n && len < 480; i++)
+    len += snprintf(b + len, (size_t)(500 - len), i ? ", %lld" : "%lld", (long long)v[i]);
   b[len++] = ']';
   b[len] = 0;
   return b;
@@ -130,7 +154,8 @@ const char *tl_fmt_shape(int n, const int64_t *v) {
 int tl_expect(PyObject *o, int64_t numel, const char *name) {
   const TlTensor *t = (const TlTensor *)o;
   if (o == Py_None || t->numel == numel) return 0;
-  PyErr_Format(PyExc_RuntimeError, "Expected %s to have %lld elements, but got a tensor of shape %s", name, (long long)numel, tl_fmt_shape(t->ndim, t->shape));
+  PyErr_Format(PyExc_RuntimeError, "Expected %s to have %lld elements, but got a tensor of shape %s", name,
+               (long long)numel, tl_fmt_shape(t->ndim, t->shape));
   return -1;
 }
 
@@ -140,28 +165,40 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
   const char *name;
   PyObject *o;
   if (!PyArg_ParseTuple(args, "sO", &name, &o)) return NULL;
-  if (!strcmp(name, "dtypes") ? !PyTuple_Check(o) || PyTuple_Size(o) < TL_NUM_DTYPES : !strcmp(name, "devices") ? !PyTuple_Check(o)
-      : !strcmp(name, "Tensor") && !(PyType_Check(o) && PyType_IsSubtype((PyTypeObject *)o, tl_TensorBase)))
+  if (!strcmp(name, "dtypes") ? !PyTuple_Check(o) || PyTuple_Size(o) < TL_NUM_DTYPES
+      : !strcmp(name, "devices")
+        ? !PyTuple_Check(o)
+        : !strcmp(name, "Tensor") && !(PyType_Check(o) && PyType_IsSubtype((PyTypeObject *)o, tl_TensorBase)))
     return PyErr_Format(PyExc_TypeError, "register(%s): an object of another kind", name);
   if (!strcmp(name, "dtypes")) {
     for (int i = 0; i < TL_NUM_DTYPES; i++) Py_XSETREF_(tl_reg.dtypes[i], Py_NewRef(PyTuple_GetItem(o, i)));
     Py_RETURN_NONE;
   }
   if (!strcmp(name, "devices")) {
-    for (Py_ssize_t i = 0; i < PyTuple_Size(o) && i < 8; i++) Py_XSETREF_(tl_reg.devices[i], Py_NewRef(PyTuple_GetItem(o, i)));
+    for (Py_ssize_t i = 0; i < PyTuple_Size(o) && i < 8; i++)
+      Py_XSETREF_(tl_reg.devices[i], Py_NewRef(PyTuple_GetItem(o, i)));
     Py_RETURN_NONE;
   }
-  if (!strcmp(name, "OutOfMemoryError")) { Py_XSETREF_(tl_OutOfMemoryError, Py_NewRef(o)); Py_RETURN_NONE; }
+  if (!strcmp(name, "OutOfMemoryError")) {
+    Py_XSETREF_(tl_OutOfMemoryError, Py_NewRef(o));
+    Py_RETURN_NONE;
+  }
   if (!strcmp(name, "default_dtype")) {
     tl_dtype d;
     if (tl_dtype_arg(o, TL_F32, &d) < 0) return NULL;
     tl_default_dtype = d;
     Py_RETURN_NONE;
   }
-  struct { const char *name; PyObject **slot; } table[] = {
+  struct {
+    const char *name;
+    PyObject **slot;
+  } table[] = {
 #define R(n) {#n, &tl_reg.n}
-      R(Tensor), R(Size), R(device), R(dtype), R(record), R(record_inplace), R(dispatch_other), R(call_out), R(bind_error), R(getitem),
-      R(setitem), R(compile_schema), R(set_grad), R(get_grad_fn), R(set_requires_grad), R(host_copy), R(resolve), R(device_alloc), R(device_resize), R(device_copy), R(device_fill), R(device_run), R(torch_function), R(named_result), R(unsupported_array),
+    R(Tensor),         R(Size),           R(device),         R(dtype),         R(record),
+    R(record_inplace), R(dispatch_other), R(call_out),       R(bind_error),    R(getitem),
+    R(setitem),        R(compile_schema), R(set_grad),       R(get_grad_fn),   R(set_requires_grad),
+    R(host_copy),      R(resolve),        R(device_alloc),   R(device_resize), R(device_copy),
+    R(device_fill),    R(device_run),     R(torch_function), R(named_result),  R(unsupported_array),
 #undef R
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -172,22 +209,34 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
     }
   return PyErr_Format(PyExc_KeyError, "%s", name);
 }
-static PyObject *grad_mode(PyObject *m, PyObject *a) { (void)m; (void)a; return PyBool_FromLong(tl_grad_mode); }
+static PyObject *grad_mode(PyObject *m, PyObject *a) {
+  (void)m;
+  (void)a;
+  return PyBool_FromLong(tl_grad_mode);
+}
 static PyObject *set_grad_mode(PyObject *m, PyObject *a) {
   (void)m;
   bool old = tl_grad_mode;
   tl_grad_mode = PyObject_IsTrue(a) == 1;
   return PyBool_FromLong(old);
 }
-static PyObject *inference_mode(PyObject *m, PyObject *a) { (void)m; (void)a; return PyBool_FromLong(tl_inference_mode); }
+static PyObject *inference_mode(PyObject *m, PyObject *a) {
+  (void)m;
+  (void)a;
+  return PyBool_FromLong(tl_inference_mode);
+}
 static PyObject *set_inference_mode(PyObject *m, PyObject *a) {
   (void)m;
   bool old = tl_inference_mode;
   tl_inference_mode = PyObject_IsTrue(a) == 1;
   return PyBool_FromLong(old);
 }
-static PyObject *default_dtype(PyObject *m, PyObject *a) { (void)m; (void)a; return tl_dtype_object(tl_default_dtype); }
-static PyObject *warned;      /* the texts that were warned of once; None: warn always */
+static PyObject *default_dtype(PyObject *m, PyObject *a) {
+  (void)m;
+  (void)a;
+  return tl_dtype_object(tl_default_dtype);
+}
+static PyObject *warned; /* the texts that were warned of once; None: warn always */
 static int warn_once(PyObject *text, int level) {
   if (!warned && !(warned = PySet_New(NULL))) return -1;
   if (warned != Py_None) {
@@ -218,15 +267,20 @@ static PyObject *set_warn_always(PyObject *m, PyObject *o) {
   Py_XSETREF_(warned, PyObject_IsTrue(o) == 1 ? Py_NewRef(Py_None) : NULL);
   Py_RETURN_NONE;
 }
-static PyObject *warn_always(PyObject *m, PyObject *o) { (void)m; (void)o; return PyBool_FromLong(warned == Py_None); }
+static PyObject *warn_always(PyObject *m, PyObject *o) {
+  (void)m;
+  (void)o;
+  return PyBool_FromLong(warned == Py_None);
+}
 PyMethodDef tl_args_functions[] = {
-    {"warn_once", py_warn_once, METH_VARARGS, "warn_once(text, stacklevel=2): a UserWarning that each process shows once"},
-    {"set_warn_always", set_warn_always, METH_O, "Whether warn_once warns each time."},
-    {"is_warn_always", warn_always, METH_NOARGS, "Whether warn_once warns each time."},
-    {"register", reg, METH_VARARGS, "Gives the core a Python object it needs."},
-    {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
-    {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},
-    {"is_inference_mode_enabled", inference_mode, METH_NOARGS, "True inside inference_mode()."},
-    {"set_inference_mode", set_inference_mode, METH_O, "Sets inference mode, returns the old one."},
-    {"get_default_dtype", default_dtype, METH_NOARGS, "The dtype of tensors made from Python floats."},
-    {0}};
+  {"warn_once", py_warn_once, METH_VARARGS,
+   "warn_once(text, stacklevel=2): a UserWarning that each process shows once"},
+  {"set_warn_always", set_warn_always, METH_O, "Whether warn_once warns each time."},
+  {"is_warn_always", warn_always, METH_NOARGS, "Whether warn_once warns each time."},
+  {"register", reg, METH_VARARGS, "Gives the core a Python object it needs."},
+  {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
+  {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},
+  {"is_inference_mode_enabled", inference_mode, METH_NOARGS, "True inside inference_mode()."},
+  {"set_inference_mode", set_inference_mode, METH_O, "Sets inference mode, returns the old one."},
+  {"get_default_dtype", default_dtype, METH_NOARGS, "The dtype of tensors made from Python floats."},
+  {0}};

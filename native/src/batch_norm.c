@@ -1,9 +1,11 @@
-/* batch_norm.c: batch norm (training and evaluation) and group norm, with gradients. A batch is [outer, C, S]: S elements
- * of a channel lie together (NCHW), or S = 1 and channels are innermost (NC, channels last). */
+/* batch_norm.c: batch norm (training and evaluation) and group norm, with gradients. A batch is [outer, C, S]: S
+ * elements of a channel lie together (NCHW), or S = 1 and channels are innermost (NC, channels last). */
 #include "norm.h"
 #include <math.h>
 
-typedef struct { int64_t outer, c, s; } Batch;
+typedef struct {
+  int64_t outer, c, s;
+} Batch;
 
 /* t widened to the loop dtype and dense in one of the two layouts */
 static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
@@ -15,11 +17,12 @@ static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
 
 static bool any_format(const TlTensor *t) { return tl_is_contiguous(t) || tl_is_channels_last(t); }
 
-/* whether the result for t is channels last. Dense memory decides before strides of sizes of 1 do, as in PyTorch; with g, the
- * result's gradient, only where both are dense and suggest the same. */
+/* whether the result for t is channels last. Dense memory decides before strides of sizes of 1 do, as in PyTorch; with
+ * g, the result's gradient, only where both are dense and suggest the same. */
 static bool batch_last(const TlTensor *t, const TlTensor *g) {
   const bool suggested = tl_suggests_channels_last(t);
-  return any_format(t) && (!g || (any_format(g) && suggested == tl_suggests_channels_last(g))) ? !tl_is_contiguous(t) : suggested;
+  return any_format(t) && (!g || (any_format(g) && suggested == tl_suggests_channels_last(g))) ? !tl_is_contiguous(t)
+                                                                                               : suggested;
 }
 
 #define BATCH(S, T) \
@@ -96,7 +99,8 @@ ROWS(d, double)
 static int check_param(PyObject *o, const char *name, int64_t channels) {
   TlTensor *t = tl_opt(o);
   if (!t || t->numel == channels) return 0;
-  PyErr_Format(PyExc_RuntimeError, "%s should contain %lld elements not %lld", name, (long long)channels, (long long)t->numel);
+  PyErr_Format(PyExc_RuntimeError, "%s should contain %lld elements not %lld", name, (long long)channels,
+               (long long)t->numel);
   return -1;
 }
 
@@ -118,8 +122,8 @@ static TlTensor *store_channels(const double *src, int64_t n, tl_dtype d) {
   return t;
 }
 
-/* running = (1 - momentum) * running + momentum * value. No new version: as in PyTorch, a second forward pass before the
- * backward pass of the first is no error. */
+/* running = (1 - momentum) * running + momentum * value. No new version: as in PyTorch, a second forward pass before
+ * the backward pass of the first is no error. */
 static int update_running(PyObject *o, const double *value, double scale, double momentum, int64_t n) {
   TlTensor *t = tl_opt(o), *fresh = NULL;
   int rc = -1;
@@ -135,8 +139,8 @@ done:
   return rc;
 }
 
-/* id 0: native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> out, mean, invstd;
- * id 1: batch_norm(...) -> out. */
+/* id 0: native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> out, mean,
+ * invstd; id 1: batch_norm(...) -> out. */
 PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
   TlTensor *t = (TlTensor *)args[0], *x = NULL, *y = NULL, *mean = NULL, *invstd = NULL, *ab = NULL;
@@ -147,19 +151,21 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (t->ndim < 2) return TL_FALLBACK();
   channels = t->shape[1];
   for (int i = 2; i < 6; i++) {
-    int a = i < 4 ? i + 1 : i - 3;        /* running statistics are checked first */
+    int a = i < 4 ? i + 1 : i - 3; /* running statistics are checked first */
     if (check_param(args[a], names[a - 1], channels) < 0) return NULL;
     if (i < 4 && !training && tl_none(args[a])) {
       PyErr_Format(PyExc_RuntimeError, "%s must be defined in evaluation mode", names[a - 1]);
       return NULL;
     }
   }
-  if (!tl_is_float(t->dtype)) return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("batch_norm", t->dtype);
+  if (!tl_is_float(t->dtype))
+    return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("batch_norm", t->dtype);
   if ((!tl_none(args[6]) && tl_double(args[6], &momentum) < 0) || tl_double(args[7], &eps) < 0) return NULL;
   tl_dtype loop = tl_compute[t->dtype];
   /* mean, var, shift sums, weight, bias: six rows of doubles */
   if (!(v = tl_array(6 * channels + 1, sizeof *v))) return NULL;
-  double *m = v, *s1 = v + channels, *var = s1 + channels, *w = var + channels, *bias = w + channels, *inv = bias + channels;
+  double *m = v, *s1 = v + channels, *var = s1 + channels, *w = var + channels, *bias = w + channels,
+         *inv = bias + channels;
   memset(v, 0, 3 * channels * sizeof *v);
   if (load_channels(args[1], w, channels, 1) < 0 || load_channels(args[2], bias, channels, 0) < 0) goto done;
   if (training) {
@@ -178,14 +184,15 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
       var[c] = (var[c] - s1[c] * s1[c] / n) / n;
       if (var[c] < 0) var[c] = 0;
     }
-    if (r.k && (update_running(args[3], m, 1, momentum, channels) < 0 || update_running(args[4], var, n / (n - 1), momentum, channels) < 0))
+    if (r.k && (update_running(args[3], m, 1, momentum, channels) < 0 ||
+                update_running(args[4], var, n / (n - 1), momentum, channels) < 0))
       goto done;
   } else if (load_channels(args[3], m, channels, 0) < 0 || load_channels(args[4], var, channels, 1) < 0) {
     goto done;
   }
   for (int64_t c = 0; c < channels; c++) inv[c] = 1 / sqrt(var[c] + eps);
   if (!k->id) {
-    tl_dtype sd = t->dtype;         /* that of the parameters when it is another */
+    tl_dtype sd = t->dtype; /* that of the parameters when it is another */
     for (int i = 1; i < 5; i++)
       if (!tl_none(args[i])) sd = ((TlTensor *)args[i])->dtype;
     mean = training ? store_channels(m, channels, sd) : tl_empty(sd, 1, &none);
@@ -234,16 +241,20 @@ PyObject *tl_k_batch_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   if (tl_expect(args[0], t->numel, "grad_out") < 0) return NULL;
   for (int i = 2; i < 7; i++)
     if ((i == 2 || (i > 4) == train) && tl_expect(args[i], c, names[i - 2]) < 0) return NULL;
-  if (((TlTensor *)args[0])->ndim != t->ndim || memcmp(((TlTensor *)args[0])->shape, t->shape, sizeof *t->shape * (size_t)t->ndim)) {
+  if (((TlTensor *)args[0])->ndim != t->ndim ||
+      memcmp(((TlTensor *)args[0])->shape, t->shape, sizeof *t->shape * (size_t)t->ndim)) {
     PyErr_SetString(PyExc_RuntimeError, "native_batch_norm_backward: grad_out and input must have the same shape");
     return NULL;
   }
   if (!(v = tl_array(8 * c + 1, sizeof *v))) return NULL;
-  double *m = v, *inv = v + c, *w = v + 2 * c, *sg = v + 3 * c, *sgx = v + 4 * c, *p = v + 5 * c, *q = v + 6 * c, *r = v + 7 * c;
-  if (load_channels(args[train ? 5 : 3], m, c, 0) < 0 || load_channels(args[train ? 6 : 4], inv, c, 1) < 0 || load_channels(args[2], w, c, 1) < 0)
+  double *m = v, *inv = v + c, *w = v + 2 * c, *sg = v + 3 * c, *sgx = v + 4 * c, *p = v + 5 * c, *q = v + 6 * c,
+         *r = v + 7 * c;
+  if (load_channels(args[train ? 5 : 3], m, c, 0) < 0 || load_channels(args[train ? 6 : 4], inv, c, 1) < 0 ||
+      load_channels(args[2], w, c, 1) < 0)
     goto done;
   bool last = batch_last(t, (TlTensor *)args[0]);
-  if (!(x = batch_open(t, loop, last, &b)) || !(g = batch_open((TlTensor *)args[0], loop, last, &b)) || !(co = tl_empty(loop, 1, &four)))
+  if (!(x = batch_open(t, loop, last, &b)) || !(g = batch_open((TlTensor *)args[0], loop, last, &b)) ||
+      !(co = tl_empty(loop, 1, &four)))
     goto done;
   double n = (double)(b.outer * b.s);
   memset(sg, 0, 2 * c * sizeof *v);
@@ -280,18 +291,25 @@ done:
   return res;
 }
 
-/* ---- group norm ---------------------------------------------------------------------------------------------------------- */
-typedef struct { int64_t n, c, s, groups, d; } Group;
+/* ---- group norm
+ * ---------------------------------------------------------------------------------------------------------- */
+typedef struct {
+  int64_t n, c, s, groups, d;
+} Group;
 
 static int group_args(PyObject *const *a, Group *g) {
-  if (tl_int(a[0], &g->n) < 0 || tl_int(a[1], &g->c) < 0 || tl_int(a[2], &g->s) < 0 || tl_int(a[3], &g->groups) < 0) return -1;
+  if (tl_int(a[0], &g->n) < 0 || tl_int(a[1], &g->c) < 0 || tl_int(a[2], &g->s) < 0 || tl_int(a[3], &g->groups) < 0)
+    return -1;
   int64_t all;
-  if (g->n < 0 || g->c < 0 || g->s < 0 || __builtin_mul_overflow(g->n, g->c, &all) || __builtin_mul_overflow(all, g->s, &all)) g->groups = g->n = 0;
+  if (g->n < 0 || g->c < 0 || g->s < 0 || __builtin_mul_overflow(g->n, g->c, &all) ||
+      __builtin_mul_overflow(all, g->s, &all))
+    g->groups = g->n = 0;
   g->d = g->groups > 0 && g->groups <= g->c ? g->c / g->groups : 0;
   return 0;
 }
 
-/* one image in channels-last memory: all its groups at once. w: weight, bias; v: room for four rows of channels; ab: three of T */
+/* one image in channels-last memory: all its groups at once. w: weight, bias; v: room for four rows of channels; ab:
+ * three of T */
 #define GROUP_LAST(S, T) \
   static void group_last_##S(const T *x, T *y, const Group *q, double eps, const double *w, double *v, T *ab, T *mean, T *rstd) { \
     double *sum = v, *m = v + q->c, *sq = m + q->c, len = (double)(q->d * q->s); \
@@ -337,24 +355,29 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   Group q;
   (void)k, (void)nargs, (void)out;
   if (group_args(args + 3, &q) < 0 || tl_double(args[7], &eps) < 0) return NULL;
-  if (!tl_is_float(t->dtype)) return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("GroupNormKernelImpl", t->dtype);
+  if (!tl_is_float(t->dtype))
+    return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("GroupNormKernelImpl", t->dtype);
   if (q.d == 0 || q.c % q.groups || t->numel != q.n * q.c * q.s) return TL_FALLBACK();
   if (check_param(args[1], "weight", q.c) < 0 || check_param(args[2], "bias", q.c) < 0) return NULL;
   int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
   tl_dtype sd = t->dtype;
   if (!tl_none(args[1]) && ((TlTensor *)args[1])->dtype != t->dtype) sd = loop;
   const bool last = tl_suggests_channels_last(t) && t->shape[1] == q.c && t->shape[0] == q.n;
-  if (!(w = tl_array(9 * q.c + 1, sizeof *w)) || load_channels(args[1], w, q.c, 1) < 0 || load_channels(args[2], w + q.c, q.c, 0) < 0) goto done;
-  if (!(x = tl_in_format(t, loop, last)) || !(y = tl_empty_format(loop, t->ndim, t->shape, last)) || !(mean = tl_empty(loop, 2, shape)) ||
-      !(rstd = tl_empty(loop, 2, shape)))
+  if (!(w = tl_array(9 * q.c + 1, sizeof *w)) || load_channels(args[1], w, q.c, 1) < 0 ||
+      load_channels(args[2], w + q.c, q.c, 0) < 0)
+    goto done;
+  if (!(x = tl_in_format(t, loop, last)) || !(y = tl_empty_format(loop, t->ndim, t->shape, last)) ||
+      !(mean = tl_empty(loop, 2, shape)) || !(rstd = tl_empty(loop, 2, shape)))
     goto done;
   for (int64_t i = 0; last && i < q.n; i++) {
     const int64_t at = i * q.c * q.s, row = i * q.groups;
     double *room = w + 2 * q.c;
     if (loop == TL_F32)
-      group_last_f((float *)tl_data(x) + at, (float *)tl_data(y) + at, &q, eps, w, room, (float *)(room + 4 * q.c), (float *)tl_data(mean) + row, (float *)tl_data(rstd) + row);
+      group_last_f((float *)tl_data(x) + at, (float *)tl_data(y) + at, &q, eps, w, room, (float *)(room + 4 * q.c),
+                   (float *)tl_data(mean) + row, (float *)tl_data(rstd) + row);
     else
-      group_last_d((double *)tl_data(x) + at, (double *)tl_data(y) + at, &q, eps, w, room, room + 4 * q.c, (double *)tl_data(mean) + row, (double *)tl_data(rstd) + row);
+      group_last_d((double *)tl_data(x) + at, (double *)tl_data(y) + at, &q, eps, w, room, room + 4 * q.c,
+                   (double *)tl_data(mean) + row, (double *)tl_data(rstd) + row);
   }
   for (int64_t i = 0; !last && i < q.n * q.groups; i++) {
     double c = 0, s1 = 0, s2 = 0;
@@ -363,7 +386,8 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     tl_red_loop(TL_RED_SUM, loop).row(&c, 0, 0, xi, len);
     c /= (double)len;
     tl_red_loop(TL_RED_SHIFT, loop).row(&shift, 0, 0, xi, len);
-    double v = (s2 - s1 * s1 / (double)len) / (double)len, m = (loop == TL_F32 ? (double)(float)c : c) + s1 / (double)len;
+    double v = (s2 - s1 * s1 / (double)len) / (double)len,
+           m = (loop == TL_F32 ? (double)(float)c : c) + s1 / (double)len;
     double r = 1 / sqrt((v < 0 ? 0 : v) + eps);
 #define MAP(S, T) \
   { \
@@ -388,7 +412,8 @@ done:
 
 /* (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask) */
 PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  TlTensor *t = (TlTensor *)args[1], *g = NULL, *x = NULL, *mean = NULL, *rstd = NULL, *dx = NULL, *dw = NULL, *db = NULL;
+  TlTensor *t = (TlTensor *)args[1], *g = NULL, *x = NULL, *mean = NULL, *rstd = NULL, *dx = NULL, *dw = NULL,
+           *db = NULL;
   tl_dtype loop = tl_compute[t->dtype], pd = tl_none(args[4]) ? t->dtype : ((TlTensor *)args[4])->dtype;
   PyObject *res = NULL;
   double *v = NULL;
@@ -396,22 +421,29 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   (void)k, (void)nargs, (void)out;
   if (group_args(args + 5, &q) < 0) return NULL;
   if (!tl_is_float(t->dtype) || q.d == 0 || q.c % q.groups) return TL_FALLBACK();
-  if (tl_expect(args[1], q.n * q.c * q.s, "input") < 0 || tl_expect(args[0], t->numel, "grad_out") < 0 || tl_expect(args[2], q.n * q.groups, "mean") < 0 ||
-      tl_expect(args[3], q.n * q.groups, "rstd") < 0 || tl_expect(args[4], q.c, "weight") < 0)
+  if (tl_expect(args[1], q.n * q.c * q.s, "input") < 0 || tl_expect(args[0], t->numel, "grad_out") < 0 ||
+      tl_expect(args[2], q.n * q.groups, "mean") < 0 || tl_expect(args[3], q.n * q.groups, "rstd") < 0 ||
+      tl_expect(args[4], q.c, "weight") < 0)
     return NULL;
   int64_t len = q.d * q.s;
-  const bool last = tl_suggests_channels_last(t) && t->shape[1] == q.c && t->shape[0] == q.n && ((TlTensor *)args[0])->ndim == t->ndim;
+  const bool last =
+    tl_suggests_channels_last(t) && t->shape[1] == q.c && t->shape[0] == q.n && ((TlTensor *)args[0])->ndim == t->ndim;
   if (!(v = tl_array(9 * q.c + 1, sizeof *v)) || load_channels(args[4], v, q.c, 1) < 0) goto done;
   double *w = v, *sw = v + q.c, *sb = v + 2 * q.c, *cg = v + 3 * q.c, *cgx = v + 4 * q.c;
   memset(sw, 0, 2 * q.c * sizeof *v);
-  if (!(g = tl_in_format((TlTensor *)args[0], loop, last)) || !(x = tl_in_format(t, loop, last)) || !(mean = tl_contiguous_as((TlTensor *)args[2], TL_F64)) ||
+  if (!(g = tl_in_format((TlTensor *)args[0], loop, last)) || !(x = tl_in_format(t, loop, last)) ||
+      !(mean = tl_contiguous_as((TlTensor *)args[2], TL_F64)) ||
       !(rstd = tl_contiguous_as((TlTensor *)args[3], TL_F64)) || !(dx = tl_empty_format(loop, t->ndim, t->shape, last)))
     goto done;
   for (int64_t i = 0; last && i < q.n; i++) {
     const int64_t at = i * q.c * q.s;
     const double *m = (double *)tl_data(mean) + i * q.groups, *r = (double *)tl_data(rstd) + i * q.groups;
-    if (loop == TL_F32) group_back_f((float *)tl_data(g) + at, (float *)tl_data(x) + at, (float *)tl_data(dx) + at, &q, m, r, v, (float *)(v + 5 * q.c));
-    else group_back_d((double *)tl_data(g) + at, (double *)tl_data(x) + at, (double *)tl_data(dx) + at, &q, m, r, v, v + 5 * q.c);
+    if (loop == TL_F32)
+      group_back_f((float *)tl_data(g) + at, (float *)tl_data(x) + at, (float *)tl_data(dx) + at, &q, m, r, v,
+                   (float *)(v + 5 * q.c));
+    else
+      group_back_d((double *)tl_data(g) + at, (double *)tl_data(x) + at, (double *)tl_data(dx) + at, &q, m, r, v,
+                   v + 5 * q.c);
   }
   for (int64_t i = 0; !last && i < q.n * q.groups; i++) {
     double m = ((double *)tl_data(mean))[i], r = ((double *)tl_data(rstd))[i], sa = 0, sc = 0;

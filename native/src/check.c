@@ -2,12 +2,14 @@
 #include "check.h"
 
 static int unlike(const char *op, const char *name, const TlTensor *t, int n, const int64_t *shape) {
-  PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of shape %s, got %s", op, name, tl_fmt_shape(n, shape), tl_fmt_shape(t->ndim, t->shape));
+  PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of shape %s, got %s", op, name, tl_fmt_shape(n, shape),
+               tl_fmt_shape(t->ndim, t->shape));
   return -1;
 }
 
 int tl_check_shape(const char *op, const char *name, const TlTensor *t, int ndim, const int64_t *shape) {
-  return t->ndim == ndim && !memcmp(t->shape, shape, (size_t)ndim * sizeof *shape) ? 0 : unlike(op, name, t, ndim, shape);
+  return t->ndim == ndim && !memcmp(t->shape, shape, (size_t)ndim * sizeof *shape) ? 0
+                                                                                   : unlike(op, name, t, ndim, shape);
 }
 
 int tl_check_same(const char *op, const char *name, const TlTensor *t, const TlTensor *like) {
@@ -16,28 +18,37 @@ int tl_check_same(const char *op, const char *name, const TlTensor *t, const TlT
 
 int tl_check_batch(const char *op, const char *name, const TlTensor *t, int ndim, int batch, const int64_t *shape) {
   if (t->ndim == ndim && !memcmp(t->shape, shape, (size_t)batch * sizeof *shape)) return 0;
-  PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %d dimensions that begin with %s, got shape %s", op, name, ndim, tl_fmt_shape(batch, shape),
-               tl_fmt_shape(t->ndim, t->shape));
+  PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %d dimensions that begin with %s, got shape %s", op, name,
+               ndim, tl_fmt_shape(batch, shape), tl_fmt_shape(t->ndim, t->shape));
   return -1;
 }
 
 int tl_check_dims(const char *op, const char *name, const TlTensor *t, int lo, int hi) {
   if (t->ndim >= lo && t->ndim <= hi) return 0;
-  if (lo == hi) PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %d dimensions, got shape %s", op, name, lo, tl_fmt_shape(t->ndim, t->shape));
-  else PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %d to %d dimensions, got shape %s", op, name, lo, hi, tl_fmt_shape(t->ndim, t->shape));
+  if (lo == hi)
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %d dimensions, got shape %s", op, name, lo,
+                 tl_fmt_shape(t->ndim, t->shape));
+  else
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %d to %d dimensions, got shape %s", op, name, lo, hi,
+                 tl_fmt_shape(t->ndim, t->shape));
   return -1;
 }
 
 int tl_check_numel(const char *op, const char *name, const TlTensor *t, int64_t n) {
   if (t->numel == n) return 0;
-  PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %lld elements, got shape %s", op, name, (long long)n, tl_fmt_shape(t->ndim, t->shape));
+  PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %lld elements, got shape %s", op, name, (long long)n,
+               tl_fmt_shape(t->ndim, t->shape));
   return -1;
 }
 
 static int outside(const char *op, const char *name, int64_t v, int64_t lo, int64_t hi) {
   if (v >= lo && v <= hi) return 0;
-  if (v < lo) PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of at least %lld, got %lld", op, name, (long long)lo, (long long)v);
-  else PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of at most %lld, got %lld", op, name, (long long)hi, (long long)v);
+  if (v < lo)
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of at least %lld, got %lld", op, name, (long long)lo,
+                 (long long)v);
+  else
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of at most %lld, got %lld", op, name, (long long)hi,
+                 (long long)v);
   return -1;
 }
 
@@ -64,7 +75,8 @@ int tl_product(int n, const int64_t *sizes, int64_t *out) {
   int64_t most = 1, all = 1;
   for (int i = 0; i < n; i++) {
     if (sizes[i] < 0) {
-      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[i], tl_fmt_shape(n, sizes));
+      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[i],
+                   tl_fmt_shape(n, sizes));
       return -1;
     }
     if (!sizes[i]) all = 0;

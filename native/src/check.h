@@ -1,5 +1,5 @@
-/* check.h: what kernels ask of arguments that they index with. Each says the error (RuntimeError) and returns -1, or gives 0.
- * op and name are those of the messages: "op(): expected name of shape [2, 3], got [4]". */
+/* check.h: what kernels ask of arguments that they index with. Each says the error (RuntimeError) and returns -1, or
+ * gives 0. op and name are those of the messages: "op(): expected name of shape [2, 3], got [4]". */
 #ifndef TL_CHECK_H
 #define TL_CHECK_H
 #include "tl.h"
@@ -13,7 +13,7 @@ int tl_check_numel(const char *op, const char *name, const TlTensor *t, int64_t 
 /* an int, and exactly n ints, in a range */
 int tl_int_in(PyObject *o, const char *op, const char *name, int64_t lo, int64_t hi, int64_t *out);
 int tl_ints_in(PyObject *o, const char *op, const char *name, int n, int64_t lo, int64_t hi, int64_t *out);
-/* The product of sizes, *out (may be NULL). An error where even that of those that are not 0 has no place in 62 bits, so that no
- * product of a part of them overflows. */
+/* The product of sizes, *out (may be NULL). An error where even that of those that are not 0 has no place in 62 bits,
+ * so that no product of a part of them overflows. */
 int tl_product(int n, const int64_t *sizes, int64_t *out);
 #endif

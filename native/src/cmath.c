@@ -1,11 +1,12 @@
 /* cmath.c: complex functions in double precision. Values at zeros, infinities and NaN are those of C99's annex G,
- * written out here so that they depend on no C library. Inverse functions follow Kahan, "Branch cuts for complex elementary
- * functions" (1987); odd and conjugate symmetry bring every argument to the first quadrant or the upper half plane. */
+ * written out here so that they depend on no C library. Inverse functions follow Kahan, "Branch cuts for complex
+ * elementary functions" (1987); odd and conjugate symmetry bring every argument to the first quadrant or the upper half
+ * plane. */
 #include "cmath.h"
 
 #define LN2 0.69314718055994530942
-enum { STEP = 700 };                     /* exp(STEP) is finite */
-static const double huge_z = 1e150;      /* the square is finite */
+enum { STEP = 700 };                /* exp(STEP) is finite */
+static const double huge_z = 1e150; /* the square is finite */
 static inline cz like(cz v, cz z) { return cz_of(copysign(v.re, z.re), copysign(v.im, z.im)); }
 static inline cz quadrant(cz z) { return cz_of(fabs(z.re), fabs(z.im)); }
 
@@ -33,7 +34,7 @@ cz cz_exp(cz z) {
 
 cz cz_expm1(cz z) {
   double s = sin(z.im / 2);
-  bool finite = isfinite(exp(z.re));          /* beyond that, NaN where PyTorch's formula has it */
+  bool finite = isfinite(exp(z.re)); /* beyond that, NaN where PyTorch's formula has it */
   if (z.im == 0 && finite) return cz_of(expm1(z.re), z.im);
   if (finite && isfinite(z.re) && !(fabs(z.re) < 40)) return cz_sub(cz_exp(z), cz_of(1, 0));
   return cz_of(expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im));
@@ -43,7 +44,11 @@ cz cz_log(cz z) {
   double h = cz_abs(z), re;
   if (h > 0.5 && h < 2) {
     double x = fabs(z.re), y = fabs(z.im);
-    if (x < y) { double t = x; x = y; y = t; }
+    if (x < y) {
+      double t = x;
+      x = y;
+      y = t;
+    }
     re = 0.5 * log1p((x - 1) * (x + 1) + y * y);
   } else if (isinf(h) && isfinite(z.re) && isfinite(z.im)) re = log(hypot(z.re / 2, z.im / 2)) + LN2;
   else re = log(h);
@@ -65,8 +70,13 @@ cz cz_sqrt(cz z) {
     return z.re > 0 ? cz_of(z.re, copysign(small, z.im)) : cz_of(small, copysign(INFINITY, z.im));
   }
   double s = 1;
-  if (fabs(z.re) > 1e300 || fabs(z.im) > 1e300) { z = cz_scale(z, 0.0625); s = 4; }
-  else if (fabs(z.re) < 1e-290 && fabs(z.im) < 1e-290) { z = cz_scale(z, 0x1p200); s = 0x1p-100; }
+  if (fabs(z.re) > 1e300 || fabs(z.im) > 1e300) {
+    z = cz_scale(z, 0.0625);
+    s = 4;
+  } else if (fabs(z.re) < 1e-290 && fabs(z.im) < 1e-290) {
+    z = cz_scale(z, 0x1p200);
+    s = 0x1p-100;
+  }
   double t = sqrt((cz_abs(z) + fabs(z.re)) * 0.5);
   if (z.re >= 0) return cz_of(s * t, s * (z.im / (2 * t)));
   return cz_of(s * (fabs(z.im) / (2 * t)), s * copysign(t, z.im));
@@ -110,8 +120,8 @@ cz cz_asinh(cz z) {
   else if (isnan(y)) r = cz_of(isinf(x) ? x : NAN, NAN);
   else if (isinf(x) || isinf(y)) r = cz_of(INFINITY, atan2(y, x));
   else if (x > huge_z || y > huge_z) r = log_2z(cz_of(x, y));
-  else {                                 /* i asin(-i z) */
-    cz a = cz_sqrt(cz_of(1 - y, -x)), b = cz_sqrt(cz_of(1 + y, x));   /* of 1 - w and 1 + w, w = y + i x */
+  else {                                                            /* i asin(-i z) */
+    cz a = cz_sqrt(cz_of(1 - y, -x)), b = cz_sqrt(cz_of(1 + y, x)); /* of 1 - w and 1 + w, w = y + i x */
     double re = asinh(cz_mul(cz_conj(a), b).im), im = atan2(y, cz_mul(a, b).re);
     r = cz_of(re, im);
   }
@@ -142,8 +152,10 @@ cz cz_atanh(cz z) {
   double x = q.re, y = q.im, u = 1 - x;
   if (isinf(x) || isinf(y)) r = cz_of(0, isnan(y) ? NAN : TL_PI / 2);
   else if (isnan(x) || isnan(y)) r = cz_of(x == 0 ? x : NAN, NAN);
-  else if (x > huge_z || y > huge_z) { double h = hypot(x, y); r = cz_of(x / h / h, TL_PI / 2); }
-  else if (x == 1 && y < 1e-100) r = cz_of((LN2 - log(y)) / 2, y == 0 ? 0 : TL_PI / 4);
+  else if (x > huge_z || y > huge_z) {
+    double h = hypot(x, y);
+    r = cz_of(x / h / h, TL_PI / 2);
+  } else if (x == 1 && y < 1e-100) r = cz_of((LN2 - log(y)) / 2, y == 0 ? 0 : TL_PI / 4);
   else {
     double d = u * u + y * y;
     r = cz_of(0.25 * log1p(4 * x / d), 0.5 * atan2(2 * y, (1 - x) * (1 + x) - y * y));
@@ -152,7 +164,7 @@ cz cz_atanh(cz z) {
 }
 
 cz cz_pow(cz a, cz b) {
-  if (b.re == 0 && b.im == 0) return a.re == 0 && a.im == 0 ? cz_of(NAN, NAN) : cz_of(1, 0);       /* 0 * log(0) is NaN */
+  if (b.re == 0 && b.im == 0) return a.re == 0 && a.im == 0 ? cz_of(NAN, NAN) : cz_of(1, 0); /* 0 * log(0) is NaN */
   if (b.im == 0) {
     if (b.re == 1) return a;
     if (b.re == 2) return cz_mul(a, a);

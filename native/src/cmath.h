@@ -13,8 +13,8 @@ static inline cz cz_mul(cz a, cz b) { return cz_of(a.re * b.re - a.im * b.im, a.
 static inline cz cz_scale(cz a, double s) { return cz_of(a.re * s, a.im * s); }
 static inline cz cz_neg(cz a) { return cz_of(-a.re, -a.im); }
 static inline cz cz_conj(cz a) { return cz_of(a.re, -a.im); }
-static inline cz cz_muli(cz a) { return cz_of(-a.im, a.re); }    /* times i */
-static inline cz cz_divi(cz a) { return cz_of(a.im, -a.re); }    /* over i */
+static inline cz cz_muli(cz a) { return cz_of(-a.im, a.re); } /* times i */
+static inline cz cz_divi(cz a) { return cz_of(a.im, -a.re); } /* over i */
 static inline double cz_abs(cz a) { return hypot(a.re, a.im); }
 static inline bool cz_eq(cz a, cz b) { return a.re == b.re && a.im == b.im; }
 
@@ -30,7 +30,7 @@ static inline cz cz_div(cz a, cz b) {
 }
 static inline cz cz_recip(cz a) { return cz_div(cz_of(1, 0), a); }
 
-cz cz_mul_full(cz a, cz b);              /* an infinite factor makes the product infinite (C99, annex G) */
+cz cz_mul_full(cz a, cz b); /* an infinite factor makes the product infinite (C99, annex G) */
 cz cz_exp(cz z);
 cz cz_expm1(cz z);
 cz cz_log(cz z);

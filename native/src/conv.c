@@ -18,27 +18,33 @@ static int dims_arg(PyObject *o, const char *name, int nd, int64_t *v) {
   int n;
   if (tl_ints(o, all, &n)) return -1;
   if (n != 1 && n != nd)
-    FAIL("expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %s=%s", name, nd, name, tl_fmt_shape(n, all));
+    FAIL("expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got "
+         "%s=%s",
+         name, nd, name, tl_fmt_shape(n, all));
   for (int i = 0; i < nd; i++) v[i] = all[n == 1 ? 0 : i];
   return 0;
 }
 
-static int parse(Args *a, int nd, PyObject *stride, PyObject *padding, PyObject *dilation, PyObject *outpad, PyObject *groups) {
+static int parse(Args *a, int nd, PyObject *stride, PyObject *padding, PyObject *dilation, PyObject *outpad,
+                 PyObject *groups) {
   a->nd = nd;
-  if (dims_arg(stride, "stride", nd, a->stride) || dims_arg(padding, "padding", nd, a->padding) || dims_arg(dilation, "dilation", nd, a->dilation)) return -1;
+  if (dims_arg(stride, "stride", nd, a->stride) || dims_arg(padding, "padding", nd, a->padding) ||
+      dims_arg(dilation, "dilation", nd, a->dilation))
+    return -1;
   memset(a->outpad, 0, sizeof a->outpad);
   if (outpad && dims_arg(outpad, "output_padding", nd, a->outpad)) return -1;
   return tl_int(groups, &a->groups);
 }
 
-static const char *by_x(char *buf, int nd, const int64_t *v) {   /* (2 x 3) */
+static const char *by_x(char *buf, int nd, const int64_t *v) { /* (2 x 3) */
   char *p = buf;
   for (int i = 0; i < nd; i++) p += PyOS_snprintf(p, 24, "%s%lld", i ? " x " : "", LL(v[i]));
   return buf;
 }
 
 static int check_outpad(const Args *a) {
-  static const char *const names[3] = {"depth", "height", "width"}, *const what[3] = {"output_padding", "stride", "dilation"};
+  static const char *const names[3] = {"depth", "height", "width"}, *const what[3] = {"output_padding", "stride",
+                                                                                      "dilation"};
   bool bad = false;
   for (int i = 0; i < a->nd; i++) bad |= a->outpad[i] >= a->stride[i] && a->outpad[i] >= a->dilation[i];
   if (!bad) return 0;
@@ -46,7 +52,7 @@ static int check_outpad(const Args *a) {
   const int64_t *v[3] = {a->outpad, a->stride, a->dilation};
   for (int w = 0; w < 3; w++)
     for (int i = a->nd == 3 ? 0 : 1; i < 3; i++) {
-      int d = a->nd == 1 ? (i == 2 ? 0 : -1) : i - (3 - a->nd);   /* one dim counts as height 1 */
+      int d = a->nd == 1 ? (i == 2 ? 0 : -1) : i - (3 - a->nd); /* one dim counts as height 1 */
       p += PyOS_snprintf(p, 60, " %s_%s: %lld", what[w], names[i], LL(d < 0 ? (w ? 1 : 0) : v[w][d]));
     }
   FAIL("output padding must be smaller than either stride or dilation, but got%s", msg);
@@ -55,32 +61,45 @@ static int check_outpad(const Args *a) {
 /* checks everything PyTorch checks; x, w batched */
 static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   const int nd = a->nd;
-  for (int i = 0; i < nd; i++) if (a->padding[i] < 0) FAIL("negative padding is not supported");
-  for (int i = 0; i < nd; i++) if (a->outpad[i] < 0) FAIL("negative output_padding is not supported");
-  for (int i = 0; i < nd; i++) if (a->stride[i] <= 0) FAIL("non-positive stride is not supported");
-  for (int i = 0; i < nd; i++) if (a->dilation[i] <= 0) FAIL("dilation should be greater than zero, but got %s", tl_fmt_shape(nd, a->dilation));
+  for (int i = 0; i < nd; i++)
+    if (a->padding[i] < 0) FAIL("negative padding is not supported");
+  for (int i = 0; i < nd; i++)
+    if (a->outpad[i] < 0) FAIL("negative output_padding is not supported");
+  for (int i = 0; i < nd; i++)
+    if (a->stride[i] <= 0) FAIL("non-positive stride is not supported");
+  for (int i = 0; i < nd; i++)
+    if (a->dilation[i] <= 0) FAIL("dilation should be greater than zero, but got %s", tl_fmt_shape(nd, a->dilation));
   if (a->groups <= 0) FAIL("non-positive groups is not supported");
   if (x->ndim != w->ndim)
-    FAIL("Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead", w->ndim, w->ndim,
-         tl_fmt_shape(w->ndim, w->shape), x->ndim, tl_fmt_shape(x->ndim, x->shape));
+    FAIL("Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead",
+         w->ndim, w->ndim, tl_fmt_shape(w->ndim, w->shape), x->ndim, tl_fmt_shape(x->ndim, x->shape));
   if (w->shape[0] < a->groups)
-    FAIL("Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead", LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
+    FAIL("Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead",
+         LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
   if (w->shape[0] % a->groups)
-    FAIL("Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead", LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
+    FAIL(
+      "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] instead",
+      LL(a->groups), LL(a->groups), tl_fmt_shape(w->ndim, w->shape));
   if (tl_product(w->ndim, w->shape, NULL) || tl_product(x->ndim, x->shape, NULL)) return -1;
-  for (int i = 0; i < nd; i++) {         /* so that no position below overflows */
+  for (int i = 0; i < nd; i++) { /* so that no position below overflows */
     const int64_t most = INT64_MAX / 8, k = w->shape[i + 2], in = x->shape[i + 2];
     int64_t span, all = 0;
-    if (__builtin_mul_overflow(a->dilation[i], k, &span) || (a->transposed && __builtin_mul_overflow(in, a->stride[i], &all)) || span > most || all > most || in > most ||
-        a->padding[i] > most || a->outpad[i] > most) FAIL("integer out of range");
+    if (__builtin_mul_overflow(a->dilation[i], k, &span) ||
+        (a->transposed && __builtin_mul_overflow(in, a->stride[i], &all)) || span > most || all > most || in > most ||
+        a->padding[i] > most || a->outpad[i] > most)
+      FAIL("integer out of range");
   }
-  const int64_t want = a->transposed ? w->shape[0] : w->shape[1] * a->groups, outc = a->transposed ? w->shape[1] * a->groups : w->shape[0];
+  const int64_t want = a->transposed ? w->shape[0] : w->shape[1] * a->groups,
+                outc = a->transposed ? w->shape[1] * a->groups : w->shape[0];
   if (x->shape[1] != want)
-    FAIL("Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead", a->transposed ? "transposed" : "groups",
-         a->transposed ? 1LL : LL(a->groups), tl_fmt_shape(w->ndim, w->shape), tl_fmt_shape(x->ndim, x->shape), LL(want), LL(x->shape[1]));
+    FAIL("Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
+         a->transposed ? "transposed" : "groups", a->transposed ? 1LL : LL(a->groups), tl_fmt_shape(w->ndim, w->shape),
+         tl_fmt_shape(x->ndim, x->shape), LL(want), LL(x->shape[1]));
   if (bias && (bias->ndim != 1 || bias->shape[0] != outc))
-    FAIL("Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s instead", a->transposed ? "transposed=1, " : "",
-         tl_fmt_shape(w->ndim, w->shape), LL(outc), tl_fmt_shape(bias->ndim, bias->shape));
+    FAIL("Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s "
+         "instead",
+         a->transposed ? "transposed=1, " : "", tl_fmt_shape(w->ndim, w->shape), LL(outc),
+         tl_fmt_shape(bias->ndim, bias->shape));
   if (!a->transposed) {
     bool bad = false;
     int64_t in[3];
@@ -92,17 +111,22 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
       int64_t kk[3];
       char s1[96], s2[96];
       for (int i = 0; i < nd; i++) kk[i] = a->dilation[i] * (w->shape[i + 2] - 1) + 1;
-      FAIL("Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual input size", by_x(s1, nd, in), by_x(s2, nd, kk));
+      FAIL("Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than "
+           "actual input size",
+           by_x(s1, nd, in), by_x(s2, nd, kk));
     }
   } else if (check_outpad(a)) return -1;
   if (x->dtype != w->dtype) {
     if (tl_is_complex(x->dtype) || tl_is_complex(w->dtype))
-      FAIL("Input type (CPU%sType) and weight type (torch.%sTensor) should be the same", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
+      FAIL("Input type (CPU%sType) and weight type (torch.%sTensor) should be the same", tl_scalar_type[x->dtype],
+           tl_scalar_type[w->dtype]);
     FAIL("expected scalar type %s but found %s", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
   }
-  if (bias && bias->dtype != x->dtype) FAIL("Input type (%s) and bias type (%s) should be the same", tl_cpp_type[x->dtype], tl_cpp_type[bias->dtype]);
+  if (bias && bias->dtype != x->dtype)
+    FAIL("Input type (%s) and bias type (%s) should be the same", tl_cpp_type[x->dtype], tl_cpp_type[bias->dtype]);
   if (a->transposed && tl_is_integral(x->dtype) && x->dtype != TL_I64) {
-    PyErr_Format(PyExc_NotImplementedError, "\"slow_conv_transpose%dd_out_cpu\" not implemented for '%s'", nd == 3 ? 3 : 2, tl_scalar_type[x->dtype]);
+    PyErr_Format(PyExc_NotImplementedError, "\"slow_conv_transpose%dd_out_cpu\" not implemented for '%s'",
+                 nd == 3 ? 3 : 2, tl_scalar_type[x->dtype]);
     return -1;
   }
   if (x->dtype == TL_BOOL) {
@@ -123,33 +147,41 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
     c->p[i] = 0;
     if (i < lead) continue;
     int j = i - lead;
-    c->k[i] = w->shape[j + 2]; c->s[i] = a->stride[j]; c->p[i] = a->padding[j]; c->d[i] = a->dilation[j];
+    c->k[i] = w->shape[j + 2];
+    c->s[i] = a->stride[j];
+    c->p[i] = a->padding[j];
+    c->d[i] = a->dilation[j];
     int64_t in = x->shape[j + 2], span = c->d[i] * (c->k[i] - 1), whole;
-    out[j] = a->transposed ? (in - 1) * c->s[i] - 2 * c->p[i] + span + a->outpad[j] + 1 : (in + 2 * c->p[i] - span - 1) / c->s[i] + 1;
+    out[j] = a->transposed ? (in - 1) * c->s[i] - 2 * c->p[i] + span + a->outpad[j] + 1
+                           : (in + 2 * c->p[i] - span - 1) / c->s[i] + 1;
     small |= out[j] < (c->n ? 1 : 0);
     c->x[i] = a->transposed ? out[j] : in;
     c->y[i] = a->transposed ? in : out[j];
     whole = c->x[i] + 2 * c->p[i] + 1;
     xpad[i] = whole;
-    if (whole > 0 && c->s[i] > whole) c->s[i] = whole;      /* there is one window, whatever the stride */
+    if (whole > 0 && c->s[i] > whole) c->s[i] = whole; /* there is one window, whatever the stride */
     ypad[i] = c->y[i] + 2 * ((whole + (span > 0 ? span : 0)) / c->s[i] + 1);
   }
-  for (int side = 0; side < 2 && !small; side++) {         /* the loops pad copies of the images */
+  for (int side = 0; side < 2 && !small; side++) { /* the loops pad copies of the images */
     const int64_t *v = side ? ypad : xpad;
     if (tl_product(6, (int64_t[]){c->n, c->groups, side ? c->yc : c->xc, v[0], v[1], v[2]}, NULL)) return -1;
   }
   if (small && a->transposed) {
     char s1[96], s2[96];
     for (int i = 0; i < nd; i++)
-      if (!x->shape[i + 2]) FAIL("Only zero batch or zero channel inputs are supported, but got input shape: %s", tl_fmt_shape(x->ndim, x->shape));
-    FAIL("Given input size per channel: (%s). Calculated output size per channel: (%s). Output size is too small", by_x(s1, nd, x->shape + 2), by_x(s2, nd, out));
+      if (!x->shape[i + 2])
+        FAIL("Only zero batch or zero channel inputs are supported, but got input shape: %s",
+             tl_fmt_shape(x->ndim, x->shape));
+    FAIL("Given input size per channel: (%s). Calculated output size per channel: (%s). Output size is too small",
+         by_x(s1, nd, x->shape + 2), by_x(s2, nd, out));
   }
   return 0;
 }
 
 static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
 
-/* ---- memory format ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory format
+ * ----------------------------------------------------------------------------------------------------------- */
 /* dense: an input of one spatial dim is made contiguous before it is asked */
 static bool suggests(const TlTensor *t, bool dense) {
   const int64_t own[3] = {t->shape[1] * t->shape[2], t->shape[2], 1};
@@ -159,14 +191,16 @@ static bool suggests(const TlTensor *t, bool dense) {
 /* whether PyTorch computes this by oneDNN (with more than one thread, on a processor that has it) */
 static bool by_onednn(const Args *a, const TlTensor *x, const TlTensor *w) {
   bool big = false;
-  const int64_t *k = w->shape + w->ndim - 2, first[4] = {x->shape[0], x->shape[1], a->nd == 1 ? 1 : x->shape[2], x->shape[a->nd == 1 ? 2 : 3]};
+  const int64_t *k = w->shape + w->ndim - 2,
+                first[4] = {x->shape[0], x->shape[1], a->nd == 1 ? 1 : x->shape[2], x->shape[a->nd == 1 ? 2 : 3]};
   for (int i = 0; i < a->nd; i++) big |= a->outpad[i] >= a->stride[i];
   if (x->dtype != TL_F32 || (a->transposed && (big || (a->groups > 1 && a->groups == x->shape[1])))) return false;
-  return a->groups > 1 || (a->nd > 1 && k[0] > 3 && k[1] > 3) || x->shape[0] > 1 || first[0] * first[1] * first[2] * first[3] > 20480;
+  return a->groups > 1 || (a->nd > 1 && k[0] > 3 && k[1] > 3) || x->shape[0] > 1 ||
+         first[0] * first[1] * first[2] * first[3] > 20480;
 }
 
-/* Whether results are channels last. In PyTorch input or weight can ask for it, but an input of one spatial dim is made contiguous
- * before, and volumes are channels last only where oneDNN computes them. */
+/* Whether results are channels last. In PyTorch input or weight can ask for it, but an input of one spatial dim is made
+ * contiguous before, and volumes are channels last only where oneDNN computes them. */
 static bool last_format(const Args *a, const TlTensor *x, const TlTensor *w) {
   return x->numel && w->numel && (suggests(x, true) || suggests(w, false)) && (a->nd < 3 || by_onednn(a, x, w));
 }
@@ -182,11 +216,15 @@ static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
   const tl_dtype dt = x->dtype, wd = work_dtype(dt);
   const bool last = last_format(a, x, w);
-  TlTensor *xc = tl_in_format(x, wd, last), *wc = tl_in_format(w, wd, last), *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
+  TlTensor *xc = tl_in_format(x, wd, last), *wc = tl_in_format(w, wd, last),
+           *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
   shape[0] = c.n;
-  shape[1] = x->shape[1] ? (a->transposed ? c.xc : c.yc) * c.groups : 0;      /* as in PyTorch: no channels, none in the result */
+  shape[1] =
+    x->shape[1] ? (a->transposed ? c.xc : c.yc) * c.groups : 0; /* as in PyTorch: no channels, none in the result */
   if (!xc || !wc || (bias && !bc) || !(y = tl_empty_format(wd, a->nd + 2, shape, last))) goto done;
-  int rc = !y->numel ? 0 : (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), bc ? tl_data(bc) : NULL, tl_data(y));
+  int rc = !y->numel ? 0
+                     : (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc),
+                                                                    bc ? tl_data(bc) : NULL, tl_data(y));
   if (!rc) r = tl_cast(y, dt);
 done:
   Py_XDECREF(xc);
@@ -201,7 +239,8 @@ done:
 #define OPT(i) (args[i] == Py_None ? NULL : ARG(i))
 
 /* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
-KERNEL(k_convolution) {
+KERNEL(k_convolution)
+{
   Args a = {.transposed = args[6] == Py_True};
   int nd = ARG(1)->ndim - 2;
   if (nd < 1 || nd > 3) {
@@ -212,15 +251,17 @@ KERNEL(k_convolution) {
   return run(&a, ARG(0), ARG(1), OPT(2));
 }
 
-/* convNd(input, weight, bias, stride, padding, dilation, groups), conv_transposeNd(input, weight, bias, stride, padding,
- * output_padding, groups, dilation); id: N, negative when transposed. Takes inputs without a batch dim. */
-KERNEL(k_conv) {
+/* convNd(input, weight, bias, stride, padding, dilation, groups), conv_transposeNd(input, weight, bias, stride,
+ * padding, output_padding, groups, dilation); id: N, negative when transposed. Takes inputs without a batch dim. */
+KERNEL(k_conv)
+{
   const bool tr = k->id < 0;
   const int nd = tr ? -k->id : k->id;
   TlTensor *x = ARG(0), *w = ARG(1), *xb = NULL;
   Args a = {.transposed = tr};
   if (x->ndim != nd + 1 && x->ndim != nd + 2) {
-    PyErr_Format(PyExc_RuntimeError, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s", nd + 1, nd + 2, k->name, tl_fmt_shape(x->ndim, x->shape));
+    PyErr_Format(PyExc_RuntimeError, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s",
+                 nd + 1, nd + 2, k->name, tl_fmt_shape(x->ndim, x->shape));
     return NULL;
   }
   int wd = w->ndim - 2;
@@ -231,7 +272,10 @@ KERNEL(k_conv) {
   if (parse(&a, wd, args[3], args[4], tr ? args[7] : args[5], tr ? args[5] : NULL, tr ? args[6] : args[6])) return NULL;
   if (x->ndim == nd + 2) return run(&a, x, w, OPT(2));
   int64_t shape[5] = {1}, strides[5] = {0};
-  for (int i = 0; i <= nd; i++) { shape[i + 1] = x->shape[i]; strides[i + 1] = x->strides[i]; }
+  for (int i = 0; i <= nd; i++) {
+    shape[i + 1] = x->shape[i];
+    strides[i + 1] = x->strides[i];
+  }
   strides[0] = tl_wrap_mul(shape[1], strides[1]);
   if (!(xb = tl_view(x, nd + 2, shape, strides, x->offset))) return NULL;
   PyObject *r = run(&a, xb, w, OPT(2));
@@ -245,9 +289,12 @@ KERNEL(k_conv) {
 /* rows of channels */
 static void channel_sums(const char *p, int64_t rows, int64_t ch, tl_dtype wd, double *sum, int64_t *isum) {
   for (int64_t r = 0; r < rows; r++) {
-    if (wd == TL_F32) for (int64_t c = 0; c < ch; c++) sum[c] += ((const float *)p)[r * ch + c];
-    else if (wd == TL_F64) for (int64_t c = 0; c < ch; c++) sum[c] += ((const double *)p)[r * ch + c];
-    else for (int64_t c = 0; c < ch; c++) isum[c] += ((const int64_t *)p)[r * ch + c];
+    if (wd == TL_F32)
+      for (int64_t c = 0; c < ch; c++) sum[c] += ((const float *)p)[r * ch + c];
+    else if (wd == TL_F64)
+      for (int64_t c = 0; c < ch; c++) sum[c] += ((const double *)p)[r * ch + c];
+    else
+      for (int64_t c = 0; c < ch; c++) isum[c] += ((const int64_t *)p)[r * ch + c];
   }
 }
 
@@ -274,11 +321,18 @@ static TlTensor *bias_grad(TlTensor *g, tl_dtype wd, bool last) {
       if (wd == TL_F32) {
         const float *q = (const float *)p + at;
         double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        for (; i + 4 <= pix; i += 4) { s0 += q[i]; s1 += q[i + 1]; s2 += q[i + 2]; s3 += q[i + 3]; }
+        for (; i + 4 <= pix; i += 4) {
+          s0 += q[i];
+          s1 += q[i + 1];
+          s2 += q[i + 2];
+          s3 += q[i + 3];
+        }
         for (; i < pix; i++) s0 += q[i];
         sum += (s0 + s1) + (s2 + s3);
-      } else if (wd == TL_F64) for (; i < pix; i++) sum += ((const double *)p)[at + i];
-      else for (; i < pix; i++) isum += ((const int64_t *)p)[at + i];
+      } else if (wd == TL_F64)
+        for (; i < pix; i++) sum += ((const double *)p)[at + i];
+      else
+        for (; i < pix; i++) isum += ((const int64_t *)p)[at + i];
     }
     if (wd == TL_F32) ((float *)tl_data(b))[c] = (float)sum;
     else if (wd == TL_F64) ((double *)tl_data(b))[c] = sum;
@@ -299,9 +353,10 @@ static int put(PyObject *tuple, int i, TlTensor *t, tl_dtype dt) {
   return r ? PyTuple_SetItem(tuple, i, (PyObject *)r) : -1;
 }
 
-/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
- * output_mask) -> (input, weight, bias), None where the mask says no */
-KERNEL(k_backward) {
+/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
+ * groups, output_mask) -> (input, weight, bias), None where the mask says no */
+KERNEL(k_backward)
+{
   TlTensor *g = ARG(0), *x = ARG(1), *w = ARG(2), *gc = NULL, *xc = NULL, *wc = NULL;
   PyObject *res = NULL;
   Args a = {.transposed = args[7] == Py_True};
@@ -312,17 +367,20 @@ KERNEL(k_backward) {
     PyErr_Format(PyExc_RuntimeError, "convolution_backward: weight should have 3, 4 or 5 dimensions, got %d", w->ndim);
     return NULL;
   }
-  if (parse(&a, w->ndim - 2, args[4], args[5], args[6], args[8], args[9]) || check(&a, x, w, NULL) || geometry(&a, x, w, &c, size)) return NULL;
+  if (parse(&a, w->ndim - 2, args[4], args[5], args[6], args[8], args[9]) || check(&a, x, w, NULL) ||
+      geometry(&a, x, w, &c, size))
+    return NULL;
   if (g->ndim != x->ndim) {
-    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output has %d dimensions, input has %d", g->ndim, x->ndim);
+    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output has %d dimensions, input has %d", g->ndim,
+                 x->ndim);
     return NULL;
   }
   const int64_t channels = (a.transposed ? c.xc : c.yc) * c.groups;
   bool ok = g->shape[0] == c.n && g->shape[1] == (x->shape[1] ? channels : 0) && g->dtype == x->dtype;
   for (int i = 0; i < a.nd; i++) ok &= g->shape[i + 2] == size[i];
   if (!ok) {
-    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output of size %s does not fit input %s and weight %s", tl_fmt_shape(g->ndim, g->shape),
-                 tl_fmt_shape(x->ndim, x->shape), tl_fmt_shape(w->ndim, w->shape));
+    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output of size %s does not fit input %s and weight %s",
+                 tl_fmt_shape(g->ndim, g->shape), tl_fmt_shape(x->ndim, x->shape), tl_fmt_shape(w->ndim, w->shape));
     return NULL;
   }
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
@@ -334,31 +392,52 @@ KERNEL(k_backward) {
   }
   const tl_dtype dt = x->dtype, wd = work_dtype(dt);
   const bool last = last_format(&a, x, w);
-  if (!x->shape[0] || !x->shape[1]) {       /* no image: zeros like the arguments */
-    TlTensor *gx = mask[0] ? zeros_like(x) : NULL, *gw = mask[1] ? zeros_like(w) : NULL, *gb = mask[2] ? tl_zeros(dt, 1, &channels) : NULL;
-    if ((mask[0] && !gx) || (mask[1] && !gw) || (mask[2] && !gb)) { Py_XDECREF(gx); Py_XDECREF(gw); Py_XDECREF(gb); return NULL; }
-    return Py_BuildValue("NNN", gx ? (PyObject *)gx : Py_NewRef(Py_None), gw ? (PyObject *)gw : Py_NewRef(Py_None), gb ? (PyObject *)gb : Py_NewRef(Py_None));
+  if (!x->shape[0] || !x->shape[1]) { /* no image: zeros like the arguments */
+    TlTensor *gx = mask[0] ? zeros_like(x) : NULL, *gw = mask[1] ? zeros_like(w) : NULL,
+             *gb = mask[2] ? tl_zeros(dt, 1, &channels) : NULL;
+    if ((mask[0] && !gx) || (mask[1] && !gw) || (mask[2] && !gb)) {
+      Py_XDECREF(gx);
+      Py_XDECREF(gw);
+      Py_XDECREF(gb);
+      return NULL;
+    }
+    return Py_BuildValue("NNN", gx ? (PyObject *)gx : Py_NewRef(Py_None), gw ? (PyObject *)gw : Py_NewRef(Py_None),
+                         gb ? (PyObject *)gb : Py_NewRef(Py_None));
   }
-  if (!(gc = tl_in_format(g, wd, last)) || (mask[1] && !(xc = tl_in_format(x, wd, last))) || (mask[0] && !(wc = tl_in_format(w, wd, last)))) goto done;
+  if (!(gc = tl_in_format(g, wd, last)) || (mask[1] && !(xc = tl_in_format(x, wd, last))) ||
+      (mask[0] && !(wc = tl_in_format(w, wd, last))))
+    goto done;
   if (!(res = PyTuple_New(3))) goto done;
   if (mask[0]) {
     TlTensor *gx = tl_empty_format(wd, x->ndim, x->shape, last);
     if (!gx) goto fail;
-    int rc = !gx->numel ? 0 : (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
-    if (rc) { Py_DECREF(gx); goto fail; }
+    int rc =
+      !gx->numel ? 0 : (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
+    if (rc) {
+      Py_DECREF(gx);
+      goto fail;
+    }
     if (put(res, 0, gx, dt)) goto fail;
   } else PyTuple_SetItem(res, 0, Py_NewRef(Py_None));
   if (mask[1]) {
     /* a weight that is contiguous in both formats keeps its strides in PyTorch's own loops; its memory is the same */
     const bool both = tl_is_contiguous(w) && (w->shape[1] == 1 || c.k[0] * c.k[1] * c.k[2] == 1);
-    TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape, last && (!both || c.groups > 1 || suggests(w, false) || by_onednn(&a, x, w))), *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
+    TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape,
+                                   last && (!both || c.groups > 1 || suggests(w, false) || by_onednn(&a, x, w))),
+             *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
-    int rc = !gw->numel ? 0 : (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
-    if (rc) { Py_DECREF(gw); goto fail; }
+    int rc = !gw->numel
+               ? 0
+               : (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
+    if (rc) {
+      Py_DECREF(gw);
+      goto fail;
+    }
     if (put(res, 1, gw, dt)) goto fail;
   } else PyTuple_SetItem(res, 1, Py_NewRef(Py_None));
-  if (mask[2]) { if (put(res, 2, bias_grad(gc, wd, last), dt)) goto fail; }
-  else PyTuple_SetItem(res, 2, Py_NewRef(Py_None));
+  if (mask[2]) {
+    if (put(res, 2, bias_grad(gc, wd, last), dt)) goto fail;
+  } else PyTuple_SetItem(res, 2, Py_NewRef(Py_None));
   goto done;
 fail:
   Py_CLEAR(res);
@@ -369,7 +448,12 @@ done:
   return res;
 }
 
-const TlKernel tl_kernels_conv[] = {
-    {"conv1d", k_conv, 1}, {"conv2d", k_conv, 2}, {"conv3d", k_conv, 3},
-    {"conv_transpose1d", k_conv, -1}, {"conv_transpose2d", k_conv, -2}, {"conv_transpose3d", k_conv, -3},
-    {"convolution", k_convolution}, {"convolution_backward", k_backward}, {0}};
+const TlKernel tl_kernels_conv[] = {{"conv1d", k_conv, 1},
+                                    {"conv2d", k_conv, 2},
+                                    {"conv3d", k_conv, 3},
+                                    {"conv_transpose1d", k_conv, -1},
+                                    {"conv_transpose2d", k_conv, -2},
+                                    {"conv_transpose3d", k_conv, -3},
+                                    {"convolution", k_convolution},
+                                    {"convolution_backward", k_backward},
+                                    {0}};

@@ -1,18 +1,19 @@
 /* conv.h: the three products behind every convolution, shared by conv.c (arguments) and conv_run.c (loops).
  *
- * x is the large side, y the small side: y[n, o, q] = sum over c, t of w[o, c, t] x[n, c, q * stride + t * dilation - pad].
- * A plain convolution reads x and writes y; a transposed one reads y and writes x. Always three spatial dims. */
+ * x is the large side, y the small side: y[n, o, q] = sum over c, t of w[o, c, t] x[n, c, q * stride + t * dilation -
+ * pad]. A plain convolution reads x and writes y; a transposed one reads y and writes x. Always three spatial dims. */
 #ifndef TL_CONV_H
 #define TL_CONV_H
 #include "tl.h"
 #include "gemm.h"
 
 typedef struct {
-  int64_t n, groups, xc, yc;                 /* batch; channels of each side in one group */
+  int64_t n, groups, xc, yc; /* batch; channels of each side in one group */
   int64_t x[3], y[3], k[3], s[3], p[3], d[3];
 } TlConv;
 
-/* Memory of dtype F32, F64 or I64: x, w and y contiguous here, channels last in the tl_conv_last forms. 0, or -1 with an exception set. */
+/* Memory of dtype F32, F64 or I64: x, w and y contiguous here, channels last in the tl_conv_last forms. 0, or -1 with
+ * an exception set. */
 int tl_conv_forward(const TlConv *c, tl_dtype dt, const void *x, const void *w, const void *bias, void *y);
 int tl_conv_data(const TlConv *c, tl_dtype dt, const void *y, const void *w, const void *bias, void *x);
 int tl_conv_weight(const TlConv *c, tl_dtype dt, const void *x, const void *y, void *w);
@@ -23,22 +24,28 @@ int tl_conv_last_weight(const TlConv *c, tl_dtype dt, const void *x, const void 
 /* conv_run.c, shared by both */
 typedef int (*tl_gemm_fn)(const TlGemm *);
 tl_gemm_fn tl_conv_gemm(tl_dtype dt);
-/* copies planes of size `in`, of elements of e bytes, into the middle of planes of size `out`, `lead` from the start, zeros around */
-void tl_conv_pad(char *dst, const char *src, int64_t planes, const int64_t *in, const int64_t *lead, const int64_t *out, size_t e);
+/* copies planes of size `in`, of elements of e bytes, into the middle of planes of size `out`, `lead` from the start,
+ * zeros around */
+void tl_conv_pad(char *dst, const char *src, int64_t planes, const int64_t *in, const int64_t *lead, const int64_t *out,
+                 size_t e);
 /* offsets of positions 0..n in steps inside planes of size dims, in pixels of `unit` elements; returns how many */
-int64_t tl_conv_table(int32_t *t, int64_t base, const int64_t *n, const int64_t *step, const int64_t *dims, int64_t unit);
+int64_t tl_conv_table(int32_t *t, int64_t base, const int64_t *n, const int64_t *step, const int64_t *dims,
+                      int64_t unit);
 /* images that go into one product: enough columns, at most 4 MB of padded copies */
 int64_t tl_conv_chunk(int64_t n, int64_t image, int64_t columns, size_t e);
-int tl_conv_large(int64_t elements);     /* -1 with an exception where offsets of so many elements do not fit */
-/* how far the gradient of x reaches beyond y: room in front, and the size of y with room around; whether there is any */
+int tl_conv_large(int64_t elements); /* -1 with an exception where offsets of so many elements do not fit */
+/* how far the gradient of x reaches beyond y: room in front, and the size of y with room around; whether there is any
+ */
 bool tl_conv_reach(const TlConv *c, int64_t *lead, int64_t *yp);
 /* the taps that positions of x of one phase of the stride see: their offsets in the y with room, and their numbers */
-int64_t tl_conv_taps(const TlConv *c, const int64_t *phase, const int64_t *lead, const int64_t *yp, int32_t *off, int32_t *tap);
+int64_t tl_conv_taps(const TlConv *c, const int64_t *phase, const int64_t *lead, const int64_t *yp, int32_t *off,
+                     int32_t *tap);
 
 /* depthwise float32 (xc == 1): direct loops */
 int tl_depthwise_forward(const TlConv *c, const float *x, const float *w, const float *bias, float *y);
 int tl_depthwise_data(const TlConv *c, const float *y, const float *w, const float *bias, float *x);
 int tl_depthwise_weight(const TlConv *c, const float *x, const float *y, float *w);
-int tl_depthwise_last(const TlConv *c, bool data, const float *in, const float *w, const float *bias, float *out);   /* forward; data: x from y */
+int tl_depthwise_last(const TlConv *c, bool data, const float *in, const float *w, const float *bias,
+                      float *out); /* forward; data: x from y */
 int tl_depthwise_last_weight(const TlConv *c, const float *x, const float *y, float *w);
 #endif

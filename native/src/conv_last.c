@@ -1,5 +1,6 @@
-/* conv_last.c: convolutions of channels-last memory. Pixels are the rows of a product and channels its columns, so images are read, and
- * results written, in runs of channels. Indices summed over run over taps, then channels, which is the order of a channels-last weight. */
+/* conv_last.c: convolutions of channels-last memory. Pixels are the rows of a product and channels its columns, so
+ * images are read, and results written, in runs of channels. Indices summed over run over taps, then channels, which is
+ * the order of a channels-last weight. */
 #include "conv.h"
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
@@ -13,14 +14,18 @@ static void pairs(int32_t *t, const int32_t *off, int64_t taps, int64_t channels
 typedef struct {
   int64_t K, taps, xt, yt, pix, image, chunk, xp[3];
   bool pad, unit;
-  int32_t *rows, *ko;     /* places of pixels of y in x, chunk images of them; places of the (tap, channel) pairs */
+  int32_t *rows, *ko; /* places of pixels of y in x, chunk images of them; places of the (tap, channel) pairs */
   char *buf;
 } Plan;
 
 static int plan(Plan *q, const TlConv *c, size_t e) {
-  q->taps = vol(c->k); q->K = c->xc * q->taps; q->pix = vol(c->y);
-  q->xt = c->groups * c->xc; q->yt = c->groups * c->yc;
-  q->pad = false; q->unit = q->taps == 1;
+  q->taps = vol(c->k);
+  q->K = c->xc * q->taps;
+  q->pix = vol(c->y);
+  q->xt = c->groups * c->xc;
+  q->yt = c->groups * c->yc;
+  q->pad = false;
+  q->unit = q->taps == 1;
   for (int i = 0; i < 3; i++) {
     q->xp[i] = c->x[i] + 2 * c->p[i];
     q->pad |= c->p[i] != 0;
@@ -32,7 +37,10 @@ static int plan(Plan *q, const TlConv *c, size_t e) {
   if (tl_conv_large(q->chunk * q->image)) return -1;
   int32_t *taps = tl_malloc((uint64_t)(q->chunk * q->pix + q->K + q->taps) * sizeof(int32_t) + 64);
   if (!taps) return -1;
-  if (q->pad && !(q->buf = tl_malloc((uint64_t)(q->chunk * q->image) * e))) { tl_free(taps); return -1; }
+  if (q->pad && !(q->buf = tl_malloc((uint64_t)(q->chunk * q->image) * e))) {
+    tl_free(taps);
+    return -1;
+  }
   q->rows = taps + q->taps;
   q->ko = q->rows + q->chunk * q->pix;
   tl_conv_table(taps, 0, c->k, c->d, q->xp, 1);
@@ -64,7 +72,8 @@ int tl_conv_last_forward(const TlConv *c, tl_dtype dt, const void *x, const void
     for (int64_t g = 0; g < c->groups; g++) {
       TlGemm m = {.m = nb * q.pix, .n = c->yc, .k = q.K, .c_rs = q.yt, .c_cs = 1};
       p += g ? (size_t)c->xc * e : 0;
-      m.a = q.unit ? (TlMat){.p = p, .is = q.xt, .ks = 1} : (TlMat){.p = p, .ioff = q.rows, .koff = q.ko, .k_runs = true};
+      m.a =
+        q.unit ? (TlMat){.p = p, .is = q.xt, .ks = 1} : (TlMat){.p = p, .ioff = q.rows, .koff = q.ko, .k_runs = true};
       m.b = (TlMat){.p = (const char *)w + (size_t)(g * c->yc * q.K) * e, .is = q.K, .ks = 1};
       m.c = (char *)y + (size_t)(n0 * q.pix * q.yt + g * c->yc) * e;
       if (bias) m.col_bias = (const char *)bias + (size_t)(g * c->yc) * e;
@@ -102,28 +111,35 @@ done:
   return rc;
 }
 
-/* x from y, by the phases of tl_conv_data. With one phase pixels are rows; else they are columns, which may lie apart. */
+/* x from y, by the phases of tl_conv_data. With one phase pixels are rows; else they are columns, which may lie apart.
+ */
 int tl_conv_last_data(const TlConv *c, tl_dtype dt, const void *y, const void *w, const void *bias, void *x) {
   if (dt == TL_F32 && c->xc == 1 && c->groups > 1) return tl_depthwise_last(c, true, y, w, bias, x);
   static const int64_t one[3] = {1, 1, 1};
   const size_t e = tl_itemsize[dt];
-  const int64_t taps = vol(c->k), pix = vol(c->x), xt = c->groups * c->xc, yt = c->groups * c->yc, nphase = vol(c->s), wrow = c->xc * taps;
+  const int64_t taps = vol(c->k), pix = vol(c->x), xt = c->groups * c->xc, yt = c->groups * c->yc, nphase = vol(c->s),
+                wrow = c->xc * taps;
   const bool whole = nphase == 1;
   int64_t lead[3], yp[3];
   const bool pad = tl_conv_reach(c, lead, yp);
-  const int64_t image = yt * vol(yp), chunk = tl_conv_chunk(c->n, image, pix / nphase + 1, e), nrows = whole ? chunk * pix : pix;
+  const int64_t image = yt * vol(yp), chunk = tl_conv_chunk(c->n, image, pix / nphase + 1, e),
+                nrows = whole ? chunk * pix : pix;
   char *buf = NULL;
   int rc = -1;
   if (tl_conv_large(chunk * image) || tl_conv_large(pix * xt) || tl_conv_large(c->yc * wrow)) return -1;
   int32_t *tab = tl_malloc((uint64_t)(nrows + pix + 2 * taps + 2 * c->yc * taps + c->xc) * sizeof(int32_t) + 64);
   if (!tab) return -1;
-  int32_t *po = tab, *co = po + nrows, *off = co + pix, *tap = off + taps, *ko = tap + taps, *wo = ko + c->yc * taps, *wi = wo + c->yc * taps;
+  int32_t *po = tab, *co = po + nrows, *off = co + pix, *tap = off + taps, *ko = tap + taps, *wo = ko + c->yc * taps,
+          *wi = wo + c->yc * taps;
   for (int64_t i = 0; i < c->xc; i++) wi[i] = (int32_t)i;
   if (pad && !(buf = tl_malloc((uint64_t)(chunk * image) * e))) goto done;
   for (int64_t n0 = 0; n0 < c->n; n0 += chunk) {
     int64_t nb = c->n - n0 < chunk ? c->n - n0 : chunk;
     const char *p = (const char *)y + (size_t)(n0 * yt * vol(c->y)) * e;
-    if (pad) { tl_conv_pad(buf, p, nb, c->y, lead, yp, e * (size_t)yt); p = buf; }
+    if (pad) {
+      tl_conv_pad(buf, p, nb, c->y, lead, yp, e * (size_t)yt);
+      p = buf;
+    }
     for (int64_t phase = 0; phase < nphase; phase++) {
       int64_t ph[3] = {phase / (c->s[1] * c->s[2]), phase / c->s[2] % c->s[1], phase % c->s[2]}, cnt[3];
       for (int i = 0; i < 3; i++) cnt[i] = ph[i] < c->x[i] ? (c->x[i] - ph[i] + c->s[i] - 1) / c->s[i] : 0;
@@ -138,10 +154,21 @@ int tl_conv_last_data(const TlConv *c, tl_dtype dt, const void *y, const void *w
         TlMat wm = {.p = (const char *)w + (size_t)(g * c->yc * wrow) * e, .ioff = wi, .koff = wo};
         TlMat ym = {.p = p + (size_t)(g * c->yc) * e, .ioff = po, .koff = ko, .k_runs = true};
         const void *b = bias ? (const char *)bias + (size_t)(g * c->xc) * e : NULL;
-        TlGemm m = {.m = nb * each, .n = c->xc, .k = c->yc * used, .a = ym, .b = wm, .c_rs = xt, .c_cs = 1, .col_bias = b};
-        if (!whole) m = (TlGemm){.m = c->xc, .n = each, .k = c->yc * used, .a = wm, .b = ym, .images = nb, .b_image = image, .c_image = pix * xt,
-                                 .c_rs = 1, .coff = co, .row_bias = b};
-        else if (c->k[0] > 1) m.block = 32;     /* volumes: many products for each voxel, of both signs */
+        TlGemm m = {
+          .m = nb * each, .n = c->xc, .k = c->yc * used, .a = ym, .b = wm, .c_rs = xt, .c_cs = 1, .col_bias = b};
+        if (!whole)
+          m = (TlGemm){.m = c->xc,
+                       .n = each,
+                       .k = c->yc * used,
+                       .a = wm,
+                       .b = ym,
+                       .images = nb,
+                       .b_image = image,
+                       .c_image = pix * xt,
+                       .c_rs = 1,
+                       .coff = co,
+                       .row_bias = b};
+        else if (c->k[0] > 1) m.block = 32; /* volumes: many products for each voxel, of both signs */
         m.c = (char *)x + (size_t)(n0 * pix * xt + g * c->xc) * e;
         if (tl_conv_gemm(dt)(&m)) goto done;
       }

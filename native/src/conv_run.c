@@ -5,7 +5,8 @@
 tl_gemm_fn tl_conv_gemm(tl_dtype dt) { return dt == TL_F32 ? tl_gemm_f32 : dt == TL_F64 ? tl_gemm_f64 : tl_gemm_i64; }
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
-void tl_conv_pad(char *dst, const char *src, int64_t planes, const int64_t *in, const int64_t *lead, const int64_t *out, size_t e) {
+void tl_conv_pad(char *dst, const char *src, int64_t planes, const int64_t *in, const int64_t *lead, const int64_t *out,
+                 size_t e) {
   const size_t row = (size_t)in[2] * e, orow = (size_t)out[2] * e;
   memset(dst, 0, (size_t)(planes * vol(out)) * e);
   for (int64_t p = 0; p < planes; p++, dst += (size_t)vol(out) * e)
@@ -14,7 +15,8 @@ void tl_conv_pad(char *dst, const char *src, int64_t planes, const int64_t *in, 
         memcpy(dst + (size_t)((z + lead[0]) * out[1] + y + lead[1]) * orow + (size_t)lead[2] * e, src, row);
 }
 
-int64_t tl_conv_table(int32_t *t, int64_t base, const int64_t *n, const int64_t *step, const int64_t *dims, int64_t unit) {
+int64_t tl_conv_table(int32_t *t, int64_t base, const int64_t *n, const int64_t *step, const int64_t *dims,
+                      int64_t unit) {
   int64_t i = 0;
   for (int64_t z = 0; z < n[0]; z++)
     for (int64_t y = 0; y < n[1]; y++)
@@ -55,7 +57,8 @@ bool tl_conv_reach(const TlConv *c, int64_t *lead, int64_t *yp) {
   return any;
 }
 
-int64_t tl_conv_taps(const TlConv *c, const int64_t *phase, const int64_t *lead, const int64_t *yp, int32_t *off, int32_t *tap) {
+int64_t tl_conv_taps(const TlConv *c, const int64_t *phase, const int64_t *lead, const int64_t *yp, int32_t *off,
+                     int32_t *tap) {
   int64_t used = 0;
   for (int64_t tz = 0; tz < c->k[0]; tz++)
     for (int64_t ty = 0; ty < c->k[1]; ty++)
@@ -81,7 +84,11 @@ int tl_conv_forward(const TlConv *c, tl_dtype dt, const void *xv, const void *wv
   const int64_t yimg = c->groups * c->yc * pix;
   int64_t xp[3];
   bool pad = false, unit = taps == 1;
-  for (int i = 0; i < 3; i++) { xp[i] = c->x[i] + 2 * c->p[i]; pad |= c->p[i] != 0; unit &= c->s[i] == 1 && c->x[i] == c->y[i]; }
+  for (int i = 0; i < 3; i++) {
+    xp[i] = c->x[i] + 2 * c->p[i];
+    pad |= c->p[i] != 0;
+    unit &= c->s[i] == 1 && c->x[i] == c->y[i];
+  }
   unit &= !pad;
   const int64_t plane = vol(xp), image = planes * plane, chunk = tl_conv_chunk(c->n, image, pix, e);
   if (tl_conv_large(image)) return -1;
@@ -100,9 +107,13 @@ int tl_conv_forward(const TlConv *c, tl_dtype dt, const void *xv, const void *wv
   for (int64_t n0 = 0; n0 < c->n; n0 += chunk) {
     int64_t nb = c->n - n0 < chunk ? c->n - n0 : chunk;
     const char *x = (const char *)xv + (size_t)(n0 * planes * vol(c->x)) * e;
-    if (pad) { tl_conv_pad(buf, x, nb * planes, c->x, c->p, xp, e); x = buf; }
+    if (pad) {
+      tl_conv_pad(buf, x, nb * planes, c->x, c->p, xp, e);
+      x = buf;
+    }
     for (int64_t g = 0; g < c->groups; g++) {
-      TlGemm m = {.m = c->yc, .n = pix, .k = K, .images = nb, .b_image = image, .c_image = yimg, .c_rs = pix, .c_cs = 1};
+      TlGemm m = {
+        .m = c->yc, .n = pix, .k = K, .images = nb, .b_image = image, .c_image = yimg, .c_rs = pix, .c_cs = 1};
       m.a = (TlMat){.p = (const char *)wv + (size_t)(g * c->yc * K) * e, .is = K, .ks = 1};
       m.b = unit ? (TlMat){.p = x + (size_t)(g * c->xc * plane) * e, .is = 1, .ks = plane}
                  : (TlMat){.p = x + (size_t)(g * c->xc * plane) * e, .ioff = po, .koff = ko};
@@ -118,8 +129,8 @@ done:
   return rc;
 }
 
-/* x from y: for each phase of the stride the positions of x see a fixed set of taps, so that each phase is a convolution
- * of y with stride 1 */
+/* x from y: for each phase of the stride the positions of x see a fixed set of taps, so that each phase is a
+ * convolution of y with stride 1 */
 int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, const void *bias, void *xv) {
   if (dt == TL_F32 && c->xc == 1 && c->groups > 1) return tl_depthwise_data(c, yv, wv, bias, xv);
   const size_t e = tl_itemsize[dt];
@@ -129,7 +140,8 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
   const bool pad = tl_conv_reach(c, lead, yp);
   bool unit = taps == 1 && !pad;
   for (int i = 0; i < 3; i++) unit &= c->s[i] == 1 && c->p[i] == 0 && yp[i] == c->x[i];
-  const int64_t plane = vol(yp), image = planes * plane, chunk = tl_conv_chunk(c->n, image, pix / nphase + 1, e), wrow = c->xc * taps;
+  const int64_t plane = vol(yp), image = planes * plane, chunk = tl_conv_chunk(c->n, image, pix / nphase + 1, e),
+                wrow = c->xc * taps;
   if (tl_conv_large(image) || tl_conv_large(c->yc * wrow)) return -1;
   tl_gemm_fn gemm = tl_conv_gemm(dt);
   char *buf = NULL;
@@ -143,7 +155,10 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
   for (int64_t n0 = 0; n0 < c->n; n0 += chunk) {
     int64_t nb = c->n - n0 < chunk ? c->n - n0 : chunk;
     const char *y = (const char *)yv + (size_t)(n0 * planes * vol(c->y)) * e;
-    if (pad) { tl_conv_pad(buf, y, nb * planes, c->y, lead, yp, e); y = buf; }
+    if (pad) {
+      tl_conv_pad(buf, y, nb * planes, c->y, lead, yp, e);
+      y = buf;
+    }
     for (int64_t phase = 0; phase < nphase; phase++) {
       int64_t ph[3] = {phase / (c->s[1] * c->s[2]), phase / c->s[2] % c->s[1], phase % c->s[2]}, cnt[3];
       for (int i = 0; i < 3; i++) cnt[i] = ph[i] < c->x[i] ? (c->x[i] - ph[i] + c->s[i] - 1) / c->s[i] : 0;
@@ -158,9 +173,16 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
       bool whole = nphase == 1;
       if (!whole) tl_conv_table(co, (ph[0] * c->x[1] + ph[1]) * c->x[2] + ph[2], cnt, c->s, c->x, 1);
       for (int64_t g = 0; g < c->groups; g++) {
-        TlGemm m = {.m = c->xc, .n = vol(cnt), .k = c->yc * used, .images = nb, .b_image = image, .c_image = ximg, .c_rs = pix, .c_cs = 1};
+        TlGemm m = {.m = c->xc,
+                    .n = vol(cnt),
+                    .k = c->yc * used,
+                    .images = nb,
+                    .b_image = image,
+                    .c_image = ximg,
+                    .c_rs = pix,
+                    .c_cs = 1};
         m.coff = whole ? NULL : co;
-        if (whole && c->k[0] > 1) m.block = 32;     /* volumes: many products for each voxel, of both signs */
+        if (whole && c->k[0] > 1) m.block = 32; /* volumes: many products for each voxel, of both signs */
         m.a = (TlMat){.p = (const char *)wv + (size_t)(g * c->yc * wrow) * e, .ioff = wi, .koff = wo};
         m.b = unit ? (TlMat){.p = y + (size_t)(g * c->yc * plane) * e, .is = 1, .ks = plane}
                    : (TlMat){.p = y + (size_t)(g * c->yc * plane) * e, .ioff = po, .koff = ko};
@@ -180,10 +202,14 @@ done:
 int tl_conv_weight(const TlConv *c, tl_dtype dt, const void *xv, const void *yv, void *wv) {
   if (dt == TL_F32 && c->xc == 1 && c->groups > 1) return tl_depthwise_weight(c, xv, yv, wv);
   const size_t e = tl_itemsize[dt];
-  const int64_t taps = vol(c->k), K = c->xc * taps, pix = vol(c->y), planes = c->groups * c->xc, yimg = c->groups * c->yc * pix;
+  const int64_t taps = vol(c->k), K = c->xc * taps, pix = vol(c->y), planes = c->groups * c->xc,
+                yimg = c->groups * c->yc * pix;
   int64_t xp[3];
   bool pad = false;
-  for (int i = 0; i < 3; i++) { xp[i] = c->x[i] + 2 * c->p[i]; pad |= c->p[i] != 0; }
+  for (int i = 0; i < 3; i++) {
+    xp[i] = c->x[i] + 2 * c->p[i];
+    pad |= c->p[i] != 0;
+  }
   const int64_t plane = vol(xp), image = planes * plane, chunk = tl_conv_chunk(c->n, image, pix, e);
   if (tl_conv_large(chunk * image) || tl_conv_large(chunk * yimg)) return -1;
   tl_gemm_fn gemm = tl_conv_gemm(dt);
@@ -205,12 +231,23 @@ int tl_conv_weight(const TlConv *c, tl_dtype dt, const void *xv, const void *yv,
   for (int64_t n0 = 0; n0 < c->n; n0 += chunk) {
     int64_t nb = c->n - n0 < chunk ? c->n - n0 : chunk;
     const char *x = (const char *)xv + (size_t)(n0 * planes * vol(c->x)) * e;
-    if (pad) { tl_conv_pad(buf, x, nb * planes, c->x, c->p, xp, e); x = buf; }
+    if (pad) {
+      tl_conv_pad(buf, x, nb * planes, c->x, c->p, xp, e);
+      x = buf;
+    }
     for (int64_t g = 0; g < c->groups; g++) {
-      TlMat ym = {.p = (const char *)yv + (size_t)(n0 * yimg + g * c->yc * pix) * e, .ioff = ro, .koff = yo, .k_runs = true};
+      TlMat ym = {
+        .p = (const char *)yv + (size_t)(n0 * yimg + g * c->yc * pix) * e, .ioff = ro, .koff = yo, .k_runs = true};
       TlMat xm = {.p = x + (size_t)(g * c->xc * plane) * e, .ioff = ko, .koff = po, .k_runs = true};
       TlGemm m = {.m = c->yc, .n = K, .k = nb * pix, .a = ym, .b = xm, .c_rs = K, .c_cs = 1, .accumulate = n0 > 0};
-      if (swap) { m.m = K; m.n = c->yc; m.a = xm; m.b = ym; m.c_rs = 1; m.c_cs = K; }
+      if (swap) {
+        m.m = K;
+        m.n = c->yc;
+        m.a = xm;
+        m.b = ym;
+        m.c_rs = 1;
+        m.c_cs = K;
+      }
       m.c = (char *)wv + (size_t)(g * c->yc * K) * e;
       if (gemm(&m)) goto done;
     }

@@ -46,7 +46,9 @@ uint16_t tl_float_to_half(float f) { return float_half(f); }
 /* ---- casts ------------------------------------------------------------------------------------------------------ */
 /* out of range (and NaN) gives the smallest integer, as x86 does; C leaves it undefined */
 static inline int32_t f_i32(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
-static inline int64_t f_i64(double x) { return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN; }
+static inline int64_t f_i64(double x) {
+  return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
+}
 static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
 
 #define LOOP(name, TO, FROM, EXPR) \
@@ -58,7 +60,7 @@ static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 214748
 
 /* storage -> compute */
 LOOP(load_u8, int32_t, uint8_t, x)
-LOOP(load_bool, int32_t, uint8_t, x != 0)        /* any byte but 0 is True */
+LOOP(load_bool, int32_t, uint8_t, x != 0) /* any byte but 0 is True */
 LOOP(bool_8, uint8_t, uint8_t, x != 0)
 LOOP(load_i8, int32_t, int8_t, x)
 LOOP(load_i16, int32_t, int16_t, x)
@@ -98,43 +100,45 @@ typedef void (*cast_fn)(void *restrict, const void *restrict, int64_t);
 
 static cast_fn load_of(tl_dtype d) {
   switch (d) {
-    case TL_BOOL: return load_bool;
-    case TL_U8: return load_u8;
-    case TL_I8: return load_i8;
-    case TL_I16: return load_i16;
-    case TL_F16: return load_f16;
-    case TL_BF16: return load_bf16;
-    default: return NULL;
+  case TL_BOOL: return load_bool;
+  case TL_U8: return load_u8;
+  case TL_I8: return load_i8;
+  case TL_I16: return load_i16;
+  case TL_F16: return load_f16;
+  case TL_BF16: return load_bf16;
+  default: return NULL;
   }
 }
 
 static cast_fn store_of(tl_dtype d) {
   switch (d) {
-    case TL_U8: case TL_I8: return store_8;
-    case TL_I16: return store_16;
-    case TL_F16: return store_f16;
-    case TL_BF16: return store_bf16;
-    default: return NULL;
+  case TL_U8:
+  case TL_I8: return store_8;
+  case TL_I16: return store_16;
+  case TL_F16: return store_f16;
+  case TL_BF16: return store_bf16;
+  default: return NULL;
   }
 }
 
 static cast_fn bool_of(tl_dtype c) {
   switch (c) {
-    case TL_I64: return bool_i64;
-    case TL_F32: return bool_f32;
-    case TL_F64: return bool_f64;
-    case TL_C64: return bool_c64;
-    case TL_C128: return bool_c128;
-    default: return bool_i32;
+  case TL_I64: return bool_i64;
+  case TL_F32: return bool_f32;
+  case TL_F64: return bool_f64;
+  case TL_C64: return bool_c64;
+  case TL_C128: return bool_c128;
+  default: return bool_i32;
   }
 }
 
 /* real compute type to real compute type */
 static cast_fn conv_of(tl_dtype to, tl_dtype from) {
-  static const cast_fn table[4][4] = {
-      /* from       to: I32     I64      F32      F64 */
-      {NULL, i32_i64, i32_f32, i32_f64}, {i64_i32, NULL, i64_f32, i64_f64},
-      {f32_i32, f32_i64, NULL, f32_f64}, {f64_i32, f64_i64, f64_f32, NULL}};
+  static const cast_fn table[4][4] = {/* from       to: I32     I64      F32      F64 */
+                                      {NULL, i32_i64, i32_f32, i32_f64},
+                                      {i64_i32, NULL, i64_f32, i64_f64},
+                                      {f32_i32, f32_i64, NULL, f32_f64},
+                                      {f64_i32, f64_i64, f64_f32, NULL}};
   static const int8_t at[TL_NUM_DTYPES] = {[TL_I32] = 0, [TL_I64] = 1, [TL_F32] = 2, [TL_F64] = 3};
   return table[at[from]][at[to]];
 }
@@ -169,7 +173,10 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
     if (tl_is_complex(tc)) steps[ns++] = tc == TL_C64 ? f32_c64 : f64_c128;
     if ((f = store_of(to))) steps[ns++] = f;
   }
-  if (ns == 1) { steps[0](dst, src, n); return; }
+  if (ns == 1) {
+    steps[0](dst, src, n);
+    return;
+  }
   size_t es = tl_itemsize[from], ed = tl_itemsize[to];
   for (int64_t at = 0; at < n; at += CHUNK) {
     int64_t m = n - at < CHUNK ? n - at : CHUNK;
@@ -188,29 +195,43 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
 
 /* n elements of one size, any byte strides */
 static void move_strided(char *d, intptr_t ds, const char *p, intptr_t ss, int64_t n, int size) {
-  if (ds == size && ss == size) { memmove(d, p, (size_t)n * size); return; }
+  if (ds == size && ss == size) {
+    memmove(d, p, (size_t)n * size);
+    return;
+  }
   switch (size) {
-    case 1: MOVE(uint8_t) break;
-    case 2: MOVE(uint16_t) break;
-    case 4: MOVE(uint32_t) break;
-    case 8: MOVE(uint64_t) break;
-    default: MOVE(tl_c128) break;
+  case 1: MOVE(uint8_t) break;
+  case 2: MOVE(uint16_t) break;
+  case 4: MOVE(uint32_t) break;
+  case 8: MOVE(uint64_t) break;
+  default: MOVE(tl_c128) break;
   }
 }
 
-typedef struct { tl_dtype to, from; } CopyCtx;
+typedef struct {
+  tl_dtype to, from;
+} CopyCtx;
 
 static int copy_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   const CopyCtx *c = ctx;
   int ed = tl_itemsize[c->to], es = tl_itemsize[c->from];
-  if (c->to == c->from) { move_strided(ptrs[0], st[0], ptrs[1], st[1], n, ed); return 0; }
-  if (st[0] == ed && st[1] == es) { tl_cast_contig(c->to, ptrs[0], c->from, ptrs[1], n); return 0; }
+  if (c->to == c->from) {
+    move_strided(ptrs[0], st[0], ptrs[1], st[1], n, ed);
+    return 0;
+  }
+  if (st[0] == ed && st[1] == es) {
+    tl_cast_contig(c->to, ptrs[0], c->from, ptrs[1], n);
+    return 0;
+  }
   _Alignas(16) char a[CHUNK * 16], b[CHUNK * 16];
   for (int64_t at = 0; at < n; at += CHUNK) {
     int64_t m = n - at < CHUNK ? n - at : CHUNK;
     char *d = ptrs[0] + at * st[0];
     const char *s = ptrs[1] + at * st[1];
-    if (st[1] != es) { move_strided(a, es, s, st[1], m, es); s = a; }
+    if (st[1] != es) {
+      move_strided(a, es, s, st[1], m, es);
+      s = a;
+    }
     tl_cast_contig(c->to, b, c->from, s, m);
     move_strided(d, st[0], b, ed, m, ed);
   }
@@ -238,7 +259,8 @@ static void span(const TlTensor *t, const char **lo, const char **hi) {
   int64_t a = 0, b = 0;
   for (int d = 0; d < t->ndim; d++) {
     int64_t e = (t->shape[d] - 1) * t->strides[d];
-    if (e > 0) b += e; else a += e;
+    if (e > 0) b += e;
+    else a += e;
   }
   *lo = tl_data(t) + a * tl_itemsize[t->dtype];
   *hi = tl_data(t) + (b + 1) * tl_itemsize[t->dtype];
@@ -251,7 +273,8 @@ static bool same_layout(const TlTensor *a, const TlTensor *b) {
   return true;
 }
 
-/* ---- pending signs: applied to a copy -------------------------------------------------------------------------------- */
+/* ---- pending signs: applied to a copy
+ * -------------------------------------------------------------------------------- */
 /* changes the signs of n elements of dtype d, side by side */
 static int apply_signs(tl_dtype d, void *p, int64_t n, int lazy) {
 #define SIGNS(T, at, odd)                                                                                      \
@@ -260,25 +283,30 @@ static int apply_signs(tl_dtype d, void *p, int64_t n, int lazy) {
     break; }
 #define MINUS(T) { T *x = p; for (int64_t i = 0; i < n && lazy & TL_NEG; i++) x[i] = (T)(0 - x[i]); break; }
 #define REALS(T, at) { T *x = p; for (int64_t i = 0; i < n && lazy & TL_NEG; i++) x[i] ^= (T)1 << at; break; }
-  bool odd = !(lazy & TL_NEG) != !(lazy & TL_CONJ);      /* of imaginary parts */
+  bool odd = !(lazy & TL_NEG) != !(lazy & TL_CONJ); /* of imaginary parts */
   if (tl_is_complex(d)) n *= 2;
   switch (d) {
-    case TL_C64: SIGNS(uint32_t, 31, odd)
-    case TL_C128: SIGNS(uint64_t, 63, odd)
-    case TL_F64: REALS(uint64_t, 63)
-    case TL_F32: REALS(uint32_t, 31)
-    case TL_F16: case TL_BF16: REALS(uint16_t, 15)
-    case TL_I64: MINUS(uint64_t)
-    case TL_I32: MINUS(uint32_t)
-    case TL_I16: MINUS(uint16_t)
-    case TL_I8: case TL_U8: MINUS(uint8_t)
-    default:
-      if (lazy & TL_NEG) { PyErr_SetString(PyExc_NotImplementedError, "\"neg_cpu\" not implemented for 'Bool'"); return -1; }
+  case TL_C64: SIGNS(uint32_t, 31, odd)
+  case TL_C128: SIGNS(uint64_t, 63, odd)
+  case TL_F64: REALS(uint64_t, 63)
+  case TL_F32: REALS(uint32_t, 31)
+  case TL_F16:
+  case TL_BF16: REALS(uint16_t, 15)
+  case TL_I64: MINUS(uint64_t)
+  case TL_I32: MINUS(uint32_t)
+  case TL_I16: MINUS(uint16_t)
+  case TL_I8:
+  case TL_U8: MINUS(uint8_t)
+  default:
+    if (lazy & TL_NEG) {
+      PyErr_SetString(PyExc_NotImplementedError, "\"neg_cpu\" not implemented for 'Bool'");
+      return -1;
+    }
   }
   return 0;
 }
 
-static TlTensor *with_signs(TlTensor *t, int lazy) {      /* a view of t's memory with these pending signs */
+static TlTensor *with_signs(TlTensor *t, int lazy) { /* a view of t's memory with these pending signs */
   TlTensor *v = tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
   if (v) v->flags = (uint16_t)((v->flags & ~TL_LAZY) | lazy);
   return v;
@@ -297,7 +325,7 @@ static TlTensor *signs_applied(TlTensor *t) {
 
 static int copy_signs(TlTensor *dst, TlTensor *src) {
   int lazy = (dst->flags ^ src->flags) & TL_LAZY, rc = -1;
-  if (dst->dtype == TL_BOOL && !(dst->flags & TL_NEG)) lazy = 0;      /* true is true of either sign */
+  if (dst->dtype == TL_BOOL && !(dst->flags & TL_NEG)) lazy = 0; /* true is true of either sign */
   TlTensor *to = with_signs(dst, 0), *from = with_signs(src, 0), *tmp = NULL;
   if (!to || !from) goto done;
   if (!lazy) rc = tl_copy(to, from);
@@ -314,14 +342,15 @@ done:
   return rc;
 }
 
-/* ---- misaligned elements: moved as bytes, computed on in an aligned copy --------------------------------------------- */
+/* ---- misaligned elements: moved as bytes, computed on in an aligned copy
+ * --------------------------------------------- */
 static int bytes_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   size_t size = *(const size_t *)ctx;
   for (int64_t i = 0; i < n; i++) memcpy(ptrs[0] + i * st[0], ptrs[1] + i * st[1], size);
   return 0;
 }
 
-static int copy_bytes(TlTensor *dst, TlTensor *src) {      /* one dtype, one shape */
+static int copy_bytes(TlTensor *dst, TlTensor *src) { /* one dtype, one shape */
   TlIter it;
   TlTensor *ops[2] = {dst, src};
   size_t size = tl_itemsize[dst->dtype];
@@ -341,7 +370,8 @@ static int copy_misaligned(TlTensor *dst, TlTensor *src) {
   TlTensor *from = tl_direct(src), *to = NULL;
   int rc = -1;
   if (from && !(dst->flags & TL_MISALIGNED)) rc = tl_copy(dst, from);
-  else if (from && (to = tl_empty((tl_dtype)dst->dtype, dst->ndim, dst->shape)) && tl_copy(to, from) == 0) rc = copy_bytes(dst, to);
+  else if (from && (to = tl_empty((tl_dtype)dst->dtype, dst->ndim, dst->shape)) && tl_copy(to, from) == 0)
+    rc = copy_bytes(dst, to);
   Py_XDECREF(from);
   Py_XDECREF(to);
   return rc;
@@ -351,7 +381,8 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   int rc = -1;
   TlTensor *tmp = NULL;
   if (dst->numel == 0) return 0;
-  if ((dst->flags | src->flags) & TL_INDIRECT) return (dst->flags | src->flags) & TL_LAZY ? copy_signs(dst, src) : copy_misaligned(dst, src);
+  if ((dst->flags | src->flags) & TL_INDIRECT)
+    return (dst->flags | src->flags) & TL_LAZY ? copy_signs(dst, src) : copy_misaligned(dst, src);
   if (dst->device | src->device) return tl_device_copy(dst, src);
   if (dst->storage == src->storage) {
     if (same_layout(dst, src)) return 0;
@@ -374,18 +405,21 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   TlIter it;
   TlTensor *ops[2] = {dst, src};
   tl_iter_init(&it, 2, ops, dst->ndim, dst->shape);
-  if (ctx.to == ctx.from && it.ndim == 2 && it.strides[0][0] == size && it.strides[1][1] == size && it.strides[1][0] > 128 &&
-      it.shape[0] >= 16 && it.shape[1] >= 16)
+  if (ctx.to == ctx.from && it.ndim == 2 && it.strides[0][0] == size && it.strides[1][1] == size &&
+      it.strides[1][0] > 128 && it.shape[0] >= 16 && it.shape[1] >= 16)
     rc = copy_transposed(&it, size);
-  else
-    rc = tl_iter_run(&it, copy_loop, &ctx);
+  else rc = tl_iter_run(&it, copy_loop, &ctx);
 done:
   Py_XDECREF((PyObject *)tmp);
   return rc;
 }
 
 /* ---- fill ------------------------------------------------------------------------------------------------------- */
-typedef struct { _Alignas(16) char value[16]; int size; bool misaligned; } FillCtx;
+typedef struct {
+  _Alignas(16) char value[16];
+  int size;
+  bool misaligned;
+} FillCtx;
 
 static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   const FillCtx *c = ctx;
@@ -393,7 +427,8 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   for (int i = 0; i < c->size; i++) zero = zero && !c->value[i];
   if (zero && st[0] == c->size) memset(ptrs[0], 0, (size_t)n * c->size);
   else if (c->size == 1 && st[0] == 1) memset(ptrs[0], c->value[0], (size_t)n);
-  else if (c->misaligned) for (int64_t i = 0; i < n; i++) memcpy(ptrs[0] + i * st[0], c->value, (size_t)c->size);
+  else if (c->misaligned)
+    for (int64_t i = 0; i < n; i++) memcpy(ptrs[0] + i * st[0], c->value, (size_t)c->size);
   else if (c->size == 4 && st[0] == 4) {
     uint32_t v, *o = (uint32_t *)ptrs[0];
     memcpy(&v, c->value, 4);
@@ -404,12 +439,19 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
 
 /* a finite number that the dtype has no room for is an error where a tensor is filled with it */
 int tl_check_finite(tl_dtype d, PyObject *value) {
-  double limit = d == TL_F16 ? 65504.0 : d == TL_BF16 ? 3.3895313892515355e38 : d == TL_F32 ? 3.4028234663852886e38 : 0, x;
+  double limit = d == TL_F16    ? 65504.0
+                 : d == TL_BF16 ? 3.3895313892515355e38
+                 : d == TL_F32  ? 3.4028234663852886e38
+                                : 0,
+         x;
   if (!limit || !(PyFloat_Check(value) || PyLong_Check(value))) return 0;
   x = PyFloat_AsDouble(value);
   if (x == -1 && PyErr_Occurred()) return -1;
   if ((x <= limit && x >= -limit) || x != x || x - x != 0) return 0;
-  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", d == TL_F16 ? "c10::Half" : d == TL_BF16 ? "c10::BFloat16" : "float");
+  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+               d == TL_F16    ? "c10::Half"
+               : d == TL_BF16 ? "c10::BFloat16"
+                              : "float");
   return -1;
 }
 

@@ -5,33 +5,41 @@
 
 TlStorage *tl_storage_new(int64_t nbytes);
 bool tl_is_storage(PyObject *o);
-int64_t tl_dense_strides(int ndim, const int64_t *shape, int64_t *strides);   /* contiguous; returns the number of elements, -1 on error */
+int64_t tl_dense_strides(int ndim, const int64_t *shape,
+                         int64_t *strides); /* contiguous; returns the number of elements, -1 on error */
 bool tl_within(const TlTensor *t, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
 /* storages and tensors of any device (device.c) */
 int tl_check_device_code(int device);
 extern bool tl_any_device;
-TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes);   /* steals owner */
+TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes); /* steals owner */
 TlStorage *tl_device_storage(int device, int64_t nbytes);
-TlTensor *tl_empty_on(int device, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);   /* strides: NULL for contiguous */
+TlTensor *tl_empty_on(int device, tl_dtype dtype, int ndim, const int64_t *shape,
+                      const int64_t *strides); /* strides: NULL for contiguous */
 TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype);
-TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);   /* steals s */
+TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                  int64_t offset); /* steals s */
 int tl_device_copy(TlTensor *dst, TlTensor *src), tl_device_fill(TlTensor *dst, PyObject *value);
 bool tl_args_elsewhere(PyObject *const *a, int n);
 TlVersion *tl_version(TlTensor *t);
 void tl_bump(TlTensor *t);
-int tl_check_inference(const TlTensor *t);   /* -1 with PyTorch's message for a tensor of inference mode that is written outside of it */
-TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset, bool share_version);
+int tl_check_inference(
+  const TlTensor *t); /* -1 with PyTorch's message for a tensor of inference mode that is written outside of it */
+TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset,
+                   bool share_version);
 /* -1 with PyTorch's message where elements of a geometry would lie outside of the storage */
-int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
-int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);
+int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shape, const int64_t *strides,
+                      int64_t offset);
+int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                    int64_t offset);
 
 /* objects the Python side registers through _C.register(name, object) */
 typedef struct {
   PyObject *Tensor, *Size, *device, *dtype;
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
-  PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema, *set_grad,
-      *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy, *device_fill, *device_run, *torch_function, *named_result, *unsupported_array;
+  PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema,
+    *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy,
+    *device_fill, *device_run, *torch_function, *named_result, *unsupported_array;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes belong to a thread, as in PyTorch; in WASM there is one */
@@ -40,14 +48,14 @@ extern TlRegistry tl_reg;
 #else
 #define TL_THREAD _Thread_local
 #endif
-extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below;   /* below: inside an op that the recorder runs */
+extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below; /* below: inside an op that the recorder runs */
 
-PyObject *tl_dtype_object(tl_dtype d);   /* new reference */
+PyObject *tl_dtype_object(tl_dtype d); /* new reference */
 PyObject *tl_size_object(int n, const int64_t *v);
 PyObject *tl_ints_tuple(int n, const int64_t *v);
 
-bool tl_requires_grad(const TlTensor *t);   /* views of a base that an in-place op gave a history included */
-int tl_number(PyObject **v, PyObject **made);       /* Python numbers and numpy's (number.c) */
+bool tl_requires_grad(const TlTensor *t);     /* views of a base that an in-place op gave a history included */
+int tl_number(PyObject **v, PyObject **made); /* Python numbers and numpy's (number.c) */
 bool tl_is_ndarray(PyObject *o), tl_is_numpy_scalar(PyObject *o);
 char tl_numpy_kind(PyObject *o, int *bytes);
 int tl_warn_scalar(const TlTensor *t);
@@ -58,7 +66,9 @@ extern int tl_profiling;
 int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n);
 void tl_profile_end(int64_t at);
 int tl_profile_init(PyObject *mod);
-uint64_t tl_bytes_live(void);      /* in CPU storages */
-void tl_drop(PyObject *o);        /* lets a link of a graph go without recursion; steals the reference */
-int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init(PyObject *mod), tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
+uint64_t tl_bytes_live(void); /* in CPU storages */
+void tl_drop(PyObject *o);    /* lets a link of a graph go without recursion; steals the reference */
+int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init(PyObject *mod),
+  tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod),
+  tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
 #endif

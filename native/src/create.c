@@ -9,7 +9,10 @@ static int memory_format(PyObject *o, int dflt) {
   PyObject *s;
   int r = 2;
   if (o == Py_None) return dflt;
-  if (!(s = PyObject_Str(o))) { PyErr_Clear(); return 2; }
+  if (!(s = PyObject_Str(o))) {
+    PyErr_Clear();
+    return 2;
+  }
   if (!PyUnicode_CompareWithASCIIString(s, "torch.preserve_format")) r = 0;
   else if (!PyUnicode_CompareWithASCIIString(s, "torch.contiguous_format")) r = 1;
   Py_DECREF(s);
@@ -21,7 +24,9 @@ static int size_arg(PyObject *o, int64_t *shape, int *n, const char *name) {
   for (int i = 0; i < *n; i++) {
     if (shape[i] >= 0) continue;
     if (name) PyErr_Format(PyExc_RuntimeError, "%s: Dimension size must be non-negative.", name);
-    else PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(*n, shape));
+    else
+      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i],
+                   tl_fmt_shape(*n, shape));
     return -1;
   }
   return 0;
@@ -32,7 +37,8 @@ static TlTensor *filled(TlTensor *t, PyObject *value) {
   return t;
 }
 
-/* torch.use_deterministic_algorithms(True): what is left uninitialised is filled, floats with NaN, others with their largest value */
+/* torch.use_deterministic_algorithms(True): what is left uninitialised is filled, floats with NaN, others with their
+ * largest value */
 static bool fill_empty;
 static TlTensor *fresh(TlTensor *t) {
   if (!t || !fill_empty || t->device != TL_CPU) return t;
@@ -43,16 +49,31 @@ static TlTensor *fresh(TlTensor *t) {
   Py_XDECREF(v);
   return r;
 }
-static PyObject *set_fill_empty(PyObject *m, PyObject *o) { (void)m; fill_empty = PyObject_IsTrue(o) == 1; Py_RETURN_NONE; }
-static PyObject *get_fill_empty(PyObject *m, PyObject *o) { (void)m; (void)o; return PyBool_FromLong(fill_empty); }
-static PyObject *fill_fresh(PyObject *m, PyObject *o) { (void)m; return TL_CHECK(o) ? (PyObject *)fresh((TlTensor *)Py_NewRef(o)) : Py_NewRef(o); }
+static PyObject *set_fill_empty(PyObject *m, PyObject *o) {
+  (void)m;
+  fill_empty = PyObject_IsTrue(o) == 1;
+  Py_RETURN_NONE;
+}
+static PyObject *get_fill_empty(PyObject *m, PyObject *o) {
+  (void)m;
+  (void)o;
+  return PyBool_FromLong(fill_empty);
+}
+static PyObject *fill_fresh(PyObject *m, PyObject *o) {
+  (void)m;
+  return TL_CHECK(o) ? (PyObject *)fresh((TlTensor *)Py_NewRef(o)) : Py_NewRef(o);
+}
 PyMethodDef tl_create_functions[] = {
-    {"set_fill_empty", set_fill_empty, METH_O, "Whether uninitialised tensors are filled."},
-    {"fill_empty", get_fill_empty, METH_NOARGS, "Whether uninitialised tensors are filled."},
-    {"fill_fresh", fill_fresh, METH_O, "Fills a tensor that was just made, where uninitialised ones are filled."},
-    {0}};
+  {"set_fill_empty", set_fill_empty, METH_O, "Whether uninitialised tensors are filled."},
+  {"fill_empty", get_fill_empty, METH_NOARGS, "Whether uninitialised tensors are filled."},
+  {"fill_fresh", fill_fresh, METH_O, "Fills a tensor that was just made, where uninitialised ones are filled."},
+  {0}};
 
-static PyObject *one(void) { static PyObject *v; if (!v) v = PyLong_FromLong(1); return v; }
+static PyObject *one(void) {
+  static PyObject *v;
+  if (!v) v = PyLong_FromLong(1);
+  return v;
+}
 
 /* id 0: empty(size, dtype, ..., memory_format); 1: zeros(size, dtype, ...); 2: ones */
 PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
@@ -60,7 +81,8 @@ PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   int n;
   tl_dtype d;
   (void)out;
-  if (size_arg(a[0], shape, &n, k->id == 1 ? "zeros" : NULL) < 0 || tl_dtype_arg(a[1], tl_default_dtype, &d) < 0) return NULL;
+  if (size_arg(a[0], shape, &n, k->id == 1 ? "zeros" : NULL) < 0 || tl_dtype_arg(a[1], tl_default_dtype, &d) < 0)
+    return NULL;
   if (k->id == 0 && n_ > 5 && memory_format(a[5], 1) != 1) return TL_FALLBACK();
   if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
   if (k->id == 0) return (PyObject *)fresh(tl_empty(d, n, shape));
@@ -71,13 +93,20 @@ PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
 PyObject *tl_k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   int64_t shape[TL_MAX_DIMS];
   int n;
-  tl_dtype d = PyBool_Check(a[1]) ? TL_BOOL : PyLong_Check(a[1]) ? TL_I64 : !PyComplex_Check(a[1]) ? tl_default_dtype : tl_default_dtype == TL_F64 ? TL_C128 : TL_C64;
-  (void)k; (void)n_; (void)out;
+  tl_dtype d = PyBool_Check(a[1])           ? TL_BOOL
+               : PyLong_Check(a[1])         ? TL_I64
+               : !PyComplex_Check(a[1])     ? tl_default_dtype
+               : tl_default_dtype == TL_F64 ? TL_C128
+                                            : TL_C64;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (size_arg(a[0], shape, &n, NULL) < 0 || tl_dtype_arg(a[2], d, &d) < 0) return NULL;
   return (PyObject *)filled(tl_empty(d, n, shape), a[1]);
 }
 
-/* id 0: empty_like(self, dtype, layout, device, pin_memory, memory_format); 1: zeros_like; 2: ones_like; 3: full_like(self, value, dtype, ...) */
+/* id 0: empty_like(self, dtype, layout, device, pin_memory, memory_format); 1: zeros_like; 2: ones_like; 3:
+ * full_like(self, value, dtype, ...) */
 PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
   int at = k->id == 3, format = n_ > 5 + at ? memory_format(a[5 + at], 0) : 0;
@@ -87,18 +116,24 @@ PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTens
   if (format == 2) return TL_FALLBACK();
   r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_preserved(TL_CPU, self, d);
   if (!r || !k->id) return (PyObject *)fresh(r);
-  if (k->id == 1) { memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]); return (PyObject *)r; }   /* always dense */
+  if (k->id == 1) {
+    memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]);
+    return (PyObject *)r;
+  } /* always dense */
   return (PyObject *)filled(r, k->id == 2 ? one() : a[1]);
 }
 
-/* id 0: new_empty(self, size, dtype, ...); 1: new_zeros; 2: new_ones; 3: new_full(self, size, fill_value, dtype, ...) */
+/* id 0: new_empty(self, size, dtype, ...); 1: new_zeros; 2: new_ones; 3: new_full(self, size, fill_value, dtype, ...)
+ */
 PyObject *tl_k_new_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0];
   int64_t shape[TL_MAX_DIMS];
   int n;
   tl_dtype d;
-  (void)n_; (void)out;
-  if (size_arg(a[1], shape, &n, NULL) < 0 || tl_dtype_arg(a[k->id == 3 ? 3 : 2], (tl_dtype)self->dtype, &d) < 0) return NULL;
+  (void)n_;
+  (void)out;
+  if (size_arg(a[1], shape, &n, NULL) < 0 || tl_dtype_arg(a[k->id == 3 ? 3 : 2], (tl_dtype)self->dtype, &d) < 0)
+    return NULL;
   if (k->id == 0) return (PyObject *)fresh(tl_empty(d, n, shape));
   if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
   return (PyObject *)filled(tl_empty(d, n, shape), k->id == 2 ? one() : a[2]);
@@ -111,15 +146,20 @@ PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   TlTensor *r;
   tl_dtype d;
   char v[16] = {0};
-  (void)n_; (void)out;
-  if (tl_int(a[0], shape) < 0 || tl_int(a[k->id ? 1 : 0], shape + 1) < 0 || tl_dtype_arg(a[1 + k->id], tl_default_dtype, &d) < 0) return NULL;
+  (void)n_;
+  (void)out;
+  if (tl_int(a[0], shape) < 0 || tl_int(a[k->id ? 1 : 0], shape + 1) < 0 ||
+      tl_dtype_arg(a[1 + k->id], tl_default_dtype, &d) < 0)
+    return NULL;
   if (shape[0] < 0 || shape[1] < 0) {
-    PyErr_Format(PyExc_RuntimeError, "%s must be greater or equal to 0, got %lld", shape[0] < 0 ? "n" : "m", (long long)(shape[0] < 0 ? shape[0] : shape[1]));
+    PyErr_Format(PyExc_RuntimeError, "%s must be greater or equal to 0, got %lld", shape[0] < 0 ? "n" : "m",
+                 (long long)(shape[0] < 0 ? shape[0] : shape[1]));
     return NULL;
   }
   if (!(r = tl_zeros(d, 2, shape))) return NULL;
   tl_cast_contig(d, v, TL_I64, &v1, 1);
-  for (int64_t i = 0; i < shape[0] && i < shape[1]; i++) memcpy(tl_data(r) + i * (shape[1] + 1) * tl_itemsize[d], v, tl_itemsize[d]);
+  for (int64_t i = 0; i < shape[0] && i < shape[1]; i++)
+    memcpy(tl_data(r) + i * (shape[1] + 1) * tl_itemsize[d], v, tl_itemsize[d]);
   return (PyObject *)r;
 }
 
@@ -132,16 +172,25 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   TlTensor *t, *r;
   tl_dtype d = tl_default_dtype;
   int whole, ints = (!start || PyLong_Check(start)) && PyLong_Check(end) && (!step || PyLong_Check(step));
-  (void)n_; (void)out;
+  (void)n_;
+  (void)out;
   for (int i = 0; i <= k->id; i++)
-    if (PyComplex_Check(a[i])) { PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow"); return NULL; }
+    if (PyComplex_Check(a[i])) {
+      PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow");
+      return NULL;
+    }
   if (ints) d = TL_I64;
-  if ((start && tl_double(start, &x) < 0) || tl_double(end, &y) < 0 || (step && tl_double(step, &s) < 0) || tl_dtype_arg(a[k->id + 1], d, &d) < 0) return NULL;
+  if ((start && tl_double(start, &x) < 0) || tl_double(end, &y) < 0 || (step && tl_double(step, &s) < 0) ||
+      tl_dtype_arg(a[k->id + 1], d, &d) < 0)
+    return NULL;
   if (d == TL_BOOL || tl_is_complex(d)) {
     PyErr_Format(PyExc_NotImplementedError, "\"arange_cpu\" not implemented for '%s'", tl_scalar_type[d]);
     return NULL;
   }
-  if (s == 0) { PyErr_SetString(PyExc_RuntimeError, "step must be nonzero"); return NULL; }
+  if (s == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "step must be nonzero");
+    return NULL;
+  }
   if (!isfinite(x) || !isfinite(y)) {
     char *p = PyOS_double_to_string(x, 'g', 6, 0, NULL), *q = PyOS_double_to_string(y, 'g', 6, 0, NULL);
     if (p && q) PyErr_Format(PyExc_RuntimeError, "unsupported range: %s -> %s", p, q);
@@ -149,23 +198,38 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
     PyMem_Free(q);
     return NULL;
   }
-  if ((s > 0 && y < x) || (s < 0 && y > x)) { PyErr_SetString(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign"); return NULL; }
+  if ((s > 0 && y < x) || (s < 0 && y > x)) {
+    PyErr_SetString(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign");
+    return NULL;
+  }
   whole = tl_is_integral(d);
   if (whole && (ints || d == TL_I64)) {
     if (ints) {
       if ((start && tl_int(start, &ix) < 0) || tl_int(end, &iy) < 0 || (step && tl_int(step, &is) < 0)) return NULL;
     } else {
-      ix = (int64_t)x; iy = (int64_t)y; is = (int64_t)s;
-      if (!is) { PyErr_SetString(PyExc_ValueError, "step must be nonzero"); return NULL; }
+      ix = (int64_t)x;
+      iy = (int64_t)y;
+      is = (int64_t)s;
+      if (!is) {
+        PyErr_SetString(PyExc_ValueError, "step must be nonzero");
+        return NULL;
+      }
     }
-    uint64_t span = is > 0 ? (uint64_t)iy - (uint64_t)ix : (uint64_t)ix - (uint64_t)iy, by = is > 0 ? (uint64_t)is : 0 - (uint64_t)is;
+    uint64_t span = is > 0 ? (uint64_t)iy - (uint64_t)ix : (uint64_t)ix - (uint64_t)iy,
+             by = is > 0 ? (uint64_t)is : 0 - (uint64_t)is;
     n = span ? (int64_t)((span - 1) / by + 1) : 0;
-    if (n < 0) { PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?"); return NULL; }
+    if (n < 0) {
+      PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?");
+      return NULL;
+    }
   } else {
     ix = (int64_t)x;
     is = (int64_t)s;
     count = ceil((y - x) / s);
-    if (count < 0 || count > 9e18) { PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?"); return NULL; }
+    if (count < 0 || count > 9e18) {
+      PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?");
+      return NULL;
+    }
     n = (int64_t)count;
   }
   if (whole) {
@@ -211,28 +275,37 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   int64_t n;
   TlTensor *t, *r;
   tl_dtype d;
-  (void)n_; (void)out;
+  (void)n_;
+  (void)out;
   if (PyComplex_Check(a[0]) || PyComplex_Check(a[1])) return TL_FALLBACK();
   if (tl_int(a[2], &n) < 0 || (k->id && tl_double(a[3], &base) < 0)) return NULL;
   if (tl_dtype_arg(a[3 + k->id], tl_default_dtype, &d) < 0) return NULL;
-  if (n < 0) { PyErr_SetString(PyExc_RuntimeError, "number of steps must be non-negative"); return NULL; }
+  if (n < 0) {
+    PyErr_SetString(PyExc_RuntimeError, "number of steps must be non-negative");
+    return NULL;
+  }
   if (tl_is_complex(d)) return TL_FALLBACK();
   if (d == TL_BOOL) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'", k->id ? "logspace_cpu" : "linspace_cpu");
+    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'",
+                 k->id ? "logspace_cpu" : "linspace_cpu");
     return NULL;
   }
   if (range_end(d, a[0], &x) < 0 || range_end(d, a[1], &y) < 0 || !(t = tl_empty(TL_F64, 1, &n))) return NULL;
   p = (double *)tl_data(t);
-  {                                                 /* steps are rounded to the dtype, as PyTorch's are */
+  { /* steps are rounded to the dtype, as PyTorch's are */
     double lo = rounded(d, x), hi = rounded(d, y), s = n > 1 ? rounded(d, rounded(d, hi - lo) / (double)(n - 1)) : 0;
     int half = d == TL_F16 || d == TL_BF16;
     for (int64_t i = 0; i < n; i++) {
       int first = i < n / 2 || n == 1;
       double m = (double)(first ? i : n - 1 - i), v = half && !k->id ? rounded(d, s * m) : 0;
-      p[i] = half && !k->id ? (first ? lo + v : hi - v) : d == TL_F64 || tl_is_integral(d) ? fma(first ? s : -s, m, first ? lo : hi) : first ? lo + s * m : hi - s * m;
+      p[i] = half && !k->id                     ? (first ? lo + v : hi - v)
+             : d == TL_F64 || tl_is_integral(d) ? fma(first ? s : -s, m, first ? lo : hi)
+             : first                            ? lo + s * m
+                                                : hi - s * m;
     }
   }
-  if (k->id) for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
+  if (k->id)
+    for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
   r = tl_cast(t, d);
   TL_DEC(t);
   return (PyObject *)r;

@@ -3,39 +3,59 @@
 #include <stdio.h>
 
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
-  union { uint8_t u8; int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint16_t h; float f[2]; double d[2]; } v;
-  memcpy(&v, p, tl_itemsize[dtype]);         /* p need not be aligned */
+  union {
+    uint8_t u8;
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    uint16_t h;
+    float f[2];
+    double d[2];
+  } v;
+  memcpy(&v, p, tl_itemsize[dtype]); /* p need not be aligned */
   switch (dtype) {
-    case TL_BOOL: return PyBool_FromLong(v.u8 != 0);
-    case TL_U8: return PyLong_FromLong(v.u8);
-    case TL_I8: return PyLong_FromLong(v.i8);
-    case TL_I16: return PyLong_FromLong(v.i16);
-    case TL_I32: return PyLong_FromLong(v.i32);
-    case TL_I64: return PyLong_FromLongLong(v.i64);
-    case TL_F16: return PyFloat_FromDouble(tl_half_to_float(v.h));
-    case TL_BF16: return PyFloat_FromDouble(tl_bf16_to_float(v.h));
-    case TL_F32: return PyFloat_FromDouble(v.f[0]);
-    case TL_F64: return PyFloat_FromDouble(v.d[0]);
-    case TL_C64: return PyComplex_FromDoubles(v.f[0], v.f[1]);
-    case TL_C128: return PyComplex_FromDoubles(v.d[0], v.d[1]);
-    default: PyErr_SetString(PyExc_SystemError, "unknown dtype"); return NULL;
+  case TL_BOOL: return PyBool_FromLong(v.u8 != 0);
+  case TL_U8: return PyLong_FromLong(v.u8);
+  case TL_I8: return PyLong_FromLong(v.i8);
+  case TL_I16: return PyLong_FromLong(v.i16);
+  case TL_I32: return PyLong_FromLong(v.i32);
+  case TL_I64: return PyLong_FromLongLong(v.i64);
+  case TL_F16: return PyFloat_FromDouble(tl_half_to_float(v.h));
+  case TL_BF16: return PyFloat_FromDouble(tl_bf16_to_float(v.h));
+  case TL_F32: return PyFloat_FromDouble(v.f[0]);
+  case TL_F64: return PyFloat_FromDouble(v.d[0]);
+  case TL_C64: return PyComplex_FromDoubles(v.f[0], v.f[1]);
+  case TL_C128: return PyComplex_FromDoubles(v.d[0], v.d[1]);
+  default: PyErr_SetString(PyExc_SystemError, "unknown dtype"); return NULL;
   }
 }
 
-static bool reading_data;        /* torch.tensor's messages name the dtype, other calls the C type */
+static bool reading_data; /* torch.tensor's messages name the dtype, other calls the C type */
 
 static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   int overflow;
   if (PyComplex_Check(v) && !reading_data && PyComplex_ImagAsDouble(v) != 0) {
-    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" :
-                 dtype == TL_I16 ? "int16_t" : dtype == TL_I32 ? "int" : "int64_t");
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                 dtype == TL_U8    ? "uint8_t"
+                 : dtype == TL_I8  ? "int8_t"
+                 : dtype == TL_I16 ? "int16_t"
+                 : dtype == TL_I32 ? "int"
+                                   : "int64_t");
     return -1;
   }
   PyObject *i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
-  if (!i && PyErr_ExceptionMatches(PyExc_TypeError) && !(reading_data && tl_is_numpy_scalar(v))) { PyErr_Clear(); i = PyNumber_Long(v); }
-  const char *type = reading_data ? tl_dtype_name[dtype] : dtype == TL_U8 ? "uint8_t" : dtype == TL_I8 ? "int8_t" : dtype == TL_I16 ? "int16_t"
-                     : dtype == TL_I32 ? "int" : "int64_t";
-  if (!i && PyFloat_Check(v)) {       /* NaN and infinities */
+  if (!i && PyErr_ExceptionMatches(PyExc_TypeError) && !(reading_data && tl_is_numpy_scalar(v))) {
+    PyErr_Clear();
+    i = PyNumber_Long(v);
+  }
+  const char *type = reading_data      ? tl_dtype_name[dtype]
+                     : dtype == TL_U8  ? "uint8_t"
+                     : dtype == TL_I8  ? "int8_t"
+                     : dtype == TL_I16 ? "int16_t"
+                     : dtype == TL_I32 ? "int"
+                                       : "int64_t";
+  if (!i && PyFloat_Check(v)) { /* NaN and infinities */
     PyErr_Clear();
     PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
   }
@@ -45,22 +65,24 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   if (x == -1 && PyErr_Occurred()) return -1;
   static const long long lo[] = {0, 0, -128, -32768, -2147483648LL}, hi[] = {1, 255, 127, 32767, 2147483647LL};
   if (overflow || (dtype >= TL_U8 && dtype < TL_I64 && (x > hi[dtype] || x < (dtype == TL_U8 ? -255 : lo[dtype])))) {
-    if (overflow) PyErr_SetString(reading_data ? PyExc_ValueError : PyExc_RuntimeError, "Overflow when unpacking long long");
+    if (overflow)
+      PyErr_SetString(reading_data ? PyExc_ValueError : PyExc_RuntimeError, "Overflow when unpacking long long");
     else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
     return -1;
   }
   switch (dtype) {
-    case TL_U8: *(uint8_t *)p = (uint8_t)x; break;
-    case TL_I8: *(int8_t *)p = (int8_t)x; break;
-    case TL_I16: *(int16_t *)p = (int16_t)x; break;
-    case TL_I32: *(int32_t *)p = (int32_t)x; break;
-    default: *(int64_t *)p = x;
+  case TL_U8: *(uint8_t *)p = (uint8_t)x; break;
+  case TL_I8: *(int8_t *)p = (int8_t)x; break;
+  case TL_I16: *(int16_t *)p = (int16_t)x; break;
+  case TL_I32: *(int32_t *)p = (int32_t)x; break;
+  default: *(int64_t *)p = x;
   }
   return 0;
 }
 
 int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
-  if (tl_is_complex(dtype) && !PyComplex_Check(v) && !TL_CHECK(v) && tl_is_numpy_scalar(v)) {      /* complex64 has __complex__ alone */
+  if (tl_is_complex(dtype) && !PyComplex_Check(v) && !TL_CHECK(v) &&
+      tl_is_numpy_scalar(v)) { /* complex64 has __complex__ alone */
     PyObject *s = PyObject_CallMethod(v, "item", NULL);
     int r = s ? tl_scalar_store(dtype, p, s) : -1;
     Py_XDECREF(s);
@@ -68,7 +90,10 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
   }
   if (TL_CHECK(v)) {
     TlTensor *t = (TlTensor *)v;
-    if (t->numel != 1) { PyErr_SetString(PyExc_TypeError, "only 0-dimensional tensors can be converted to Python scalars"); return -1; }
+    if (t->numel != 1) {
+      PyErr_SetString(PyExc_TypeError, "only 0-dimensional tensors can be converted to Python scalars");
+      return -1;
+    }
     PyObject *s = tl_is_float(dtype) && tl_warn_scalar(t) < 0 ? NULL : tl_m_item(t, NULL);
     if (!s) return -1;
     int r = tl_scalar_store(dtype, p, s);
@@ -88,7 +113,8 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
     re = PyComplex_RealAsDouble(v);
     im = PyComplex_ImagAsDouble(v);
     if (!tl_is_complex(dtype) && im != 0) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", dtype == TL_F64 ? "double" : "float");
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                   dtype == TL_F64 ? "double" : "float");
       return -1;
     }
   } else {
@@ -96,12 +122,12 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
     if (re == -1 && PyErr_Occurred()) return -1;
   }
   switch (dtype) {
-    case TL_F16: *(uint16_t *)p = tl_float_to_half((float)re); break;
-    case TL_BF16: *(uint16_t *)p = tl_float_to_bf16((float)re); break;
-    case TL_F32: *(float *)p = (float)re; break;
-    case TL_F64: *(double *)p = re; break;
-    case TL_C64: *(tl_c64 *)p = (tl_c64){(float)re, (float)im}; break;
-    default: *(tl_c128 *)p = (tl_c128){re, im};
+  case TL_F16: *(uint16_t *)p = tl_float_to_half((float)re); break;
+  case TL_BF16: *(uint16_t *)p = tl_float_to_bf16((float)re); break;
+  case TL_F32: *(float *)p = (float)re; break;
+  case TL_F64: *(double *)p = re; break;
+  case TL_C64: *(tl_c64 *)p = (tl_c64){(float)re, (float)im}; break;
+  default: *(tl_c128 *)p = (tl_c128){re, im};
   }
   return 0;
 }
@@ -134,7 +160,10 @@ static PyObject *list_dim(TlTensor *t, int dim, const char *p) {
   PyObject *l = PyList_New((Py_ssize_t)n);
   for (int64_t i = 0; l && i < n; i++) {
     PyObject *x = list_dim(t, dim + 1, p + i * step);
-    if (!x) { Py_DECREF(l); return NULL; }
+    if (!x) {
+      Py_DECREF(l);
+      return NULL;
+    }
     PyList_SetItem(l, (Py_ssize_t)i, x);
   }
   return l;
@@ -148,17 +177,26 @@ PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
   return r;
 }
 
-/* ---- torch.tensor ---------------------------------------------------------------------------------------------------- */
+/* ---- torch.tensor
+ * ---------------------------------------------------------------------------------------------------- */
 /* dtype: what the leaves have in common so far, -1 before the first */
-typedef struct { int ndim; int64_t shape[TL_MAX_DIMS]; int dtype; bool any_dtype; } Seen;
+typedef struct {
+  int ndim;
+  int64_t shape[TL_MAX_DIMS];
+  int dtype;
+  bool any_dtype;
+} Seen;
 
 static bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
 
-static int see(Seen *s, tl_dtype d) { s->dtype = s->dtype < 0 ? (int)d : (int)tl_promote((tl_dtype)s->dtype, d); return 0; }
+static int see(Seen *s, tl_dtype d) {
+  s->dtype = s->dtype < 0 ? (int)d : (int)tl_promote((tl_dtype)s->dtype, d);
+  return 0;
+}
 
 /* the dtype of a numpy array or scalar */
 static int see_numpy(Seen *s, PyObject *o) {
-  static const char *const known = "b1 u1 i1 i2 i4 i8 f2 -- f4 f8 c8 c16";      /* in the order of the codes */
+  static const char *const known = "b1 u1 i1 i2 i4 i8 f2 -- f4 f8 c8 c16"; /* in the order of the codes */
   int bytes;
   char kind = tl_numpy_kind(o, &bytes), text[16];
   snprintf(text, sizeof text, "%c%d", kind ? kind : '?', bytes);
@@ -166,7 +204,8 @@ static int see_numpy(Seen *s, PyObject *o) {
   if (at && (at[strlen(text)] == ' ' || !at[strlen(text)])) return see(s, (tl_dtype)((at - known) / 3));
   if (s->any_dtype) return 0;
   PyObject *dtype = PyObject_GetAttrString(o, "dtype"), *type = dtype ? PyObject_GetAttrString(dtype, "type") : NULL;
-  PyObject *name = type ? PyObject_GetAttrString(type, "__name__") : NULL, *e = name ? PyObject_CallFunctionObjArgs(tl_reg.unsupported_array, name, NULL) : NULL;
+  PyObject *name = type ? PyObject_GetAttrString(type, "__name__") : NULL,
+           *e = name ? PyObject_CallFunctionObjArgs(tl_reg.unsupported_array, name, NULL) : NULL;
   if (e) PyErr_SetObject((PyObject *)Py_TYPE(e), e);
   Py_XDECREF(e);
   Py_XDECREF(name);
@@ -184,10 +223,11 @@ static int scan(PyObject *o, int depth, Seen *s) {
   if (PyComplex_CheckExact(o)) return see(s, tl_default_dtype == TL_F64 ? TL_C128 : TL_C64);
   if (TL_CHECK(o)) {
     TlTensor *t = (TlTensor *)o;
-    if (t->numel != 1) {            /* PyTorch reads tensors in a list as numbers */
+    if (t->numel != 1) { /* PyTorch reads tensors in a list as numbers */
       bool index = tl_is_integral(t->dtype);
-      PyErr_SetString(index ? PyExc_TypeError : PyExc_ValueError, index ? "only integer tensors of a single element can be converted to an index"
-                                                                        : "only one element tensors can be converted to Python scalars");
+      PyErr_SetString(index ? PyExc_TypeError : PyExc_ValueError,
+                      index ? "only integer tensors of a single element can be converted to an index"
+                            : "only one element tensors can be converted to Python scalars");
       return -1;
     }
     return see(s, (tl_dtype)t->dtype);
@@ -208,15 +248,21 @@ static int scan(PyObject *o, int depth, Seen *s) {
   if (PySequence_Check(o)) {
     Py_ssize_t n = PySequence_Size(o);
     if (n < 0) return -1;
-    if (depth >= TL_DIM_LIMIT) { PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", "list"); return -1; }
+    if (depth >= TL_DIM_LIMIT) {
+      PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", "list");
+      return -1;
+    }
     if (depth == s->ndim) s->shape[s->ndim++] = n;
     else if (s->shape[depth] != n) {
-      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)s->shape[depth], depth, n);
+      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)s->shape[depth],
+                   depth, n);
       return -1;
     }
     bool list = PyList_Check(o), tuple = PyTuple_Check(o);
     for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject *x = list ? Py_XNewRef(PyList_GetItem(o, i)) : tuple ? Py_XNewRef(PyTuple_GetItem(o, i)) : PySequence_GetItem(o, i);
+      PyObject *x = list    ? Py_XNewRef(PyList_GetItem(o, i))
+                    : tuple ? Py_XNewRef(PyTuple_GetItem(o, i))
+                            : PySequence_GetItem(o, i);
       if (!x) return -1;
       if (depth + 1 < s->ndim && is_number(x)) {
         PyErr_SetString(PyExc_TypeError, "not a sequence");
@@ -244,18 +290,23 @@ static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
   }
   bool list = PyList_Check(o), tuple = PyTuple_Check(o);
   if (!list && !tuple && tl_is_ndarray(o) &&
-      tl_warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single numpy.ndarray with "
-                   "numpy.array() before converting to a tensor.") < 0) return -1;
+      tl_warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+                   "list to a single numpy.ndarray with "
+                   "numpy.array() before converting to a tensor.") < 0)
+    return -1;
   if (!list && !tuple && !PySequence_Check(o)) {
     PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d", (long long)t->shape[depth], depth);
     return -1;
   }
   if (PySequence_Size(o) != t->shape[depth]) {
-    PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)t->shape[depth], depth, PySequence_Size(o));
+    PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)t->shape[depth],
+                 depth, PySequence_Size(o));
     return -1;
   }
   for (int64_t i = 0; i < t->shape[depth]; i++) {
-    PyObject *x = list ? Py_XNewRef(PyList_GetItem(o, (Py_ssize_t)i)) : tuple ? Py_XNewRef(PyTuple_GetItem(o, (Py_ssize_t)i)) : PySequence_GetItem(o, (Py_ssize_t)i);
+    PyObject *x = list    ? Py_XNewRef(PyList_GetItem(o, (Py_ssize_t)i))
+                  : tuple ? Py_XNewRef(PyTuple_GetItem(o, (Py_ssize_t)i))
+                          : PySequence_GetItem(o, (Py_ssize_t)i);
     if (!x) return -1;
     int r = fill(x, depth + 1, t, p);
     Py_DECREF(x);
@@ -279,7 +330,10 @@ static PyObject *tensor_from_data(PyObject *mod, PyObject *args) {
   reading_data = true;
   int r = t->numel ? fill(data, 0, t, &p) : 0;
   reading_data = false;
-  if (r < 0) { Py_DECREF(t); return NULL; }
+  if (r < 0) {
+    Py_DECREF(t);
+    return NULL;
+  }
   return (PyObject *)t;
 }
 
@@ -293,11 +347,20 @@ static PyObject *tensor_from_storage(PyObject *mod, PyObject *args) {
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS], zero[1] = {0};
   int n, m;
   if (tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0 || tl_ints(strides, st, &m) < 0) return NULL;
-  if (n < 0 || m != n) { PyErr_SetString(PyExc_ValueError, "shape and strides must have the same length"); return NULL; }
-  if (!tl_is_storage(s)) { PyErr_SetString(PyExc_TypeError, "tensor_from_storage: the first argument must be a storage"); return NULL; }
+  if (n < 0 || m != n) {
+    PyErr_SetString(PyExc_ValueError, "shape and strides must have the same length");
+    return NULL;
+  }
+  if (!tl_is_storage(s)) {
+    PyErr_SetString(PyExc_TypeError, "tensor_from_storage: the first argument must be a storage");
+    return NULL;
+  }
   if (tl_check_geometry((TlStorage *)s, d, n, sh, st, offset) < 0) return NULL;
   TlTensor *t = tl_empty(d, 1, zero);
-  if (t && tl_set_geometry(t, (TlStorage *)Py_NewRef(s), d, n, sh, st, offset) < 0) { Py_DECREF(t); return NULL; }
+  if (t && tl_set_geometry(t, (TlStorage *)Py_NewRef(s), d, n, sh, st, offset) < 0) {
+    Py_DECREF(t);
+    return NULL;
+  }
   return (PyObject *)t;
 }
 
@@ -317,21 +380,41 @@ static PyObject *make(PyObject *args, int mode) {
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
   int n, m = 0;
   tl_dtype d;
-  if (mode == 1 ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt) : !PyArg_ParseTuple(args, "O|O", &shape, &dt)) return NULL;
-  if (tl_ints(shape, sh, &n) < 0 || (strides && tl_ints(strides, st, &m) < 0) || tl_dtype_arg(dt, tl_default_dtype, &d) < 0) return NULL;
-  if (n < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return NULL; }
-  if (strides && m != n) { PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
+  if (mode == 1 ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt) : !PyArg_ParseTuple(args, "O|O", &shape, &dt))
+    return NULL;
+  if (tl_ints(shape, sh, &n) < 0 || (strides && tl_ints(strides, st, &m) < 0) ||
+      tl_dtype_arg(dt, tl_default_dtype, &d) < 0)
+    return NULL;
+  if (n < 0) {
+    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
+    return NULL;
+  }
+  if (strides && m != n) {
+    PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape");
+    return NULL;
+  }
   return (PyObject *)(mode == 1 ? tl_empty_strided(d, n, sh, st) : mode == 2 ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
 }
-static PyObject *py_empty(PyObject *m, PyObject *a) { (void)m; return make(a, 0); }
-static PyObject *py_empty_strided(PyObject *m, PyObject *a) { (void)m; return make(a, 1); }
-static PyObject *py_zeros(PyObject *m, PyObject *a) { (void)m; return make(a, 2); }
+static PyObject *py_empty(PyObject *m, PyObject *a) {
+  (void)m;
+  return make(a, 0);
+}
+static PyObject *py_empty_strided(PyObject *m, PyObject *a) {
+  (void)m;
+  return make(a, 1);
+}
+static PyObject *py_zeros(PyObject *m, PyObject *a) {
+  (void)m;
+  return make(a, 2);
+}
 static PyObject *py_empty_like(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *dt = Py_None;
   tl_dtype d;
   int device = -1;
-  if (!PyArg_ParseTuple(args, "O!|Oi", tl_TensorBase, &t, &dt, &device) || tl_check_device_code(device < 0 ? TL_CPU : device) < 0 || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!|Oi", tl_TensorBase, &t, &dt, &device) ||
+      tl_check_device_code(device < 0 ? TL_CPU : device) < 0 || tl_dtype_arg(dt, ((TlTensor *)t)->dtype, &d) < 0)
+    return NULL;
   return (PyObject *)tl_empty_preserved(device < 0 ? ((TlTensor *)t)->device : device, (TlTensor *)t, d);
 }
 /* src must broadcast to dst's shape; leading ones that dst lacks are let through */
@@ -340,10 +423,11 @@ static int check_copy(const TlTensor *dst, const TlTensor *src) {
     int64_t n = src->shape[src->ndim - i], m = i <= dst->ndim ? dst->shape[dst->ndim - i] : 1;
     if (n == m || n == 1) continue;
     if (i > dst->ndim || m == 1)
-      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s", tl_fmt_shape(dst->ndim, dst->shape),
-                   tl_fmt_shape(src->ndim, src->shape));
+      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                   tl_fmt_shape(dst->ndim, dst->shape), tl_fmt_shape(src->ndim, src->shape));
     else
-      PyErr_Format(PyExc_RuntimeError, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+      PyErr_Format(PyExc_RuntimeError,
+                   "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
                    (long long)m, (long long)n, dst->ndim - i);
     return -1;
   }
@@ -353,14 +437,19 @@ static PyObject *py_copy(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *dst, *src;
   int bump = 1;
-  if (!PyArg_ParseTuple(args, "O!O!|p", tl_TensorBase, &dst, tl_TensorBase, &src, &bump) || tl_check_inference((TlTensor *)dst) < 0 ||
-      check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O!|p", tl_TensorBase, &dst, tl_TensorBase, &src, &bump) ||
+      tl_check_inference((TlTensor *)dst) < 0 || check_copy((TlTensor *)dst, (TlTensor *)src) < 0 ||
+      tl_copy((TlTensor *)dst, (TlTensor *)src) < 0)
+    return NULL;
   if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
 }
 static PyObject *py_check_overlap(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (n < 1 || !TL_CHECK(a[0])) { PyErr_SetString(PyExc_TypeError, "check_overlap(written tensor, *arguments)"); return NULL; }
+  if (n < 1 || !TL_CHECK(a[0])) {
+    PyErr_SetString(PyExc_TypeError, "check_overlap(written tensor, *arguments)");
+    return NULL;
+  }
   if (tl_check_written((const TlTensor *)a[0]) < 0) return NULL;
   for (Py_ssize_t i = 1; i < n; i++)
     if (TL_CHECK(a[i]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[i]) < 0) return NULL;
@@ -381,10 +470,15 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
   int nd;
   if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &o, &shape) || tl_ints(shape, sh, &nd) < 0) return NULL;
   TlTensor *t = (TlTensor *)o;
-  if (nd < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return NULL; }
+  if (nd < 0) {
+    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
+    return NULL;
+  }
   if ((n = tl_dense_strides(nd, sh, st)) < 0) return NULL;
   if (n) {
-    if (t->offset < 0 || __builtin_add_overflow(n, t->offset, &end) || __builtin_mul_overflow(end, (int64_t)tl_itemsize[t->dtype], &end)) end = INT64_MAX;
+    if (t->offset < 0 || __builtin_add_overflow(n, t->offset, &end) ||
+        __builtin_mul_overflow(end, (int64_t)tl_itemsize[t->dtype], &end))
+      end = INT64_MAX;
     if (end > (int64_t)t->storage->nbytes && tl_storage_resize(t->storage, end) < 0) return NULL;
   }
   if (tl_set_geometry(t, (TlStorage *)Py_NewRef(t->storage), t->dtype, nd, sh, st, t->offset) < 0) return NULL;
@@ -395,8 +489,9 @@ static PyObject *py_lay_out(PyObject *m, PyObject *args) {
   (void)m;
   if (!PyArg_ParseTuple(args, "O!O!", tl_TensorBase, &o, tl_TensorBase, &like)) return NULL;
   TlTensor *t = (TlTensor *)o, *as = (TlTensor *)like;
-  if (t->ndim == as->ndim && !memcmp(t->shape, as->shape, sizeof *t->shape * (size_t)t->ndim) && tl_is_dense(as) && tl_is_contiguous(t) &&
-      tl_restride(t, t->ndim, t->shape, as->strides) < 0) return NULL;
+  if (t->ndim == as->ndim && !memcmp(t->shape, as->shape, sizeof *t->shape * (size_t)t->ndim) && tl_is_dense(as) &&
+      tl_is_contiguous(t) && tl_restride(t, t->ndim, t->shape, as->strides) < 0)
+    return NULL;
   Py_RETURN_NONE;
 }
 static int need_tensor(PyObject *o) {
@@ -404,37 +499,52 @@ static int need_tensor(PyObject *o) {
   PyErr_SetString(PyExc_TypeError, "expected a tensor");
   return -1;
 }
-static PyObject *py_is_dense(PyObject *m, PyObject *t) { (void)m; return need_tensor(t) < 0 ? NULL : PyBool_FromLong(tl_is_dense((TlTensor *)t)); }
+static PyObject *py_is_dense(PyObject *m, PyObject *t) {
+  (void)m;
+  return need_tensor(t) < 0 ? NULL : PyBool_FromLong(tl_is_dense((TlTensor *)t));
+}
 static PyObject *py_suggests_channels_last(PyObject *m, PyObject *o) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int n, ns;
   (void)m;
   if (TL_CHECK(o)) return PyBool_FromLong(tl_suggests_channels_last((TlTensor *)o));
-  if (!PyTuple_Check(o) || PyTuple_Size(o) < 2) { PyErr_SetString(PyExc_TypeError, "expected a tensor, or its shape and strides"); return NULL; }
+  if (!PyTuple_Check(o) || PyTuple_Size(o) < 2) {
+    PyErr_SetString(PyExc_TypeError, "expected a tensor, or its shape and strides");
+    return NULL;
+  }
   if (tl_ints(PyTuple_GetItem(o, 0), shape, &n) < 0 || tl_ints(PyTuple_GetItem(o, 1), strides, &ns) < 0) return NULL;
   return PyBool_FromLong(n == ns && n > 0 && tl_suggests_last(n, shape, strides));
 }
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;
-  if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &t, &value) || tl_check_inference((TlTensor *)t) < 0 || tl_fill((TlTensor *)t, value) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &t, &value) || tl_check_inference((TlTensor *)t) < 0 ||
+      tl_fill((TlTensor *)t, value) < 0)
+    return NULL;
   tl_bump((TlTensor *)t);
   return Py_NewRef(t);
 }
 PyMethodDef tl_data_functions[] = {
-    {"fill", py_fill, METH_VARARGS, "fill(tensor, number): every element becomes the number"},
-    {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
-    {"tensor_from_storage", tensor_from_storage, METH_VARARGS, "tensor_from_storage(storage, dtype, offset, shape, strides)"},
-    {"alias", alias, METH_VARARGS, "alias(tensor, share_version=True): same memory, no history"},
-    {"empty", py_empty, METH_VARARGS, "empty(shape, dtype)"},
-    {"empty_strided", py_empty_strided, METH_VARARGS, "empty_strided(shape, strides, dtype)"},
-    {"zeros", py_zeros, METH_VARARGS, "zeros(shape, dtype)"},
-    {"empty_like", py_empty_like, METH_VARARGS, "empty_like(tensor, dtype=None, device code=the tensor's), keeping a dense layout"},
-    {"copy", py_copy, METH_VARARGS, "copy(dst, src): dst[...] = src below autograd"},
-    {"check_overlap", (PyCFunction)(void *)py_check_overlap, METH_FASTCALL, "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
-    {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
-    {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
-    {"lay_out", py_lay_out, METH_VARARGS, "lay_out(t, like): t, just resized to like's shape, gets its strides where that is dense"},
-    {"is_dense", py_is_dense, METH_O, "is_dense(tensor): whether its elements lie without gaps, in any order of dims, and share no memory"},
-    {"suggests_channels_last", py_suggests_channels_last, METH_O, "suggests_channels_last(tensor or (shape, strides, ...)): whether results of it shall be channels last; of 3 dims as of an image of height 1"},
-    {0}};
+  {"fill", py_fill, METH_VARARGS, "fill(tensor, number): every element becomes the number"},
+  {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
+  {"tensor_from_storage", tensor_from_storage, METH_VARARGS,
+   "tensor_from_storage(storage, dtype, offset, shape, strides)"},
+  {"alias", alias, METH_VARARGS, "alias(tensor, share_version=True): same memory, no history"},
+  {"empty", py_empty, METH_VARARGS, "empty(shape, dtype)"},
+  {"empty_strided", py_empty_strided, METH_VARARGS, "empty_strided(shape, strides, dtype)"},
+  {"zeros", py_zeros, METH_VARARGS, "zeros(shape, dtype)"},
+  {"empty_like", py_empty_like, METH_VARARGS,
+   "empty_like(tensor, dtype=None, device code=the tensor's), keeping a dense layout"},
+  {"copy", py_copy, METH_VARARGS, "copy(dst, src): dst[...] = src below autograd"},
+  {"check_overlap", (PyCFunction)(void *)py_check_overlap, METH_FASTCALL,
+   "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
+  {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
+  {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
+  {"lay_out", py_lay_out, METH_VARARGS,
+   "lay_out(t, like): t, just resized to like's shape, gets its strides where that is dense"},
+  {"is_dense", py_is_dense, METH_O,
+   "is_dense(tensor): whether its elements lie without gaps, in any order of dims, and share no memory"},
+  {"suggests_channels_last", py_suggests_channels_last, METH_O,
+   "suggests_channels_last(tensor or (shape, strides, ...)): whether results of it shall be channels last; of 3 dims "
+   "as of an image of height 1"},
+  {0}};

@@ -1,16 +1,22 @@
-/* depthwise.c: float32 convolutions with one input channel per group. Planes are copied into a padded buffer (small enough
- * for the cache), then every output row is a sum of shifted input rows, 16 outputs at a time in registers. */
+/* depthwise.c: float32 convolutions with one input channel per group. Planes are copied into a padded buffer (small
+ * enough for the cache), then every output row is a sum of shifted input rows, 16 outputs at a time in registers. */
 #include "conv.h"
 #include "simd.h"
 
-enum { SLACK = 24 };   /* floats readable behind a padded plane */
+enum { SLACK = 24 }; /* floats readable behind a padded plane */
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
-typedef struct { int64_t xp[3], plane, taps, pix; int32_t *off; float *buf; } Plan;
+typedef struct {
+  int64_t xp[3], plane, taps, pix;
+  int32_t *off;
+  float *buf;
+} Plan;
 
 static int plan(Plan *q, const TlConv *c) {
   for (int i = 0; i < 3; i++) q->xp[i] = c->x[i] + 2 * c->p[i];
-  q->plane = vol(q->xp); q->taps = vol(c->k); q->pix = vol(c->y);
+  q->plane = vol(q->xp);
+  q->taps = vol(c->k);
+  q->pix = vol(c->y);
   q->buf = tl_malloc((uint64_t)(q->plane + SLACK) * sizeof(float) + (size_t)q->taps * sizeof(int32_t));
   if (!q->buf) return -1;
   memset(q->buf, 0, (size_t)(q->plane + SLACK) * sizeof(float));
@@ -26,7 +32,8 @@ static int plan(Plan *q, const TlConv *c) {
 static void load_plane(const Plan *q, const TlConv *c, const float *x) {
   for (int64_t z = 0; z < c->x[0]; z++)
     for (int64_t y = 0; y < c->x[1]; y++, x += c->x[2])
-      memcpy(q->buf + ((z + c->p[0]) * q->xp[1] + y + c->p[1]) * q->xp[2] + c->p[2], x, (size_t)c->x[2] * sizeof(float));
+      memcpy(q->buf + ((z + c->p[0]) * q->xp[1] + y + c->p[1]) * q->xp[2] + c->p[2], x,
+             (size_t)c->x[2] * sizeof(float));
 }
 
 /* four inputs at distance s */
@@ -36,7 +43,8 @@ static inline v4f load_step(const float *p, int64_t s) {
   return (v4f){p[0], p[s], p[2 * s], p[3 * s]};
 }
 
-static inline void row_forward(float *y, int64_t n, const float *x, int64_t s, const float *w, const int32_t *off, int64_t taps, float bias) {
+static inline void row_forward(float *y, int64_t n, const float *x, int64_t s, const float *w, const int32_t *off,
+                               int64_t taps, float bias) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
     v4f a = v4_set1(bias), b = a, c = a, d = a;
@@ -44,10 +52,15 @@ static inline void row_forward(float *y, int64_t n, const float *x, int64_t s, c
     for (int64_t t = 0; t < taps; t++) {
       const float *p = p0 + off[t];
       v4f v = v4_set1(w[t]);
-      a = v4_madd(v, load_step(p, s), a); b = v4_madd(v, load_step(p + 4 * s, s), b);
-      c = v4_madd(v, load_step(p + 8 * s, s), c); d = v4_madd(v, load_step(p + 12 * s, s), d);
+      a = v4_madd(v, load_step(p, s), a);
+      b = v4_madd(v, load_step(p + 4 * s, s), b);
+      c = v4_madd(v, load_step(p + 8 * s, s), c);
+      d = v4_madd(v, load_step(p + 12 * s, s), d);
     }
-    v4_store(y + i, a); v4_store(y + i + 4, b); v4_store(y + i + 8, c); v4_store(y + i + 12, d);
+    v4_store(y + i, a);
+    v4_store(y + i + 4, b);
+    v4_store(y + i + 8, c);
+    v4_store(y + i + 12, d);
   }
   for (; i < n; i += 4) {
     v4f a = v4_set1(bias);
@@ -62,7 +75,8 @@ static inline void row_forward(float *y, int64_t n, const float *x, int64_t s, c
     }
     for (int64_t t = 0; t < taps; t++) a = v4_madd(v4_set1(w[t]), load_step(p0 + off[t], s), a);
     if (n - i >= 4) v4_store(y + i, a);
-    else for (int r = 0; r < n - i; r++) y[i + r] = a[r];
+    else
+      for (int r = 0; r < n - i; r++) y[i + r] = a[r];
   }
 }
 
@@ -109,13 +123,15 @@ int tl_depthwise_data(const TlConv *c, const float *y, const float *w, const flo
             for (int64_t t = 0; t < q.taps; t++) {
               float *dst = q.buf + (z * c->s[0] * q.xp[1] + r * c->s[1]) * q.xp[2] + q.off[t], v = wt[t];
               int64_t i = 0;
-              if (s == 1) for (; i + 4 <= nx; i += 4) v4_store(dst + i, v4_madd(v4_set1(v), v4_load(y + i), v4_load(dst + i)));
+              if (s == 1)
+                for (; i + 4 <= nx; i += 4) v4_store(dst + i, v4_madd(v4_set1(v), v4_load(y + i), v4_load(dst + i)));
               for (; i < nx; i++) dst[i * s] += v * y[i];
             }
       }
       for (int64_t z = 0; z < c->x[0]; z++)
         for (int64_t r = 0; r < c->x[1]; r++, x += c->x[2])
-          memcpy(x, q.buf + ((z + c->p[0]) * q.xp[1] + r + c->p[1]) * q.xp[2] + c->p[2], (size_t)c->x[2] * sizeof(float));
+          memcpy(x, q.buf + ((z + c->p[0]) * q.xp[1] + r + c->p[1]) * q.xp[2] + c->p[2],
+                 (size_t)c->x[2] * sizeof(float));
       if (tl_check_interrupt()) goto done;
     }
   rc = 0;
@@ -151,8 +167,8 @@ int tl_depthwise_weight(const TlConv *c, const float *x, const float *y, float *
                   a3 = v4_madd(v4_load(yr + i + 12), v4_load(src + i + 12), a3);
                 }
                 for (; i + 4 <= nx; i += 4) acc = v4_madd(v4_load(yr + i), v4_load(src + i), acc);
-              }
-              else if (s == 2) for (; i + 4 <= nx; i += 4) acc = v4_madd(v4_load(yr + i), load_step(src + 2 * i, 2), acc);
+              } else if (s == 2)
+                for (; i + 4 <= nx; i += 4) acc = v4_madd(v4_load(yr + i), load_step(src + 2 * i, 2), acc);
               for (; i < nx; i++) tail += yr[i] * src[i * s];
             }
           w[(g * c->yc + o) * q.taps + t] += v4_hsum((acc + a1) + (a2 + a3)) + tail;

@@ -1,11 +1,12 @@
-/* depthwise_last.c: float32 convolutions with one input channel per group, in channels-last memory: the taps that reach a pixel are
- * looked up once, then all channels of it are summed, vectors of channels at a time. */
+/* depthwise_last.c: float32 convolutions with one input channel per group, in channels-last memory: the taps that reach
+ * a pixel are looked up once, then all channels of it are summed, vectors of channels at a time. */
 #include "conv.h"
 #include "simd.h"
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
-/* taps along dim i that reach position `at` of the result, and where each reads; data: the result is x, and y is read */
+/* taps along dim i that reach position `at` of the result, and where each reads; data: the result is x, and y is read
+ */
 static int64_t dim_hits(const TlConv *c, int i, bool data, int64_t at, int64_t *src, int64_t *tap) {
   int64_t n = 0;
   for (int64_t t = 0; t < c->k[i]; t++) {
@@ -23,8 +24,8 @@ static int64_t dim_hits(const TlConv *c, int i, bool data, int64_t at, int64_t *
 typedef struct {
   const TlConv *c;
   bool data;
-  int64_t n[3], *src[3], *tap[3];     /* by dim, at the present position */
-  int64_t hits, *off, *which;         /* of the present pixel: pixel that is read, tap */
+  int64_t n[3], *src[3], *tap[3]; /* by dim, at the present position */
+  int64_t hits, *off, *which;     /* of the present pixel: pixel that is read, tap */
 } Walk;
 
 static int walk_init(Walk *h, const TlConv *c, bool data) {
@@ -34,7 +35,11 @@ static int walk_init(Walk *h, const TlConv *c, bool data) {
   h->off = p;
   h->which = p += vol(c->k);
   p += vol(c->k);
-  for (int i = 0; i < 3; i++) { h->src[i] = p; h->tap[i] = p += c->k[i]; p += c->k[i]; }
+  for (int i = 0; i < 3; i++) {
+    h->src[i] = p;
+    h->tap[i] = p += c->k[i];
+    p += c->k[i];
+  }
   return 0;
 }
 static void walk_dim(Walk *h, int i, int64_t at) { h->n[i] = dim_hits(h->c, i, h->data, at, h->src[i], h->tap[i]); }
@@ -56,13 +61,23 @@ static void pixel(float *out, const Walk *h, const float *in, const float *w, co
   int64_t c = 0;
   for (; c + 16 <= ch; c += 16) {
     v4f a = {0}, b = a, d = a, e = a;
-    if (bias) { a = v4_load(bias + c); b = v4_load(bias + c + 4); d = v4_load(bias + c + 8); e = v4_load(bias + c + 12); }
+    if (bias) {
+      a = v4_load(bias + c);
+      b = v4_load(bias + c + 4);
+      d = v4_load(bias + c + 8);
+      e = v4_load(bias + c + 12);
+    }
     for (int64_t i = 0; i < h->hits; i++) {
       const float *x = in + h->off[i] * ch + c, *v = w + h->which[i] * ch + c;
-      a = v4_madd(v4_load(v), v4_load(x), a); b = v4_madd(v4_load(v + 4), v4_load(x + 4), b);
-      d = v4_madd(v4_load(v + 8), v4_load(x + 8), d); e = v4_madd(v4_load(v + 12), v4_load(x + 12), e);
+      a = v4_madd(v4_load(v), v4_load(x), a);
+      b = v4_madd(v4_load(v + 4), v4_load(x + 4), b);
+      d = v4_madd(v4_load(v + 8), v4_load(x + 8), d);
+      e = v4_madd(v4_load(v + 12), v4_load(x + 12), e);
     }
-    v4_store(out + c, a); v4_store(out + c + 4, b); v4_store(out + c + 8, d); v4_store(out + c + 12, e);
+    v4_store(out + c, a);
+    v4_store(out + c + 4, b);
+    v4_store(out + c + 8, d);
+    v4_store(out + c + 12, e);
   }
   for (; c < ch; c++) {
     float a = bias ? bias[c] : 0;
@@ -72,13 +87,15 @@ static void pixel(float *out, const Walk *h, const float *in, const float *w, co
 }
 
 /* the same with m outputs for each input channel */
-static void pixel_many(float *out, const Walk *h, const float *in, const float *w, const float *bias, int64_t groups, int64_t m) {
+static void pixel_many(float *out, const Walk *h, const float *in, const float *w, const float *bias, int64_t groups,
+                       int64_t m) {
   const int64_t ch = groups * m;
   for (int64_t g = 0; g < groups; g++) {
     float sum = bias && h->data ? bias[g] : 0;
     for (int64_t o = g * m; o < (g + 1) * m; o++) {
       float a = bias && !h->data ? bias[o] : 0;
-      for (int64_t i = 0; i < h->hits; i++) a += w[h->which[i] * ch + o] * (h->data ? in[h->off[i] * ch + o] : in[h->off[i] * groups + g]);
+      for (int64_t i = 0; i < h->hits; i++)
+        a += w[h->which[i] * ch + o] * (h->data ? in[h->off[i] * ch + o] : in[h->off[i] * groups + g]);
       if (h->data) sum += a;
       else out[o] = a;
     }
@@ -87,7 +104,8 @@ static void pixel_many(float *out, const Walk *h, const float *in, const float *
 }
 
 int tl_depthwise_last(const TlConv *c, bool data, const float *in, const float *w, const float *bias, float *out) {
-  const int64_t taps = vol(c->k), ch = c->groups * c->yc, step = data ? c->groups : ch, in_image = vol(data ? c->y : c->x) * (data ? ch : c->groups);
+  const int64_t taps = vol(c->k), ch = c->groups * c->yc, step = data ? c->groups : ch,
+                in_image = vol(data ? c->y : c->x) * (data ? ch : c->groups);
   const int64_t *to = data ? c->x : c->y;
   Walk h = {0};
   int rc = -1;
@@ -136,8 +154,10 @@ int tl_depthwise_last_weight(const TlConv *c, const float *x, const float *y, fl
           for (int64_t i = 0; i < h.hits; i++) {
             const float *v = x + h.off[i] * c->groups;
             float *a = acc + h.which[i] * ch;
-            if (m == 1) for (int64_t o = 0; o < ch; o++) a[o] += v[o] * y[o];
-            else for (int64_t o = 0; o < ch; o++) a[o] += v[o / m] * y[o];
+            if (m == 1)
+              for (int64_t o = 0; o < ch; o++) a[o] += v[o] * y[o];
+            else
+              for (int64_t o = 0; o < ch; o++) a[o] += v[o / m] * y[o];
           }
         }
         for (int64_t i = 0; i < n; i++) sum[i] += acc[i];

@@ -1,11 +1,11 @@
-/* device.c: tensors whose bytes are not in this process's memory. Geometry, versions and dispatch are the same as on the
- * CPU; allocation, copies and fills are functions that the device's Python side registers. */
+/* device.c: tensors whose bytes are not in this process's memory. Geometry, versions and dispatch are the same as on
+ * the CPU; allocation, copies and fills are functions that the device's Python side registers. */
 #include "core.h"
 
-PyObject *tl_gpu_owner(int64_t nbytes);      /* gpu.c */
-int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize);      /* gpu_expr.c */
+PyObject *tl_gpu_owner(int64_t nbytes);                             /* gpu.c */
+int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize); /* gpu_expr.c */
 
-bool tl_any_device;      /* whether there ever was a storage elsewhere: programs on the CPU do not look for one */
+bool tl_any_device; /* whether there ever was a storage elsewhere: programs on the CPU do not look for one */
 
 int tl_check_device_code(int device) {
   if (device >= TL_CPU && device <= TL_META) return 0;
@@ -15,7 +15,10 @@ int tl_check_device_code(int device) {
 
 /* A storage of another device: `owner` is what the device's allocator returns, and goes when the storage goes. */
 TlStorage *tl_device_storage(int device, int64_t nbytes) {
-  if (!tl_reg.device_alloc) { PyErr_SetString(PyExc_RuntimeError, "this device has no allocator"); return NULL; }
+  if (!tl_reg.device_alloc) {
+    PyErr_SetString(PyExc_RuntimeError, "this device has no allocator");
+    return NULL;
+  }
   PyObject *owner = device == TL_WEBGPU ? tl_gpu_owner(nbytes) : NULL;
   if (owner) return tl_storage_of(device, owner, nbytes);
   if (PyErr_Occurred()) return NULL;
@@ -61,15 +64,23 @@ static PyObject *device_tensor(PyObject *mod, PyObject *args) {
   int n, m = -1;
   if (!PyArg_ParseTuple(args, "iOLOO|OL", &device, &owner, &nbytes, &dt, &shape, &strides, &offset)) return NULL;
   if (tl_check_device_code(device) < 0 || tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
-  if (PyTuple_Size(args) > 5 && strides != Py_None) { if (tl_ints(strides, st, &m) < 0) return NULL; }
-  else if (n >= 0) { m = n; if (tl_dense_strides(n, sh, st) < 0) return NULL; }
+  if (PyTuple_Size(args) > 5 && strides != Py_None) {
+    if (tl_ints(strides, st, &m) < 0) return NULL;
+  } else if (n >= 0) {
+    m = n;
+    if (tl_dense_strides(n, sh, st) < 0) return NULL;
+  }
   if (device == TL_CPU || n < 0 || m != n || nbytes < 0 || (uint64_t)nbytes > SIZE_MAX / 2) {
-    PyErr_SetString(PyExc_ValueError, "device_tensor: needs another device than the CPU, a size in bytes, and a stride for each size");
+    PyErr_SetString(PyExc_ValueError,
+                    "device_tensor: needs another device than the CPU, a size in bytes, and a stride for each size");
     return NULL;
   }
   TlStorage *s = tl_storage_of(device, Py_NewRef(owner), nbytes);
   if (!s) return NULL;
-  if (tl_check_geometry(s, d, n, sh, st, offset) < 0) { Py_DECREF(s); return NULL; }
+  if (tl_check_geometry(s, d, n, sh, st, offset) < 0) {
+    Py_DECREF(s);
+    return NULL;
+  }
   TlTensor *t = tl_over(s, d, n, sh, st, offset);
   return (PyObject *)t;
 }
@@ -83,26 +94,39 @@ static PyObject *empty_on(PyObject *mod, PyObject *args) {
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
   if (!PyArg_ParseTuple(args, "iOOO", &device, &shape, &strides, &dt)) return NULL;
   if (tl_check_device_code(device) < 0 || tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
-  if (n < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return NULL; }
+  if (n < 0) {
+    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
+    return NULL;
+  }
   if (strides == Py_None) return (PyObject *)tl_empty_on(device, d, n, sh, NULL);
   if (tl_ints(strides, st, &m) < 0) return NULL;
-  if (m != n) { PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
+  if (m != n) {
+    PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape");
+    return NULL;
+  }
   return (PyObject *)tl_empty_on(device, d, n, sh, st);
 }
 
-/* geometry(tensor): (owner, shape, strides, offset, dtype, contiguous, numel), what a device's code needs of a tensor in one call */
+/* geometry(tensor): (owner, shape, strides, offset, dtype, contiguous, numel), what a device's code needs of a tensor
+ * in one call */
 static PyObject *geometry(PyObject *mod, PyObject *o) {
   (void)mod;
-  if (!TL_CHECK(o)) { PyErr_SetString(PyExc_TypeError, "geometry: expected a tensor"); return NULL; }
+  if (!TL_CHECK(o)) {
+    PyErr_SetString(PyExc_TypeError, "geometry: expected a tensor");
+    return NULL;
+  }
   TlTensor *t = (TlTensor *)o;
   PyObject *owner = t->storage->owner ? t->storage->owner : Py_None;
-  if (t->device == TL_WEBGPU && t->numel > INT32_MAX && tl_gpu_countable(t->ndim, t->shape, tl_is_contiguous(t) ? tl_itemsize[t->dtype] : 0) < 0) return NULL;
-  return Py_BuildValue("(ONNLNOL)", owner, tl_ints_tuple(t->ndim, t->shape), tl_ints_tuple(t->ndim, t->strides), (long long)t->offset,
-                       tl_dtype_object(t->dtype), tl_is_contiguous(t) ? Py_True : Py_False, (long long)t->numel);
+  if (t->device == TL_WEBGPU && t->numel > INT32_MAX &&
+      tl_gpu_countable(t->ndim, t->shape, tl_is_contiguous(t) ? tl_itemsize[t->dtype] : 0) < 0)
+    return NULL;
+  return Py_BuildValue("(ONNLNOL)", owner, tl_ints_tuple(t->ndim, t->shape), tl_ints_tuple(t->ndim, t->strides),
+                       (long long)t->offset, tl_dtype_object(t->dtype), tl_is_contiguous(t) ? Py_True : Py_False,
+                       (long long)t->numel);
 }
 
-/* A key of all that an op's types depend on: dtype and whether there are dims of each tensor, kinds of numbers. False where
- * values matter: large or negative integers, strings. */
+/* A key of all that an op's types depend on: dtype and whether there are dims of each tensor, kinds of numbers. False
+ * where values matter: large or negative integers, strings. */
 bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *out) {
   uint64_t key = (uint64_t)tl_default_dtype << 56;
   if (n > 7) return false;
@@ -132,7 +156,10 @@ static PyObject *signature(PyObject *mod, PyObject *args) {
   (void)mod;
   PyObject *a[7];
   uint64_t key;
-  if (!PyTuple_Check(args)) { PyErr_SetString(PyExc_TypeError, "signature(tuple of arguments)"); return NULL; }
+  if (!PyTuple_Check(args)) {
+    PyErr_SetString(PyExc_TypeError, "signature(tuple of arguments)");
+    return NULL;
+  }
   Py_ssize_t n = PyTuple_Size(args);
   for (Py_ssize_t i = 0; i < n && i < 7; i++) a[i] = PyTuple_GetItem(args, i);
   if (!tl_signature(a, n, &key)) Py_RETURN_NONE;
@@ -141,9 +168,10 @@ static PyObject *signature(PyObject *mod, PyObject *args) {
 
 PyObject *tl_gpu_module(PyObject *m, PyObject *unused);
 PyMethodDef tl_device_functions[] = {
-    {"device_tensor", device_tensor, METH_VARARGS, "device_tensor(device code, owner, nbytes, dtype, shape, strides=None, offset=0)"},
-    {"empty_on", empty_on, METH_VARARGS, "empty_on(device code, shape, strides or None, dtype)"},
-    {"signature", signature, METH_O, "Key of the types of an op's arguments, or None where values matter."},
-    {"webgpu", tl_gpu_module, METH_NOARGS, "The native half of the webgpu device, made when it is first asked for."},
-    {"geometry", geometry, METH_O, "(owner, shape, strides, offset, dtype, contiguous, numel)"},
-    {0}};
+  {"device_tensor", device_tensor, METH_VARARGS,
+   "device_tensor(device code, owner, nbytes, dtype, shape, strides=None, offset=0)"},
+  {"empty_on", empty_on, METH_VARARGS, "empty_on(device code, shape, strides or None, dtype)"},
+  {"signature", signature, METH_O, "Key of the types of an op's arguments, or None where values matter."},
+  {"webgpu", tl_gpu_module, METH_NOARGS, "The native half of the webgpu device, made when it is first asked for."},
+  {"geometry", geometry, METH_O, "(owner, shape, strides, offset, dtype, contiguous, numel)"},
+  {0}};

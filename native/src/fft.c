@@ -9,9 +9,9 @@
 enum { MAX_RADIX = 31, BLOCK = 8 };
 
 typedef struct Plan {
-  int64_t n, m;          /* m: length of the convolution, 0 when n has small factors only */
+  int64_t n, m; /* m: length of the convolution, 0 when n has small factors only */
   int nf, f[64];
-  v2d *tw, *filter;      /* exp(-2 pi i k / n), or the chirp exp(-pi i k^2 / n); the filter's transform over m */
+  v2d *tw, *filter; /* exp(-2 pi i k / n), or the chirp exp(-pi i k^2 / n); the filter's transform over m */
   struct Plan *conv;
 } Plan;
 
@@ -29,7 +29,11 @@ static v2d unit(int64_t k, int64_t n) {
   bool steep = 2 * q > n;
   if (steep) q = n - q;
   double a = 1.57079632679489661923 * (double)q / (double)n, c = cos(a), s = sin(a);
-  if (steep) { double t = c; c = s; s = t; }
+  if (steep) {
+    double t = c;
+    c = s;
+    s = t;
+  }
   return (v2d){left ? -c : c, low ? s : -s};
 }
 
@@ -41,7 +45,7 @@ static int factors(int64_t n, int *f) {
   return n == 1 ? nf : -1;
 }
 
-static bool stopped;       /* a signal's exception is set; whoever asked for the transform looks and raises it */
+static bool stopped; /* a signal's exception is set; whoever asked for the transform looks and raises it */
 
 /* x and y hold n lines' elements each, B lines interleaved; the result is in the one returned */
 static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
@@ -58,7 +62,8 @@ static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
       if (r == 4) {
         const v2d w1 = p->tw[q0 * step], w2 = p->tw[2 * q0 * step], w3 = p->tw[3 * q0 * step];
         for (int64_t q = 0; q < s; q++) {
-          v2d t0 = a[q] + a[q + 2 * ms], t1 = a[q] - a[q + 2 * ms], t2 = a[q + ms] + a[q + 3 * ms], t3 = times_minus_i(a[q + ms] - a[q + 3 * ms]);
+          v2d t0 = a[q] + a[q + 2 * ms], t1 = a[q] - a[q + 2 * ms], t2 = a[q + ms] + a[q + 3 * ms],
+              t3 = times_minus_i(a[q + ms] - a[q + 3 * ms]);
           z[q] = t0 + t2;
           z[q + s] = cmul(t1 + t3, w1);
           z[q + 2 * s] = cmul(t0 - t2, w2);
@@ -71,7 +76,7 @@ static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
           z[q] = t + u;
           z[q + s] = cmul(t - u, w);
         }
-      } else {      /* an odd prime: elements j and r - j go together */
+      } else { /* an odd prime: elements j and r - j go together */
         for (int64_t q = 0; q < s; q++) {
           v2d plus[MAX_RADIX / 2], minus[MAX_RADIX / 2], first = a[q], sum = first;
           for (int j = 0; j < half; j++) {
@@ -88,14 +93,16 @@ static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
               even += plus[j] * (v2d){w[0], w[0]};
               odd += minus[j] * (v2d){w[1], w[1]};
             }
-            odd = times_minus_i(-odd);     /* i * odd, where odd has the sign of -sin */
+            odd = times_minus_i(-odd); /* i * odd, where odd has the sign of -sin */
             z[q + k * s] = cmul(even + odd, p->tw[k * q0 * step]);
             z[q + (r - k) * s] = cmul(even - odd, p->tw[(r - k) * q0 * step]);
           }
         }
       }
     }
-    v2d *t = x; x = y; y = t;
+    v2d *t = x;
+    x = y;
+    y = t;
     len = m;
     s *= r;
   }
@@ -141,16 +148,21 @@ static Plan *plan_make(int64_t n) {
   for (p->m = 4; p->m < 2 * n - 1; p->m *= 2) {}
   if (p->m / 4 * 3 >= 2 * n - 1) p->m = p->m / 4 * 3;
   const int64_t m = p->m;
-  if (!(p->conv = plan_make(m)) || !(p->filter = tl_malloc((uint64_t)m * sizeof(v2d))) || !(work = tl_malloc((uint64_t)m * sizeof(v2d)))) goto fail;
+  if (!(p->conv = plan_make(m)) || !(p->filter = tl_malloc((uint64_t)m * sizeof(v2d))) ||
+      !(work = tl_malloc((uint64_t)m * sizeof(v2d))))
+    goto fail;
   memset(p->filter, 0, (size_t)m * sizeof(v2d));
-  for (int64_t k = 0, sq = 0; k < n; k++) {           /* sq = k * k mod 2 n */
+  for (int64_t k = 0, sq = 0; k < n; k++) { /* sq = k * k mod 2 n */
     p->tw[k] = unit(sq, 2 * n);
     p->filter[k] = conjugate(p->tw[k]);
     if (k) p->filter[m - k] = p->filter[k];
     sq = (sq + 2 * k + 1) % (2 * n);
   }
   v2d *r = stockham(p->conv, p->filter, work, 1);
-  if (r == work) { work = p->filter; p->filter = r; }
+  if (r == work) {
+    work = p->filter;
+    p->filter = r;
+  }
   tl_free(work);
   return p;
 fail:
@@ -168,7 +180,10 @@ static v2d *buffers(const Plan *p, int64_t B, v2d **y) {
 }
 
 static inline v2d get(const void *p, bool wide, int64_t i) {
-  if (wide) { tl_c128 v = ((const tl_c128 *)p)[i]; return (v2d){v.re, v.im}; }
+  if (wide) {
+    tl_c128 v = ((const tl_c128 *)p)[i];
+    return (v2d){v.re, v.im};
+  }
   tl_c64 v = ((const tl_c64 *)p)[i];
   return (v2d){v.re, v.im};
 }
@@ -176,7 +191,9 @@ static inline void put(void *p, bool wide, int64_t i, v2d v) {
   if (wide) ((tl_c128 *)p)[i] = (tl_c128){v[0], v[1]};
   else ((tl_c64 *)p)[i] = (tl_c64){(float)v[0], (float)v[1]};
 }
-static inline double get1(const void *p, bool wide, int64_t i) { return wide ? ((const double *)p)[i] : ((const float *)p)[i]; }
+static inline double get1(const void *p, bool wide, int64_t i) {
+  return wide ? ((const double *)p)[i] : ((const float *)p)[i];
+}
 static inline void put1(void *p, bool wide, int64_t i, double v) {
   if (wide) ((double *)p)[i] = v;
   else ((float *)p)[i] = (float)v;
@@ -184,7 +201,8 @@ static inline void put1(void *p, bool wide, int64_t i, double v) {
 
 /* every line of one dim of a dense complex tensor, in place */
 static int lines(TlTensor *t, int dim, bool forward, double scale) {
-  const int64_t n = t->shape[dim], inner = t->strides[dim], outer = t->numel / (n * inner), cap = inner < BLOCK ? inner : BLOCK;
+  const int64_t n = t->shape[dim], inner = t->strides[dim], outer = t->numel / (n * inner),
+                cap = inner < BLOCK ? inner : BLOCK;
   const bool wide = t->dtype == TL_C128;
   char *data = tl_data(t);
   v2d *x = NULL, *y;
@@ -197,10 +215,16 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
       const int64_t B = inner - i < cap ? inner - i : cap;
       char *at = data + (o * n * inner + i) * tl_itemsize[t->dtype];
       for (int64_t k = 0; k < n; k++)
-        for (int64_t b = 0; b < B; b++) { v2d v = get(at, wide, k * inner + b); x[k * B + b] = forward ? v : swapped(v); }
+        for (int64_t b = 0; b < B; b++) {
+          v2d v = get(at, wide, k * inner + b);
+          x[k * B + b] = forward ? v : swapped(v);
+        }
       const v2d *r = transform(p, x, y, B);
       for (int64_t k = 0; k < n; k++)
-        for (int64_t b = 0; b < B; b++) { v2d v = r[k * B + b] * (v2d){scale, scale}; put(at, wide, k * inner + b, forward ? v : swapped(v)); }
+        for (int64_t b = 0; b < B; b++) {
+          v2d v = r[k * B + b] * (v2d){scale, scale};
+          put(at, wide, k * inner + b, forward ? v : swapped(v));
+        }
       if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
     }
   rc = 0;
@@ -211,8 +235,9 @@ end:
   return rc;
 }
 
-/* Rows of n real numbers and of h + 1 complex ones, h = n / 2, both contiguous; `stride` complex numbers from row to row
- * (n where the result is to be complete). An even row is taken as h complex numbers: even elements real, odd imaginary. */
+/* Rows of n real numbers and of h + 1 complex ones, h = n / 2, both contiguous; `stride` complex numbers from row to
+ * row (n where the result is to be complete). An even row is taken as h complex numbers: even elements real, odd
+ * imaginary. */
 static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool to_real, double scale) {
   const int64_t h = n / 2, len = n % 2 ? n : h, rows = re->numel / n;
   const bool wide = re->dtype == TL_F64;
@@ -273,8 +298,8 @@ end:
   return rc;
 }
 
-/* A dense tensor for results: the transformed dims innermost, each group in the order of t's strides, `last` (or -1) the
- * very last; like PyTorch's. */
+/* A dense tensor for results: the transformed dims innermost, each group in the order of t's strides, `last` (or -1)
+ * the very last; like PyTorch's. */
 static TlTensor *arranged(TlTensor *t, tl_dtype dtype, const int64_t *shape, const int64_t *dims, int nd, int last) {
   int order[TL_MAX_DIMS], n = 0;
   int64_t strides[TL_MAX_DIMS], step = 1;
@@ -289,7 +314,10 @@ static TlTensor *arranged(TlTensor *t, tl_dtype dtype, const int64_t *shape, con
       order[at] = d;
     }
   }
-  while (n--) { strides[order[n]] = step; step = tl_wrap_mul(step, shape[order[n]] ? shape[order[n]] : 1); }
+  while (n--) {
+    strides[order[n]] = step;
+    step = tl_wrap_mul(step, shape[order[n]] ? shape[order[n]] : 1);
+  }
   return tl_empty_strided(dtype, t->ndim, shape, strides);
 }
 
@@ -302,7 +330,8 @@ static TlTensor *arranged_copy(TlTensor *t, const int64_t *dims, int nd, int las
 enum { C2C, R2C, C2R };
 
 /* _fft_c2c(self, dim, normalization, forward), _fft_r2c(self, dim, normalization, onesided),
- * _fft_c2r(self, dim, normalization, last_dim_size): aten's; normalization 0 none, 1 by the root of the size, 2 by the size */
+ * _fft_c2r(self, dim, normalization, last_dim_size): aten's; normalization 0 none, 1 by the root of the size, 2 by the
+ * size */
 static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *a = NULL, *r = NULL;
   int64_t dims[TL_MAX_DIMS], shape[TL_MAX_DIMS], mode, flag;
@@ -310,9 +339,12 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   double size = 1;
   (void)nargs, (void)out;
   if (tl_ints(args[1], dims, &nd) < 0 || tl_int_in(args[2], k->name, "normalization", 0, 2, &mode) < 0) return NULL;
-  if (k->id == C2R ? tl_int_in(args[3], k->name, "last_dim_size", 1, INT64_MAX / 4, &flag) < 0 : tl_int(args[3], &flag) < 0) return NULL;
+  if (k->id == C2R ? tl_int_in(args[3], k->name, "last_dim_size", 1, INT64_MAX / 4, &flag) < 0
+                   : tl_int(args[3], &flag) < 0)
+    return NULL;
   if (tl_product(t->ndim, t->shape, NULL) < 0) return NULL;
-  if (k->id == R2C ? t->dtype != TL_F32 && t->dtype != TL_F64 : !tl_is_complex(t->dtype)) return tl_not_implemented(k->name, t->dtype);
+  if (k->id == R2C ? t->dtype != TL_F32 && t->dtype != TL_F64 : !tl_is_complex(t->dtype))
+    return tl_not_implemented(k->name, t->dtype);
   memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
   for (int i = 0; i < nd; i++) {
     int d;
@@ -325,7 +357,8 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   const int64_t n = k->id == C2R ? flag : t->shape[last];
   for (int i = 0; i < nd; i++) size *= (double)(i == nd - 1 ? n : shape[dims[i]]);
   if (k->id == C2R ? t->shape[last] < n / 2 + 1 : n < 1 && k->id == R2C) {
-    PyErr_Format(PyExc_RuntimeError, "%s(): expected at least %lld values along the last dim, got %lld", k->name, (long long)(k->id == C2R ? n / 2 + 1 : 1), (long long)t->shape[last]);
+    PyErr_Format(PyExc_RuntimeError, "%s(): expected at least %lld values along the last dim, got %lld", k->name,
+                 (long long)(k->id == C2R ? n / 2 + 1 : 1), (long long)t->shape[last]);
     return NULL;
   }
   const double scale = mode == 0 ? 1 : 1 / (mode == 1 ? sqrt(size) : size);
@@ -346,7 +379,10 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
       b = arranged_copy(t, dims, nd - 1, -1);
       ok = b ? 0 : -1;
       for (int i = 0; i < nd - 1 && !ok && b->numel; i++) ok = lines(b, (int)dims[i], false, 1);
-      if (ok) { Py_XDECREF((PyObject *)b); return NULL; }
+      if (ok) {
+        Py_XDECREF((PyObject *)b);
+        return NULL;
+      }
     }
     const int64_t one[1] = {last};
     shape[last] = n;
@@ -360,4 +396,5 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   return (PyObject *)r;
 }
 
-const TlKernel tl_kernels_fft[] = {{"_fft_c2c", k_fft, C2C, 0, NULL}, {"_fft_r2c", k_fft, R2C, 0, NULL}, {"_fft_c2r", k_fft, C2R, 0, NULL}, {0}};
+const TlKernel tl_kernels_fft[] = {
+  {"_fft_c2c", k_fft, C2C, 0, NULL}, {"_fft_r2c", k_fft, R2C, 0, NULL}, {"_fft_c2r", k_fft, C2R, 0, NULL}, {0}};

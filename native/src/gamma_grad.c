@@ -1,5 +1,6 @@
 /* gamma_grad.c: derivatives of gamma and beta draws with respect to their shape at a fixed probability, by implicit
- * differentiation of the distribution function: -(dF / da) / f. All series are summed term by term with their derivatives. */
+ * differentiation of the distribution function: -(dF / da) / f. All series are summed term by term with their
+ * derivatives. */
 #include <math.h>
 #include "special.h"
 
@@ -46,9 +47,9 @@ double sp_dirichlet_grad(double x, double a, double total) {
   bool low = x < 0.5 ? near(x, total, a) : !near(y, total, b);
   if (isnan(x) || isnan(a) || isnan(total) || !(a > 0)) return NAN;
   if (!(x > 0)) return 0;
-  double p = low ? a : b, z = low ? x : y;              /* the sum over n of z^n (total)_n / (p)_(n+1), times c */
+  double p = low ? a : b, z = low ? x : y; /* the sum over n of z^n (total)_n / (p)_(n+1), times c */
   double c = log(x) + sp_digamma(total) - sp_digamma(low ? a + 1 : a), t = 1 / p;
-  if (!(p > 0)) return 0;      /* the other concentration is lost in the total: x is 1 */
+  if (!(p > 0)) return 0; /* the other concentration is lost in the total: x is 1 */
   for (int n = 0; n < MAX_TERMS; n++) {
     r += t * c;
     if (fabs(t * c) < fabs(r) * 1e-17 && z * (total + n) < p + n + 1) break;

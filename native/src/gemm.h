@@ -1,7 +1,8 @@
 /* gemm.h: matrix products c = a b for float, double and int64_t.
  *
  * An operand is read through strides or through two offset tables and packed into panels on the way, so transposed
- * matrices, im2col matrices of a convolution and strided views are never copied as a whole. Sums run in the element type.
+ * matrices, im2col matrices of a convolution and strided views are never copied as a whole. Sums run in the element
+ * type.
  */
 #ifndef TL_GEMM_H
 #define TL_GEMM_H
@@ -12,21 +13,21 @@
 /* element (i, k): i counts rows of a or columns of b, k is the index summed over */
 typedef struct {
   const void *p;
-  int64_t is, ks;               /* p[i * is + k * ks] */
-  const int32_t *ioff, *koff;   /* when given: p[ioff[i] + koff[k]] */
-  bool k_runs;                  /* tables: neighbours along k are mostly neighbours in memory */
+  int64_t is, ks;             /* p[i * is + k * ks] */
+  const int32_t *ioff, *koff; /* when given: p[ioff[i] + koff[k]] */
+  bool k_runs;                /* tables: neighbours along k are mostly neighbours in memory */
 } TlMat;
 
 typedef struct {
   int64_t m, n, k;
   TlMat a, b;
-  void *c;                      /* element (i, j) at c[i * c_rs + j * c_cs], or c[i * c_rs + coff[j]] */
+  void *c; /* element (i, j) at c[i * c_rs + j * c_cs], or c[i * c_rs + coff[j]] */
   int64_t c_rs, c_cs;
   const int32_t *coff;
-  int64_t images, b_image, c_image;   /* n columns for each image; b and c advance by these (0 images counts as 1) */
-  const void *row_bias, *col_bias;    /* at most one; added to the product unless accumulate */
-  bool accumulate;                    /* c += a b */
-  int64_t block;                      /* when given: sums of at most so many products are added up (packed products) */
+  int64_t images, b_image, c_image; /* n columns for each image; b and c advance by these (0 images counts as 1) */
+  const void *row_bias, *col_bias;  /* at most one; added to the product unless accumulate */
+  bool accumulate;                  /* c += a b */
+  int64_t block;                    /* when given: sums of at most so many products are added up (packed products) */
 } TlGemm;
 
 /* 0, or -1 with an exception set (memory, interrupt) */

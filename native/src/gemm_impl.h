@@ -56,8 +56,8 @@ static void F(tile_direct)(int64_t kc, const T *restrict a, int64_t ar, int64_t 
 #undef TILE_BODY
 #undef TILE_PUT
 
-/* ---- packing: rows i0 .. i0 + ni of an operand, k0 .. k0 + nk, into panels dst[panel][k][w]; rows beyond the end repeat
- * the last one (their products are never stored) ---- */
+/* ---- packing: rows i0 .. i0 + ni of an operand, k0 .. k0 + nk, into panels dst[panel][k][w]; rows beyond the end
+ * repeat the last one (their products are never stored) ---- */
 #if L == 4
 static inline void F(transpose)(T *d, int64_t w, V r0, V r1, V r2, V r3) {
   V t0 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), t1 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
@@ -76,7 +76,8 @@ static void F(pack_rows)(T *dst, const T *const *rows, int64_t ks, int64_t nk, i
   if (ks == 1)
     for (; k + 4 <= nk; k += 4)
       for (int i = 0; i < w; i += 4)
-        F(transpose)(dst + k * w + i, w, F(ld)(rows[i] + k), F(ld)(rows[i + 1] + k), F(ld)(rows[i + 2] + k), F(ld)(rows[i + 3] + k));
+        F(transpose)(dst + k * w + i, w, F(ld)(rows[i] + k), F(ld)(rows[i + 1] + k), F(ld)(rows[i + 2] + k),
+                     F(ld)(rows[i + 3] + k));
 #endif
   for (; k < nk; k++)
     for (int i = 0; i < w; i++) dst[k * w + i] = rows[i][k * ks];
@@ -88,11 +89,13 @@ static void F(pack_strided)(T *dst, const TlMat *s, const T *p, int64_t i0, int6
     const T *q = p + i * s->is;
     int64_t ks = s->ks;
     if (s->is == 1 && ni - i >= w) {
-      if (w == 2 * L) for (int64_t k = 0; k < nk; k++, q += ks) {
-        F(st)(dst + k * 2 * L, F(ld)(q));
-        F(st)(dst + k * 2 * L + L, F(ld)(q + L));
-      }
-      else for (int64_t k = 0; k < nk; k++, q += ks) memcpy(dst + k * MR, q, MR * sizeof(T));
+      if (w == 2 * L)
+        for (int64_t k = 0; k < nk; k++, q += ks) {
+          F(st)(dst + k * 2 * L, F(ld)(q));
+          F(st)(dst + k * 2 * L + L, F(ld)(q + L));
+        }
+      else
+        for (int64_t k = 0; k < nk; k++, q += ks) memcpy(dst + k * MR, q, MR * sizeof(T));
     } else {
       const T *rows[8];
       for (int r = 0; r < w; r++) rows[r] = q + (r < ni - i ? r : ni - i - 1) * s->is;
@@ -106,18 +109,22 @@ static void F(pack_table)(T *dst, const TlMat *s, const T *p, int64_t i0, int64_
   for (int64_t i = 0; i < ni; i += w, dst += nk * w) {
     const T *rows[8];
     int32_t o[8];
-    for (int r = 0; r < w; r++) { o[r] = s->ioff[i0 + (i + r < ni ? i + r : ni - 1)]; rows[r] = p + o[r]; }
+    for (int r = 0; r < w; r++) {
+      o[r] = s->ioff[i0 + (i + r < ni ? i + r : ni - 1)];
+      rows[r] = p + o[r];
+    }
     int64_t k = 0;
 #if L == 4
     if (s->k_runs) {
       while (k + 4 <= nk) {
-        if (ko[k + 3] - ko[k] != 3) {   /* offsets grow along k, so 3 means four neighbours */
+        if (ko[k + 3] - ko[k] != 3) { /* offsets grow along k, so 3 means four neighbours */
           for (int i2 = 0; i2 < w; i2++) dst[k * w + i2] = rows[i2][ko[k]];
           k++;
           continue;
         }
         for (int g = 0; g < w; g += 4)
-          F(transpose)(dst + k * w + g, w, F(ld)(rows[g] + ko[k]), F(ld)(rows[g + 1] + ko[k]), F(ld)(rows[g + 2] + ko[k]), F(ld)(rows[g + 3] + ko[k]));
+          F(transpose)(dst + k * w + g, w, F(ld)(rows[g] + ko[k]), F(ld)(rows[g + 1] + ko[k]),
+                       F(ld)(rows[g + 2] + ko[k]), F(ld)(rows[g + 3] + ko[k]));
         k += 4;
       }
     } else {
@@ -129,15 +136,26 @@ static void F(pack_table)(T *dst, const TlMat *s, const T *p, int64_t i0, int64_
       if (w == 8 && kind[0] == 1 && kind[1] == 1) {
         const T *q = rows[0];
         int d = o[4] - o[0];
-        for (; k < nk; k++) { F(st)(dst + k * 8, F(ld)(q + ko[k])); F(st)(dst + k * 8 + 4, F(ld)(q + ko[k] + d)); }
+        for (; k < nk; k++) {
+          F(st)(dst + k * 8, F(ld)(q + ko[k]));
+          F(st)(dst + k * 8 + 4, F(ld)(q + ko[k] + d));
+        }
       } else if (kind[0] || kind[1]) {
         for (int g = 0; g < w; g += 4) {
           const T *q0 = rows[g], *q1 = rows[g + 1], *q2 = rows[g + 2], *q3 = rows[g + 3];
           T *d = dst + g;
-          if (kind[g / 4] == 1) for (k = 0; k < nk; k++, d += w) F(st)(d, F(ld)(q0 + ko[k]));
-          else if (kind[g / 4] == 2) for (k = 0; k < nk; k++, d += w)
-            F(st)(d, __builtin_shufflevector(F(ld)(q0 + ko[k]), F(ld)(q0 + 3 + ko[k]), 0, 2, 5, 7));
-          else for (k = 0; k < nk; k++, d += w) { d[0] = q0[ko[k]]; d[1] = q1[ko[k]]; d[2] = q2[ko[k]]; d[3] = q3[ko[k]]; }
+          if (kind[g / 4] == 1)
+            for (k = 0; k < nk; k++, d += w) F(st)(d, F(ld)(q0 + ko[k]));
+          else if (kind[g / 4] == 2)
+            for (k = 0; k < nk; k++, d += w)
+              F(st)(d, __builtin_shufflevector(F(ld)(q0 + ko[k]), F(ld)(q0 + 3 + ko[k]), 0, 2, 5, 7));
+          else
+            for (k = 0; k < nk; k++, d += w) {
+              d[0] = q0[ko[k]];
+              d[1] = q1[ko[k]];
+              d[2] = q2[ko[k]];
+              d[3] = q3[ko[k]];
+            }
         }
         k = nk;
       }
@@ -199,7 +217,8 @@ static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t
             F(tile)(kc, ap, bp, tmp, NR, tmp, NR);
             for (int r = 0; r < mi; r++)
               for (int s = 0; s < nj; s++)
-                *(g->coff ? cimg + (i + r) * g->c_rs + g->coff[j + s] : c + (i + r) * g->c_rs + s * g->c_cs) = tmp[r * NR + s];
+                *(g->coff ? cimg + (i + r) * g->c_rs + g->coff[j + s] : c + (i + r) * g->c_rs + s * g->c_cs) =
+                  tmp[r * NR + s];
           }
         }
       }
@@ -240,7 +259,10 @@ static int F(dots)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   const int64_t as = g->a.is, bs = g->b.is, K = g->k, KV = K - K % L, KW = K - K % (2 * L);
   int64_t work = 0, m4 = g->m - g->m % 4;
-  if (g->m == 1 && g->n == 1) { C_AT(0, 0) = (T)(F(start)(g, 0, 0) + F(dot)(A, B, K)); return 0; }
+  if (g->m == 1 && g->n == 1) {
+    C_AT(0, 0) = (T)(F(start)(g, 0, 0) + F(dot)(A, B, K));
+    return 0;
+  }
   for (int64_t j = 0; j + 2 <= g->n && m4; j += 2) {
     const T *b0 = B + j * bs, *b1 = b0 + bs;
     for (int64_t i = 0; i < m4; i += 4) {
@@ -248,22 +270,41 @@ static int F(dots)(const TlGemm *g) {
       V c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0};
       for (int64_t k = 0; k < KV; k += L) {
         V x = F(ld)(b0 + k), y = F(ld)(b1 + k), a;
-        a = F(ld)(a0 + k); c00 = MADD(a, x, c00); c01 = MADD(a, y, c01);
-        a = F(ld)(a1 + k); c10 = MADD(a, x, c10); c11 = MADD(a, y, c11);
-        a = F(ld)(a2 + k); c20 = MADD(a, x, c20); c21 = MADD(a, y, c21);
-        a = F(ld)(a3 + k); c30 = MADD(a, x, c30); c31 = MADD(a, y, c31);
+        a = F(ld)(a0 + k);
+        c00 = MADD(a, x, c00);
+        c01 = MADD(a, y, c01);
+        a = F(ld)(a1 + k);
+        c10 = MADD(a, x, c10);
+        c11 = MADD(a, y, c11);
+        a = F(ld)(a2 + k);
+        c20 = MADD(a, x, c20);
+        c21 = MADD(a, y, c21);
+        a = F(ld)(a3 + k);
+        c30 = MADD(a, x, c30);
+        c31 = MADD(a, y, c31);
       }
-      T s[8] = {F(hsum)(c00), F(hsum)(c01), F(hsum)(c10), F(hsum)(c11), F(hsum)(c20), F(hsum)(c21), F(hsum)(c30), F(hsum)(c31)};
+      T s[8] = {F(hsum)(c00), F(hsum)(c01), F(hsum)(c10), F(hsum)(c11),
+                F(hsum)(c20), F(hsum)(c21), F(hsum)(c30), F(hsum)(c31)};
       for (int64_t k = KV; k < K; k++) {
-        s[0] += a0[k] * b0[k]; s[1] += a0[k] * b1[k]; s[2] += a1[k] * b0[k]; s[3] += a1[k] * b1[k];
-        s[4] += a2[k] * b0[k]; s[5] += a2[k] * b1[k]; s[6] += a3[k] * b0[k]; s[7] += a3[k] * b1[k];
+        s[0] += a0[k] * b0[k];
+        s[1] += a0[k] * b1[k];
+        s[2] += a1[k] * b0[k];
+        s[3] += a1[k] * b1[k];
+        s[4] += a2[k] * b0[k];
+        s[5] += a2[k] * b1[k];
+        s[6] += a3[k] * b0[k];
+        s[7] += a3[k] * b1[k];
       }
       for (int r = 0; r < 4; r++) {
         T v0 = F(start)(g, i + r, j) + s[2 * r], v1 = F(start)(g, i + r, j + 1) + s[2 * r + 1];
-        C_AT(i + r, j) = v0; C_AT(i + r, j + 1) = v1;
+        C_AT(i + r, j) = v0;
+        C_AT(i + r, j + 1) = v1;
       }
     }
-    if ((work += 8 * m4 * K) > (1 << 26)) { work = 0; if (PyErr_CheckSignals()) return -1; }
+    if ((work += 8 * m4 * K) > (1 << 26)) {
+      work = 0;
+      if (PyErr_CheckSignals()) return -1;
+    }
   }
   for (int64_t i = 0; i < g->m; i++) {
     const T *a = A + i * as;
@@ -286,10 +327,21 @@ static int F(dots)(const TlGemm *g) {
       for (; x < end; x += 2 * L, b0 += 2 * L, b1 += 2 * L, b2 += 2 * L, b3 += 2 * L) { STEP(0) }
 #undef STEP
       T s[4] = {F(hsum)(c0 + d0), F(hsum)(c1 + d1), F(hsum)(c2 + d2), F(hsum)(c3 + d3)};
-      for (int k = 0; k < K - KW; k++) { s[0] += x[k] * b0[k]; s[1] += x[k] * b1[k]; s[2] += x[k] * b2[k]; s[3] += x[k] * b3[k]; }
-      for (int r = 0; r < nj; r++) { T v = F(start)(g, i, j + r) + s[r]; C_AT(i, j + r) = v; }
+      for (int k = 0; k < K - KW; k++) {
+        s[0] += x[k] * b0[k];
+        s[1] += x[k] * b1[k];
+        s[2] += x[k] * b2[k];
+        s[3] += x[k] * b3[k];
+      }
+      for (int r = 0; r < nj; r++) {
+        T v = F(start)(g, i, j + r) + s[r];
+        C_AT(i, j + r) = v;
+      }
     }
-    if ((work += 2 * g->n * K) > (1 << 26)) { work = 0; if (PyErr_CheckSignals()) return -1; }
+    if ((work += 2 * g->n * K) > (1 << 26)) {
+      work = 0;
+      if (PyErr_CheckSignals()) return -1;
+    }
   }
   return 0;
 }
@@ -299,27 +351,34 @@ static int F(axpys)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   T *C = g->c;
   const int64_t ks = g->b.ks, as = g->a.ks;
-  enum { CHUNK = 1 << 16 };   /* long runs of memory matter more than c in the first cache */
+  enum { CHUNK = 1 << 16 }; /* long runs of memory matter more than c in the first cache */
   for (int64_t j0 = 0; j0 < g->n; j0 += CHUNK) {
     int64_t nj = g->n - j0 < CHUNK ? g->n - j0 : CHUNK, k = 0;
     for (int64_t j = 0; j < nj; j++) C[j0 + j] = F(start)(g, 0, j0 + j);
     T *c = C + j0;
     for (; k + 8 <= g->k; k += 8) {
       const T *b = B + j0 + k * ks, *x = A + k * as;
-      T x0 = x[0], x1 = x[as], x2 = x[2 * as], x3 = x[3 * as], x4 = x[4 * as], x5 = x[5 * as], x6 = x[6 * as], x7 = x[7 * as];
-      V v0 = F(dup)(x0), v1 = F(dup)(x1), v2 = F(dup)(x2), v3 = F(dup)(x3), v4 = F(dup)(x4), v5 = F(dup)(x5), v6 = F(dup)(x6), v7 = F(dup)(x7);
-      const T *p0 = b, *p1 = b + ks, *p2 = p1 + ks, *p3 = p2 + ks, *p4 = p3 + ks, *p5 = p4 + ks, *p6 = p5 + ks, *p7 = p6 + ks;
+      T x0 = x[0], x1 = x[as], x2 = x[2 * as], x3 = x[3 * as], x4 = x[4 * as], x5 = x[5 * as], x6 = x[6 * as],
+        x7 = x[7 * as];
+      V v0 = F(dup)(x0), v1 = F(dup)(x1), v2 = F(dup)(x2), v3 = F(dup)(x3), v4 = F(dup)(x4), v5 = F(dup)(x5),
+        v6 = F(dup)(x6), v7 = F(dup)(x7);
+      const T *p0 = b, *p1 = b + ks, *p2 = p1 + ks, *p3 = p2 + ks, *p4 = p3 + ks, *p5 = p4 + ks, *p6 = p5 + ks,
+              *p7 = p6 + ks;
       int64_t j = 0;
       for (; j + L <= nj; j += L) {
         V s = F(ld)(c + j), t = v1 * F(ld)(p1 + j);
-        s = MADD(v0, F(ld)(p0 + j), s); t = MADD(v3, F(ld)(p3 + j), t);
-        s = MADD(v2, F(ld)(p2 + j), s); t = MADD(v5, F(ld)(p5 + j), t);
-        s = MADD(v4, F(ld)(p4 + j), s); t = MADD(v7, F(ld)(p7 + j), t);
+        s = MADD(v0, F(ld)(p0 + j), s);
+        t = MADD(v3, F(ld)(p3 + j), t);
+        s = MADD(v2, F(ld)(p2 + j), s);
+        t = MADD(v5, F(ld)(p5 + j), t);
+        s = MADD(v4, F(ld)(p4 + j), s);
+        t = MADD(v7, F(ld)(p7 + j), t);
         s = MADD(v6, F(ld)(p6 + j), s);
         F(st)(c + j, s + t);
       }
       for (; j < nj; j++)
-        c[j] += ((x0 * p0[j] + x1 * p1[j]) + (x2 * p2[j] + x3 * p3[j])) + ((x4 * p4[j] + x5 * p5[j]) + (x6 * p6[j] + x7 * p7[j]));
+        c[j] += ((x0 * p0[j] + x1 * p1[j]) + (x2 * p2[j] + x3 * p3[j])) +
+                ((x4 * p4[j] + x5 * p5[j]) + (x6 * p6[j] + x7 * p7[j]));
     }
     for (; k < g->k; k++) {
       const T *b = B + j0 + k * ks;
@@ -342,7 +401,7 @@ static int F(direct)(const TlGemm *g) {
     sub.accumulate = g->accumulate || k0;
     for (int64_t j = 0; j < g->n; j += NR) {
       int nj = g->n - j < NR ? (int)(g->n - j) : NR;
-      T bt[256 * NR];   /* a partial last panel is copied, so that no load passes its end */
+      T bt[256 * NR]; /* a partial last panel is copied, so that no load passes its end */
       const T *b = B + k0 * g->b.ks + j;
       int64_t ldb = g->b.ks;
       if (nj < NR) {
@@ -354,7 +413,7 @@ static int F(direct)(const TlGemm *g) {
       for (int64_t i = 0; i < g->m; i += MR) {
         int mi = g->m - i < MR ? (int)(g->m - i) : MR;
         const T *a = A + i * g->a.is + k0 * g->a.ks;
-        int64_t ar = mi == MR ? g->a.is : 0;   /* a partial last block runs one row at a time below */
+        int64_t ar = mi == MR ? g->a.is : 0; /* a partial last block runs one row at a time below */
         if (mi == MR && nj == NR && g->c_cs == 1) {
           T *ct = &C_AT(i, j);
           const T *cb = sub.accumulate ? NULL : g->col_bias;
@@ -367,23 +426,33 @@ static int F(direct)(const TlGemm *g) {
         for (int r = 0; r < MR; r++)
           for (int s = 0; s < NR; s++) tmp[r * NR + s] = r < mi && s < nj ? F(start)(&sub, i + r, j + s) : 0;
         if (mi == MR) F(tile_direct)(kc, a, ar, g->a.ks, b, ldb, tmp, NR, tmp, NR);
-        else for (int r = 0; r < mi; r++) {
-          V c0 = {0}, c1 = {0}, d0 = {0}, d1 = {0};
-          const T *ap = a + r * g->a.is, *bp = b;
-          int64_t k = 0;
-          for (; k + 2 <= kc; k += 2, bp += 2 * ldb) {
-            V x = F(dup)(ap[k * g->a.ks]), y = F(dup)(ap[(k + 1) * g->a.ks]);
-            c0 = MADD(x, F(ld)(bp), c0); c1 = MADD(x, F(ld)(bp + L), c1);
-            d0 = MADD(y, F(ld)(bp + ldb), d0); d1 = MADD(y, F(ld)(bp + ldb + L), d1);
+        else
+          for (int r = 0; r < mi; r++) {
+            V c0 = {0}, c1 = {0}, d0 = {0}, d1 = {0};
+            const T *ap = a + r * g->a.is, *bp = b;
+            int64_t k = 0;
+            for (; k + 2 <= kc; k += 2, bp += 2 * ldb) {
+              V x = F(dup)(ap[k * g->a.ks]), y = F(dup)(ap[(k + 1) * g->a.ks]);
+              c0 = MADD(x, F(ld)(bp), c0);
+              c1 = MADD(x, F(ld)(bp + L), c1);
+              d0 = MADD(y, F(ld)(bp + ldb), d0);
+              d1 = MADD(y, F(ld)(bp + ldb + L), d1);
+            }
+            if (k < kc) {
+              V x = F(dup)(ap[k * g->a.ks]);
+              c0 = MADD(x, F(ld)(bp), c0);
+              c1 = MADD(x, F(ld)(bp + L), c1);
+            }
+            F(st)(tmp + r * NR, F(ld)(tmp + r * NR) + (c0 + d0));
+            F(st)(tmp + r * NR + L, F(ld)(tmp + r * NR + L) + (c1 + d1));
           }
-          if (k < kc) { V x = F(dup)(ap[k * g->a.ks]); c0 = MADD(x, F(ld)(bp), c0); c1 = MADD(x, F(ld)(bp + L), c1); }
-          F(st)(tmp + r * NR, F(ld)(tmp + r * NR) + (c0 + d0));
-          F(st)(tmp + r * NR + L, F(ld)(tmp + r * NR + L) + (c1 + d1));
-        }
         for (int r = 0; r < mi; r++)
           for (int s = 0; s < nj; s++) C_AT(i + r, j + s) = tmp[r * NR + s];
       }
-      if ((work += NR * g->m * kc) > (1 << 26)) { work = 0; if (PyErr_CheckSignals()) return -1; }
+      if ((work += NR * g->m * kc) > (1 << 26)) {
+        work = 0;
+        if (PyErr_CheckSignals()) return -1;
+      }
     }
   }
   return 0;
@@ -418,8 +487,14 @@ static int F(deep)(const TlGemm *g) {
 
 static TlGemm F(swapped)(const TlGemm *g) {
   TlGemm s = *g;
-  s.m = g->n; s.n = g->m; s.a = g->b; s.b = g->a; s.c_rs = g->c_cs; s.c_cs = g->c_rs;
-  s.row_bias = g->col_bias; s.col_bias = g->row_bias;
+  s.m = g->n;
+  s.n = g->m;
+  s.a = g->b;
+  s.b = g->a;
+  s.c_rs = g->c_cs;
+  s.c_cs = g->c_rs;
+  s.row_bias = g->col_bias;
+  s.col_bias = g->row_bias;
   return s;
 }
 
@@ -428,11 +503,16 @@ int F(tl_gemm)(const TlGemm *g) {
   TlGemm s;
   if (!g->a.ioff && !g->b.ioff && !g->coff && g->images <= 1) {
     /* a column of results is the same as a row of them; also let a run along memory of c */
-    if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) { s = F(swapped)(g); g = &s; }
+    if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) {
+      s = F(swapped)(g);
+      g = &s;
+    }
     const int64_t size = g->m * g->n * g->k;
     const bool nt = g->a.ks == 1 && g->b.ks == 1 && g->k > 1, nn = g->b.is == 1;
-    if (g->k > 2 * DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4) return F(deep)(g);
-    if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L)) return F(dots)(g);
+    if (g->k > 2 * DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4)
+      return F(deep)(g);
+    if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L))
+      return F(dots)(g);
     if (g->k && g->m == 1 && nn && g->c_cs == 1 && g->n >= 16) return F(axpys)(g);
     if (g->k && nn && (g->m <= 8 || size <= 65536)) return F(direct)(g);
   }

@@ -1,8 +1,8 @@
 /* gpu.c: the webgpu device's command stream, and the buffers it names.
  *
- * A buffer is the owner of a storage: it goes when its reference count says so, and its number is used again. Commands are
- * words of 32 bits gathered in memory and handed over in batches; they take effect in order, so a number can be reused at
- * once. While a batch is handed over other Python code may run: its commands go into memory of their own. */
+ * A buffer is the owner of a storage: it goes when its reference count says so, and its number is used again. Commands
+ * are words of 32 bits gathered in memory and handed over in batches; they take effect in order, so a number can be
+ * reused at once. While a batch is handed over other Python code may run: its commands go into memory of their own. */
 #include "gpu.h"
 
 enum { ALLOC = 1, FREE = 2, PLAN = 11 };
@@ -14,18 +14,22 @@ enum { ALLOC = 1, FREE = 2, PLAN = 11 };
 
 GpuHooks gpu;
 PyTypeObject *tl_Buffer;
-static PyObject *module;             /* torchlite._C.webgpu() */
-static int64_t epoch = -1;           /* the device that handles belong to: after a reset old buffers are void */
-static TlBuffer *first, *last;       /* buffers that wait for their contents, oldest first */
-static int heavy;                    /* how many of them keep more memory than they take: products, and parts of large tensors */
-static bool pressing;                /* so much is under way that the next op should wait */
-static int inside;                   /* something is being run: nobody else's code may come between */
+static PyObject *module;       /* torchlite._C.webgpu() */
+static int64_t epoch = -1;     /* the device that handles belong to: after a reset old buffers are void */
+static TlBuffer *first, *last; /* buffers that wait for their contents, oldest first */
+static int heavy;     /* how many of them keep more memory than they take: products, and parts of large tensors */
+static bool pressing; /* so much is under way that the next op should wait */
+static int inside;    /* something is being run: nobody else's code may come between */
 
-typedef struct { uint32_t *data; size_t n, room; } Words;
-static Words words, spare, freed;    /* freed: handles that are used again */
+typedef struct {
+  uint32_t *data;
+  size_t n, room;
+} Words;
+static Words words, spare, freed; /* freed: handles that are used again */
 static uint32_t next_index = 1;
 
-/* ---- commands ------------------------------------------------------------------------------------------------------ */
+/* ---- commands ------------------------------------------------------------------------------------------------------
+ */
 static uint32_t *grow(Words *w, size_t k) {
   if (w->n + k > w->room) {
     size_t room = (w->n + k) * 2 + 1024;
@@ -39,7 +43,10 @@ static uint32_t *grow(Words *w, size_t k) {
 /* room for k words of a command, which the caller counts as there; NULL with an exception */
 static uint32_t *command(size_t k) {
   uint32_t *p = grow(&words, k);
-  if (!p) { PyErr_NoMemory(); return NULL; }
+  if (!p) {
+    PyErr_NoMemory();
+    return NULL;
+  }
   words.n += k;
   return p;
 }
@@ -53,7 +60,8 @@ int gpu_flush(void) {
   PyObject *r = PyObject_CallFunction(gpu.send, "Kn", (unsigned long long)(uintptr_t)batch.data, (Py_ssize_t)batch.n);
   if (r) pressing = pressing || r == Py_True;
   else if (batch.data[0]) {
-    /* Stopped on the way to the bridge, which sets the first word to 0: the commands go before those that came meanwhile. */
+    /* Stopped on the way to the bridge, which sets the first word to 0: the commands go before those that came
+     * meanwhile. */
     size_t later = words.n;
     uint32_t *p = grow(&words, batch.n);
     if (p) {
@@ -80,12 +88,16 @@ int gpu_launch(uint32_t plan, const uint32_t *handles, size_t n, const uint32_t 
   return words.n > FLUSH_WORDS ? gpu_flush() : 0;
 }
 
-/* ints of a list or tuple as words; -1 with an exception. Other kinds of numbers would run code in the middle of a command. */
+/* ints of a list or tuple as words; -1 with an exception. Other kinds of numbers would run code in the middle of a
+ * command. */
 static int to_words(PyObject *list, uint32_t *out, Py_ssize_t n) {
   bool tuple = PyTuple_Check(list);
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *o = tuple ? PyTuple_GetItem(list, i) : PyList_GetItem(list, i);
-    if (!PyLong_Check(o)) { PyErr_Format(PyExc_TypeError, "a command's words are integers, not %R", o); return -1; }
+    if (!PyLong_Check(o)) {
+      PyErr_Format(PyExc_TypeError, "a command's words are integers, not %R", o);
+      return -1;
+    }
     out[i] = (uint32_t)PyLong_AsUnsignedLongLongMask(o);
   }
   return 0;
@@ -109,26 +121,51 @@ static PyObject *words_extend(PyObject *self, PyObject *o) {
   if (r < 0) return NULL;
   Py_RETURN_NONE;
 }
-static PyObject *words_clear(PyObject *self, PyObject *_) { (void)self; (void)_; words.n = 0; Py_RETURN_NONE; }
-static Py_ssize_t words_len(PyObject *self) { (void)self; return (Py_ssize_t)words.n; }
+static PyObject *words_clear(PyObject *self, PyObject *_) {
+  (void)self;
+  (void)_;
+  words.n = 0;
+  Py_RETURN_NONE;
+}
+static Py_ssize_t words_len(PyObject *self) {
+  (void)self;
+  return (Py_ssize_t)words.n;
+}
 static PyObject *words_item(PyObject *self, Py_ssize_t i) {
   (void)self;
-  if (i < 0 || (size_t)i >= words.n) { PyErr_SetString(PyExc_IndexError, "no such word"); return NULL; }
+  if (i < 0 || (size_t)i >= words.n) {
+    PyErr_SetString(PyExc_IndexError, "no such word");
+    return NULL;
+  }
   return PyLong_FromUnsignedLong(words.data[i]);
 }
-static void plain_dealloc(PyObject *o) { PyTypeObject *tp = Py_TYPE(o); PyObject_Free(o); Py_DECREF(tp); }
+static void plain_dealloc(PyObject *o) {
+  PyTypeObject *tp = Py_TYPE(o);
+  PyObject_Free(o);
+  Py_DECREF(tp);
+}
 static PyMethodDef words_methods[] = {{"extend", words_extend, METH_O, "Adds words; of each the low 32 bits count."},
-                                      {"clear", words_clear, METH_NOARGS, "Drops what was not handed over."}, {0}};
-static PyType_Slot words_slots[] = {{Py_tp_methods, words_methods}, {Py_sq_length, words_len}, {Py_sq_item, words_item}, {Py_tp_dealloc, plain_dealloc}, {0, NULL}};
-static PyType_Spec words_spec = {"torchlite._C.Words", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, words_slots};
+                                      {"clear", words_clear, METH_NOARGS, "Drops what was not handed over."},
+                                      {0}};
+static PyType_Slot words_slots[] = {{Py_tp_methods, words_methods},
+                                    {Py_sq_length, words_len},
+                                    {Py_sq_item, words_item},
+                                    {Py_tp_dealloc, plain_dealloc},
+                                    {0, NULL}};
+static PyType_Spec words_spec = {"torchlite._C.Words", sizeof(PyObject), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, words_slots};
 
-/* ---- buffers ------------------------------------------------------------------------------------------------------- */
+/* ---- buffers -------------------------------------------------------------------------------------------------------
+ */
 static int64_t tick(void) { return gpu.tick ? PyLong_AsLongLong(PyList_GetItem(gpu.tick, 0)) : 0; }
 static bool any_bad(void) { return gpu.bad && PyList_Size(gpu.bad) > 0; }
 
 TlBuffer *gpu_buffer(int64_t nbytes) {
   TlBuffer *b = (TlBuffer *)PyType_GenericAlloc(tl_Buffer, 0);
-  if (b) { b->nbytes = nbytes; b->epoch = -1; }
+  if (b) {
+    b->nbytes = nbytes;
+    b->epoch = -1;
+  }
   return b;
 }
 
@@ -163,7 +200,7 @@ static void buffer_dealloc(TlBuffer *b) {
   if (b->pending) Py_DECREF(gpu_unwait(b));
   if (b->handle && b->epoch == epoch) {
     uint32_t *p = grow(&freed, 1), *q = grow(&words, 2);
-    if (p && q) {                    /* else there is no memory even for this: the number is lost */
+    if (p && q) { /* else there is no memory even for this: the number is lost */
       p[0] = b->handle;
       freed.n++;
       q[0] = FREE | 2 << 8;
@@ -181,7 +218,10 @@ static uint32_t take(void) {
     uint32_t old = freed.data[--freed.n], generation = (old >> INDEX_BITS) + 1;
     return (old & INDEX_MASK) | (generation <= GENERATIONS ? generation : 1) << INDEX_BITS;
   }
-  if (next_index > INDEX_MASK) { PyErr_Format(PyExc_RuntimeError, "more than %d tensors on webgpu at a time", (int)INDEX_MASK); return 0; }
+  if (next_index > INDEX_MASK) {
+    PyErr_Format(PyExc_RuntimeError, "more than %d tensors on webgpu at a time", (int)INDEX_MASK);
+    return 0;
+  }
   return next_index++ | 1u << INDEX_BITS;
 }
 
@@ -197,14 +237,17 @@ uint32_t gpu_allocate(TlBuffer *b) {
   uint32_t handle = 0;
   if (size >= LARGE) {
     if (gpu_flush() < 0) return 0;
-    if (b->handle) return b->handle;                     /* other code ran meanwhile and needed it */
+    if (b->handle) return b->handle; /* other code ran meanwhile and needed it */
     if (!(handle = take())) return 0;
     GPU_HOOK(gpu.claim, 0);
     int64_t before = epoch;
     PyObject *r = PyObject_CallFunction(gpu.claim, "IL", (unsigned)handle, (long long)size);
     if (!r) {
       uint32_t *p = before == epoch ? grow(&freed, 1) : NULL;
-      if (p) { *p = handle; freed.n++; }
+      if (p) {
+        *p = handle;
+        freed.n++;
+      }
       return 0;
     }
     Py_DECREF(r);
@@ -226,7 +269,10 @@ uint32_t gpu_allocate(TlBuffer *b) {
 static int materialize(TlBuffer *b) {
   TlNode *n = gpu_unwait(b);
   GpuOut out = {n, b, NULL, 0};
-  if ((n->product && !n->product->done ? gpu_emit(n, b) : gpu_run(n, &out, 1)) == 0) { Py_DECREF(n); return 0; }
+  if ((n->product && !n->product->done ? gpu_emit(n, b) : gpu_run(n, &out, 1)) == 0) {
+    Py_DECREF(n);
+    return 0;
+  }
   if (b->pending) Py_DECREF(n);
   else gpu_wait(b, n);
   return -1;
@@ -242,10 +288,13 @@ static uint32_t raised(PyObject *hook, TlBuffer *b, uint32_t handle) {
 uint32_t gpu_ready(TlBuffer *b) {
   uint32_t handle = 0;
   Py_INCREF(b);
-  if (pressing && !inside) {           /* other code may run meanwhile, so before anything is taken apart */
+  if (pressing && !inside) { /* other code may run meanwhile, so before anything is taken apart */
     pressing = false;
     PyObject *r = gpu.relax ? PyObject_CallFunctionObjArgs(gpu.relax, NULL) : Py_NewRef(Py_None);
-    if (!r) { Py_DECREF(b); return 0; }
+    if (!r) {
+      Py_DECREF(b);
+      return 0;
+    }
     Py_DECREF(r);
   }
   inside++;
@@ -265,9 +314,12 @@ int gpu_before_write(TlBuffer *b) {
   b->serial = tick();
   Py_CLEAR(b->bounds);
   for (TlBuffer *w = b->readers ? first : NULL; w;) {
-    if (!gpu_node_reads(w->pending, b)) { w = w->next; continue; }
+    if (!gpu_node_reads(w->pending, b)) {
+      w = w->next;
+      continue;
+    }
     if (!gpu_ready(w)) return -1;
-    w = first;                       /* the list has changed */
+    w = first; /* the list has changed */
   }
   return 0;
 }
@@ -275,8 +327,11 @@ int gpu_before_write(TlBuffer *b) {
 /* Runs the oldest of those that keep far more memory than they take, where many wait. */
 int gpu_few_heavy(void) {
   for (TlBuffer *b = first; b && heavy > MAX_HEAVY;) {
-    if (!b->pending->heavy || gpu_only_operand(b)) { b = b->next; continue; }
-    if (!gpu_ready(b)) {               /* it goes on waiting, and who reads it is told; interrupts are told now */
+    if (!b->pending->heavy || gpu_only_operand(b)) {
+      b = b->next;
+      continue;
+    }
+    if (!gpu_ready(b)) { /* it goes on waiting, and who reads it is told; interrupts are told now */
       if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
       PyErr_Clear();
       return 0;
@@ -286,24 +341,48 @@ int gpu_few_heavy(void) {
   return 0;
 }
 
-/* ---- Python's view ------------------------------------------------------------------------------------------------- */
+/* ---- Python's view -------------------------------------------------------------------------------------------------
+ */
 static PyObject *buffer_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
-  (void)tp; (void)kw;
+  (void)tp;
+  (void)kw;
   long long n;
   return PyArg_ParseTuple(args, "L", &n) ? (PyObject *)gpu_buffer(n) : NULL;
 }
-static PyObject *buffer_nbytes(TlBuffer *b, void *_) { (void)_; return PyLong_FromLongLong(b->nbytes); }
-static PyObject *buffer_handle(TlBuffer *b, void *_) { (void)_; return PyLong_FromUnsignedLong(b->handle); }
-static PyObject *buffer_epoch(TlBuffer *b, void *_) { (void)_; if (b->epoch < 0) Py_RETURN_NONE; return PyLong_FromLongLong(b->epoch); }
-static PyObject *buffer_serial(TlBuffer *b, void *_) { (void)_; return PyLong_FromLongLong(b->serial); }
-static PyObject *buffer_bounds(TlBuffer *b, void *_) { (void)_; return Py_NewRef(b->bounds ? b->bounds : Py_None); }
-static PyObject *buffer_pending(TlBuffer *b, void *_) { (void)_; return Py_NewRef(b->pending ? (PyObject *)b->pending : Py_None); }
+static PyObject *buffer_nbytes(TlBuffer *b, void *_) {
+  (void)_;
+  return PyLong_FromLongLong(b->nbytes);
+}
+static PyObject *buffer_handle(TlBuffer *b, void *_) {
+  (void)_;
+  return PyLong_FromUnsignedLong(b->handle);
+}
+static PyObject *buffer_epoch(TlBuffer *b, void *_) {
+  (void)_;
+  if (b->epoch < 0) Py_RETURN_NONE;
+  return PyLong_FromLongLong(b->epoch);
+}
+static PyObject *buffer_serial(TlBuffer *b, void *_) {
+  (void)_;
+  return PyLong_FromLongLong(b->serial);
+}
+static PyObject *buffer_bounds(TlBuffer *b, void *_) {
+  (void)_;
+  return Py_NewRef(b->bounds ? b->bounds : Py_None);
+}
+static PyObject *buffer_pending(TlBuffer *b, void *_) {
+  (void)_;
+  return Py_NewRef(b->pending ? (PyObject *)b->pending : Py_None);
+}
 static PyObject *buffer_address(TlBuffer *b, void *_) {
   (void)_;
   uint32_t handle = gpu_ready(b);
   return handle ? PyLong_FromUnsignedLongLong((unsigned long long)(handle & INDEX_MASK) << 34) : NULL;
 }
-static PyObject *buffer_readers(TlBuffer *b, void *_) { (void)_; return PyLong_FromUnsignedLong(b->readers); }
+static PyObject *buffer_readers(TlBuffer *b, void *_) {
+  (void)_;
+  return PyLong_FromUnsignedLong(b->readers);
+}
 static int set_serial(TlBuffer *b, PyObject *v, void *_) {
   (void)_;
   long long n = v ? PyLong_AsLongLong(v) : 0;
@@ -311,24 +390,42 @@ static int set_serial(TlBuffer *b, PyObject *v, void *_) {
   b->serial = n;
   return 0;
 }
-static int set_bounds(TlBuffer *b, PyObject *v, void *_) { (void)_; Py_XSETREF_(b->bounds, v && v != Py_None ? Py_NewRef(v) : NULL); return 0; }
+static int set_bounds(TlBuffer *b, PyObject *v, void *_) {
+  (void)_;
+  Py_XSETREF_(b->bounds, v && v != Py_None ? Py_NewRef(v) : NULL);
+  return 0;
+}
 static int set_pending(TlBuffer *b, PyObject *v, void *_) {
   (void)_;
-  if (v && v != Py_None && Py_TYPE(v) != tl_Node) { PyErr_SetString(PyExc_TypeError, "pending: expected a Node or None"); return -1; }
+  if (v && v != Py_None && Py_TYPE(v) != tl_Node) {
+    PyErr_SetString(PyExc_TypeError, "pending: expected a Node or None");
+    return -1;
+  }
   TlNode *old = b->pending ? gpu_unwait(b) : NULL;
   if (v && v != Py_None) gpu_wait(b, (TlNode *)Py_NewRef(v));
   Py_XDECREF(old);
   return 0;
 }
-/* readers: how many parts of expressions and products name it. address: a number that differs between buffers and leaves room for offsets; serial: the last checked launch before it was
- * written; bounds: least and greatest of its integers, where known */
-static PyGetSetDef buffer_fields[] = {
-    {"nbytes", (getter)buffer_nbytes, NULL, NULL, NULL}, {"readers", (getter)buffer_readers, NULL, NULL, NULL}, {"handle", (getter)buffer_handle, NULL, NULL, NULL}, {"epoch", (getter)buffer_epoch, NULL, NULL, NULL},
-    {"serial", (getter)buffer_serial, (setter)set_serial, NULL, NULL}, {"bounds", (getter)buffer_bounds, (setter)set_bounds, NULL, NULL},
-    {"pending", (getter)buffer_pending, (setter)set_pending, NULL, NULL}, {"address", (getter)buffer_address, NULL, NULL, NULL}, {0}};
-static PyMemberDef buffer_members[] = {{"__weaklistoffset__", Py_T_PYSSIZET, offsetof(TlBuffer, weakrefs), Py_READONLY, NULL}, {0}};
-static PyType_Slot buffer_slots[] = {{Py_tp_new, buffer_new}, {Py_tp_dealloc, buffer_dealloc}, {Py_tp_getset, buffer_fields}, {Py_tp_members, buffer_members},
-                                     {Py_tp_doc, "Buffer(nbytes): GPU memory of a storage."}, {0, NULL}};
+/* readers: how many parts of expressions and products name it. address: a number that differs between buffers and
+ * leaves room for offsets; serial: the last checked launch before it was written; bounds: least and greatest of its
+ * integers, where known */
+static PyGetSetDef buffer_fields[] = {{"nbytes", (getter)buffer_nbytes, NULL, NULL, NULL},
+                                      {"readers", (getter)buffer_readers, NULL, NULL, NULL},
+                                      {"handle", (getter)buffer_handle, NULL, NULL, NULL},
+                                      {"epoch", (getter)buffer_epoch, NULL, NULL, NULL},
+                                      {"serial", (getter)buffer_serial, (setter)set_serial, NULL, NULL},
+                                      {"bounds", (getter)buffer_bounds, (setter)set_bounds, NULL, NULL},
+                                      {"pending", (getter)buffer_pending, (setter)set_pending, NULL, NULL},
+                                      {"address", (getter)buffer_address, NULL, NULL, NULL},
+                                      {0}};
+static PyMemberDef buffer_members[] = {
+  {"__weaklistoffset__", Py_T_PYSSIZET, offsetof(TlBuffer, weakrefs), Py_READONLY, NULL}, {0}};
+static PyType_Slot buffer_slots[] = {{Py_tp_new, buffer_new},
+                                     {Py_tp_dealloc, buffer_dealloc},
+                                     {Py_tp_getset, buffer_fields},
+                                     {Py_tp_members, buffer_members},
+                                     {Py_tp_doc, "Buffer(nbytes): GPU memory of a storage."},
+                                     {0, NULL}};
 static PyType_Spec buffer_spec = {"torchlite._C.Buffer", sizeof(TlBuffer), 0, Py_TPFLAGS_DEFAULT, buffer_slots};
 
 static TlBuffer *the_buffer(PyObject *o) {
@@ -337,18 +434,34 @@ static TlBuffer *the_buffer(PyObject *o) {
   return NULL;
 }
 static PyObject *handle_of(uint32_t handle) { return handle ? PyLong_FromUnsignedLong(handle) : NULL; }
-static PyObject *f_ready(PyObject *m, PyObject *o) { (void)m; TlBuffer *b = the_buffer(o); return b ? handle_of(gpu_ready(b)) : NULL; }
-static PyObject *f_allocate(PyObject *m, PyObject *o) { (void)m; TlBuffer *b = the_buffer(o); return b ? handle_of(gpu_allocate(b)) : NULL; }
+static PyObject *f_ready(PyObject *m, PyObject *o) {
+  (void)m;
+  TlBuffer *b = the_buffer(o);
+  return b ? handle_of(gpu_ready(b)) : NULL;
+}
+static PyObject *f_allocate(PyObject *m, PyObject *o) {
+  (void)m;
+  TlBuffer *b = the_buffer(o);
+  return b ? handle_of(gpu_allocate(b)) : NULL;
+}
 static PyObject *f_before_write(PyObject *m, PyObject *o) {
   (void)m;
   TlBuffer *b = the_buffer(o);
   if (!b || gpu_before_write(b) < 0) return NULL;
   Py_RETURN_NONE;
 }
-static PyObject *f_flush(PyObject *m, PyObject *_) { (void)m; (void)_; if (gpu_flush() < 0) return NULL; Py_RETURN_NONE; }
+static PyObject *f_flush(PyObject *m, PyObject *_) {
+  (void)m;
+  (void)_;
+  if (gpu_flush() < 0) return NULL;
+  Py_RETURN_NONE;
+}
 static PyObject *f_launch(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
-  if (nargs != 3 || !PyLong_Check(a[0])) { PyErr_SetString(PyExc_TypeError, "launch(plan, handles, words)"); return NULL; }
+  if (nargs != 3 || !PyLong_Check(a[0])) {
+    PyErr_SetString(PyExc_TypeError, "launch(plan, handles, words)");
+    return NULL;
+  }
   Py_ssize_t n = length(a[1]), k = length(a[2]);
   if (n < 0 || k < 0) return NULL;
   uint32_t *p = grow(&words, (size_t)(3 + n + k));
@@ -363,7 +476,8 @@ static PyObject *f_launch(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
 }
 /* the buffers that wait for their contents, oldest first, but for what only a product that waits needs */
 static PyObject *f_waiting(PyObject *m, PyObject *_) {
-  (void)m; (void)_;
+  (void)m;
+  (void)_;
   PyObject *list = PyList_New(0);
   for (TlBuffer *b = first; b && list; b = b->next)
     if (!gpu_only_operand(b) && PyList_Append(list, (PyObject *)b) < 0) Py_CLEAR(list);
@@ -380,19 +494,30 @@ static PyObject *f_set_epoch(PyObject *m, PyObject *o) {
   epoch = n;
   Py_RETURN_TRUE;
 }
-static PyObject *f_epoch(PyObject *m, PyObject *_) { (void)m; (void)_; if (epoch < 0) Py_RETURN_NONE; return PyLong_FromLongLong(epoch); }
+static PyObject *f_epoch(PyObject *m, PyObject *_) {
+  (void)m;
+  (void)_;
+  if (epoch < 0) Py_RETURN_NONE;
+  return PyLong_FromLongLong(epoch);
+}
 static PyObject *f_hook(PyObject *m, PyObject *args) {
   (void)m;
   const char *name;
   PyObject *o;
   if (!PyArg_ParseTuple(args, "sO", &name, &o)) return NULL;
-  struct { const char *name; PyObject **slot; } table[] = {
+  struct {
+    const char *name;
+    PyObject **slot;
+  } table[] = {
 #define H(n) {#n, &gpu.n}
-      H(send), H(claim), H(open), H(lost), H(usable), H(describe), H(on_cpu), H(tick), H(bad), H(relax),
+    H(send), H(claim), H(open), H(lost), H(usable), H(describe), H(on_cpu), H(tick), H(bad), H(relax),
 #undef H
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (!strcmp(table[i].name, name)) { Py_XSETREF_(*table[i].slot, Py_NewRef(o)); Py_RETURN_NONE; }
+    if (!strcmp(table[i].name, name)) {
+      Py_XSETREF_(*table[i].slot, Py_NewRef(o));
+      Py_RETURN_NONE;
+    }
   return PyErr_Format(PyExc_KeyError, "%s", name);
 }
 /* fresh(shape, dtype): (tensor, handle) of a result whose memory is about to be written */
@@ -401,10 +526,16 @@ static PyObject *f_fresh(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   tl_dtype d;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], nbytes;
   int n;
-  if (nargs < 2) { PyErr_SetString(PyExc_TypeError, "fresh(shape, dtype)"); return NULL; }
+  if (nargs < 2) {
+    PyErr_SetString(PyExc_TypeError, "fresh(shape, dtype)");
+    return NULL;
+  }
   if (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[1], TL_F32, &d) < 0) return NULL;
   int64_t numel = n < 0 ? -1 : tl_dense_strides(n, shape, strides);
-  if (numel < 0) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "fresh(shape, dtype)"); return NULL; }
+  if (numel < 0) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "fresh(shape, dtype)");
+    return NULL;
+  }
   if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[d], &nbytes)) nbytes = INT64_MAX / 2;
   TlBuffer *b = gpu_buffer(nbytes);
   if (!b) return NULL;
@@ -415,29 +546,43 @@ static PyObject *f_fresh(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   return t ? Py_BuildValue("(NI)", (PyObject *)t, (unsigned)handle) : NULL;
 }
 static PyMethodDef functions[] = {
-    {"ready", f_ready, METH_O, "A buffer's handle, with its contents on their way."},
-    {"allocate", f_allocate, METH_O, "Gives a buffer its memory; the handle."},
-    {"before_write", f_before_write, METH_O, "Runs everything that was put off and reads the buffer, which is about to change; and the buffer's own values."},
-    {"flush", f_flush, METH_NOARGS, "Hands the commands over."},
-    {"launch", (PyCFunction)(void *)f_launch, METH_FASTCALL, "launch(plan, handles, words): runs a plan on buffers."},
-    {"fresh", (PyCFunction)(void *)f_fresh, METH_FASTCALL, "fresh(shape, dtype): an uninitialised contiguous tensor and its handle"},
-    {"waiting", f_waiting, METH_NOARGS, "The buffers that wait for their contents, oldest first, but for what only a product that waits needs."},
-    {"set_epoch", f_set_epoch, METH_O, "The device's number; True where it is another than before, whose buffers are void."},
-    {"epoch", f_epoch, METH_NOARGS, "The device's number, or None."},
-    {"hook", f_hook, METH_VARARGS, "hook(name, object): gives the core what it needs of Python."},
-    {0}};
-static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "torchlite._C.webgpu", "Native half of the webgpu device.", -1, functions, NULL, NULL, NULL, NULL};
+  {"ready", f_ready, METH_O, "A buffer's handle, with its contents on their way."},
+  {"allocate", f_allocate, METH_O, "Gives a buffer its memory; the handle."},
+  {"before_write", f_before_write, METH_O,
+   "Runs everything that was put off and reads the buffer, which is about to change; and the buffer's own values."},
+  {"flush", f_flush, METH_NOARGS, "Hands the commands over."},
+  {"launch", (PyCFunction)(void *)f_launch, METH_FASTCALL, "launch(plan, handles, words): runs a plan on buffers."},
+  {"fresh", (PyCFunction)(void *)f_fresh, METH_FASTCALL,
+   "fresh(shape, dtype): an uninitialised contiguous tensor and its handle"},
+  {"waiting", f_waiting, METH_NOARGS,
+   "The buffers that wait for their contents, oldest first, but for what only a product that waits needs."},
+  {"set_epoch", f_set_epoch, METH_O,
+   "The device's number; True where it is another than before, whose buffers are void."},
+  {"epoch", f_epoch, METH_NOARGS, "The device's number, or None."},
+  {"hook", f_hook, METH_VARARGS, "hook(name, object): gives the core what it needs of Python."},
+  {0}};
+static struct PyModuleDef def = {PyModuleDef_HEAD_INIT,
+                                 "torchlite._C.webgpu",
+                                 "Native half of the webgpu device.",
+                                 -1,
+                                 functions,
+                                 NULL,
+                                 NULL,
+                                 NULL,
+                                 NULL};
 
 /* webgpu(): the module of this file, made when it is first asked for */
 PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
-  (void)m; (void)_;
+  (void)m;
+  (void)_;
   if (module) return Py_NewRef(module);
   PyObject *mod = PyModule_Create(&def), *stream = NULL;
   PyTypeObject *words_type = (PyTypeObject *)PyType_FromSpec(&words_spec);
   tl_Buffer = (PyTypeObject *)PyType_FromSpec(&buffer_spec);
   if (mod && words_type && tl_Buffer) stream = PyType_GenericAlloc(words_type, 0);
-  if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 || PyModule_AddObjectRef(mod, "words", stream) < 0 ||
-      gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 || gpu_product_init(mod) < 0)
+  if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 ||
+      PyModule_AddObjectRef(mod, "words", stream) < 0 || gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 ||
+      gpu_product_init(mod) < 0)
     Py_CLEAR(mod);
   Py_XDECREF(stream);
   Py_XDECREF(words_type);

@@ -1,5 +1,5 @@
-/* gpu.h: what the files of the webgpu device share (gpu*.c): buffers, the command stream, and element-wise expressions that
- * are put off. All of it is made when the device is first asked for; programs on the CPU never get here. */
+/* gpu.h: what the files of the webgpu device share (gpu*.c): buffers, the command stream, and element-wise expressions
+ * that are put off. All of it is made when the device is first asked for; programs on the CPU never get here. */
 #ifndef TL_GPU_H
 #define TL_GPU_H
 #include "core.h"
@@ -7,12 +7,11 @@
 typedef struct TlNode TlNode;
 typedef struct TlBuffer TlBuffer;
 
-/* GPU memory of a storage. While `pending` is there its contents are still to be computed, and it is in the list of those
- * that wait. */
+/* GPU memory of a storage. While `pending` is there its contents are still to be computed, and it is in the list of
+ * those that wait. */
 struct TlBuffer {
-  PyObject_HEAD
-  int64_t nbytes, epoch, serial;
-  uint32_t handle, readers;            /* readers: leaves over it that exist */
+  PyObject_HEAD int64_t nbytes, epoch, serial;
+  uint32_t handle, readers; /* readers: leaves over it that exist */
   TlNode *pending;
   TlBuffer *prev, *next;
   PyObject *bounds, *weakrefs;
@@ -20,30 +19,42 @@ struct TlBuffer {
 
 /* Parts of an expression. `place` is valid in the run that `mark` names. */
 #define EXPR_HEAD PyObject_VAR_HEAD uint32_t mark; uint16_t place; uint8_t dtype, compute;
-typedef struct { EXPR_HEAD } Expr;
-typedef struct { EXPR_HEAD PyObject *value; } TlNumber;
-typedef struct { EXPR_HEAD int dim; } TlCoord;
-typedef struct { EXPR_HEAD TlBuffer *buffer; int64_t offset; int32_t ndim, unused; int64_t strides[]; } TlLeaf;      /* ndim -1: in order */
-/* A matrix product or convolution that was put off, so that what follows it runs in the same kernel: a plan whose last buffer
- * is the result, and its words. */
 typedef struct {
-  TlLeaf *done;                        /* the result, once it is there and others need it */
-  TlLeaf *reads[8];                    /* the plan's buffers but the last; the node's arguments own them, or what is in `taken` */
-  TlNode *taken[2];                    /* the expressions that took an argument's place: NODE_LEAVES of this and enclosing nodes do not know */
+  EXPR_HEAD
+} Expr;
+typedef struct {
+  EXPR_HEAD PyObject *value;
+} TlNumber;
+typedef struct {
+  EXPR_HEAD int dim;
+} TlCoord;
+typedef struct {
+  EXPR_HEAD TlBuffer *buffer;
+  int64_t offset;
+  int32_t ndim, unused;
+  int64_t strides[];
+} TlLeaf; /* ndim -1: in order */
+/* A matrix product or convolution that was put off, so that what follows it runs in the same kernel: a plan whose last
+ * buffer is the result, and its words. */
+typedef struct {
+  TlLeaf *done;     /* the result, once it is there and others need it */
+  TlLeaf *reads[8]; /* the plan's buffers but the last; the node's arguments own them, or what is in `taken` */
+  TlNode
+    *taken[2]; /* the expressions that took an argument's place: NODE_LEAVES of this and enclosing nodes do not know */
   uint32_t plan, nwords, room;
-  int nreads, open;                    /* open: how many first arguments may be given as expressions */
+  int nreads, open; /* open: how many first arguments may be given as expressions */
   uint32_t words[];
 } TlProduct;
 struct TlNode {
   EXPR_HEAD
   uint16_t op;
   uint8_t ndim, nargs, nleaves;
-  uint8_t products;                    /* how many are in it */
-  bool heavy;                          /* what it reads takes far more memory than its values */
+  uint8_t products; /* how many are in it */
+  bool heavy;       /* what it reads takes far more memory than its values */
   int32_t count;
-  TlBuffer *holder;                    /* the buffer that waits for it */
-  TlProduct *product;                  /* of a product, whose arguments are the tensors it reads */
-  int64_t shape[];                     /* after it the arguments, after them the leaves, each view once */
+  TlBuffer *holder;   /* the buffer that waits for it */
+  TlProduct *product; /* of a product, whose arguments are the tensors it reads */
+  int64_t shape[];    /* after it the arguments, after them the leaves, each view once */
 };
 #define NODE_ARGS(n) ((PyObject **)(void *)((n)->shape + (n)->ndim))
 #define NODE_LEAVES(n) ((TlLeaf **)(void *)(NODE_ARGS(n) + (n)->nargs))
@@ -61,50 +72,58 @@ struct TlNode {
 extern PyTypeObject *tl_Buffer, *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
 
 /* what Python gives: functions, and lists that it shares with the core */
-typedef struct { PyObject *send, *claim, *open, *lost, *usable, *describe, *on_cpu, *tick, *bad, *relax; } GpuHooks;
+typedef struct {
+  PyObject *send, *claim, *open, *lost, *usable, *describe, *on_cpu, *tick, *bad, *relax;
+} GpuHooks;
 extern GpuHooks gpu;
 
 TlBuffer *gpu_buffer(int64_t nbytes);
-uint32_t gpu_ready(TlBuffer *b);       /* the handle, contents on their way; 0: an exception */
+uint32_t gpu_ready(TlBuffer *b); /* the handle, contents on their way; 0: an exception */
 uint32_t gpu_allocate(TlBuffer *b);
 int gpu_before_write(TlBuffer *b);
 int gpu_launch(uint32_t plan, const uint32_t *handles, size_t nhandles, const uint32_t *values, size_t nvalues);
 int gpu_flush(void);
-void gpu_wait(TlBuffer *b, TlNode *n); /* steals n */
-bool gpu_only_operand(const TlBuffer *b);            /* nobody needs the values but a product that waits */
-TlNode *gpu_unwait(TlBuffer *b);       /* new reference */
+void gpu_wait(TlBuffer *b, TlNode *n);    /* steals n */
+bool gpu_only_operand(const TlBuffer *b); /* nobody needs the values but a product that waits */
+TlNode *gpu_unwait(TlBuffer *b);          /* new reference */
 
-typedef struct { TlNode *node; TlBuffer *buffer; const int64_t *strides; int64_t offset; } GpuOut;
+typedef struct {
+  TlNode *node;
+  TlBuffer *buffer;
+  const int64_t *strides;
+  int64_t offset;
+} GpuOut;
 bool gpu_node_reads(const TlNode *n, const TlBuffer *b);
-int gpu_emit(TlNode *product, TlBuffer *b);          /* gpu_product.c: the product alone, into b */
-int gpu_settle(TlNode *product);                     /* so that it is done */
-int gpu_take_in(TlNode *product);                    /* gpu_run.c: expressions that its operands are, before it is run */
+int gpu_emit(TlNode *product, TlBuffer *b); /* gpu_product.c: the product alone, into b */
+int gpu_settle(TlNode *product);            /* so that it is done */
+int gpu_take_in(TlNode *product);           /* gpu_run.c: expressions that its operands are, before it is run */
 int gpu_few_heavy(void);
-int gpu_run(TlNode *root, const GpuOut *out, int nout);      /* one kernel; the first output is root's */
-uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out);      /* words written; 0: an exception */
+int gpu_run(TlNode *root, const GpuOut *out, int nout);          /* one kernel; the first output is root's */
+uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out); /* words written; 0: an exception */
 
-int gpu_op_id(PyObject *name);         /* -1: an exception */
+int gpu_op_id(PyObject *name); /* -1: an exception */
 int gpu_op_named(const char *text);
-PyObject *gpu_op_name(int id);         /* borrowed */
-int gpu_dtype(PyObject *name);         /* by a dtype's name; -1: an exception */
-PyObject *gpu_dtype_name(int d);       /* borrowed */
+PyObject *gpu_op_name(int id);   /* borrowed */
+int gpu_dtype(PyObject *name);   /* by a dtype's name; -1: an exception */
+PyObject *gpu_dtype_name(int d); /* borrowed */
 TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64_t offset);
 bool gpu_same_view(const TlLeaf *a, const TlLeaf *b);
 TlNumber *gpu_number(PyObject *value, int dtype);
 TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape);
-PyObject *gpu_run_now(TlNode *n);      /* a leaf with the node's values, which are computed now */
-TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape);
+PyObject *gpu_run_now(TlNode *n); /* a leaf with the node's values, which are computed now */
+TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim,
+                       const int64_t *shape);
 /* order: NULL, or the expression's dims as dims of the tensor's (broadcast) shape */
 PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order);
 PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order);
 /* a tensor's geometry over `ndim` dims in another order; whether its elements are in order then */
 bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape, int64_t *strides);
 
-void **tl_overload_entries(PyObject *overload);         /* op.c */
+void **tl_overload_entries(PyObject *overload); /* op.c */
 bool tl_can_cast(tl_dtype from, tl_dtype to);
-bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key);   /* device.c */
-/* Kernels count elements by 31 bits. Expanded tensors and expressions need no memory, so larger ones come this far: an exception.
- * itemsize: of a result that needs memory, else 0. */
+bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key); /* device.c */
+/* Kernels count elements by 31 bits. Expanded tensors and expressions need no memory, so larger ones come this far: an
+ * exception. itemsize: of a result that needs memory, else 0. */
 int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize);
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_product_init(PyObject *mod);
 #define GPU_HOOK(f, r) do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)

@@ -1,7 +1,7 @@
 /* gpu_expr.c: element-wise expressions, put off until a result is needed and then run as one kernel (gpu_run.c).
  *
- * A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about. A
- * consumer of the same kind takes the node in; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
+ * A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about.
+ * A consumer of the same kind takes the node in; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
  * buffer first runs what was put off and reads it (gpu_before_write). */
 #include "check.h"
 #include "gpu.h"
@@ -9,13 +9,17 @@
 PyTypeObject *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
 static PyObject *op_ids, *op_names, *dtype_names[TL_NUM_DTYPES];
 
-/* ---- names --------------------------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------------------------------
+ */
 int gpu_op_id(PyObject *name) {
   PyObject *known = PyDict_GetItemWithError(op_ids, name);
   if (known) return (int)PyLong_AsLong(known);
   if (PyErr_Occurred()) return -1;
   Py_ssize_t n = PyList_Size(op_names);
-  if (!PyUnicode_Check(name) || n >= 0xffff) { PyErr_Format(PyExc_TypeError, "not a name of an operation: %R", name); return -1; }
+  if (!PyUnicode_Check(name) || n >= 0xffff) {
+    PyErr_Format(PyExc_TypeError, "not a name of an operation: %R", name);
+    return -1;
+  }
   PyObject *id = PyLong_FromSsize_t(n);
   int r = id ? PyDict_SetItem(op_ids, name, id) : -1;
   Py_XDECREF(id);
@@ -38,7 +42,8 @@ int gpu_dtype(PyObject *name) {
   return -1;
 }
 
-/* ---- making them --------------------------------------------------------------------------------------------------- */
+/* ---- making them ---------------------------------------------------------------------------------------------------
+ */
 TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64_t offset) {
   TlLeaf *l = (TlLeaf *)PyType_GenericAlloc(tl_Leaf, ndim > 0 ? ndim : 0);
   if (!l) return NULL;
@@ -108,17 +113,26 @@ int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize) {
   for (int i = 0; i < ndim; i++)
     if (!shape[i]) return 0;
   for (int i = 0; i < ndim; i++)
-    if (__builtin_mul_overflow(numel, shape[i], &numel)) { numel = INT64_MAX; break; }
+    if (__builtin_mul_overflow(numel, shape[i], &numel)) {
+      numel = INT64_MAX;
+      break;
+    }
   if (numel <= INT32_MAX) return 0;
-  if (itemsize && numel >= ((int64_t)1 << 32) / itemsize) {            /* more than a buffer can have */
-    PyObject *torch = PyImport_ImportModule("torchlite"), *type = torch ? PyObject_GetAttrString(torch, "OutOfMemoryError") : NULL;
-    if (type) PyErr_Format(type, "out of WebGPU memory: %lld elements are %lld GiB, and a webgpu kernel counts at most 2147483647 elements; split the tensor",
-                           (long long)numel, (long long)(numel >> 30) * itemsize);
+  if (itemsize && numel >= ((int64_t)1 << 32) / itemsize) { /* more than a buffer can have */
+    PyObject *torch = PyImport_ImportModule("torchlite"),
+             *type = torch ? PyObject_GetAttrString(torch, "OutOfMemoryError") : NULL;
+    if (type)
+      PyErr_Format(type,
+                   "out of WebGPU memory: %lld elements are %lld GiB, and a webgpu kernel counts at most 2147483647 "
+                   "elements; split the tensor",
+                   (long long)numel, (long long)(numel >> 30) * itemsize);
     Py_XDECREF(type);
     Py_XDECREF(torch);
     return -1;
   }
-  PyErr_Format(PyExc_RuntimeError, "a webgpu kernel counts at most 2147483647 elements, and this operation has %lld; split the tensor", (long long)numel);
+  PyErr_Format(PyExc_RuntimeError,
+               "a webgpu kernel counts at most 2147483647 elements, and this operation has %lld; split the tensor",
+               (long long)numel);
   return -1;
 }
 
@@ -138,7 +152,10 @@ TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int comput
   TlLeaf *leaves[64];
   if (tl_gpu_countable(ndim, shape, tl_itemsize[dtype]) < 0) return NULL;
   int nleaves = leaves_of(args, nargs, leaves, 64);
-  if (nleaves < 0) { PyErr_SetString(PyExc_RuntimeError, "an expression over too many tensors"); return NULL; }
+  if (nleaves < 0) {
+    PyErr_SetString(PyExc_RuntimeError, "an expression over too many tensors");
+    return NULL;
+  }
   size_t extra = ((size_t)(nargs + nleaves) * sizeof(void *) + 7) / 8;
   TlNode *n = (TlNode *)PyType_GenericAlloc(tl_Node, ndim + (Py_ssize_t)extra);
   if (!n) return NULL;
@@ -152,7 +169,7 @@ TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int comput
   n->products = (uint8_t)products_in(args, nargs);
   memcpy(n->shape, shape, sizeof(int64_t) * (size_t)ndim);
   for (int i = 0; i < nargs; i++) NODE_ARGS(n)[i] = Py_NewRef(args[i]);
-  for (int i = 0; i < nleaves; i++) NODE_LEAVES(n)[i] = leaves[i];      /* the arguments own them */
+  for (int i = 0; i < nleaves; i++) NODE_LEAVES(n)[i] = leaves[i]; /* the arguments own them */
   n->heavy = is_heavy(n);
   return n;
 }
@@ -173,7 +190,8 @@ PyObject *gpu_run_now(TlNode *n) {
 }
 
 /* a node over operands; those that would make it too large are run first */
-TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape) {
+TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim,
+                       const int64_t *shape) {
   /* of several products all but one are done before, and are inputs then */
   TlLeaf *leaves[MAX_AFTER];
   int products = products_in(args, nargs), most = products ? MAX_AFTER - products + 1 : MAX_LEAVES;
@@ -211,11 +229,15 @@ PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *or
     GPU_HOOK(gpu.on_cpu, NULL);
     return PyObject_CallFunctionObjArgs(gpu.on_cpu, (PyObject *)t, NULL);
   }
-  if (t->ndim > ndim) { PyErr_SetString(PyExc_RuntimeError, "operand: a tensor of more dims than the expression"); return NULL; }
+  if (t->ndim > ndim) {
+    PyErr_SetString(PyExc_RuntimeError, "operand: a tensor of more dims than the expression");
+    return NULL;
+  }
   int64_t own[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   bool same = gpu_geometry(t, ndim, order, own, strides) && !memcmp(own, shape, sizeof *own * (size_t)ndim);
   TlNode *n = b->pending;
-  if (n && same && t->offset == 0 && n->dtype == t->dtype && n->ndim == ndim && !memcmp(n->shape, shape, sizeof *own * (size_t)ndim))
+  if (n && same && t->offset == 0 && n->dtype == t->dtype && n->ndim == ndim &&
+      !memcmp(n->shape, shape, sizeof *own * (size_t)ndim))
     return Py_NewRef(n);
   if (n && !gpu_ready(b)) return NULL;
   if (same) return (PyObject *)gpu_leaf(b, t->dtype, -1, NULL, t->offset);
@@ -226,7 +248,8 @@ PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *or
 
 /* a tensor whose elements the node gives, later */
 PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order) {
-  int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], numel = tl_dense_strides(n->ndim, n->shape, dense), nbytes;
+  int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS],
+    numel = tl_dense_strides(n->ndim, n->shape, dense), nbytes;
   if (numel < 0) return NULL;
   if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX / 2;
   for (int i = 0; i < n->ndim; i++) {
@@ -243,56 +266,80 @@ PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order) {
   return t;
 }
 
-/* ---- Python's view ------------------------------------------------------------------------------------------------- */
+/* ---- Python's view -------------------------------------------------------------------------------------------------
+ */
 static bool is_part(PyObject *o) {
   PyTypeObject *tp = Py_TYPE(o);
   return tp == tl_Node || tp == tl_Leaf || tp == tl_Number || tp == tl_Coord;
 }
 /* (op, args, dtype, compute, shape) of a node */
-typedef struct { PyObject *args[MAX_ARGS]; int op, nargs, dtype, compute, ndim; int64_t shape[TL_MAX_DIMS]; } Parsed;
+typedef struct {
+  PyObject *args[MAX_ARGS];
+  int op, nargs, dtype, compute, ndim;
+  int64_t shape[TL_MAX_DIMS];
+} Parsed;
 static int parse(Parsed *p, PyObject *const *a) {
-  if ((p->op = gpu_op_id(a[0])) < 0 || (p->dtype = gpu_dtype(a[2])) < 0 || tl_ints(a[4], p->shape, &p->ndim) < 0) return -1;
+  if ((p->op = gpu_op_id(a[0])) < 0 || (p->dtype = gpu_dtype(a[2])) < 0 || tl_ints(a[4], p->shape, &p->ndim) < 0)
+    return -1;
   p->compute = a[3] == Py_None ? NO_COMPUTE : gpu_dtype(a[3]);
   if (p->compute < 0) return -1;
   bool tuple = PyTuple_Check(a[1]);
   Py_ssize_t n = tuple || PyList_Check(a[1]) ? PyObject_Size(a[1]) : MAX_ARGS + 1;
   if (p->ndim > 0 && tl_product(p->ndim, p->shape, NULL) < 0) return -1;
-  if (n > MAX_ARGS || p->ndim < 0) { PyErr_SetString(PyExc_TypeError, "an expression needs a list of at most 16 operands, and a shape"); return -1; }
+  if (n > MAX_ARGS || p->ndim < 0) {
+    PyErr_SetString(PyExc_TypeError, "an expression needs a list of at most 16 operands, and a shape");
+    return -1;
+  }
   p->nargs = (int)n;
   for (int i = 0; i < p->nargs; i++) {
     p->args[i] = tuple ? PyTuple_GetItem(a[1], i) : PyList_GetItem(a[1], i);
-    if (!is_part(p->args[i])) { PyErr_Format(PyExc_TypeError, "not an operand of an expression: %R", p->args[i]); return -1; }
+    if (!is_part(p->args[i])) {
+      PyErr_Format(PyExc_TypeError, "not an operand of an expression: %R", p->args[i]);
+      return -1;
+    }
   }
   return 0;
 }
 static PyObject *f_expression(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   Parsed p;
-  if (n != 5) { PyErr_SetString(PyExc_TypeError, "expression(op, args, dtype, compute, shape)"); return NULL; }
+  if (n != 5) {
+    PyErr_SetString(PyExc_TypeError, "expression(op, args, dtype, compute, shape)");
+    return NULL;
+  }
   if (parse(&p, a) < 0) return NULL;
   return (PyObject *)gpu_expression(p.op, p.args, p.nargs, p.dtype, p.compute, p.ndim, p.shape);
 }
 static PyObject *node_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
-  (void)tp; (void)kw;
+  (void)tp;
+  (void)kw;
   PyObject *a[5];
   Parsed p;
-  if (PyTuple_Size(args) < 5) { PyErr_SetString(PyExc_TypeError, "Node(op, args, dtype, compute, shape)"); return NULL; }
+  if (PyTuple_Size(args) < 5) {
+    PyErr_SetString(PyExc_TypeError, "Node(op, args, dtype, compute, shape)");
+    return NULL;
+  }
   for (int i = 0; i < 5; i++) a[i] = PyTuple_GetItem(args, i);
   return parse(&p, a) < 0 ? NULL : (PyObject *)gpu_node(p.op, p.args, p.nargs, p.dtype, p.compute, p.ndim, p.shape);
 }
 static PyObject *leaf_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
-  (void)tp; (void)kw;
+  (void)tp;
+  (void)kw;
   PyObject *b, *dtype, *strides;
   long long offset;
   int64_t st[TL_MAX_DIMS];
   int n = -1, d;
   if (!PyArg_ParseTuple(args, "OOOL", &b, &dtype, &strides, &offset) || (d = gpu_dtype(dtype)) < 0) return NULL;
-  if (Py_TYPE(b) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "Leaf(buffer, dtype, strides or None, offset)"); return NULL; }
+  if (Py_TYPE(b) != tl_Buffer) {
+    PyErr_SetString(PyExc_TypeError, "Leaf(buffer, dtype, strides or None, offset)");
+    return NULL;
+  }
   if (strides != Py_None && tl_ints(strides, st, &n) < 0) return NULL;
   return (PyObject *)gpu_leaf((TlBuffer *)b, d, n, st, offset);
 }
 static PyObject *number_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
-  (void)tp; (void)kw;
+  (void)tp;
+  (void)kw;
   PyObject *value, *dtype;
   int d;
   if (!PyArg_ParseTuple(args, "OO", &value, &dtype) || (d = gpu_dtype(dtype)) < 0) return NULL;
@@ -303,7 +350,10 @@ static PyObject *coord_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   int dim;
   if (!PyArg_ParseTuple(args, "i", &dim)) return NULL;
   TlCoord *c = (TlCoord *)PyType_GenericAlloc(tp, 0);
-  if (c) { c->dim = dim; c->dtype = TL_I32; }
+  if (c) {
+    c->dim = dim;
+    c->dtype = TL_I32;
+  }
   return (PyObject *)c;
 }
 static void node_dealloc(TlNode *n) {
@@ -324,16 +374,46 @@ static void leaf_dealloc(TlLeaf *l) {
   PyObject_Free(l);
   Py_DECREF(tp);
 }
-static void number_dealloc(TlNumber *n) { PyTypeObject *tp = Py_TYPE(n); Py_DECREF(n->value); PyObject_Free(n); Py_DECREF(tp); }
-static void coord_dealloc(PyObject *o) { PyTypeObject *tp = Py_TYPE(o); PyObject_Free(o); Py_DECREF(tp); }
+static void number_dealloc(TlNumber *n) {
+  PyTypeObject *tp = Py_TYPE(n);
+  Py_DECREF(n->value);
+  PyObject_Free(n);
+  Py_DECREF(tp);
+}
+static void coord_dealloc(PyObject *o) {
+  PyTypeObject *tp = Py_TYPE(o);
+  PyObject_Free(o);
+  Py_DECREF(tp);
+}
 
-static PyObject *part_dtype(Expr *e, void *_) { (void)_; return Py_NewRef(dtype_names[e->dtype]); }
-static PyObject *node_op(TlNode *n, void *_) { (void)_; return Py_XNewRef(gpu_op_name(n->op)); }
-static PyObject *node_compute(TlNode *n, void *_) { (void)_; return Py_NewRef(n->compute == NO_COMPUTE ? Py_None : dtype_names[n->compute]); }
-static PyObject *node_shape(TlNode *n, void *_) { (void)_; return tl_ints_tuple(n->ndim, n->shape); }
-static PyObject *node_count(TlNode *n, void *_) { (void)_; return PyLong_FromLong(n->count); }
-static PyObject *node_products(TlNode *n, void *_) { (void)_; return PyBool_FromLong(n->products != 0); }
-static PyObject *node_holder(TlNode *n, void *_) { (void)_; return Py_NewRef(n->holder ? (PyObject *)n->holder : Py_None); }
+static PyObject *part_dtype(Expr *e, void *_) {
+  (void)_;
+  return Py_NewRef(dtype_names[e->dtype]);
+}
+static PyObject *node_op(TlNode *n, void *_) {
+  (void)_;
+  return Py_XNewRef(gpu_op_name(n->op));
+}
+static PyObject *node_compute(TlNode *n, void *_) {
+  (void)_;
+  return Py_NewRef(n->compute == NO_COMPUTE ? Py_None : dtype_names[n->compute]);
+}
+static PyObject *node_shape(TlNode *n, void *_) {
+  (void)_;
+  return tl_ints_tuple(n->ndim, n->shape);
+}
+static PyObject *node_count(TlNode *n, void *_) {
+  (void)_;
+  return PyLong_FromLong(n->count);
+}
+static PyObject *node_products(TlNode *n, void *_) {
+  (void)_;
+  return PyBool_FromLong(n->products != 0);
+}
+static PyObject *node_holder(TlNode *n, void *_) {
+  (void)_;
+  return Py_NewRef(n->holder ? (PyObject *)n->holder : Py_None);
+}
 static PyObject *node_args(TlNode *n, void *_) {
   (void)_;
   PyObject *t = PyTuple_New(n->nargs);
@@ -347,17 +427,34 @@ static PyObject *node_leaves(TlNode *n, void *_) {
     TlLeaf *l = NODE_LEAVES(n)[i];
     PyObject *key = PyLong_FromVoidPtr(l->buffer);
     if (key && (l->ndim >= 0 || l->offset))
-      key = Py_BuildValue("(NNL)", key, l->ndim < 0 ? Py_NewRef(Py_None) : tl_ints_tuple(l->ndim, l->strides), (long long)l->offset);
+      key = Py_BuildValue("(NNL)", key, l->ndim < 0 ? Py_NewRef(Py_None) : tl_ints_tuple(l->ndim, l->strides),
+                          (long long)l->offset);
     if (!key || PyDict_SetItem(d, key, (PyObject *)l->buffer) < 0) Py_CLEAR(d);
     Py_XDECREF(key);
   }
   return d;
 }
-static PyObject *leaf_buffer(TlLeaf *l, void *_) { (void)_; return Py_NewRef(l->buffer); }
-static PyObject *leaf_offset(TlLeaf *l, void *_) { (void)_; return PyLong_FromLongLong(l->offset); }
-static PyObject *leaf_strides(TlLeaf *l, void *_) { (void)_; return l->ndim < 0 ? Py_NewRef(Py_None) : tl_ints_tuple(l->ndim, l->strides); }
-static PyObject *number_value(TlNumber *n, void *_) { (void)_; return Py_NewRef(n->value); }
-static int set_value(TlNumber *n, PyObject *v, void *_) { (void)_; if (v) Py_XSETREF_(n->value, Py_NewRef(v)); return 0; }
+static PyObject *leaf_buffer(TlLeaf *l, void *_) {
+  (void)_;
+  return Py_NewRef(l->buffer);
+}
+static PyObject *leaf_offset(TlLeaf *l, void *_) {
+  (void)_;
+  return PyLong_FromLongLong(l->offset);
+}
+static PyObject *leaf_strides(TlLeaf *l, void *_) {
+  (void)_;
+  return l->ndim < 0 ? Py_NewRef(Py_None) : tl_ints_tuple(l->ndim, l->strides);
+}
+static PyObject *number_value(TlNumber *n, void *_) {
+  (void)_;
+  return Py_NewRef(n->value);
+}
+static int set_value(TlNumber *n, PyObject *v, void *_) {
+  (void)_;
+  if (v) Py_XSETREF_(n->value, Py_NewRef(v));
+  return 0;
+}
 static int set_dtype(Expr *e, PyObject *v, void *_) {
   (void)_;
   int d = v ? gpu_dtype(v) : e->dtype;
@@ -365,42 +462,58 @@ static int set_dtype(Expr *e, PyObject *v, void *_) {
   e->dtype = (uint8_t)d;
   return 0;
 }
-static PyObject *coord_dim(TlCoord *c, void *_) { (void)_; return PyLong_FromLong(c->dim); }
+static PyObject *coord_dim(TlCoord *c, void *_) {
+  (void)_;
+  return PyLong_FromLong(c->dim);
+}
 #define FIELD(kind, name) {#name, (getter)kind##_##name, NULL, NULL, NULL}
 #define DTYPE(set) {"dtype", (getter)part_dtype, set, NULL, NULL}
-/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that waits for it; products:
- * whether it is a product or has one in it */
-static PyGetSetDef node_fields[] = {DTYPE(NULL), FIELD(node, op), FIELD(node, args), FIELD(node, compute), FIELD(node, shape), FIELD(node, count),
-                                    FIELD(node, leaves), FIELD(node, holder), FIELD(node, products), {0}};
+/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that waits for it;
+ * products: whether it is a product or has one in it */
+static PyGetSetDef node_fields[] = {
+  DTYPE(NULL),        FIELD(node, op),     FIELD(node, args),   FIELD(node, compute),  FIELD(node, shape),
+  FIELD(node, count), FIELD(node, leaves), FIELD(node, holder), FIELD(node, products), {0}};
 static PyGetSetDef leaf_fields[] = {DTYPE(NULL), FIELD(leaf, buffer), FIELD(leaf, offset), FIELD(leaf, strides), {0}};
-static PyGetSetDef number_fields[] = {DTYPE((setter)set_dtype), {"value", (getter)number_value, (setter)set_value, NULL, NULL}, {0}};
+static PyGetSetDef number_fields[] = {
+  DTYPE((setter)set_dtype), {"value", (getter)number_value, (setter)set_value, NULL, NULL}, {0}};
 static PyGetSetDef coord_fields[] = {DTYPE(NULL), FIELD(coord, dim), {0}};
 #define SPEC(kind, Kind, size, item, doc)                                                                                                     \
   static PyType_Slot kind##_slots[] = {{Py_tp_new, kind##_new}, {Py_tp_dealloc, kind##_dealloc}, {Py_tp_getset, kind##_fields}, {Py_tp_doc, doc}, {0, NULL}}; \
   static PyType_Spec kind##_spec = {"torchlite._C." #Kind, size, item, Py_TPFLAGS_DEFAULT, kind##_slots};
-SPEC(node, Node, (int)offsetof(TlNode, shape), 8, "Node(op, args, dtype, compute, shape): an operation over nodes, leaves and numbers.")
+SPEC(node, Node, (int)offsetof(TlNode, shape), 8,
+     "Node(op, args, dtype, compute, shape): an operation over nodes, leaves and numbers.")
 SPEC(leaf, Leaf, (int)offsetof(TlLeaf, strides), 8, "Leaf(buffer, dtype, strides or None, offset): a tensor.")
 SPEC(number, Number, sizeof(TlNumber), 0, "Number(value, dtype)")
-SPEC(coord, Coord, sizeof(TlCoord), 0, "Coord(dim): coordinate along a dim of the result; -1: the index in row-major order.")
+SPEC(coord, Coord, sizeof(TlCoord), 0,
+     "Coord(dim): coordinate along a dim of the result; -1: the index in row-major order.")
 
 static PyObject *f_operand(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   int64_t shape[TL_MAX_DIMS];
   int ndim;
-  if (n != 2 || !TL_CHECK(a[0])) { PyErr_SetString(PyExc_TypeError, "operand(tensor, shape)"); return NULL; }
+  if (n != 2 || !TL_CHECK(a[0])) {
+    PyErr_SetString(PyExc_TypeError, "operand(tensor, shape)");
+    return NULL;
+  }
   return tl_ints(a[1], shape, &ndim) < 0 ? NULL : gpu_operand((TlTensor *)a[0], ndim, shape, NULL);
 }
 static PyObject *f_result(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   tl_dtype d;
-  if (n != 2 || Py_TYPE(a[0]) != tl_Node) { PyErr_SetString(PyExc_TypeError, "result(node, dtype)"); return NULL; }
+  if (n != 2 || Py_TYPE(a[0]) != tl_Node) {
+    PyErr_SetString(PyExc_TypeError, "result(node, dtype)");
+    return NULL;
+  }
   return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d, NULL);
 }
 static PyMethodDef functions[] = {
-    {"expression", (PyCFunction)(void *)f_expression, METH_FASTCALL, "expression(op, args, dtype, compute, shape): a node; operands that would make it too large are run."},
-    {"operand", (PyCFunction)(void *)f_operand, METH_FASTCALL, "operand(tensor, shape): a tensor as an argument of an expression over a shape."},
-    {"result", (PyCFunction)(void *)f_result, METH_FASTCALL, "result(node, dtype): a tensor whose elements the node gives, later."},
-    {0}};
+  {"expression", (PyCFunction)(void *)f_expression, METH_FASTCALL,
+   "expression(op, args, dtype, compute, shape): a node; operands that would make it too large are run."},
+  {"operand", (PyCFunction)(void *)f_operand, METH_FASTCALL,
+   "operand(tensor, shape): a tensor as an argument of an expression over a shape."},
+  {"result", (PyCFunction)(void *)f_result, METH_FASTCALL,
+   "result(node, dtype): a tensor whose elements the node gives, later."},
+  {0}};
 
 int gpu_expr_init(PyObject *mod) {
   op_ids = PyDict_New();
@@ -412,7 +525,10 @@ int gpu_expr_init(PyObject *mod) {
   tl_Number = (PyTypeObject *)PyType_FromSpec(&number_spec);
   tl_Coord = (PyTypeObject *)PyType_FromSpec(&coord_spec);
   if (!op_ids || !op_names || !tl_Node || !tl_Leaf || !tl_Number || !tl_Coord) return -1;
-  return PyModule_AddObjectRef(mod, "Node", (PyObject *)tl_Node) < 0 || PyModule_AddObjectRef(mod, "Leaf", (PyObject *)tl_Leaf) < 0 ||
-         PyModule_AddObjectRef(mod, "Number", (PyObject *)tl_Number) < 0 || PyModule_AddObjectRef(mod, "Coord", (PyObject *)tl_Coord) < 0
-             ? -1 : PyModule_AddFunctions(mod, functions);
+  return PyModule_AddObjectRef(mod, "Node", (PyObject *)tl_Node) < 0 ||
+             PyModule_AddObjectRef(mod, "Leaf", (PyObject *)tl_Leaf) < 0 ||
+             PyModule_AddObjectRef(mod, "Number", (PyObject *)tl_Number) < 0 ||
+             PyModule_AddObjectRef(mod, "Coord", (PyObject *)tl_Coord) < 0
+           ? -1
+           : PyModule_AddFunctions(mod, functions);
 }

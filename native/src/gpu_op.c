@@ -1,6 +1,7 @@
 /* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types goes through Python
- * (torchlite/webgpu/_pointwise.py), which decides the operation, its operands and types, and leaves them here; calls with
- * arguments of the same types are put off, or written in place, by this file alone. What is unusual stays with Python. */
+ * (torchlite/webgpu/_pointwise.py), which decides the operation, its operands and types, and leaves them here; calls
+ * with arguments of the same types are put off, or written in place, by this file alone. What is unusual stays with
+ * Python. */
 #include "gpu.h"
 
 #define MOST 7                      /* operands */
@@ -13,10 +14,14 @@ typedef struct Entry {
 } Entry;
 
 void tl_gpu_forget(void *entries) {
-  for (Entry *e = entries, *next; e; e = next) { next = e->next; PyMem_Free(e); }
+  for (Entry *e = entries, *next; e; e = next) {
+    next = e->next;
+    PyMem_Free(e);
+  }
 }
 
-/* remember(overload, key, op, positions, dtype, compute type, numbers' type): what _C.signature(args) == key stands for */
+/* remember(overload, key, op, positions, dtype, compute type, numbers' type): what _C.signature(args) == key stands for
+ */
 static PyObject *f_remember(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *ov, *op, *at, *dtype, *compute, *number;
@@ -27,11 +32,21 @@ static PyObject *f_remember(PyObject *m, PyObject *args) {
   int id = gpu_op_id(op), d = gpu_dtype(dtype), c = gpu_dtype(compute), k = gpu_dtype(number);
   Py_ssize_t n = PyTuple_Size(at);
   if (id < 0 || d < 0 || c < 0 || k < 0) return NULL;
-  if (!slot || n < 1 || n > MOST) { PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands"); return NULL; }
-  e.op = (uint16_t)id; e.dtype = (uint8_t)d; e.compute = (uint8_t)c; e.number = (uint8_t)k; e.n = (uint8_t)n;
+  if (!slot || n < 1 || n > MOST) {
+    PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands");
+    return NULL;
+  }
+  e.op = (uint16_t)id;
+  e.dtype = (uint8_t)d;
+  e.compute = (uint8_t)c;
+  e.number = (uint8_t)k;
+  e.n = (uint8_t)n;
   for (int i = 0; i < n; i++) {
     long v = PyLong_AsLong(PyTuple_GetItem(at, i));
-    if (v < 0 || v > 6) { if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "remember: positions are 0 to 6"); return NULL; }
+    if (v < 0 || v > 6) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "remember: positions are 0 to 6");
+      return NULL;
+    }
     e.at[i] = (uint8_t)v;
   }
   Entry *kept = PyMem_Malloc(sizeof e);
@@ -53,7 +68,8 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
     PyObject *arg = (PyObject *)node;
     if (!(node = cast = gpu_expression(id, &arg, 1, t->dtype, NO_COMPUTE, node->ndim, node->shape))) return -1;
   }
-  if (b->pending && !b->handle && !b->readers && dense && t->offset == 0 && t->numel * tl_itemsize[t->dtype] == b->nbytes) {
+  if (b->pending && !b->handle && !b->readers && dense && t->offset == 0 &&
+      t->numel * tl_itemsize[t->dtype] == b->nbytes) {
     /* nothing has been computed yet, and nothing else reads the buffer: it waits for the new values instead */
     TlNode *old = gpu_unwait(b);
     gpu_wait(b, (TlNode *)Py_NewRef(node));
@@ -70,8 +86,8 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   return r;
 }
 
-/* The dims from the outermost in memory to the innermost of a new result of these operands, as on the CPU; false where that is
- * the usual order. What is no tensor does not count. */
+/* The dims from the outermost in memory to the innermost of a new result of these operands, as on the CPU; false where
+ * that is the usual order. What is no tensor does not count. */
 static bool layout(PyObject *const *a, int n, int ndim, const int64_t *shape, int *order) {
   int64_t in[MOST][TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int inner[TL_MAX_DIMS], nops = 0;
@@ -97,7 +113,10 @@ static PyObject *f_layout(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   int order[TL_MAX_DIMS], ndim;
   (void)m;
   Py_ssize_t nops = n == 2 && PyList_Check(a[0]) ? PyList_Size(a[0]) : MOST + 1;
-  if (nops > MOST) { PyErr_SetString(PyExc_TypeError, "layout([tensors], shape)"); return NULL; }
+  if (nops > MOST) {
+    PyErr_SetString(PyExc_TypeError, "layout([tensors], shape)");
+    return NULL;
+  }
   if (tl_ints(a[1], shape, &ndim) < 0) return NULL;
   for (int i = 0; i < nops; i++) ops[i] = PyList_GetItem(a[0], i);
   if (!layout(ops, (int)nops, ndim, shape, order)) r = Py_NewRef(Py_None);
@@ -116,7 +135,10 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   for (int i = 0; i < e->n; i++)
     if (e->at[i] >= n) return 0;
   for (int i = 0; inplace && i < e->n; i++)
-    if (TL_CHECK(a[e->at[i]]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[e->at[i]]) < 0) { *result = NULL; return 1; }
+    if (TL_CHECK(a[e->at[i]]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[e->at[i]]) < 0) {
+      *result = NULL;
+      return 1;
+    }
   /* the shape of all */
   int ndim = 0;
   int64_t shape[TL_MAX_DIMS];
@@ -139,8 +161,8 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   for (int i = 0; i < e->n; i++) ops[i] = a[e->at[i]];
   const int *order = layout(ops, e->n, ndim, shape, places) ? places : NULL;
   TlTensor *self = (TlTensor *)a[0];
-  if (inplace && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel || !tl_can_cast(e->dtype, self->dtype) ||
-                  Py_TYPE(self->storage->owner) != tl_Buffer))
+  if (inplace && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel ||
+                  !tl_can_cast(e->dtype, self->dtype) || Py_TYPE(self->storage->owner) != tl_Buffer))
     return 0;
   PyObject *args[MOST];
   int64_t ordered[TL_MAX_DIMS];
@@ -165,16 +187,29 @@ PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n);
 static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   TlTensor *t = n == 2 && TL_CHECK(a[0]) ? (TlTensor *)a[0] : NULL;
-  if (!t || Py_TYPE(a[1]) != tl_Node || t->device != TL_WEBGPU || Py_TYPE(t->storage->owner) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "assign(tensor, node)"); return NULL; }
+  if (!t || Py_TYPE(a[1]) != tl_Node || t->device != TL_WEBGPU || Py_TYPE(t->storage->owner) != tl_Buffer) {
+    PyErr_SetString(PyExc_TypeError, "assign(tensor, node)");
+    return NULL;
+  }
   const TlNode *node = (TlNode *)a[1];
-  if (t->ndim != node->ndim || memcmp(t->shape, node->shape, sizeof *t->shape * (size_t)t->ndim)) { PyErr_SetString(PyExc_RuntimeError, "assign: an expression of another shape"); return NULL; }
+  if (t->ndim != node->ndim || memcmp(t->shape, node->shape, sizeof *t->shape * (size_t)t->ndim)) {
+    PyErr_SetString(PyExc_RuntimeError, "assign: an expression of another shape");
+    return NULL;
+  }
   if (t->numel && assign(t, (TlNode *)a[1], NULL) < 0) return NULL;
   Py_RETURN_NONE;
 }
 static PyMethodDef functions[] = {
-    {"remember", f_remember, METH_VARARGS, "remember(overload, key, op, positions, dtype, compute type, numbers' type): what calls with that signature stand for"},
-    {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node below autograd."},
-    {"layout", (PyCFunction)(void *)f_layout, METH_FASTCALL, "layout([tensors], shape): the dims of an element-wise result from the outermost in memory; None for the usual order."},
-    {"run", (PyCFunction)(void *)gpu_f_run, METH_FASTCALL, "run(root, outputs): one kernel; outputs are (node, buffer, strides or None, offset), the first for root itself."},
-    {0}};
-int gpu_op_init(PyObject *mod) { return PyModule_AddIntConstant(mod, "MAX_BUFFERS", MAX_BUFFERS) < 0 ? -1 : PyModule_AddFunctions(mod, functions); }
+  {"remember", f_remember, METH_VARARGS,
+   "remember(overload, key, op, positions, dtype, compute type, numbers' type): what calls with that signature stand "
+   "for"},
+  {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node below autograd."},
+  {"layout", (PyCFunction)(void *)f_layout, METH_FASTCALL,
+   "layout([tensors], shape): the dims of an element-wise result from the outermost in memory; None for the usual "
+   "order."},
+  {"run", (PyCFunction)(void *)gpu_f_run, METH_FASTCALL,
+   "run(root, outputs): one kernel; outputs are (node, buffer, strides or None, offset), the first for root itself."},
+  {0}};
+int gpu_op_init(PyObject *mod) {
+  return PyModule_AddIntConstant(mod, "MAX_BUFFERS", MAX_BUFFERS) < 0 ? -1 : PyModule_AddFunctions(mod, functions);
+}

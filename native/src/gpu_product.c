@@ -18,7 +18,7 @@ int gpu_emit(TlNode *p, TlBuffer *b) {
 
 int gpu_settle(TlNode *p) {
   if (p->product->done) return 0;
-  if (p->holder) {                     /* makes it done, for the caller has it too */
+  if (p->holder) { /* makes it done, for the caller has it too */
     TlBuffer *b = (TlBuffer *)Py_NewRef(p->holder);
     Py_INCREF(p);
     int r = gpu_ready(b) ? 0 : -1;
@@ -44,39 +44,64 @@ static bool stays(const TlBuffer *b, tl_dtype d) {
   return n && !n->products && n->dtype == d && n->count <= MAX_OPERAND && n->nleaves < MAX_READS;
 }
 
-/* product(plan, buffers it reads, words, shape, dtype, open=0): a dense tensor, later. open: how many of the first buffers the plan
- * takes as expressions too; what else it reads is on its way then, so that errors of its operands are raised here. */
+/* product(plan, buffers it reads, words, shape, dtype, open=0): a dense tensor, later. open: how many of the first
+ * buffers the plan takes as expressions too; what else it reads is on its way then, so that errors of its operands are
+ * raised here. */
 static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   static int op = -1;
   int64_t shape[TL_MAX_DIMS];
   int ndim;
   tl_dtype d;
-  if (nargs < 5 || nargs > 6 || !PyLong_Check(a[0]) || !PyTuple_Check(a[1]) || !PyTuple_Check(a[2])) { PyErr_SetString(PyExc_TypeError, "product(plan, buffers, words, shape, dtype, open=0)"); return NULL; }
+  if (nargs < 5 || nargs > 6 || !PyLong_Check(a[0]) || !PyTuple_Check(a[1]) || !PyTuple_Check(a[2])) {
+    PyErr_SetString(PyExc_TypeError, "product(plan, buffers, words, shape, dtype, open=0)");
+    return NULL;
+  }
   long open = nargs > 5 ? PyLong_AsLong(a[5]) : 0;
   Py_ssize_t n = PyTuple_Size(a[1]), k = PyTuple_Size(a[2]);
-  if (n < 1 || n > MAX_LEAVES || k > MAX_WORDS) { PyErr_SetString(PyExc_TypeError, "product: too many operands or words"); return NULL; }
-  if (tl_ints(a[3], shape, &ndim) < 0 || tl_product(ndim < 0 ? 0 : ndim, shape, NULL) < 0 || tl_dtype_arg(a[4], TL_F32, &d) < 0 || (op < 0 && (op = gpu_op_named("product")) < 0)) return NULL;
+  if (n < 1 || n > MAX_LEAVES || k > MAX_WORDS) {
+    PyErr_SetString(PyExc_TypeError, "product: too many operands or words");
+    return NULL;
+  }
+  if (tl_ints(a[3], shape, &ndim) < 0 || tl_product(ndim < 0 ? 0 : ndim, shape, NULL) < 0 ||
+      tl_dtype_arg(a[4], TL_F32, &d) < 0 || (op < 0 && (op = gpu_op_named("product")) < 0))
+    return NULL;
   PyObject *leaves[MAX_LEAVES], *result = NULL;
-  if (ndim < 0 || open < 0 || open > 2 || open > n) { PyErr_SetString(PyExc_TypeError, "product: open is 0 to 2 operands, shape a tuple"); return NULL; }
+  if (ndim < 0 || open < 0 || open > 2 || open > n) {
+    PyErr_SetString(PyExc_TypeError, "product: open is 0 to 2 operands, shape a tuple");
+    return NULL;
+  }
   TlProduct *p = PyMem_Malloc(sizeof *p + (open ? MAX_WORDS : (size_t)k) * sizeof *p->words);
   if (!p) return PyErr_NoMemory();
-  *p = (TlProduct){.plan = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]), .nwords = (uint32_t)k, .room = open ? MAX_WORDS : (uint32_t)k, .nreads = (int)n, .open = (int)open};
+  *p = (TlProduct){.plan = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]),
+                   .nwords = (uint32_t)k,
+                   .room = open ? MAX_WORDS : (uint32_t)k,
+                   .nreads = (int)n,
+                   .open = (int)open};
   Py_ssize_t i = 0;
   for (; i < n; i++) {
     TlBuffer *b = (TlBuffer *)PyTuple_GetItem(a[1], i);
-    if (Py_TYPE(b) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "product: expected buffers"); break; }
+    if (Py_TYPE(b) != tl_Buffer) {
+      PyErr_SetString(PyExc_TypeError, "product: expected buffers");
+      break;
+    }
     if ((!(i < open && stays(b, d)) && !gpu_ready(b)) || !(leaves[i] = (PyObject *)gpu_leaf(b, d, -1, NULL, 0))) break;
   }
   Py_ssize_t w = 0;
   for (; i == n && w < k; w++) {
     PyObject *o = PyTuple_GetItem(a[2], w);
-    if (!PyLong_Check(o)) { PyErr_Format(PyExc_TypeError, "a command's words are integers, not %R", o); break; }
+    if (!PyLong_Check(o)) {
+      PyErr_Format(PyExc_TypeError, "a command's words are integers, not %R", o);
+      break;
+    }
     p->words[w] = (uint32_t)PyLong_AsUnsignedLongLongMask(o);
   }
   TlNode *node = i == n && w == k ? gpu_node(op, leaves, (int)n, d, NO_COMPUTE, ndim, shape) : NULL;
   while (i) Py_DECREF(leaves[--i]);
-  if (!node) { PyMem_Free(p); return NULL; }
+  if (!node) {
+    PyMem_Free(p);
+    return NULL;
+  }
   node->product = p;
   node->products = 1;
   node->heavy = true;
@@ -88,5 +113,7 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
 }
 
 static PyMethodDef functions[] = {
-    {"product", (PyCFunction)(void *)f_product, METH_FASTCALL, "product(plan, buffers, words, shape, dtype, open=0): the result of a plan whose last buffer it is, put off."}, {0}};
+  {"product", (PyCFunction)(void *)f_product, METH_FASTCALL,
+   "product(plan, buffers, words, shape, dtype, open=0): the result of a plan whose last buffer it is, put off."},
+  {0}};
 int gpu_product_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

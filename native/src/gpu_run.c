@@ -1,44 +1,51 @@
 /* gpu_run.c: one kernel for an expression. Equal operands are read once; interior results that somebody still holds are
- * written by the same kernel; dims that all operands run through together are joined. The kernel is named by a key of what
- * its code depends on; for a new key Python describes it to the bridge and gets a number. */
+ * written by the same kernel; dims that all operands run through together are joined. The kernel is named by a key of
+ * what its code depends on; for a new key Python describes it to the bridge and gets a number. */
 #include "gpu.h"
 
 #define MAX_ORDER 250                /* parts of an expression */
 #define MAX_INPUTS 16
 #define KEY_ROOM 2600
-enum { ALONE, AFTER, FIRST, SECOND };       /* what the expression is to a product */
+enum { ALONE, AFTER, FIRST, SECOND }; /* what the expression is to a product */
 enum { IS_NODE, IS_LEAF, IS_NUMBER, IS_COORD, IS_PRODUCT };
 
 typedef struct {
-  Expr *order[MAX_ORDER];            /* operands before what uses them */
+  Expr *order[MAX_ORDER]; /* operands before what uses them */
   TlLeaf *inputs[MAX_INPUTS];
   GpuOut outputs[MAX_BUFFERS];
   const int64_t *in_strides[MAX_INPUTS], *out_strides[MAX_BUFFERS];
   int8_t alias[MAX_INPUTS];
   uint8_t input_of[MAX_ORDER], uses[MAX_ORDER], key[KEY_ROOM];
-  TlNode *after;                     /* the product that the expression follows in one kernel */
-  uint32_t plan;                     /* the product's, where `role` is not ALONE */
+  TlNode *after; /* the product that the expression follows in one kernel */
+  uint32_t plan; /* the product's, where `role` is not ALONE */
   int role, n, nin, nout, given, ndim, nkey, numbers, nsizes, nkeep, keep[TL_MAX_DIMS];
   int64_t sizes[TL_MAX_DIMS], dense[TL_MAX_DIMS];
   bool coords;
 } Run;
 
 static uint32_t mark;
-static PyObject *plans;              /* key -> number */
+static PyObject *plans; /* key -> number */
 
 static int kind_of(const void *o) {
   PyTypeObject *tp = Py_TYPE(o);
-  if (tp == tl_Node) return !((const TlNode *)o)->product ? IS_NODE : ((const TlNode *)o)->product->done ? IS_LEAF : IS_PRODUCT;
+  if (tp == tl_Node)
+    return !((const TlNode *)o)->product ? IS_NODE : ((const TlNode *)o)->product->done ? IS_LEAF : IS_PRODUCT;
   return tp == tl_Leaf ? IS_LEAF : tp == tl_Number ? IS_NUMBER : IS_COORD;
 }
 
 /* the leaf that a part of kind IS_LEAF stands for */
 static TlLeaf *leaf_of(Expr *e) { return Py_TYPE(e) == tl_Node ? ((TlNode *)e)->product->done : (TlLeaf *)e; }
 
-static int too_large(void) { PyErr_SetString(PyExc_RuntimeError, "an expression of too many parts for one kernel"); return -1; }
+static int too_large(void) {
+  PyErr_SetString(PyExc_RuntimeError, "an expression of too many parts for one kernel");
+  return -1;
+}
 
 static int visit(Run *r, Expr *e, int depth) {
-  if (e->mark == mark) { r->uses[e->place]++; return 0; }
+  if (e->mark == mark) {
+    r->uses[e->place]++;
+    return 0;
+  }
   int kind = kind_of(e);
   if (depth > MAX_ORDER) return too_large();
   if (kind == IS_NODE)
@@ -50,7 +57,10 @@ static int visit(Run *r, Expr *e, int depth) {
     int at = 0;
     while (at < r->nin && !(r->inputs[at]->dtype == leaf->dtype && gpu_same_view(r->inputs[at], leaf))) at++;
     if (at == MAX_INPUTS) return too_large();
-    if (leaf->ndim >= 0 && leaf->ndim != r->ndim) { PyErr_SetString(PyExc_RuntimeError, "an operand's strides are not those of the expression"); return -1; }
+    if (leaf->ndim >= 0 && leaf->ndim != r->ndim) {
+      PyErr_SetString(PyExc_RuntimeError, "an operand's strides are not those of the expression");
+      return -1;
+    }
     if (at == r->nin) r->inputs[r->nin++] = leaf;
     r->input_of[r->n] = (uint8_t)at;
   } else if (kind == IS_COORD) r->coords = r->coords || ((TlCoord *)e)->dim >= 0;
@@ -62,8 +72,8 @@ static int visit(Run *r, Expr *e, int depth) {
   return 0;
 }
 
-/* sizes and, for each, the dim whose stride counts: neighbouring dims that every strided operand runs through as one, and
- * dims of size 1, go */
+/* sizes and, for each, the dim whose stride counts: neighbouring dims that every strided operand runs through as one,
+ * and dims of size 1, go */
 static int collapse(int ndim, const int64_t *shape, int n, const int64_t *const *strides, int64_t *sizes, int *keep) {
   int k = 0;
   for (int d = ndim - 1; d >= 0; d--) {
@@ -71,13 +81,20 @@ static int collapse(int ndim, const int64_t *shape, int n, const int64_t *const 
     bool joins = k > 0;
     for (int i = 0; i < n && joins; i++)
       if (strides[i]) joins = strides[i][d] == tl_wrap_mul(strides[i][keep[k - 1]], sizes[k - 1]);
-    if (joins) { sizes[k - 1] *= shape[d]; continue; }
+    if (joins) {
+      sizes[k - 1] *= shape[d];
+      continue;
+    }
     sizes[k] = shape[d];
     keep[k++] = d;
   }
   for (int i = 0; i < k / 2; i++) {
-    int64_t s = sizes[i]; sizes[i] = sizes[k - 1 - i]; sizes[k - 1 - i] = s;
-    int d = keep[i]; keep[i] = keep[k - 1 - i]; keep[k - 1 - i] = d;
+    int64_t s = sizes[i];
+    sizes[i] = sizes[k - 1 - i];
+    sizes[k - 1 - i] = s;
+    int d = keep[i];
+    keep[i] = keep[k - 1 - i];
+    keep[k - 1 - i] = d;
   }
   return k;
 }
@@ -122,14 +139,14 @@ static int make_key(Run *r) {
   return r->nkey > KEY_ROOM ? too_large() : 0;
 }
 
-static int append(PyObject *list, PyObject *o) {      /* steals o */
+static int append(PyObject *list, PyObject *o) { /* steals o */
   int r = o && list ? PyList_Append(list, o) : -1;
   Py_XDECREF(o);
   return r;
 }
-/* describe(dims, nodes, inputs, outputs, what it is to a product, the product's plan): Python makes the kernel and gives its
- * number. Nodes are (op, dtype, compute, places of the operands), an input's number, a number's dtype, (dim,) or, for the product,
- * (dtype, None). */
+/* describe(dims, nodes, inputs, outputs, what it is to a product, the product's plan): Python makes the kernel and
+ * gives its number. Nodes are (op, dtype, compute, places of the operands), an input's number, a number's dtype, (dim,)
+ * or, for the product, (dtype, None). */
 static PyObject *describe(Run *r) {
   GPU_HOOK(gpu.describe, NULL);
   PyObject *nodes = PyList_New(0), *ins = PyList_New(0), *outs = PyList_New(0), *made = NULL;
@@ -140,9 +157,12 @@ static PyObject *describe(Run *r) {
     if (kind == IS_NODE) {
       TlNode *n = (TlNode *)e;
       PyObject *places = PyList_New(0);
-      for (int j = 0; j < n->nargs && !bad; j++) bad = append(places, PyLong_FromLong(((Expr *)NODE_ARGS(n)[j])->place));
+      for (int j = 0; j < n->nargs && !bad; j++)
+        bad = append(places, PyLong_FromLong(((Expr *)NODE_ARGS(n)[j])->place));
       bad = bad || append(nodes, places ? Py_BuildValue("(OOON)", gpu_op_name(n->op), gpu_dtype_name(n->dtype),
-                                                        n->compute == NO_COMPUTE ? Py_None : gpu_dtype_name(n->compute), places) : NULL);
+                                                        n->compute == NO_COMPUTE ? Py_None : gpu_dtype_name(n->compute),
+                                                        places)
+                                        : NULL);
     } else if (kind == IS_LEAF) bad = append(nodes, PyLong_FromLong(r->input_of[i]));
     else if (kind == IS_NUMBER) bad = append(nodes, Py_NewRef(gpu_dtype_name(e->dtype)));
     else if (kind == IS_PRODUCT) bad = append(nodes, Py_BuildValue("(OO)", gpu_dtype_name(e->dtype), Py_None));
@@ -152,9 +172,12 @@ static PyObject *describe(Run *r) {
     bad = append(ins, Py_BuildValue("(OsN)", gpu_dtype_name(r->inputs[i]->dtype), r->in_strides[i] ? "s" : "c",
                                     r->alias[i] < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(r->alias[i])));
   for (int i = 0; i < r->nout && !bad; i++)
-    bad = append(outs, Py_BuildValue("(iOs)", (int)r->outputs[i].node->place, gpu_dtype_name(r->outputs[i].node->dtype), r->out_strides[i] ? "s" : "c"));
+    bad = append(outs, Py_BuildValue("(iOs)", (int)r->outputs[i].node->place, gpu_dtype_name(r->outputs[i].node->dtype),
+                                     r->out_strides[i] ? "s" : "c"));
   static const char *const roles[] = {NULL, "after", "first", "second"};
-  if (!bad && nodes && ins && outs) made = PyObject_CallFunction(gpu.describe, "iOOOzI", r->nsizes, nodes, ins, outs, roles[r->role], (unsigned)r->plan);
+  if (!bad && nodes && ins && outs)
+    made =
+      PyObject_CallFunction(gpu.describe, "iOOOzI", r->nsizes, nodes, ins, outs, roles[r->role], (unsigned)r->plan);
   Py_XDECREF(nodes);
   Py_XDECREF(ins);
   Py_XDECREF(outs);
@@ -168,7 +191,8 @@ static int64_t plan_of(Run *r) {
   if (!key) return -1;
   int64_t plan = -1;
   number = Py_XNewRef(PyDict_GetItemWithError(plans, key));
-  if (!number && !PyErr_Occurred() && (number = describe(r)) && PyDict_SetItem(plans, key, number) < 0) Py_CLEAR(number);
+  if (!number && !PyErr_Occurred() && (number = describe(r)) && PyDict_SetItem(plans, key, number) < 0)
+    Py_CLEAR(number);
   if (number) plan = PyLong_AsLongLong(number);
   Py_XDECREF(number);
   Py_DECREF(key);
@@ -223,8 +247,8 @@ static int begin(Run *r, TlNode *root, int role) {
   return visit(r, (Expr *)root, 0);
 }
 
-/* Layouts, with r->outputs in place: "c" runs over the elements in order, four at a time where all do; "s" has a stride for each
- * dim. How many elements; -1 with an exception. */
+/* Layouts, with r->outputs in place: "c" runs over the elements in order, four at a time where all do; "s" has a stride
+ * for each dim. How many elements; -1 with an exception. */
 static int64_t lay_out(Run *r, const TlNode *root) {
   int ndim = r->ndim, nstrided = 0;
   int64_t *dense = r->dense, numel = tl_dense_strides(ndim, root->shape, dense);
@@ -232,17 +256,23 @@ static int64_t lay_out(Run *r, const TlNode *root) {
   r->nsizes = r->nkeep = 0;
   const int64_t *strided[MAX_INPUTS + MAX_BUFFERS];
   for (int i = 0; i < r->nin; i++)
-    if ((r->in_strides[i] = r->inputs[i]->ndim < 0 ? NULL : r->inputs[i]->strides)) strided[nstrided++] = r->in_strides[i];
+    if ((r->in_strides[i] = r->inputs[i]->ndim < 0 ? NULL : r->inputs[i]->strides))
+      strided[nstrided++] = r->in_strides[i];
   for (int i = 0; i < r->nout; i++) {
-    r->out_strides[i] = !r->after && !r->outputs[i].strides && needs_strides(&r->outputs[i], numel) ? dense : r->outputs[i].strides;
+    r->out_strides[i] =
+      !r->after && !r->outputs[i].strides && needs_strides(&r->outputs[i], numel) ? dense : r->outputs[i].strides;
     if (r->out_strides[i]) strided[nstrided++] = r->out_strides[i];
   }
   if (!r->coords && !nstrided && !r->after)
     for (int i = 0; i < r->nin; i++)
-      if (r->inputs[i]->offset & 3) strided[nstrided++] = r->in_strides[i] = dense;      /* groups of four begin at multiples of four */
+      if (r->inputs[i]->offset & 3)
+        strided[nstrided++] = r->in_strides[i] = dense; /* groups of four begin at multiples of four */
   if (r->coords) {
     r->nsizes = r->nkeep = ndim;
-    for (int d = 0; d < ndim; d++) { r->sizes[d] = root->shape[d]; r->keep[d] = d; }
+    for (int d = 0; d < ndim; d++) {
+      r->sizes[d] = root->shape[d];
+      r->keep[d] = d;
+    }
   } else if (nstrided) {
     r->nsizes = r->nkeep = collapse(ndim, root->shape, nstrided, strided, r->sizes, r->keep);
     if (!r->nsizes) r->sizes[r->nsizes++] = 1;
@@ -255,7 +285,8 @@ static int run_with(Run *r, TlNode *root) {
   int ndim = r->ndim;
   int64_t numel = lay_out(r, root);
   if (numel < 0) return -1;
-  uint32_t words[MAX_WORDS + 1 + TL_MAX_DIMS + (MAX_INPUTS + MAX_BUFFERS) * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER], *w = words;
+  uint32_t words[MAX_WORDS + 1 + TL_MAX_DIMS + (MAX_INPUTS + MAX_BUFFERS) * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER],
+    *w = words;
   if (r->after) {
     memcpy(w, r->after->product->words, r->after->product->nwords * sizeof *w);
     w += r->after->product->nwords;
@@ -292,7 +323,8 @@ static int run_with(Run *r, TlNode *root) {
   return gpu_launch((uint32_t)plan, handles, n, words, (size_t)(w - words));
 }
 
-/* The product among those still to be done that the expression can follow; NULL where there is none. Others are done first. */
+/* The product among those still to be done that the expression can follow; NULL where there is none. Others are done
+ * first. */
 static int products_of(TlNode *n, TlNode **last) {
   if (!n->products || (n->product && n->product->done)) return 0;
   if (n->product) {
@@ -306,14 +338,17 @@ static int products_of(TlNode *n, TlNode **last) {
   return 0;
 }
 
-/* Whether the expression can follow the product: outputs in order, no buffer both read and written, and nobody else who would
- * need the product computed once more. */
+/* Whether the expression can follow the product: outputs in order, no buffer both read and written, and nobody else who
+ * would need the product computed once more. */
 static bool follows(const Run *r) {
   const TlNode *p = r->after, *root = (const TlNode *)r->order[r->n - 1];
-  if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) || r->nin + r->nout + p->product->nreads > MAX_BUFFERS) return false;
+  if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) ||
+      r->nin + r->nout + p->product->nreads > MAX_BUFFERS)
+    return false;
   for (int i = 0; i < r->n - 1; i++) {
     const TlNode *n = (const TlNode *)r->order[i];
-    if (Py_TYPE(n) == tl_Node && n->products && Py_REFCNT((PyObject *)n) > r->uses[i] + (n->holder ? 1 : 0)) return false;
+    if (Py_TYPE(n) == tl_Node && n->products && Py_REFCNT((PyObject *)n) > r->uses[i] + (n->holder ? 1 : 0))
+      return false;
   }
   for (int i = 0; i < r->nout; i++) {
     const TlBuffer *b = r->outputs[i].buffer;
@@ -326,15 +361,17 @@ static bool follows(const Run *r) {
   return true;
 }
 
-/* The expression that the i-th operand is, the product's reads[at]: where nobody else needs its values, the product computes them
- * where it reads them. How many buffers it reads for it then. */
+/* The expression that the i-th operand is, the product's reads[at]: where nobody else needs its values, the product
+ * computes them where it reads them. How many buffers it reads for it then. */
 static int take_in(TlNode *p, int i, int at) {
   TlProduct *q = p->product;
   TlBuffer *b = q->reads[at]->buffer;
   TlNode *n = b->pending;
   Run r;
   uint32_t words[1 + TL_MAX_DIMS + MAX_INPUTS * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER], *w = words;
-  if (!n || n->products || n->dtype != p->dtype || n->count > MAX_OPERAND || !gpu_only_operand(b) || Py_REFCNT((PyObject *)n) > 1) return 1;
+  if (!n || n->products || n->dtype != p->dtype || n->count > MAX_OPERAND || !gpu_only_operand(b) ||
+      Py_REFCNT((PyObject *)n) > 1)
+    return 1;
   if (begin(&r, n, FIRST + i) < 0) return -1;
   if (r.nin + q->nreads - 1 > MAX_READS) return 1;
   r.plan = q->plan;
@@ -358,7 +395,7 @@ static int take_in(TlNode *p, int i, int at) {
 }
 int gpu_take_in(TlNode *p) {
   int open = p->product->open, at = 0;
-  p->product->open = 0;                /* in this order, or not at all */
+  p->product->open = 0; /* in this order, or not at all */
   for (int i = 0; i < open; i++) {
     int k = take_in(p, i, at);
     if (k < 0) return -1;
@@ -385,7 +422,9 @@ static int run_in_parts(TlNode *root, const GpuOut *out) {
     any = any || Py_TYPE(arg) == tl_Node;
     if (!(own[n] = Py_TYPE(arg) == tl_Node ? gpu_run_now((TlNode *)arg) : Py_NewRef(arg))) break;
   }
-  TlNode *one = n < root->nargs ? NULL : any ? gpu_node(root->op, own, n, root->dtype, root->compute, root->ndim, root->shape) : (too_large(), NULL);
+  TlNode *one = n < root->nargs ? NULL
+                : any           ? gpu_node(root->op, own, n, root->dtype, root->compute, root->ndim, root->shape)
+                                : (too_large(), NULL);
   if (one) {
     GpuOut to = *out;
     to.node = one;
@@ -399,7 +438,7 @@ static int run_in_parts(TlNode *root, const GpuOut *out) {
 int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   Run r;
   if (nout > MAX_BUFFERS) return too_large();
-  if (root->product) {                 /* its values somewhere else than in a buffer of their own */
+  if (root->product) { /* its values somewhere else than in a buffer of their own */
     static int cast = -1;
     if (gpu_settle(root) < 0 || (cast < 0 && (cast = gpu_op_named("cast")) < 0)) return -1;
     PyObject *leaf = (PyObject *)root->product->done;
@@ -412,23 +451,28 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
     return result;
   }
   TlNode *after = NULL;
-  if (products_of(root, &after) < 0 || (after && operands_ready(after) < 0) || begin(&r, root, after ? AFTER : ALONE) < 0) return -1;
+  if (products_of(root, &after) < 0 || (after && operands_ready(after) < 0) ||
+      begin(&r, root, after ? AFTER : ALONE) < 0)
+    return -1;
   r.after = after;
   r.plan = after ? after->product->plan : 0;
   r.nout = r.given = nout;
   memcpy(r.outputs, out, sizeof *out * (size_t)nout);
   for (int i = 0; i < nout; i++)
-    if (((Expr *)out[i].node)->mark != mark) { PyErr_SetString(PyExc_RuntimeError, "run: an output is not part of the expression"); return -1; }
+    if (((Expr *)out[i].node)->mark != mark) {
+      PyErr_SetString(PyExc_RuntimeError, "run: an output is not part of the expression");
+      return -1;
+    }
   if (r.after && !follows(&r)) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
   if (!r.after && nout == 1 && r.nin + nout > MAX_BUFFERS) return run_in_parts(root, out);
   int room = MAX_BUFFERS - r.nin - r.nout - (r.after ? r.after->product->nreads : 0);
   if (r.after && r.after->holder && !room) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
-  for (int k = 0; k < 2; k++)          /* the product before others: it is the dearest to compute once more */
+  for (int k = 0; k < 2; k++) /* the product before others: it is the dearest to compute once more */
     for (int i = 0; i < r.n && room > 0; i++) {
       TlNode *n = (TlNode *)r.order[i];
       if (Py_TYPE(n) != tl_Node || n == root || !n->holder || (n == r.after) == (k == 1)) continue;
       r.outputs[r.nout++] = (GpuOut){n, (TlBuffer *)Py_NewRef(n->holder), NULL, 0};
-      gpu_unwait(n->holder);           /* this reference to n is kept until the end */
+      gpu_unwait(n->holder); /* this reference to n is kept until the end */
       room--;
     }
   Py_INCREF(root);
@@ -453,18 +497,30 @@ PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   GpuOut out[MAX_BUFFERS];
   int64_t strides[MAX_BUFFERS][TL_MAX_DIMS];
   Py_ssize_t n = nargs == 2 && Py_TYPE(a[0]) == tl_Node && PyList_Check(a[1]) ? PyList_Size(a[1]) : 0;
-  if (n < 1 || n > MAX_BUFFERS) { PyErr_SetString(PyExc_TypeError, "run(root, list of outputs)"); return NULL; }
+  if (n < 1 || n > MAX_BUFFERS) {
+    PyErr_SetString(PyExc_TypeError, "run(root, list of outputs)");
+    return NULL;
+  }
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *node, *buffer, *st;
     long long offset;
     int k;
-    if (!PyTuple_Check(PyList_GetItem(a[1], i))) { PyErr_SetString(PyExc_TypeError, "run: an output is (node, buffer, strides or None, offset)"); return NULL; }
+    if (!PyTuple_Check(PyList_GetItem(a[1], i))) {
+      PyErr_SetString(PyExc_TypeError, "run: an output is (node, buffer, strides or None, offset)");
+      return NULL;
+    }
     if (!PyArg_ParseTuple(PyList_GetItem(a[1], i), "OOOL", &node, &buffer, &st, &offset)) return NULL;
-    if (Py_TYPE(node) != tl_Node || Py_TYPE(buffer) != tl_Buffer) { PyErr_SetString(PyExc_TypeError, "run: expected a node and a buffer"); return NULL; }
+    if (Py_TYPE(node) != tl_Node || Py_TYPE(buffer) != tl_Buffer) {
+      PyErr_SetString(PyExc_TypeError, "run: expected a node and a buffer");
+      return NULL;
+    }
     out[i] = (GpuOut){(TlNode *)node, (TlBuffer *)buffer, NULL, offset};
     if (st == Py_None) continue;
     if (tl_ints(st, strides[i], &k) < 0) return NULL;
-    if (k != ((TlNode *)a[0])->ndim) { PyErr_SetString(PyExc_RuntimeError, "run: strides of another number of dims"); return NULL; }
+    if (k != ((TlNode *)a[0])->ndim) {
+      PyErr_SetString(PyExc_RuntimeError, "run: strides of another number of dims");
+      return NULL;
+    }
     out[i].strides = strides[i];
   }
   if (gpu_run((TlNode *)a[0], out, (int)n) < 0) return NULL;

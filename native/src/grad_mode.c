@@ -1,14 +1,13 @@
 /* grad_mode.c: the state that no_grad, enable_grad and inference_mode change, as a context manager.
  *
- * It is C because Python looks for an interrupt at the start of each function and after each call: a Python __exit__ could
- * be interrupted before its first line, and recording would stay off for the rest of the program. */
+ * It is C because Python looks for an interrupt at the start of each function and after each call: a Python __exit__
+ * could be interrupted before its first line, and recording would stay off for the rest of the program. */
 #include "core.h"
 
 typedef struct {
-  PyObject_HEAD
-  int8_t grad, inference;          /* wanted: 0, 1, or -1 to leave it as it is */
+  PyObject_HEAD int8_t grad, inference; /* wanted: 0, 1, or -1 to leave it as it is */
   int8_t old_grad, old_inference;
-  bool begun;                      /* begin() has run and the `with` is still to come */
+  bool begun; /* begin() has run and the `with` is still to come */
 } GradMode;
 
 /* -2 with an exception where o has no truth */
@@ -69,17 +68,26 @@ static PyObject *mode_exit(PyObject *o, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-static PyObject *get_prev(PyObject *o, void *c) { (void)c; return PyBool_FromLong(((GradMode *)o)->old_grad); }
+static PyObject *get_prev(PyObject *o, void *c) {
+  (void)c;
+  return PyBool_FromLong(((GradMode *)o)->old_grad);
+}
 
 static PyMethodDef mode_methods[] = {
-    {"__enter__", mode_enter, METH_NOARGS, NULL},
-    {"__exit__", mode_exit, METH_VARARGS, NULL},
-    {"begin", mode_begin, METH_NOARGS, "Switches at once; a `with` that follows restores what was before this."},
-    {0}};
+  {"__enter__", mode_enter, METH_NOARGS, NULL},
+  {"__exit__", mode_exit, METH_VARARGS, NULL},
+  {"begin", mode_begin, METH_NOARGS, "Switches at once; a `with` that follows restores what was before this."},
+  {0}};
 static PyGetSetDef mode_fields[] = {{"prev", get_prev, NULL, "Grad mode before.", NULL}, {0}};
-static PyType_Slot mode_slots[] = {{Py_tp_new, mode_new}, {Py_tp_dealloc, mode_dealloc}, {Py_tp_methods, mode_methods}, {Py_tp_getset, mode_fields},
-                                   {Py_tp_doc, "GradMode(grad=None, inference=None): switches these inside a `with`; None leaves one as it is."}, {0, NULL}};
-static PyType_Spec mode_spec = {"torchlite._C.GradMode", sizeof(GradMode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, mode_slots};
+static PyType_Slot mode_slots[] = {
+  {Py_tp_new, mode_new},
+  {Py_tp_dealloc, mode_dealloc},
+  {Py_tp_methods, mode_methods},
+  {Py_tp_getset, mode_fields},
+  {Py_tp_doc, "GradMode(grad=None, inference=None): switches these inside a `with`; None leaves one as it is."},
+  {0, NULL}};
+static PyType_Spec mode_spec = {"torchlite._C.GradMode", sizeof(GradMode), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                mode_slots};
 
 int tl_grad_mode_init(PyObject *mod) {
   PyObject *type = PyType_FromSpec(&mode_spec);

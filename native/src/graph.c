@@ -1,9 +1,9 @@
 /* graph.c: the base class of autograd nodes, and the end of deep graphs.
  *
- * A graph is a chain of objects that own each other: tensor -> node -> edges -> node ... Freed link by link from inside each
- * other, a long one uses up the stack; CPython's own guard against that allows more than the stack of a JavaScript engine
- * holds. So the two links that every chain goes through, a tensor's grad_fn and a node's edges, are let go by tl_drop, which
- * goes a few levels deep and leaves the rest to its outermost call. */
+ * A graph is a chain of objects that own each other: tensor -> node -> edges -> node ... Freed link by link from inside
+ * each other, a long one uses up the stack; CPython's own guard against that allows more than the stack of a JavaScript
+ * engine holds. So the two links that every chain goes through, a tensor's grad_fn and a node's edges, are let go by
+ * tl_drop, which goes a few levels deep and leaves the rest to its outermost call. */
 #include "core.h"
 
 static PyObject **pending;
@@ -17,7 +17,10 @@ void tl_drop(PyObject *o) {
     if (npending == room) {
       size_t want = room ? 2 * room : 256;
       PyObject **p = PyMem_Realloc(pending, want * sizeof *p);
-      if (!p) { Py_DECREF(o); return; }
+      if (!p) {
+        Py_DECREF(o);
+        return;
+      }
       pending = p;
       room = want;
     }
@@ -38,11 +41,16 @@ void tl_drop(PyObject *o) {
   depth--;
 }
 
-typedef struct { PyObject_HEAD PyObject *next; } Node;
+typedef struct {
+  PyObject_HEAD PyObject *next;
+} Node;
 
 static PyObject *node_get_next(Node *n, void *unused) {
   (void)unused;
-  if (!n->next) { PyErr_SetString(PyExc_AttributeError, "next"); return NULL; }
+  if (!n->next) {
+    PyErr_SetString(PyExc_AttributeError, "next");
+    return NULL;
+  }
   return Py_NewRef(n->next);
 }
 static int node_set_next(Node *n, PyObject *v, void *unused) {
@@ -73,10 +81,17 @@ static void node_dealloc(Node *n) {
   tl_drop(old);
 }
 
-static PyGetSetDef node_fields[] = {{"next", (getter)node_get_next, (setter)node_set_next, "The edges to the nodes that come after in the backward pass.", NULL}, {0}};
-static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc}, {Py_tp_traverse, node_traverse}, {Py_tp_clear, node_clear}, {Py_tp_getset, node_fields},
-                                   {Py_tp_doc, "Owns the edges of an autograd node."}, {0, NULL}};
-static PyType_Spec node_spec = {"torchlite._C.NodeBase", sizeof(Node), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, node_slots};
+static PyGetSetDef node_fields[] = {{"next", (getter)node_get_next, (setter)node_set_next,
+                                     "The edges to the nodes that come after in the backward pass.", NULL},
+                                    {0}};
+static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc},
+                                   {Py_tp_traverse, node_traverse},
+                                   {Py_tp_clear, node_clear},
+                                   {Py_tp_getset, node_fields},
+                                   {Py_tp_doc, "Owns the edges of an autograd node."},
+                                   {0, NULL}};
+static PyType_Spec node_spec = {"torchlite._C.NodeBase", sizeof(Node), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, node_slots};
 
 int tl_graph_init(PyObject *mod) {
   PyObject *type = PyType_FromSpec(&node_spec);

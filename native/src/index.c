@@ -4,14 +4,14 @@
 /* r, the elements of a plan in order, in the layout that the strides of self and of the indices ask for */
 static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
   int64_t in[8][TL_MAX_DIMS], strides[TL_MAX_DIMS];
-  int order[TL_MAX_DIMS], n = 1, nd = p->nshape, mid = nd - p->nafter;      /* dims of the indices end before mid */
+  int order[TL_MAX_DIMS], n = 1, nd = p->nshape, mid = nd - p->nafter; /* dims of the indices end before mid */
   memset(in, 0, sizeof in);
   memcpy(in[0], p->sbefore, (size_t)p->nbefore * sizeof **in);
   memcpy(in[0] + mid, p->safter, (size_t)p->nafter * sizeof **in);
   for (Py_ssize_t i = 0; i < PySequence_Size(indices) && n < 8; i++) {
     PyObject *o = PySequence_GetItem(indices, i);
     TlTensor *t = (TlTensor *)o;
-    Py_XDECREF(o);                                   /* the list keeps it */
+    Py_XDECREF(o); /* the list keeps it */
     if (!o || o == Py_None) continue;
     if (t->dtype == TL_BOOL || t->dtype == TL_U8) in[n++][mid - 1] = 1;
     else {
@@ -31,7 +31,9 @@ static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
 static PyObject *k_index(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
   tl_plan p;
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (tl_plan_index(&p, self, a[1]) < 0) return NULL;
   r = tl_plan_take(&p, self);
   if (r) r = laid_out(r, &p, a[1]);
@@ -46,7 +48,7 @@ static TlTensor *expand_values(TlTensor *values, const tl_plan *p) {
   int nd, ok, same = values->ndim == p->nshape;
   nd = values->ndim > p->nshape ? values->ndim : p->nshape;
   ok = nd <= TL_MAX_DIMS;
-  for (int i = 0; i < nd && ok; i++) {       /* values may have leading 1s more than the result */
+  for (int i = 0; i < nd && ok; i++) { /* values may have leading 1s more than the result */
     int d = values->ndim - nd + i, e = p->nshape - nd + i;
     int64_t want = e >= 0 ? p->shape[e] : 1;
     ok = d < 0 || values->shape[d] == 1 || values->shape[d] == want;
@@ -55,7 +57,8 @@ static TlTensor *expand_values(TlTensor *values, const tl_plan *p) {
     if (d < 0 || values->shape[d] != want) same = 0;
   }
   if (!ok) {
-    PyErr_Format(PyExc_RuntimeError, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+    PyErr_Format(PyExc_RuntimeError,
+                 "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
                  tl_fmt_shape(values->ndim, values->shape), tl_fmt_shape(p->nshape, p->shape));
     return NULL;
   }
@@ -67,7 +70,10 @@ static TlTensor *expand_values(TlTensor *values, const tl_plan *p) {
   return r;
 }
 
-typedef struct { int size; const char *value; } mf_ctx;
+typedef struct {
+  int size;
+  const char *value;
+} mf_ctx;
 /* a blend of bits: a branch on a random mask costs more than the element */
 #define BLEND(T, m, v, s) ((T)(((T)0 - (T)((m) != 0)) & (v)) | (T)(((T)((m) != 0) - (T)1) & (s)))
 #define MF(T) { \
@@ -83,15 +89,15 @@ static int mf_loop(void *ctx, char **p, const intptr_t *st, int64_t n) {
   char *d = p[0], *s = p[1];
   const uint8_t *m = (const uint8_t *)p[2];
   switch (c->size) {
-    case 1: MF(uint8_t)
-    case 2: MF(uint16_t)
-    case 4: MF(uint32_t)
-    case 8: MF(uint64_t)
-    default: {
-      tl_c128 v = *(const tl_c128 *)c->value;
-      for (; n > 0; n--, d += st[0], s += st[1], m += st[2]) *(tl_c128 *)d = *m ? v : *(const tl_c128 *)s;
-      return 0;
-    }
+  case 1: MF(uint8_t)
+  case 2: MF(uint16_t)
+  case 4: MF(uint32_t)
+  case 8: MF(uint64_t)
+  default: {
+    tl_c128 v = *(const tl_c128 *)c->value;
+    for (; n > 0; n--, d += st[0], s += st[1], m += st[2]) *(tl_c128 *)d = *m ? v : *(const tl_c128 *)s;
+    return 0;
+  }
   }
 }
 
@@ -105,9 +111,12 @@ static int put_masked(TlTensor *dst, PyObject *indices, TlTensor *value) {
   TlIter it;
   for (Py_ssize_t i = 0; i < len; i++) {
     PyObject *o = PySequence_GetItem(indices, i);
-    Py_XDECREF(o);                                  /* the sequence keeps it */
+    Py_XDECREF(o); /* the sequence keeps it */
     if (!o) return -1;
-    if (o == Py_None) { if (!mask) at++; continue; }
+    if (o == Py_None) {
+      if (!mask) at++;
+      continue;
+    }
     if (mask || !TL_CHECK(o) || ((TlTensor *)o)->dtype != TL_BOOL || !((TlTensor *)o)->ndim) return 0;
     mask = (TlTensor *)o;
   }
@@ -118,7 +127,9 @@ static int put_masked(TlTensor *dst, PyObject *indices, TlTensor *value) {
   }
   if (!dst->numel) return 1;
   if (!(view = tl_view(mask, dst->ndim, dst->shape, strides, mask->offset))) return -1;
-  ops[0] = dst; ops[1] = dst; ops[2] = view;
+  ops[0] = dst;
+  ops[1] = dst;
+  ops[2] = view;
   tl_iter_init(&it, 3, ops, dst->ndim, dst->shape);
   rc = tl_iter_run(&it, mf_loop, &ctx);
   TL_DEC(view);
@@ -135,17 +146,23 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   if (!fn || accumulate < 0) return NULL;
   dst = tl_index_begin(self, out, true);
   if (!dst) return NULL;
-  if (!accumulate && values->numel == 1 && values->ndim == 0 && values->dtype == self->dtype && values->storage != dst->storage) {
+  if (!accumulate && values->numel == 1 && values->ndim == 0 && values->dtype == self->dtype &&
+      values->storage != dst->storage) {
     int rc = put_masked(dst, a[1], values);
     if (rc < 0) TL_CLEAR(dst);
     if (rc) return tl_index_end(dst, out);
   }
-  if (tl_plan_index(&p, dst, a[1]) < 0) { TL_DEC(dst); return NULL; }
+  if (tl_plan_index(&p, dst, a[1]) < 0) {
+    TL_DEC(dst);
+    return NULL;
+  }
   u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
   if (u) v = expand_values(u, &p);
   if (v && values->dtype != self->dtype) {
-    PyErr_Format(PyExc_RuntimeError, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
-                 tl_scalar_type[self->dtype], tl_scalar_type[values->dtype]);
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+      tl_scalar_type[self->dtype], tl_scalar_type[values->dtype]);
     TL_CLEAR(v);
   }
   if (!v || tl_plan_put(&p, dst, v, fn, NULL) < 0) TL_CLEAR(dst);
@@ -158,7 +175,9 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
 static PyObject *k_nonzero(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *cols = tl_nonzero_columns((TlTensor *)a[0]);
   int64_t shape[2], strides[2];
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (!cols) return NULL;
   shape[0] = strides[1] = cols->shape[1];
   shape[1] = cols->shape[0];
@@ -172,15 +191,24 @@ static PyObject *k_nonzero_numpy(const TlKernel *k, PyObject *const *a, Py_ssize
   TlTensor *self = (TlTensor *)a[0], *cols, *flat = NULL;
   PyObject *r = NULL;
   int64_t one = 1, count;
-  (void)k; (void)n; (void)out;
-  if (!self->ndim) { flat = tl_view(self, 1, &one, &one, self->offset); if (!flat) return NULL; self = flat; }
+  (void)k;
+  (void)n;
+  (void)out;
+  if (!self->ndim) {
+    flat = tl_view(self, 1, &one, &one, self->offset);
+    if (!flat) return NULL;
+    self = flat;
+  }
   cols = tl_nonzero_columns(self);
   if (cols) {
     count = cols->shape[1];
     r = PyTuple_New(self->ndim);
     for (int d = 0; r && d < self->ndim; d++) {
       PyObject *c = (PyObject *)tl_view(cols, 1, &count, &one, cols->offset + d * count);
-      if (!c || PyTuple_SetItem(r, d, c) < 0) { Py_XDECREF(r); r = NULL; }
+      if (!c || PyTuple_SetItem(r, d, c) < 0) {
+        Py_XDECREF(r);
+        r = NULL;
+      }
     }
   }
   TL_DEC(cols);
@@ -197,15 +225,19 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
   mf_ctx ctx = {tl_itemsize[self->dtype], value};
   TlIter it;
   int nd, inplace = out == self;
-  (void)k; (void)n;
+  (void)k;
+  (void)n;
   if (mask->dtype != TL_BOOL) {
-    PyErr_Format(PyExc_RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype %s", tl_cpp_type[mask->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "masked_fill_ only supports boolean masks, but got mask with dtype %s",
+                 tl_cpp_type[mask->dtype]);
     return NULL;
   }
   if (TL_CHECK(a[2])) {
     TlTensor *v = (TlTensor *)a[2], *c;
     if (v->ndim) {
-      PyErr_Format(PyExc_RuntimeError, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", v->ndim);
+      PyErr_Format(PyExc_RuntimeError,
+                   "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+                   v->ndim);
       return NULL;
     }
     c = tl_cast(v, self->dtype);
@@ -217,7 +249,8 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
     return NULL;
   } else if (tl_scalar_store(self->dtype, value, a[2]) < 0 || tl_check_finite(self->dtype, a[2]) < 0) return NULL;
   if (inplace ? tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0
-              : tl_broadcast(mask->ndim, mask->shape, self->ndim, self->shape, &nd, shape) < 0) return NULL;
+              : tl_broadcast(mask->ndim, mask->shape, self->ndim, self->shape, &nd, shape) < 0)
+    return NULL;
   if (inplace) {
     int ok = nd == self->ndim;
     for (int d = 0; d < nd && ok; d++) ok = shape[d] == self->shape[d];
@@ -229,7 +262,9 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
     dst = TL_INC(self);
   } else dst = tl_empty(self->dtype, nd, shape);
   if (!dst) return NULL;
-  ops[0] = dst; ops[1] = self; ops[2] = mask;
+  ops[0] = dst;
+  ops[1] = self;
+  ops[2] = mask;
   tl_iter_init(&it, 3, ops, nd, shape);
   if (dst->numel && tl_iter_run(&it, mf_loop, &ctx) < 0) TL_CLEAR(dst);
   return tl_index_end(dst, out);
@@ -258,8 +293,13 @@ static PyObject *k_masked_select(const TlKernel *k, PyObject *const *a, Py_ssize
   TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *s = NULL, *mt = NULL, *r = NULL;
   int64_t shape[TL_MAX_DIMS], count = 0, at = 0, n;
   int nd;
-  (void)k; (void)n_; (void)out;
-  if (mask->dtype != TL_BOOL) { PyErr_SetString(PyExc_RuntimeError, "masked_select: expected BoolTensor for mask"); return NULL; }
+  (void)k;
+  (void)n_;
+  (void)out;
+  if (mask->dtype != TL_BOOL) {
+    PyErr_SetString(PyExc_RuntimeError, "masked_select: expected BoolTensor for mask");
+    return NULL;
+  }
   if (tl_broadcast(mask->ndim, mask->shape, self->ndim, self->shape, &nd, shape) < 0) return NULL;
   s = expand_contiguous(self, nd, shape);
   mt = s ? expand_contiguous(mask, nd, shape) : NULL;
@@ -280,29 +320,39 @@ static PyObject *k_masked_select(const TlKernel *k, PyObject *const *a, Py_ssize
 }
 
 static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *source = (TlTensor *)a[2], *r = NULL, *mt = NULL, *sc = NULL;
+  TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *source = (TlTensor *)a[2], *r = NULL, *mt = NULL,
+           *sc = NULL;
   int64_t shape[TL_MAX_DIMS], at = 0, n, count = 0;
   int nd;
-  (void)k; (void)n_;
+  (void)k;
+  (void)n_;
   if (self->dtype != source->dtype) {
     PyErr_Format(PyExc_RuntimeError, "masked_scatter: expected self and source to have same dtypes but got%s and %s",
                  tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
   if (mask->dtype != TL_BOOL) {
-    PyErr_Format(PyExc_RuntimeError, "masked_scatter_ only supports boolean masks, but got mask with dtype %s", tl_scalar_type[mask->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
+                 tl_scalar_type[mask->dtype]);
     return NULL;
   }
-  for (int i = 1; out && i <= mask->ndim; i++) {      /* in place: the mask is expanded to self, never the other way */
+  for (int i = 1; out && i <= mask->ndim; i++) { /* in place: the mask is expanded to self, never the other way */
     int64_t m = mask->shape[mask->ndim - i];
     if (i <= self->ndim && (m == 1 || m == self->shape[self->ndim - i])) continue;
     if (mask->ndim > self->ndim)
-      PyErr_Format(PyExc_RuntimeError, "expand(CPUBoolType{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions "
-                   "in the tensor (%d)", tl_fmt_shape(mask->ndim, mask->shape), tl_fmt_shape(self->ndim, self->shape), self->ndim, mask->ndim);
+      PyErr_Format(PyExc_RuntimeError,
+                   "expand(CPUBoolType{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to "
+                   "the number of dimensions "
+                   "in the tensor (%d)",
+                   tl_fmt_shape(mask->ndim, mask->shape), tl_fmt_shape(self->ndim, self->shape), self->ndim,
+                   mask->ndim);
     else
-      PyErr_Format(PyExc_RuntimeError, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  "
-                   "Target sizes: %s.  Tensor sizes: %s", (long long)self->shape[self->ndim - i], (long long)m, self->ndim - i,
-                   tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(mask->ndim, mask->shape));
+      PyErr_Format(
+        PyExc_RuntimeError,
+        "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  "
+        "Target sizes: %s.  Tensor sizes: %s",
+        (long long)self->shape[self->ndim - i], (long long)m, self->ndim - i, tl_fmt_shape(self->ndim, self->shape),
+        tl_fmt_shape(mask->ndim, mask->shape));
     return NULL;
   }
   if (tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0) return NULL;
@@ -330,7 +380,8 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
 static int flat_index(int64_t *v, int64_t n, int64_t size) {
   for (int64_t i = 0; i < n; i++) {
     if (v[i] < -size || v[i] >= size) {
-      PyErr_Format(PyExc_IndexError, "out of range: tried to access index %lld on a tensor of %lld elements.", (long long)v[i], (long long)size);
+      PyErr_Format(PyExc_IndexError, "out of range: tried to access index %lld on a tensor of %lld elements.",
+                   (long long)v[i], (long long)size);
       return -1;
     }
     if (v[i] < 0) v[i] += size;
@@ -341,7 +392,8 @@ static int flat_index(int64_t *v, int64_t n, int64_t size) {
 static TlTensor *own_index(TlTensor *index, const char *name) {
   TlTensor *r;
   if (index->dtype != TL_I64) {
-    PyErr_Format(PyExc_RuntimeError, "%s(): Expected a long tensor for index, but got %s", name, tl_scalar_type[index->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "%s(): Expected a long tensor for index, but got %s", name,
+                 tl_scalar_type[index->dtype]);
     return NULL;
   }
   r = tl_empty(TL_I64, index->ndim, index->shape);
@@ -351,7 +403,9 @@ static TlTensor *own_index(TlTensor *index, const char *name) {
 
 static PyObject *k_take(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *ix = own_index((TlTensor *)a[1], "take"), *s = NULL, *r = NULL;
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (!ix) return NULL;
   if (!self->numel && ix->numel) PyErr_SetString(PyExc_IndexError, "take(): tried to take from an empty tensor");
   else if (!flat_index((int64_t *)tl_data(ix), ix->numel, self->numel) && (s = tl_contiguous(self))) {
@@ -379,14 +433,18 @@ static PyObject *k_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   (void)k;
   if (!fn || accumulate < 0) return NULL;
   if (source->dtype != self->dtype && ((TlTensor *)a[1])->dtype == TL_I64) {
-    PyErr_Format(PyExc_RuntimeError, "put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s",
-                 tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s",
+      tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
   ix = own_index((TlTensor *)a[1], "put_");
   if (!ix) return NULL;
   if (ix->numel != source->numel) {
-    PyErr_Format(PyExc_IndexError, "put_(): Expected source and index to have the same number of elements, but got source.numel() = %lld, index.numel() = %lld",
+    PyErr_Format(PyExc_IndexError,
+                 "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                 "%lld, index.numel() = %lld",
                  (long long)source->numel, (long long)ix->numel);
   } else if (!flat_index((int64_t *)tl_data(ix), ix->numel, self->numel)) {
     s = tl_contiguous(source);
@@ -407,7 +465,9 @@ static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   TlTensor *self = (TlTensor *)a[0], *c = NULL, *r = NULL;
   int64_t classes, shape[TL_MAX_DIMS], lo = 0, hi = -1;
   const int64_t *v;
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (tl_int(a[1], &classes) < 0) return NULL;
   if (self->dtype != TL_I64) {
     PyErr_SetString(PyExc_RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.");
@@ -419,41 +479,52 @@ static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   }
   if (!(c = tl_contiguous(self))) return NULL;
   v = (const int64_t *)tl_data(c);
-  for (int64_t i = 0; i < c->numel; i++) { if (v[i] < lo) lo = v[i]; if (v[i] > hi) hi = v[i]; }
-  if (lo < 0) { PyErr_SetString(PyExc_RuntimeError, "Class values must be non-negative."); goto end; }
+  for (int64_t i = 0; i < c->numel; i++) {
+    if (v[i] < lo) lo = v[i];
+    if (v[i] > hi) hi = v[i];
+  }
+  if (lo < 0) {
+    PyErr_SetString(PyExc_RuntimeError, "Class values must be non-negative.");
+    goto end;
+  }
   if (classes == -1) classes = hi < INT64_MAX ? hi + 1 : hi;
-  if (hi >= classes) { PyErr_SetString(PyExc_RuntimeError, "Class values must be smaller than num_classes."); goto end; }
+  if (hi >= classes) {
+    PyErr_SetString(PyExc_RuntimeError, "Class values must be smaller than num_classes.");
+    goto end;
+  }
   for (int d = 0; d < self->ndim; d++) shape[d] = self->shape[d];
   shape[self->ndim] = classes;
   r = tl_zeros(TL_I64, self->ndim + 1, shape);
-  if (r) { int64_t *o = (int64_t *)tl_data(r); for (int64_t i = 0; i < c->numel; i++) o[i * classes + v[i]] = 1; }
+  if (r) {
+    int64_t *o = (int64_t *)tl_data(r);
+    for (int64_t i = 0; i < c->numel; i++) o[i * classes + v[i]] = 1;
+  }
 end:
   TL_DEC(c);
   return (PyObject *)r;
 }
 
 /* scatter ids: 0 assign (a 5th argument names add or multiply), 1 add, 2 scatter_reduce */
-const TlKernel tl_kernels_index[] = {
-  {"index", k_index, 0, 0, NULL},
-  {"index_put", k_index_put, 0, TL_K_OUT | TL_K_APART, NULL},
-  {"nonzero", k_nonzero, 0, 0, NULL},
-  {"nonzero_numpy", k_nonzero_numpy, 0, 0, NULL},
-  {"masked_fill", k_masked_fill, 0, TL_K_OUT, NULL},
-  {"masked_select", k_masked_select, 0, 0, NULL},
-  {"masked_scatter", k_masked_scatter, 0, TL_K_OUT, NULL},
-  {"take", k_take, 0, 0, NULL},
-  {"put", k_put, 0, TL_K_OUT | TL_K_APART, NULL},
-  {"one_hot", k_one_hot, 0, 0, NULL},
-  {"gather", tl_k_gather, 0, 0, NULL},
-  {"scatter", tl_k_scatter, 0, TL_K_OUT | TL_K_APART, NULL},
-  {"scatter_add", tl_k_scatter, 1, TL_K_OUT | TL_K_APART, NULL},
-  {"scatter_reduce", tl_k_scatter, 2, TL_K_OUT | TL_K_APART, NULL},
-  {"index_select", tl_k_index_select, 0, 0, NULL},
-  {"index_add", tl_k_index_add, 0, TL_K_OUT | TL_K_APART, NULL},
-  {"index_copy", tl_k_index_copy, 0, TL_K_OUT | TL_K_APART, NULL},
-  {"index_fill", tl_k_index_fill, 0, TL_K_OUT, NULL},
-  {"index_reduce", tl_k_index_reduce, 0, TL_K_OUT | TL_K_APART, NULL},
-  {"embedding", tl_k_embedding, 0, 0, NULL},
-  {"embedding_dense_backward", tl_k_embedding_backward, 0, 0, NULL},
-  {"embedding_renorm", tl_k_embedding_renorm, 0, TL_K_OUT, NULL},
-  {0}};
+const TlKernel tl_kernels_index[] = {{"index", k_index, 0, 0, NULL},
+                                     {"index_put", k_index_put, 0, TL_K_OUT | TL_K_APART, NULL},
+                                     {"nonzero", k_nonzero, 0, 0, NULL},
+                                     {"nonzero_numpy", k_nonzero_numpy, 0, 0, NULL},
+                                     {"masked_fill", k_masked_fill, 0, TL_K_OUT, NULL},
+                                     {"masked_select", k_masked_select, 0, 0, NULL},
+                                     {"masked_scatter", k_masked_scatter, 0, TL_K_OUT, NULL},
+                                     {"take", k_take, 0, 0, NULL},
+                                     {"put", k_put, 0, TL_K_OUT | TL_K_APART, NULL},
+                                     {"one_hot", k_one_hot, 0, 0, NULL},
+                                     {"gather", tl_k_gather, 0, 0, NULL},
+                                     {"scatter", tl_k_scatter, 0, TL_K_OUT | TL_K_APART, NULL},
+                                     {"scatter_add", tl_k_scatter, 1, TL_K_OUT | TL_K_APART, NULL},
+                                     {"scatter_reduce", tl_k_scatter, 2, TL_K_OUT | TL_K_APART, NULL},
+                                     {"index_select", tl_k_index_select, 0, 0, NULL},
+                                     {"index_add", tl_k_index_add, 0, TL_K_OUT | TL_K_APART, NULL},
+                                     {"index_copy", tl_k_index_copy, 0, TL_K_OUT | TL_K_APART, NULL},
+                                     {"index_fill", tl_k_index_fill, 0, TL_K_OUT, NULL},
+                                     {"index_reduce", tl_k_index_reduce, 0, TL_K_OUT | TL_K_APART, NULL},
+                                     {"embedding", tl_k_embedding, 0, 0, NULL},
+                                     {"embedding_dense_backward", tl_k_embedding_backward, 0, 0, NULL},
+                                     {"embedding_renorm", tl_k_embedding_renorm, 0, TL_K_OUT, NULL},
+                                     {0}};

@@ -7,14 +7,14 @@
 #define TL_DEC(t) Py_XDECREF((PyObject *)(t))
 #define TL_CLEAR(t) do { Py_XDECREF((PyObject *)(t)); (t) = NULL; } while (0)
 
-
 /* d[i] = d[i] (op) s[i] for n elements with byte strides */
 typedef void (*tl_row_fn)(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n);
 enum { TL_ROW_ASSIGN, TL_ROW_ADD, TL_ROW_MUL, TL_ROW_MAX, TL_ROW_MIN };
-tl_row_fn tl_row_op(int mode, tl_dtype dtype);                 /* NULL with RuntimeError when there is none */
+tl_row_fn tl_row_op(int mode, tl_dtype dtype); /* NULL with RuntimeError when there is none */
 
-/* Kernels that change a copy of self: the copy, or self itself for the in-place form; then tl_index_end puts it into out. */
-TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve);      /* the copy's layout: self's, or contiguous */
+/* Kernels that change a copy of self: the copy, or self itself for the in-place form; then tl_index_end puts it into
+ * out. */
+TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve); /* the copy's layout: self's, or contiguous */
 PyObject *tl_index_end(TlTensor *dst, TlTensor *out);
 TlTensor *tl_dense_clone(TlTensor *t);
 /* src, copied when it shares dst's memory; dtype as dst's */
@@ -25,9 +25,9 @@ TlTensor *tl_unshared(TlTensor *src, const TlTensor *dst);
 typedef struct {
   int nbefore, nafter, nshape;
   int64_t before[TL_MAX_DIMS], sbefore[TL_MAX_DIMS], after[TL_MAX_DIMS], safter[TL_MAX_DIMS];
-  int64_t shape[TL_MAX_DIMS];       /* of the result */
-  int64_t count, *off;              /* element offsets from self's start, tl_malloc'ed */
-  int64_t nouter, ninner;           /* numel of before, after */
+  int64_t shape[TL_MAX_DIMS]; /* of the result */
+  int64_t count, *off;        /* element offsets from self's start, tl_malloc'ed */
+  int64_t nouter, ninner;     /* numel of before, after */
 } tl_plan;
 
 /* Advanced indexing: indices is a list of Tensor or None. -1 on error. */
@@ -41,7 +41,7 @@ TlTensor *tl_plan_take(tl_plan *p, TlTensor *self);
  * index a flag that makes the row be assigned instead. */
 int tl_plan_put(tl_plan *p, TlTensor *self, TlTensor *values, tl_row_fn fn, const uint8_t *first);
 
-TlTensor *tl_nonzero_columns(TlTensor *t);                     /* (ndim, n) int64 */
+TlTensor *tl_nonzero_columns(TlTensor *t); /* (ndim, n) int64 */
 /* contiguous int64 copy of an int32/int64 tensor; NULL with no error set when the dtype is another one */
 TlTensor *tl_index_i64(TlTensor *t);
 

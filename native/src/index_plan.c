@@ -27,7 +27,7 @@
 #define FLT_ROWS(S, T, C, LD, ST) \
   ROW(mul_##S, T, C, LD, ST, a * b) ROW(max_##S, T, C, LD, ST, MAXE) ROW(min_##S, T, C, LD, ST, MINE)
 ROW(add_bool, uint8_t, int, ID, BOOL_ST, a | b)
-ROW(mul_bool, uint8_t, int, ID, BOOL_ST, a && b)
+ROW(mul_bool, uint8_t, int, ID, BOOL_ST, a &&b)
 INT_ROWS(u8, uint8_t, uint32_t, int)
 INT_ROWS(i8, int8_t, uint32_t, int)
 INT_ROWS(i16, int16_t, uint32_t, int)
@@ -54,16 +54,23 @@ ROW_FAST(add_f64, double, double, ID, ID, a + b)
 CROWS(c64, tl_c64, float)
 CROWS(c128, tl_c128, double)
 
-/* Short rows: a loop, since memory.copy costs more than the row in WASM. The empty asm keeps it from becoming memcpy. */
+/* Short rows: a loop, since memory.copy costs more than the row in WASM. The empty asm keeps it from becoming memcpy.
+ */
 typedef uint32_t bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
 static inline void copy_row(char *d, const char *s, size_t n) {
-  if (n > 512) { memcpy(d, s, n); return; }
+  if (n > 512) {
+    memcpy(d, s, n);
+    return;
+  }
   for (; n >= 16; n -= 16, d += 16, s += 16) {
     bytes16 v = *(const bytes16 *)s;
     *(bytes16 *)d = v;
     __asm__ volatile("" ::: "memory");
   }
-  for (; n; n--) { *d++ = *s++; __asm__ volatile("" ::: "memory"); }
+  for (; n; n--) {
+    *d++ = *s++;
+    __asm__ volatile("" ::: "memory");
+  }
 }
 
 #define COPY(NAME, T) \
@@ -85,7 +92,13 @@ tl_row_fn tl_row_op(int mode, tl_dtype dt) {
     {mul_bool, min_u8, min_i8, min_i16, min_i32, min_i64, min_f16, min_bf16, min_f32, min_f64, NULL, NULL}};
   tl_row_fn fn;
   if (mode == TL_ROW_ASSIGN) {
-    switch (tl_itemsize[dt]) { case 1: return copy1; case 2: return copy2; case 4: return copy4; case 8: return copy8; default: return copy16; }
+    switch (tl_itemsize[dt]) {
+    case 1: return copy1;
+    case 2: return copy2;
+    case 4: return copy4;
+    case 8: return copy8;
+    default: return copy16;
+    }
   }
   fn = table[mode - 1][dt];
   if (!fn) PyErr_Format(PyExc_RuntimeError, "\"index_reduce\" not implemented for '%s'", tl_scalar_type[dt]);
@@ -101,7 +114,8 @@ TlTensor *tl_dense_clone(TlTensor *t) {
 
 TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve) {
   if (out == self) return TL_INC(self);
-  TlTensor *r = preserve ? tl_empty_preserved(TL_CPU, self, self->dtype) : tl_empty(self->dtype, self->ndim, self->shape);
+  TlTensor *r =
+    preserve ? tl_empty_preserved(TL_CPU, self, self->dtype) : tl_empty(self->dtype, self->ndim, self->shape);
   if (r && tl_copy(r, self) < 0) TL_CLEAR(r);
   return r;
 }
@@ -137,7 +151,8 @@ TlTensor *tl_nonzero_columns(TlTensor *t) {
   if (!m) return NULL;
   p = (const uint8_t *)tl_data(m);
   for (int64_t i = 0; i < m->numel; i++) n += p[i] != 0;
-  shape[0] = nd; shape[1] = n;
+  shape[0] = nd;
+  shape[1] = n;
   r = tl_empty(TL_I64, 2, shape);
   if (r && n && nd) {
     int64_t *o = (int64_t *)tl_data(r), last = m->shape[nd - 1];
@@ -161,7 +176,8 @@ static int plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, i
   p->nouter = p->ninner = 1;
   for (int d = 0; d < self->ndim; d++) p->nshape += !indexed[d];
   if (p->nshape + bdims > TL_DIM_LIMIT) {
-    PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT, p->nshape + bdims);
+    PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT,
+                 p->nshape + bdims);
     return -1;
   }
   p->nshape = 0;
@@ -190,17 +206,22 @@ static int plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, i
 }
 
 static void index_bounds(int64_t v, int dim, int64_t size) {
-  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim, (long long)size);
+  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim,
+               (long long)size);
 }
 
 /* offsets += wrap(index) * stride, the index broadcast to bshape */
-static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_t stride, int bdims, const int64_t *bshape) {
+static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_t stride, int bdims,
+                       const int64_t *bshape) {
   const int64_t *v = (const int64_t *)tl_data(ix);
   int64_t st[TL_MAX_DIMS], pos[TL_MAX_DIMS] = {0}, at = 0, step = 1;
   if (ix->numel == p->count) {
     for (int64_t i = 0; i < p->count; i++) {
       int64_t x = v[i];
-      if (x < -size || x >= size) { index_bounds(x, order, size); return -1; }
+      if (x < -size || x >= size) {
+        index_bounds(x, order, size);
+        return -1;
+      }
       p->off[i] = tl_wrap_add(p->off[i], tl_wrap_mul(x < 0 ? x + size : x, stride));
     }
     return 0;
@@ -211,7 +232,10 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
   }
   for (int64_t i = 0; i < p->count; i++) {
     int64_t x = v[at];
-    if (x < -size || x >= size) { index_bounds(x, order, size); return -1; }
+    if (x < -size || x >= size) {
+      index_bounds(x, order, size);
+      return -1;
+    }
     p->off[i] = tl_wrap_add(p->off[i], tl_wrap_mul(x < 0 ? x + size : x, stride));
     for (int d = bdims - 1; d >= 0; d--) {
       at += st[d];
@@ -252,17 +276,22 @@ static int expand_indices(TlTensor *self, PyObject *indices, TlTensor **ix) {
       bad = 1;
     } else if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
       TlTensor *cols = NULL;
-      if (!t->ndim) {                  /* indexing by brackets gives such a mask, and the tensor, a dim first */
+      if (!t->ndim) { /* indexing by brackets gives such a mask, and the tensor, a dim first */
         Py_DECREF(o);
         if (!self->ndim) goto many;
         PyErr_SetString(PyExc_IndexError, "index(): a mask without dimensions indexes no dimension");
         goto fail;
       }
       for (int d = 0; d < t->ndim && !bad; d++) {
-        if (n + d >= self->ndim) { Py_DECREF(o); goto many; }
+        if (n + d >= self->ndim) {
+          Py_DECREF(o);
+          goto many;
+        }
         if (t->shape[d] != self->shape[n + d]) {
-          PyErr_Format(PyExc_IndexError, "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
-                       tl_fmt_shape(t->ndim, t->shape), d, tl_fmt_shape(self->ndim, self->shape), n + d);
+          PyErr_Format(
+            PyExc_IndexError,
+            "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
+            tl_fmt_shape(t->ndim, t->shape), d, tl_fmt_shape(self->ndim, self->shape), n + d);
           bad = 1;
         }
       }
@@ -277,7 +306,8 @@ static int expand_indices(TlTensor *self, PyObject *indices, TlTensor **ix) {
     } else {
       TlTensor *c = tl_index_i64(t);
       if (!c) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
+        if (!PyErr_Occurred())
+          PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
         bad = 1;
       } else if (n >= self->ndim) {
         TL_DEC(c);
@@ -297,7 +327,8 @@ fail:
 }
 
 static void shape_mismatch(TlTensor **ix, int n) {
-  PyObject *text = PyUnicode_FromString("shape mismatch: indexing tensors could not be broadcast together with shapes ");
+  PyObject *text =
+    PyUnicode_FromString("shape mismatch: indexing tensors could not be broadcast together with shapes ");
   int first = 1;
   for (int i = 0; i < n && text; i++) {
     PyObject *next;
@@ -322,7 +353,10 @@ int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices) {
   for (int i = 0; i < n; i++) {
     if (!ix[i]) continue;
     indexed[i] = 1;
-    if (tl_broadcast(bdims, bshape, ix[i]->ndim, ix[i]->shape, &bdims, bshape) < 0) { shape_mismatch(ix, n); goto end; }
+    if (tl_broadcast(bdims, bshape, ix[i]->ndim, ix[i]->shape, &bdims, bshape) < 0) {
+      shape_mismatch(ix, n);
+      goto end;
+    }
   }
   if (plan_dims(p, self, indexed, bdims, bshape) < 0 || start_offsets(p, bdims, bshape) < 0) goto end;
   for (int i = 0; i < n; i++) {
@@ -331,7 +365,7 @@ int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices) {
       PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
       goto end;
     }
-    if (!p->nouter || !p->ninner) continue;   /* nothing is read: no index is looked at */
+    if (!p->nouter || !p->ninner) continue; /* nothing is read: no index is looked at */
     if (add_offsets(p, ix[i], order++, self->shape[i], self->strides[i], bdims, bshape) < 0) goto end;
   }
   rc = 0;
@@ -347,7 +381,8 @@ int tl_plan_dim(tl_plan *p, TlTensor *self, int dim, TlTensor *index) {
   const int64_t *v = (const int64_t *)tl_data(index);
   p->off = NULL;
   if (self->ndim) indexed[dim] = 1;
-  if (plan_dims(p, self, indexed, index->ndim, index->shape) < 0 || start_offsets(p, index->ndim, index->shape) < 0) return -1;
+  if (plan_dims(p, self, indexed, index->ndim, index->shape) < 0 || start_offsets(p, index->ndim, index->shape) < 0)
+    return -1;
   for (int64_t i = 0; i < p->count; i++) p->off[i] = tl_wrap_mul(v[i], stride);
   return 0;
 }
@@ -370,17 +405,29 @@ static int merge_after(const tl_plan *p, int64_t *size, int64_t *stride) {
       stride[n++] = p->safter[d];
     }
   }
-  if (!n) { size[0] = 1; stride[0] = 0; n = 1; }
+  if (!n) {
+    size[0] = 1;
+    stride[0] = 0;
+    n = 1;
+  }
   return n;
 }
 
 #define TAKE1(T) { const T *s = (const T *)base; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) d[i] = s[off[i]]; break; }
 static void take_elements(char *dst, const char *base, const int64_t *off, int64_t n, int size) {
-  switch (size) { case 1: TAKE1(uint8_t) case 2: TAKE1(uint16_t) case 4: TAKE1(uint32_t) case 8: TAKE1(uint64_t) default: TAKE1(tl_c128) }
+  switch (size) {
+  case 1:
+  TAKE1(uint8_t) case 2:
+  TAKE1(uint16_t) case 4:
+  TAKE1(uint32_t) case 8:
+    TAKE1(uint64_t) default : TAKE1(tl_c128)
+  }
 }
 
-/* The one loop: for each before, index and after position call fn on a row. take: fn(values, self), else fn(self, values). */
-static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row_fn fn, tl_row_fn assign, const uint8_t *first, int take) {
+/* The one loop: for each before, index and after position call fn on a row. take: fn(values, self), else fn(self,
+ * values). */
+static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row_fn fn, tl_row_fn assign,
+                    const uint8_t *first, int take) {
   int64_t size[TL_MAX_DIMS], stride[TL_MAX_DIMS], bpos[TL_MAX_DIMS] = {0}, isz = tl_itemsize[self->dtype];
   int na = merge_after(p, size, stride);
   int64_t n = size[na - 1], rows = n ? p->ninner / n : 0, work = 0;
@@ -404,7 +451,8 @@ static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row
         tl_row_fn f = first && first[b] ? assign : fn;
         int64_t apos[TL_MAX_DIMS] = {0};
         for (int64_t r = 0; r < rows; r++) {
-          if (take) f(values, vs, s, ss, n); else f(s, ss, values, vs, n);
+          if (take) f(values, vs, s, ss, n);
+          else f(s, ss, values, vs, n);
           values += n * vs;
           for (int d = na - 2; d >= 0; d--) {
             s += stride[d] * isz;
@@ -416,7 +464,10 @@ static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row
       }
       work += p->count * p->ninner;
     }
-    if (work > (1 << 20)) { work = 0; if (tl_check_interrupt() < 0) return -1; }
+    if (work > (1 << 20)) {
+      work = 0;
+      if (tl_check_interrupt() < 0) return -1;
+    }
     for (int d = p->nbefore - 1; d >= 0; d--) {
       base += p->sbefore[d] * isz;
       if (++bpos[d] < p->before[d]) break;

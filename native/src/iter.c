@@ -1,7 +1,8 @@
 /* iter.c: strided iteration over operands broadcast to one shape. */
 #include "tl.h"
 
-/* true when dim a should be inside (before) dim b: the first operand whose strides differ and are both non-zero decides */
+/* true when dim a should be inside (before) dim b: the first operand whose strides differ and are both non-zero decides
+ */
 static bool inner_first(const TlIter *it, int a, int b) {
   for (int k = 0; k < it->nops; k++) {
     intptr_t sa = it->strides[k][a], sb = it->strides[k][b];
@@ -13,9 +14,13 @@ static bool inner_first(const TlIter *it, int a, int b) {
 }
 
 static void swap_dims(TlIter *it, int a, int b) {
-  int64_t s = it->shape[a]; it->shape[a] = it->shape[b]; it->shape[b] = s;
+  int64_t s = it->shape[a];
+  it->shape[a] = it->shape[b];
+  it->shape[b] = s;
   for (int k = 0; k < it->nops; k++) {
-    intptr_t t = it->strides[k][a]; it->strides[k][a] = it->strides[k][b]; it->strides[k][b] = t;
+    intptr_t t = it->strides[k][a];
+    it->strides[k][a] = it->strides[k][b];
+    it->strides[k][b] = t;
   }
 }
 
@@ -29,7 +34,8 @@ void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const in
     it->shape[o] = shape[d];
     for (int k = 0; k < nops; k++) {
       int j = d - (ndim - ops[k]->ndim);
-      it->strides[k][o] = j >= 0 && ops[k]->shape[j] != 1 ? (intptr_t)tl_wrap_mul(ops[k]->strides[j], tl_itemsize[ops[k]->dtype]) : 0;
+      it->strides[k][o] =
+        j >= 0 && ops[k]->shape[j] != 1 ? (intptr_t)tl_wrap_mul(ops[k]->strides[j], tl_itemsize[ops[k]->dtype]) : 0;
     }
   }
   for (int i = 1; i < it->ndim; i++)
@@ -37,8 +43,12 @@ void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const in
   int n = it->ndim > 0 ? 1 : 0;
   for (int d = 1; d < it->ndim; d++) {
     bool merge = true;
-    for (int k = 0; k < nops && merge; k++) merge = it->strides[k][d] == (intptr_t)tl_wrap_mul(it->strides[k][n - 1], it->shape[n - 1]);
-    if (merge) { it->shape[n - 1] = tl_wrap_mul(it->shape[n - 1], it->shape[d]); continue; }
+    for (int k = 0; k < nops && merge; k++)
+      merge = it->strides[k][d] == (intptr_t)tl_wrap_mul(it->strides[k][n - 1], it->shape[n - 1]);
+    if (merge) {
+      it->shape[n - 1] = tl_wrap_mul(it->shape[n - 1], it->shape[d]);
+      continue;
+    }
     it->shape[n] = it->shape[d];
     for (int k = 0; k < nops; k++) it->strides[k][n] = it->strides[k][d];
     n++;
@@ -58,7 +68,10 @@ int tl_iter_run(TlIter *it, tl_loop_fn fn, void *ctx) {
   intptr_t inner[TL_MAX_OPERANDS];
   for (int d = 0; d < it->ndim; d++)
     if (it->shape[d] == 0) return 0;
-  for (int k = 0; k < it->nops; k++) { p[k] = it->ptrs[k]; inner[k] = it->strides[k][0]; }
+  for (int k = 0; k < it->nops; k++) {
+    p[k] = it->ptrs[k];
+    inner[k] = it->strides[k][0];
+  }
   for (;;) {
     for (int64_t at = 0; at < it->shape[0]; at += PIECE) {
       int64_t n = it->shape[0] - at < PIECE ? it->shape[0] - at : PIECE;

@@ -48,24 +48,30 @@
 NORM(f, float, TL_F32)
 NORM(d, double, TL_F64)
 
-static int shape_check(TlTensor *t, PyObject *shape_arg, PyObject *weight, PyObject *bias, bool rms, int64_t *shape, int *n) {
+static int shape_check(TlTensor *t, PyObject *shape_arg, PyObject *weight, PyObject *bias, bool rms, int64_t *shape,
+                       int *n) {
   PyObject *params[] = {weight, bias};
   if (tl_ints(shape_arg, shape, n) < 0 || tl_product(t->ndim, t->shape, NULL) < 0) return -1;
   if (*n < 1) {
-    PyErr_SetString(PyExc_RuntimeError, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
                     "but got normalized_shape = []");
     return -1;
   }
   for (int i = 0; i < 2; i++) {
     TlTensor *p = tl_opt(params[i]);
     if (!p || (p->ndim == *n && !memcmp(p->shape, shape, *n * sizeof *shape))) continue;
-    PyErr_Format(PyExc_RuntimeError, "Expected %s to be of same shape as normalized_shape, but got %s of shape %s and "
-                 "normalized_shape = %s", i ? "bias" : "weight", i ? "bias" : "weight", tl_fmt_shape(p->ndim, p->shape), tl_fmt_shape(*n, shape));
+    PyErr_Format(PyExc_RuntimeError,
+                 "Expected %s to be of same shape as normalized_shape, but got %s of shape %s and "
+                 "normalized_shape = %s",
+                 i ? "bias" : "weight", i ? "bias" : "weight", tl_fmt_shape(p->ndim, p->shape),
+                 tl_fmt_shape(*n, shape));
     return -1;
   }
   if (t->ndim < *n || memcmp(t->shape + t->ndim - *n, shape, *n * sizeof *shape)) {
     const char *want = tl_fmt_shape(*n, shape);
-    PyErr_Format(PyExc_RuntimeError, "Given normalized_shape=%s, expected input with shape [*%s%s, but got input of size%s", want,
+    PyErr_Format(PyExc_RuntimeError,
+                 "Given normalized_shape=%s, expected input with shape [*%s%s, but got input of size%s", want,
                  rms ? "" : ", ", want + 1, tl_fmt_shape(t->ndim, t->shape));
     return -1;
   }
@@ -78,7 +84,8 @@ static TlTensor *stat_tensor(const TlTensor *t, int n, tl_dtype d) {
   return tl_empty(d, t->ndim, shape);
 }
 
-/* id 0: native_layer_norm(input, normalized_shape, weight, bias, eps) -> out, mean, rstd; id 1: layer_norm(...) -> out */
+/* id 0: native_layer_norm(input, normalized_shape, weight, bias, eps) -> out, mean, rstd; id 1: layer_norm(...) -> out
+ */
 PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *x = NULL, *w = NULL, *b = NULL, *y = NULL, *mean = NULL, *rstd = NULL;
   const void *wp, *bp;
@@ -87,11 +94,13 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int nd;
   (void)nargs, (void)out;
   if (shape_check(t, args[1], args[2], args[3], false, shape, &nd) < 0 || tl_double(args[4], &eps) < 0) return NULL;
-  if (!tl_is_float(t->dtype)) return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("LayerNormKernelImpl", t->dtype);
+  if (!tl_is_float(t->dtype))
+    return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("LayerNormKernelImpl", t->dtype);
   tl_dtype loop = tl_compute[t->dtype];
   for (int i = 0; i < nd; i++) n *= shape[i];
-  if (!(x = tl_contiguous_as(t, loop)) || tl_param(args[2], loop, &w, &wp) < 0 || tl_param(args[3], loop, &b, &bp) < 0 ||
-      !(y = tl_empty(loop, t->ndim, t->shape)) || !(mean = stat_tensor(t, nd, loop)) || !(rstd = stat_tensor(t, nd, loop)))
+  if (!(x = tl_contiguous_as(t, loop)) || tl_param(args[2], loop, &w, &wp) < 0 ||
+      tl_param(args[3], loop, &b, &bp) < 0 || !(y = tl_empty(loop, t->ndim, t->shape)) ||
+      !(mean = stat_tensor(t, nd, loop)) || !(rstd = stat_tensor(t, nd, loop)))
     goto done;
   for (int64_t i = 0; i < mean->numel; i++) {
 #define ROW(S, T) \
@@ -101,7 +110,8 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     stats_##S(xi, n, eps, m, r); \
     affine_##S(xi, (T *)tl_data(y) + i * n, *m, *r, wp, bp, n); \
   }
-    if (loop == TL_F32) ROW(f, float) else ROW(d, double)
+    if (loop == TL_F32) ROW(f, float)
+    else ROW(d, double)
 #undef ROW
     if ((i & 8191) == 8191 && tl_check_interrupt() < 0) Py_CLEAR(y);
     if (!y) goto done;
@@ -112,7 +122,7 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     rstd = tl_narrow(rstd, t->dtype);
   }
 done:
-  if (!mean || !rstd) Py_CLEAR(y);          /* there was no memory for them: y may be without its values */
+  if (!mean || !rstd) Py_CLEAR(y); /* there was no memory for them: y may be without its values */
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)w);
   Py_XDECREF((PyObject *)b);
@@ -132,9 +142,11 @@ static TlTensor *from_sums(const double *s, TlTensor *like, tl_dtype d, int nd, 
 }
 static PyObject *take(TlTensor *t) { return t ? (PyObject *)t : Py_NewRef(Py_None); }
 
-/* (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask) -> three gradients, None where not wanted */
+/* (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask) -> three gradients, None where not wanted
+ */
 PyObject *tl_k_layer_norm_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  TlTensor *t = (TlTensor *)args[1], *g = NULL, *x = NULL, *m = NULL, *r = NULL, *w = NULL, *dx = NULL, *dw = NULL, *db = NULL;
+  TlTensor *t = (TlTensor *)args[1], *g = NULL, *x = NULL, *m = NULL, *r = NULL, *w = NULL, *dx = NULL, *dw = NULL,
+           *db = NULL;
   const void *gp, *xp, *mp, *rp, *wp;
   int64_t shape[TL_MAX_DIMS], n = 1, rows;
   double *sums = NULL;
@@ -142,14 +154,18 @@ PyObject *tl_k_layer_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   int nd;
   (void)k, (void)nargs, (void)out;
   if (!tl_is_float(t->dtype)) return TL_FALLBACK();
-  bool want_x = tl_mask_at(args[7], 0), want_w = tl_mask_at(args[7], 1) && !tl_none(args[5]), want_b = tl_mask_at(args[7], 2);
+  bool want_x = tl_mask_at(args[7], 0), want_w = tl_mask_at(args[7], 1) && !tl_none(args[5]),
+       want_b = tl_mask_at(args[7], 2);
   tl_dtype loop = tl_compute[t->dtype];
   if (shape_check(t, args[2], args[5], args[6], false, shape, &nd) < 0) return NULL;
   for (int i = 0; i < nd; i++) n *= shape[i];
   rows = n ? t->numel / n : 0;
-  if (tl_expect(args[0], t->numel, "grad_out") < 0 || (n && (tl_expect(args[3], rows, "mean") < 0 || tl_expect(args[4], rows, "rstd") < 0))) return NULL;
-  if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 || tl_param(args[3], loop, &m, &mp) < 0 ||
-      tl_param(args[4], loop, &r, &rp) < 0 || tl_param(args[5], loop, &w, &wp) < 0 || !(sums = tl_array(2 * n + 1, sizeof *sums)) ||
+  if (tl_expect(args[0], t->numel, "grad_out") < 0 ||
+      (n && (tl_expect(args[3], rows, "mean") < 0 || tl_expect(args[4], rows, "rstd") < 0)))
+    return NULL;
+  if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 ||
+      tl_param(args[3], loop, &m, &mp) < 0 || tl_param(args[4], loop, &r, &rp) < 0 ||
+      tl_param(args[5], loop, &w, &wp) < 0 || !(sums = tl_array(2 * n + 1, sizeof *sums)) ||
       (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
     goto done;
   memset(sums, 0, 2 * n * sizeof *sums);
@@ -195,8 +211,8 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (!tl_is_float(t->dtype) || (!tl_none(args[2]) && ((TlTensor *)args[2])->dtype != t->dtype)) return TL_FALLBACK();
   if (!tl_none(args[3]) && tl_double(args[3], &eps) < 0) return NULL;
   for (int i = 0; i < nd; i++) n *= shape[i];
-  if (!(x = tl_contiguous_as(t, loop)) || tl_param(args[2], loop, &w, &wp) < 0 || !(y = tl_empty(loop, t->ndim, t->shape)) ||
-      !(rstd = stat_tensor(t, nd, loop)))
+  if (!(x = tl_contiguous_as(t, loop)) || tl_param(args[2], loop, &w, &wp) < 0 ||
+      !(y = tl_empty(loop, t->ndim, t->shape)) || !(rstd = stat_tensor(t, nd, loop)))
     goto done;
   TlRedLoop sq = tl_red_loop(TL_RED_SQSUM, loop);
   for (int64_t i = 0; i < rstd->numel; i++) {
@@ -209,7 +225,8 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     ((T *)tl_data(rstd))[i] = r; \
     affine_##S(xi, (T *)tl_data(y) + i * n, 0, r, wp, NULL, n); \
   }
-    if (loop == TL_F32) ROW(f, float) else ROW(d, double)
+    if (loop == TL_F32) ROW(f, float)
+    else ROW(d, double)
 #undef ROW
   }
   if ((y = tl_narrow(y, t->dtype)) && tl_suggests_channels_last(t)) {
@@ -245,9 +262,9 @@ PyObject *tl_k_rms_norm_backward(const TlKernel *k, PyObject *const *args, Py_ss
   for (int i = 0; i < nd; i++) n *= shape[i];
   rows = n ? t->numel / n : 0;
   if (tl_expect(args[0], t->numel, "grad_out") < 0 || (n && tl_expect(args[3], rows, "rstd") < 0)) return NULL;
-  if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 || tl_param(args[3], loop, &r, &rp) < 0 ||
-      tl_param(args[4], loop, &w, &wp) < 0 || !(sums = tl_array(n + 1, sizeof *sums)) ||
-      (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
+  if (tl_param(args[0], loop, &g, &gp) < 0 || tl_param(args[1], loop, &x, &xp) < 0 ||
+      tl_param(args[3], loop, &r, &rp) < 0 || tl_param(args[4], loop, &w, &wp) < 0 ||
+      !(sums = tl_array(n + 1, sizeof *sums)) || (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
     goto done;
   memset(sums, 0, n * sizeof *sums);
   for (int64_t i = 0; i < rows; i++) {

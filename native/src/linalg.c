@@ -1,9 +1,11 @@
 /* linalg.c: factorisations for torch.linalg. Everything runs in double (or complex double) and is cast to the result's
- * dtype; batches are loops. The kernels are private building blocks; names, checks and gradients are in ops/linalg.py. */
+ * dtype; batches are loops. The kernels are private building blocks; names, checks and gradients are in ops/linalg.py.
+ */
 #include "check.h"
 #include <math.h>
 
-/* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew). */
+/* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew).
+ */
 static bool stopped;
 static bool tick(int64_t work) {
   static int64_t done;
@@ -58,8 +60,11 @@ static inline cd cmul(cd a, cd b) { return (cd){a.re * b.re - a.im * b.im, a.re 
 static inline cd cscale(cd a, double r) { return (cd){a.re * r, a.im * r}; }
 static inline cd cconj(cd a) { return (cd){a.re, -a.im}; }
 static inline double cnorm2(cd a) { return a.re * a.re + a.im * a.im; }
-static inline cd cinv(cd a) {   /* scaled against overflow */
-  if (fabs(a.re) >= fabs(a.im)) { double r = a.im / a.re, d = a.re + a.im * r; return (cd){1 / d, -r / d}; }
+static inline cd cinv(cd a) { /* scaled against overflow */
+  if (fabs(a.re) >= fabs(a.im)) {
+    double r = a.im / a.re, d = a.re + a.im * r;
+    return (cd){1 / d, -r / d};
+  }
   double r = a.re / a.im, d = a.re * r + a.im;
   return (cd){r / d, -1 / d};
 }
@@ -93,7 +98,7 @@ static TlTensor *copy_of(TlTensor *x, tl_dtype w) {
   return c;
 }
 
-static TlTensor *batched(TlTensor *x, int tail, int64_t m, int64_t n, tl_dtype d) {   /* x's batch dims, then tail dims */
+static TlTensor *batched(TlTensor *x, int tail, int64_t m, int64_t n, tl_dtype d) { /* x's batch dims, then tail dims */
   int64_t s[TL_MAX_DIMS];
   int nb = x->ndim - 2;
   memcpy(s, x->shape, (size_t)nb * sizeof *s);
@@ -127,7 +132,8 @@ static TlTensor *by_columns(TlTensor *x, tl_dtype d) {
   if (r && tl_copy(r, x) < 0) Py_CLEAR(r);
   return r;
 }
-static TlTensor *batched_columns(TlTensor *x, int64_t m, int64_t n, tl_dtype d) {      /* x's batch dims, then m x n by columns */
+static TlTensor *batched_columns(TlTensor *x, int64_t m, int64_t n,
+                                 tl_dtype d) { /* x's batch dims, then m x n by columns */
   int64_t s[TL_MAX_DIMS];
   int nb = x->ndim - 2;
   memcpy(s, x->shape, (size_t)nb * sizeof *s);
@@ -143,7 +149,10 @@ static PyObject *pack(int n, TlTensor **ts, const tl_dtype *ds, int columns, boo
     TlTensor *c = r && ts[i] ? columns >> i & 1 ? by_columns(ts[i], ds[i]) : tl_cast(ts[i], ds[i]) : NULL;
     Py_XDECREF(ts[i]);
     if (!r) continue;
-    if (!c) { Py_CLEAR(r); continue; }
+    if (!c) {
+      Py_CLEAR(r);
+      continue;
+    }
     PyTuple_SetItem(r, i, (PyObject *)c);
   }
   return r;
@@ -152,7 +161,8 @@ static PyObject *pack(int n, TlTensor **ts, const tl_dtype *ds, int columns, boo
 static int square(TlTensor *a, const char *op) {
   if (a->ndim >= 2 && a->shape[a->ndim - 1] == a->shape[a->ndim - 2]) return matrices(op, a);
   PyErr_Format(PyExc_RuntimeError, "%s: A must be batches of square matrices, but they are %lld by %lld matrices", op,
-               a->ndim < 2 ? 0LL : (long long)a->shape[a->ndim - 2], a->ndim < 1 ? 0LL : (long long)a->shape[a->ndim - 1]);
+               a->ndim < 2 ? 0LL : (long long)a->shape[a->ndim - 2],
+               a->ndim < 1 ? 0LL : (long long)a->shape[a->ndim - 1]);
   return -1;
 }
 
@@ -166,7 +176,8 @@ static int beside(const char *op, TlTensor *a, TlTensor *b) {
 #define P(t, type, i) ((type *)tl_data(t) + (i))
 
 /* _linalg_lu(A, pivot) -> LU, pivots, info */
-KERNEL(k_lu) {
+KERNEL(k_lu)
+{
   TlTensor *a = ARG(0);
   if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -174,15 +185,17 @@ KERNEL(k_lu) {
   TlTensor *t[3] = {copy_of(a, w), batched(a, 1, r, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
   bool ok = t[0] && t[1] && t[2], pivot = TRUE(1);
   for (int64_t b = 0; ok && b < nb; b++) {
-    int32_t *piv = P(t[1], int32_t, b * r);
-    *P(t[2], int32_t, b) = w == TL_F64 ? lu_r(P(t[0], double, b * m * n), m, n, piv, pivot) : lu_c(P(t[0], cd, b * m * n), m, n, piv, pivot);
+    int32_t *piv = P(t[1], int32_t, b *r);
+    *P(t[2], int32_t, b) =
+      w == TL_F64 ? lu_r(P(t[0], double, b * m * n), m, n, piv, pivot) : lu_c(P(t[0], cd, b * m * n), m, n, piv, pivot);
     ok = !interrupted();
   }
   return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, 1, ok);
 }
 
 /* _linalg_trsm(A, B, upper, unitriangular): X with A X = B, batches already equal */
-KERNEL(k_trsm) {
+KERNEL(k_trsm)
+{
   TlTensor *a = ARG(0), *ac = NULL;
   if (beside(k->name, a, ARG(1))) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -201,7 +214,8 @@ KERNEL(k_trsm) {
 }
 
 /* _linalg_solve(A, B) -> X, LU, pivots, info; batches already equal */
-KERNEL(k_solve) {
+KERNEL(k_solve)
+{
   TlTensor *a = ARG(0);
   if (beside("linalg.solve", a, ARG(1))) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -209,26 +223,36 @@ KERNEL(k_solve) {
   TlTensor *t[4] = {copy_of(ARG(1), w), copy_of(a, w), batched(a, 1, n, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
   bool ok = t[0] && t[1] && t[2] && t[3];
   for (int64_t b = 0; ok && b < nb; b++) {
-    int32_t *piv = P(t[2], int32_t, b * n);
+    int32_t *piv = P(t[2], int32_t, b *n);
     size_t e = tl_itemsize[w];
     char *x = P(t[0], char, 0) + (size_t)(b * n * r) * e, *lu = P(t[1], char, 0) + (size_t)(b * n * n) * e;
     *P(t[3], int32_t, b) = w == TL_F64 ? lu_r((double *)lu, n, n, piv, true) : lu_c((cd *)lu, n, n, piv, true);
-    if (stopped) { ok = !interrupted(); break; }      /* the pivots are not all there */
+    if (stopped) {
+      ok = !interrupted();
+      break;
+    } /* the pivots are not all there */
     for (int64_t i = 0; i < n; i++)
       for (int64_t j = 0; piv[i] - 1 != i && j < r * (int64_t)(e / 8); j++) {
-        double *p = (double *)x + i * r * (int64_t)(e / 8) + j, *q = (double *)x + (piv[i] - 1) * r * (int64_t)(e / 8) + j, v = *p;
+        double *p = (double *)x + i * r * (int64_t)(e / 8) + j,
+               *q = (double *)x + (piv[i] - 1) * r * (int64_t)(e / 8) + j, v = *p;
         *p = *q;
         *q = v;
       }
-    if (w == TL_F64) { trsm_r((double *)lu, n, n, false, true, (double *)x, r); trsm_r((double *)lu, n, n, true, false, (double *)x, r); }
-    else { trsm_c((cd *)lu, n, n, false, true, (cd *)x, r); trsm_c((cd *)lu, n, n, true, false, (cd *)x, r); }
+    if (w == TL_F64) {
+      trsm_r((double *)lu, n, n, false, true, (double *)x, r);
+      trsm_r((double *)lu, n, n, true, false, (double *)x, r);
+    } else {
+      trsm_c((cd *)lu, n, n, false, true, (cd *)x, r);
+      trsm_c((cd *)lu, n, n, true, false, (cd *)x, r);
+    }
     ok = !interrupted();
   }
   return pack(4, t, (tl_dtype[]){a->dtype, a->dtype, TL_I32, TL_I32}, 3, ok);
 }
 
 /* _linalg_cholesky(A) -> L, info; reads the lower triangle */
-KERNEL(k_cholesky) {
+KERNEL(k_cholesky)
+{
   TlTensor *a = ARG(0);
   if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -236,14 +260,16 @@ KERNEL(k_cholesky) {
   TlTensor *t[2] = {copy_of(a, w), batched(a, 0, 0, 0, TL_I32)};
   bool ok = t[0] && t[1];
   for (int64_t b = 0; ok && b < nb; b++) {
-    *P(t[1], int32_t, b) = w == TL_F64 ? cholesky_r(P(t[0], double, b * n * n), n) : cholesky_c(P(t[0], cd, b * n * n), n);
+    *P(t[1], int32_t, b) =
+      w == TL_F64 ? cholesky_r(P(t[0], double, b * n * n), n) : cholesky_c(P(t[0], cd, b * n * n), n);
     ok = !interrupted();
   }
   return pack(2, t, (tl_dtype[]){a->dtype, TL_I32}, 1, ok);
 }
 
 /* _linalg_geqrf(A) -> a, tau */
-KERNEL(k_geqrf) {
+KERNEL(k_geqrf)
+{
   TlTensor *a = ARG(0);
   if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -251,7 +277,7 @@ KERNEL(k_geqrf) {
   TlTensor *t[2] = {copy_of(a, w), batched(a, 1, r, 0, w)};
   bool ok = t[0] && t[1];
   for (int64_t b = 0; ok && b < nb; b++) {
-    if (w == TL_F64) geqrf_r(P(t[0], double, b * m * n), m, n, P(t[1], double, b * r));
+    if (w == TL_F64) geqrf_r(P(t[0], double, b * m * n), m, n, P(t[1], double, b *r));
     else geqrf_c(P(t[0], cd, b * m * n), m, n, P(t[1], cd, b * r));
     ok = !interrupted();
   }
@@ -259,12 +285,15 @@ KERNEL(k_geqrf) {
 }
 
 /* _linalg_householder(a, tau) -> Q with a's shape (m x n, n <= m) */
-KERNEL(k_householder) {
+KERNEL(k_householder)
+{
   TlTensor *a = ARG(0), *tau = ARG(1), *ac = NULL, *tc = NULL;
   if (matrices(k->name, a) || tl_check_batch(k->name, "tau", tau, a->ndim - 1, a->ndim - 2, a->shape)) return NULL;
   if (M(a) < N(a) || N(tau) > N(a)) {
-    PyErr_Format(PyExc_RuntimeError, "%s(): expected matrices with no more columns than rows and no more factors than columns, got %s and %s", k->name,
-                 tl_fmt_shape(a->ndim, a->shape), tl_fmt_shape(tau->ndim, tau->shape));
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "%s(): expected matrices with no more columns than rows and no more factors than columns, got %s and %s", k->name,
+      tl_fmt_shape(a->ndim, a->shape), tl_fmt_shape(tau->ndim, tau->shape));
     return NULL;
   }
   const tl_dtype w = wide(a->dtype);
@@ -272,7 +301,7 @@ KERNEL(k_householder) {
   TlTensor *q = tl_empty(w, a->ndim, a->shape);
   bool ok = q && (ac = tl_contiguous_as(a, w)) && (tc = tl_contiguous_as(tau, w));
   for (int64_t b = 0; ok && b < nb && q->numel; b++) {
-    if (w == TL_F64) orgqr_r(P(ac, double, b * m * n), m, n, P(tc, double, b * kk), kk, P(q, double, b * m * n));
+    if (w == TL_F64) orgqr_r(P(ac, double, b * m * n), m, n, P(tc, double, b *kk), kk, P(q, double, b * m * n));
     else orgqr_c(P(ac, cd, b * m * n), m, n, P(tc, cd, b * kk), kk, P(q, cd, b * m * n));
     ok = !interrupted();
   }
@@ -284,13 +313,17 @@ KERNEL(k_householder) {
 }
 
 static PyObject *no_convergence(const char *op, int64_t b) {
-  PyErr_Format(PyExc_RuntimeError, "%s: (Batch element %lld): The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated "
-               "values, or contains values that are not finite.", op, (long long)b);
+  PyErr_Format(PyExc_RuntimeError,
+               "%s: (Batch element %lld): The algorithm failed to converge because the input matrix is "
+               "ill-conditioned, has too many repeated "
+               "values, or contains values that are not finite.",
+               op, (long long)b);
   return NULL;
 }
 
 /* _linalg_eigh(A) -> w, V; reads the lower triangle */
-KERNEL(k_eigh) {
+KERNEL(k_eigh)
+{
   TlTensor *a = ARG(0);
   if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -301,8 +334,8 @@ KERNEL(k_eigh) {
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
     double *e = (double *)(work + (size_t)(n * n + 2 * n + 2) * 16);
-    fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, P(t[0], double, b * n), (double *)work, e)
-                       : eigh_c(P(t[1], cd, b * n * n), n, P(t[0], double, b * n), (cd *)work, e);
+    fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, P(t[0], double, b *n), (double *)work, e)
+                       : eigh_c(P(t[1], cd, b * n * n), n, P(t[0], double, b *n), (cd *)work, e);
     ok = !interrupted();
   }
   tl_free(work);
@@ -311,16 +344,19 @@ KERNEL(k_eigh) {
 }
 
 /* _linalg_svd(A, full) -> U, S, Vh */
-KERNEL(k_svd) {
+KERNEL(k_svd)
+{
   TlTensor *a = ARG(0), *ac = NULL;
   if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const size_t e = tl_itemsize[w];
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
   const bool full = TRUE(1), flip = m < n;
-  TlTensor *t[3] = {batched_columns(a, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64), batched_columns(a, full ? n : r, n, w)};
+  TlTensor *t[3] = {batched_columns(a, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64),
+                    batched_columns(a, full ? n : r, n, w)};
   const int64_t nu = full ? big : r;
-  char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, (int64_t)(e < 16 ? 16 : e)) : tl_malloc(0);
+  char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, (int64_t)(e < 16 ? 16 : e))
+                                          : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && (t[0]->numel || t[2]->numel); b++) {
@@ -344,10 +380,13 @@ KERNEL(k_svd) {
         else V[j * (full ? n : r) + i] = x;                                                                            \
       }
 #define SAME(x) (x)
-    if (w == TL_F64) { RUN(double, _r, SAME) }
-    else { RUN(cd, _c, cconj) }
+    if (w == TL_F64) {
+      RUN(double, _r, SAME)
+    } else {
+      RUN(cd, _c, cconj)
+    }
 #undef RUN
-    for (int64_t i = 0; i < r; i++) P(t[1], double, b * r)[i] = s[order[i]];
+    for (int64_t i = 0; i < r; i++) P(t[1], double, b *r)[i] = s[order[i]];
     ok = !interrupted();
   }
   Py_XDECREF(ac);
@@ -369,14 +408,17 @@ static cd csqrt_(cd z) {
 static bool schur(cd *h, cd *q, int64_t n, cd *v) {
   for (int64_t i = 0; i < n * n; i++) q[i] = (cd){0, 0};
   for (int64_t i = 0; i < n; i++) q[i * n + i] = (cd){1, 0};
-  for (int64_t k = 0; k + 2 < n; k++) {   /* Hessenberg form */
+  for (int64_t k = 0; k + 2 < n; k++) { /* Hessenberg form */
     int64_t r = n - k - 1;
     if (tick(3 * n * r)) return true;
     cd tau = reflector_c(h + (k + 1) * n + k, r, n);
-    for (int64_t i = 1; i < r; i++) { v[i] = h[(k + 1 + i) * n + k]; h[(k + 1 + i) * n + k] = (cd){0, 0}; }
+    for (int64_t i = 1; i < r; i++) {
+      v[i] = h[(k + 1 + i) * n + k];
+      h[(k + 1 + i) * n + k] = (cd){0, 0};
+    }
     v[0] = (cd){1, 0};
     reflect_c(v, 1, cconj(tau), h + (k + 1) * n + k + 1, r, n - k - 1, n);
-    for (int which = 0; which < 2; which++)   /* from the right: h H and q H */
+    for (int which = 0; which < 2; which++) /* from the right: h H and q H */
       for (int64_t i = 0; i < n; i++) {
         cd *row = (which ? q : h) + i * n + k + 1, s = {0, 0};
         for (int64_t j = 0; j < r; j++) s = cadd(s, cmul(row[j], v[j]));
@@ -389,22 +431,30 @@ static bool schur(cd *h, cd *q, int64_t n, cd *v) {
     int64_t lo = hi;
     while (lo > 0) {
       double sub = hypot(h[lo * n + lo - 1].re, h[lo * n + lo - 1].im);
-      double near = fabs(h[lo * n + lo].re) + fabs(h[lo * n + lo].im) + fabs(h[(lo - 1) * n + lo - 1].re) + fabs(h[(lo - 1) * n + lo - 1].im);
-      if (!(sub > 2.3e-16 * near) || sub < 1e-300) { h[lo * n + lo - 1] = (cd){0, 0}; break; }
+      double near = fabs(h[lo * n + lo].re) + fabs(h[lo * n + lo].im) + fabs(h[(lo - 1) * n + lo - 1].re) +
+                    fabs(h[(lo - 1) * n + lo - 1].im);
+      if (!(sub > 2.3e-16 * near) || sub < 1e-300) {
+        h[lo * n + lo - 1] = (cd){0, 0};
+        break;
+      }
       lo--;
     }
-    if (lo == hi) { hi--; iter = 0; continue; }
+    if (lo == hi) {
+      hi--;
+      iter = 0;
+      continue;
+    }
     if (++iter > 300) return false;
     if (tick(4 * n * (hi - lo))) return true;
     cd a = h[(hi - 1) * n + hi - 1], b = h[(hi - 1) * n + hi], c = h[hi * n + hi - 1], d = h[hi * n + hi], shift;
-    if (iter % 11 == 10) shift = (cd){fabs(c.re) + fabs(c.im) + d.re, d.im};   /* now and then a step aside */
-    else {   /* the eigenvalue of the last 2 x 2 block nearer to its corner */
+    if (iter % 11 == 10) shift = (cd){fabs(c.re) + fabs(c.im) + d.re, d.im}; /* now and then a step aside */
+    else { /* the eigenvalue of the last 2 x 2 block nearer to its corner */
       cd half = cscale(csub(a, d), 0.5), root = csqrt_(cadd(cmul(half, half), cmul(b, c)));
       cd mid = cscale(cadd(a, d), 0.5), e1 = cadd(mid, root), e2 = csub(mid, root);
       shift = cnorm2(csub(e1, d)) < cnorm2(csub(e2, d)) ? e1 : e2;
     }
     cd x = csub(h[lo * n + lo], shift), y = h[(lo + 1) * n + lo];
-    for (int64_t k = lo; k < hi; k++) {   /* chase the bulge */
+    for (int64_t k = lo; k < hi; k++) { /* chase the bulge */
       double nx = cnorm2(x), norm = sqrt(nx + cnorm2(y));
       if (norm == 0) break;
       double cs = sqrt(nx) / norm;
@@ -424,14 +474,18 @@ static bool schur(cd *h, cd *q, int64_t n, cd *v) {
         q[i * n + k] = cadd(cscale(p, cs), cmul(cconj(sn), r));
         q[i * n + k + 1] = csub(cscale(r, cs), cmul(sn, p));
       }
-      if (k + 1 < hi) { x = h[(k + 1) * n + k]; y = h[(k + 2) * n + k]; }
+      if (k + 1 < hi) {
+        x = h[(k + 1) * n + k];
+        y = h[(k + 2) * n + k];
+      }
     }
   }
   return true;
 }
 
 /* _linalg_eig(A) -> w, V, complex */
-KERNEL(k_eig) {
+KERNEL(k_eig)
+{
   TlTensor *a = ARG(0);
   if (square(a, k->name)) return NULL;
   const int64_t n = N(a), nb = batches(a);
@@ -450,7 +504,7 @@ KERNEL(k_eig) {
       w[c] = H[c * n + c];
       if (!tl_is_complex(a->dtype) && fabs(w[c].im) < 1e-14 * size) w[c].im = 0;
       x[c] = (cd){1, 0};
-      for (int64_t i = c - 1; i >= 0; i--) {   /* eigenvector of the triangle */
+      for (int64_t i = c - 1; i >= 0; i--) { /* eigenvector of the triangle */
         cd s = {0, 0}, d = csub(H[i * n + i], H[c * n + c]);
         for (int64_t j = i + 1; j <= c; j++) s = csub(s, cmul(H[i * n + j], x[j]));
         if (cnorm2(d) < 1e-60 * size * size + 1e-300) d = (cd){2.3e-16 * size + 1e-300, 0};
@@ -463,9 +517,12 @@ KERNEL(k_eig) {
         for (int64_t j = 0; j <= c; j++) s = cadd(s, cmul(q[i * n + j], x[j]));
         V[c * n + i] = s;
         norm += cnorm2(s);
-        if (cnorm2(s) > top) { top = cnorm2(s); ph = s; }
+        if (cnorm2(s) > top) {
+          top = cnorm2(s);
+          ph = s;
+        }
       }
-      ph = cscale(cconj(ph), 1 / (sqrt(top) * sqrt(norm)));   /* unit norm, largest component real */
+      ph = cscale(cconj(ph), 1 / (sqrt(top) * sqrt(norm))); /* unit norm, largest component real */
       for (int64_t i = 0; i < n; i++) {
         V[c * n + i] = cmul(V[c * n + i], ph);
         if (!tl_is_complex(a->dtype) && w[c].im == 0) V[c * n + i].im = 0;
@@ -480,7 +537,8 @@ KERNEL(k_eig) {
 }
 
 /* _linalg_ldl(A, hermitian) -> LD, pivots, info */
-KERNEL(k_ldl) {
+KERNEL(k_ldl)
+{
   TlTensor *a = ARG(0);
   if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -488,15 +546,17 @@ KERNEL(k_ldl) {
   TlTensor *t[3] = {copy_of(a, w), batched(a, 1, n, 0, TL_I32), batched(a, 0, 0, 0, TL_I32)};
   bool ok = t[0] && t[1] && t[2], herm = TRUE(1);
   for (int64_t b = 0; ok && b < nb; b++) {
-    int32_t *piv = P(t[1], int32_t, b * n);
-    *P(t[2], int32_t, b) = w == TL_F64 ? ldl_r(P(t[0], double, b * n * n), n, piv, herm) : ldl_c(P(t[0], cd, b * n * n), n, piv, herm);
+    int32_t *piv = P(t[1], int32_t, b *n);
+    *P(t[2], int32_t, b) =
+      w == TL_F64 ? ldl_r(P(t[0], double, b * n * n), n, piv, herm) : ldl_c(P(t[0], cd, b * n * n), n, piv, herm);
     ok = !interrupted();
   }
   return pack(3, t, (tl_dtype[]){a->dtype, TL_I32, TL_I32}, 1, ok);
 }
 
 /* _linalg_ldl_solve(LD, pivots, B, hermitian) -> X; equal batch dims */
-KERNEL(k_ldl_solve) {
+KERNEL(k_ldl_solve)
+{
   TlTensor *a = ARG(0), *ac = NULL, *pc = NULL;
   if (beside(k->name, a, ARG(2)) || tl_check_shape(k->name, "pivots", ARG(1), a->ndim - 1, a->shape)) return NULL;
   const tl_dtype w = wide(a->dtype);
@@ -511,8 +571,8 @@ KERNEL(k_ldl_solve) {
     }
   }
   for (int64_t b = 0; ok && b < nb && x->numel; b++) {
-    const int32_t *piv = P(pc, int32_t, b * n);
-    for (int64_t i = 0; i < n; i++)   /* negative pivots come in pairs */
+    const int32_t *piv = P(pc, int32_t, b *n);
+    for (int64_t i = 0; i < n; i++) /* negative pivots come in pairs */
       if (piv[i] < 0 && (i + 1 == n || piv[++i] >= 0)) {
         PyErr_SetString(PyExc_RuntimeError, "linalg.ldl_solve: pivots of a 2 x 2 block do not match");
         ok = false;
@@ -530,7 +590,15 @@ KERNEL(k_ldl_solve) {
   return res;
 }
 
-const TlKernel tl_kernels_linalg[] = {
-    {"_linalg_lu", k_lu}, {"_linalg_trsm", k_trsm}, {"_linalg_solve", k_solve}, {"_linalg_cholesky", k_cholesky}, {"_linalg_geqrf", k_geqrf},
-    {"_linalg_householder", k_householder}, {"_linalg_eigh", k_eigh}, {"_linalg_svd", k_svd}, {"_linalg_eig", k_eig},
-    {"_linalg_ldl", k_ldl}, {"_linalg_ldl_solve", k_ldl_solve}, {0}};
+const TlKernel tl_kernels_linalg[] = {{"_linalg_lu", k_lu},
+                                      {"_linalg_trsm", k_trsm},
+                                      {"_linalg_solve", k_solve},
+                                      {"_linalg_cholesky", k_cholesky},
+                                      {"_linalg_geqrf", k_geqrf},
+                                      {"_linalg_householder", k_householder},
+                                      {"_linalg_eigh", k_eigh},
+                                      {"_linalg_svd", k_svd},
+                                      {"_linalg_eig", k_eig},
+                                      {"_linalg_ldl", k_ldl},
+                                      {"_linalg_ldl_solve", k_ldl_solve},
+                                      {0}};

@@ -1,6 +1,6 @@
-/* linalg_impl.h: matrix factorisations in double precision for elements T, real or complex; linalg.c includes it twice and
- * defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE ABS PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO. Row-major, leading
- * dimension = number of columns. Textbook algorithms in LAPACK's conventions. */
+/* linalg_impl.h: matrix factorisations in double precision for elements T, real or complex; linalg.c includes it twice
+ * and defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE ABS PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO.
+ * Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's conventions. */
 
 /* LU with partial pivoting, in place; piv counts from 1; returns 0 or the 1-based index of the first zero pivot */
 static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
@@ -12,12 +12,20 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
     if (pivot)
       for (int64_t i = k + 1; i < m; i++) {
         double v = PIVOT(a[i * n + k]);
-        if (v > best) { best = v; p = i; }
+        if (v > best) {
+          best = v;
+          p = i;
+        }
       }
     piv[k] = (int32_t)p + 1;
     if (best == 0 && !info) info = (int)k + 1;
-    if (p != k) for (int64_t j = 0; j < n; j++) { T t = a[k * n + j]; a[k * n + j] = a[p * n + j]; a[p * n + j] = t; }
-    T inv = best == 0 ? FROM(1) : INV(a[k * n + k]);   /* below a zero: zeros, or NaN that spreads */
+    if (p != k)
+      for (int64_t j = 0; j < n; j++) {
+        T t = a[k * n + j];
+        a[k * n + j] = a[p * n + j];
+        a[p * n + j] = t;
+      }
+    T inv = best == 0 ? FROM(1) : INV(a[k * n + k]); /* below a zero: zeros, or NaN that spreads */
     for (int64_t i = k + 1; i < m; i++) {
       T f = a[i * n + k] = MUL(a[i * n + k], inv);
       if (ISZERO(f)) continue;
@@ -36,7 +44,10 @@ static void F(trsm)(const T *a, int64_t n, int64_t lda, bool upper, bool unit, T
       if (ISZERO(f)) continue;
       for (int64_t j = 0; j < r; j++) x[i * r + j] = SUB(x[i * r + j], MUL(f, x[k * r + j]));
     }
-    if (!unit) { T d = INV(a[i * lda + i]); for (int64_t j = 0; j < r; j++) x[i * r + j] = MUL(x[i * r + j], d); }
+    if (!unit) {
+      T d = INV(a[i * lda + i]);
+      for (int64_t j = 0; j < r; j++) x[i * r + j] = MUL(x[i * r + j], d);
+    }
   }
 }
 
@@ -95,12 +106,14 @@ static void F(geqrf)(T *a, int64_t m, int64_t n, T *tau) {
 static void F(orgqr)(T *a, int64_t m, int64_t n, const T *tau, int64_t k, T *q) {
   for (int64_t i = 0; i < m * n; i++) q[i] = FROM(0);
   for (int64_t i = 0; i < n; i++) q[i * n + i] = FROM(1);
-  for (int64_t i = k - 1; i >= 0 && !tick((m - i) * (n - i)); i--) F(reflect)(a + i * n + i, n, tau[i], q + i * n + i, m - i, n - i, n);
+  for (int64_t i = k - 1; i >= 0 && !tick((m - i) * (n - i)); i--)
+    F(reflect)(a + i * n + i, n, tau[i], q + i * n + i, m - i, n - i, n);
 }
 
-/* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence */
+/* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence
+ */
 static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
-  T *v = work, *p = work + n, *z = work + 2 * n;   /* z: n x n, eigenvectors in rows */
+  T *v = work, *p = work + n, *z = work + 2 * n; /* z: n x n, eigenvectors in rows */
   for (int64_t i = 0; i < n; i++) {
     a[i * n + i] = FROM(RE(a[i * n + i]));
     for (int64_t j = i + 1; j < n; j++) a[i * n + j] = CONJ(a[j * n + i]);
@@ -110,14 +123,15 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
     if (tick(2 * r * r)) return true;
     T tau = F(reflector)(a + (k + 1) * n + k, r, n);
     e[k] = RE(a[(k + 1) * n + k]);
-    a[k * n + k + 1] = tau;   /* kept in the unused upper triangle */
+    a[k * n + k + 1] = tau; /* kept in the unused upper triangle */
     if (ISZERO(tau)) continue;
     v[0] = FROM(1);
     for (int64_t i = 1; i < r; i++) v[i] = a[(k + 1 + i) * n + k];
     T dot = FROM(0);
     for (int64_t i = 0; i < r; i++) {
       T s = FROM(0);
-      for (int64_t j = 0; j < r; j++) s = ADD(s, MUL(j <= i ? a[(k + 1 + i) * n + k + 1 + j] : CONJ(a[(k + 1 + j) * n + k + 1 + i]), v[j]));
+      for (int64_t j = 0; j < r; j++)
+        s = ADD(s, MUL(j <= i ? a[(k + 1 + i) * n + k + 1 + j] : CONJ(a[(k + 1 + j) * n + k + 1 + i]), v[j]));
       p[i] = MUL(tau, s);
       dot = ADD(dot, MUL(CONJ(p[i]), v[i]));
     }
@@ -125,7 +139,8 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
     for (int64_t i = 0; i < r; i++) p[i] = ADD(p[i], MUL(half, v[i]));
     for (int64_t i = 0; i < r; i++)
       for (int64_t j = 0; j <= i; j++)
-        a[(k + 1 + i) * n + k + 1 + j] = SUB(a[(k + 1 + i) * n + k + 1 + j], ADD(MUL(v[i], CONJ(p[j])), MUL(p[i], CONJ(v[j]))));
+        a[(k + 1 + i) * n + k + 1 + j] =
+          SUB(a[(k + 1 + i) * n + k + 1 + j], ADD(MUL(v[i], CONJ(p[j])), MUL(p[i], CONJ(v[j]))));
   }
   for (int64_t i = 0; i < n; i++) w[i] = RE(a[i * n + i]);
   if (n) e[n - 1] = 0;
@@ -137,7 +152,7 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
     int64_t r = n - k - 1;
     if (tick(2 * r * r)) return true;
     if (ISZERO(tau)) continue;
-    for (int64_t c = k + 1; c < n; c++) {   /* column c of Q is row c of z */
+    for (int64_t c = k + 1; c < n; c++) { /* column c of Q is row c of z */
       T *q = z + c * n + k + 1, s = q[0];
       for (int64_t i = 1; i < r; i++) s = ADD(s, MUL(CONJ(a[(k + 1 + i) * n + k]), q[i]));
       s = MUL(tau, s);
@@ -146,7 +161,7 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
     }
   }
   for (int64_t l = 0; l < n; l++)
-    for (int iter = 0;; iter++) {   /* implicit QL with Wilkinson's shift */
+    for (int iter = 0;; iter++) { /* implicit QL with Wilkinson's shift */
       int64_t m = l;
       while (m + 1 < n && fabs(e[m]) > 2.3e-16 * (fabs(w[m]) + fabs(w[m + 1]))) m++;
       if (m == l) break;
@@ -158,7 +173,11 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
       for (i = m - 1; i >= l; i--) {
         double f = s * e[i], b = c * e[i];
         e[i + 1] = r = hypot(f, g);
-        if (r == 0) { w[i + 1] -= sub; e[m] = 0; break; }
+        if (r == 0) {
+          w[i + 1] -= sub;
+          e[m] = 0;
+          break;
+        }
         s = f / r;
         c = g / r;
         g = w[i + 1] - sub;
@@ -177,11 +196,19 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
       e[l] = g;
       e[m] = 0;
     }
-  for (int64_t k = 0; k < n; k++) {   /* ascending; vectors to the columns of a */
+  for (int64_t k = 0; k < n; k++) { /* ascending; vectors to the columns of a */
     int64_t best = k;
-    for (int64_t i = k + 1; i < n; i++) if (w[i] < w[best]) best = i;
-    double t = w[k]; w[k] = w[best]; w[best] = t;
-    if (best != k) for (int64_t j = 0; j < n; j++) { T u = z[k * n + j]; z[k * n + j] = z[best * n + j]; z[best * n + j] = u; }
+    for (int64_t i = k + 1; i < n; i++)
+      if (w[i] < w[best]) best = i;
+    double t = w[k];
+    w[k] = w[best];
+    w[best] = t;
+    if (best != k)
+      for (int64_t j = 0; j < n; j++) {
+        T u = z[k * n + j];
+        z[k * n + j] = z[best * n + j];
+        z[best * n + j] = u;
+      }
     for (int64_t j = 0; j < n; j++) a[j * n + k] = z[k * n + j];
   }
   return true;
@@ -197,7 +224,10 @@ static void F(complete)(T *q, int64_t k, int64_t m) {
       double left = 1;
       if (pass == 0) {
         for (int64_t i = 0; i < k; i++) left -= NORM2(q[i * m + u]);
-        if (left > best) { best = left; pick = u; }
+        if (left > best) {
+          best = left;
+          pick = u;
+        }
         continue;
       }
       for (int64_t i = 0; i < m; i++) row[i] = FROM(i == pick);
@@ -227,12 +257,17 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
       for (int64_t q = p + 1; q < n; q++) {
         T *x = a + p * m, *y = a + q * m, dot = FROM(0);
         double aa = 0, bb = 0;
-        for (int64_t i = 0; i < m; i++) { aa += NORM2(x[i]); bb += NORM2(y[i]); dot = ADD(dot, MUL(CONJ(x[i]), y[i])); }
+        for (int64_t i = 0; i < m; i++) {
+          aa += NORM2(x[i]);
+          bb += NORM2(y[i]);
+          dot = ADD(dot, MUL(CONJ(x[i]), y[i]));
+        }
         double g = ABS(dot);
         if (!(g > 1e-15 * sqrt(aa) * sqrt(bb)) || g < 1e-290) continue;
         done = false;
-        double th = (bb - aa) / (2 * g), t = (th >= 0 ? 1 : -1) / (fabs(th) + sqrt(th * th + 1)), c = 1 / sqrt(t * t + 1), sn = c * t;
-        T ph = SCALE(dot, 1 / g), phc = CONJ(ph);   /* y * conj(phase) makes the product real */
+        double th = (bb - aa) / (2 * g), t = (th >= 0 ? 1 : -1) / (fabs(th) + sqrt(th * th + 1)),
+               c = 1 / sqrt(t * t + 1), sn = c * t;
+        T ph = SCALE(dot, 1 / g), phc = CONJ(ph); /* y * conj(phase) makes the product real */
         for (int64_t i = 0; i < m; i++) {
           T yy = MUL(y[i], phc), xx = x[i];
           x[i] = SUB(SCALE(xx, c), SCALE(yy, sn));
@@ -255,7 +290,11 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
     order[i] = i;
   }
   for (int64_t i = 1; i < n; i++)
-    for (int64_t j = i; j > 0 && s[order[j]] > s[order[j - 1]]; j--) { int64_t t = order[j]; order[j] = order[j - 1]; order[j - 1] = t; }
+    for (int64_t j = i; j > 0 && s[order[j]] > s[order[j - 1]]; j--) {
+      int64_t t = order[j];
+      order[j] = order[j - 1];
+      order[j - 1] = t;
+    }
   int64_t rank = 0;
   for (int64_t i = 0; i < n; i++) {
     int64_t o = order[i];
@@ -278,7 +317,11 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
   for (int64_t k = 0; k < n && !tick((n - k) * (n - k));) {
     int64_t step = 1, kp = k, imax = k;
     double akk = PIVOT(A(k, k)), col = 0;
-    for (int64_t i = k + 1; i < n; i++) if (PIVOT(A(i, k)) > col) { col = PIVOT(A(i, k)); imax = i; }
+    for (int64_t i = k + 1; i < n; i++)
+      if (PIVOT(A(i, k)) > col) {
+        col = PIVOT(A(i, k));
+        imax = i;
+      }
     if (fmax(akk, col) == 0) {
       if (!info) info = (int)k + 1;
       piv[k] = (int32_t)k + 1;
@@ -291,12 +334,19 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
       for (int64_t i = imax + 1; i < n; i++) row = fmax(row, PIVOT(A(i, imax)));
       if (akk >= alpha * col * (col / row)) kp = k;
       else if (PIVOT(A(imax, imax)) >= alpha * row) kp = imax;
-      else { kp = imax; step = 2; }
+      else {
+        kp = imax;
+        step = 2;
+      }
     }
     const int64_t kk = k + step - 1;
     if (kp != kk) {
       for (int64_t i = kp + 1; i < n; i++) SWAP(A(i, kk), A(i, kp));
-      for (int64_t i = kk + 1; i < kp; i++) { T t = CJ(A(i, kk)); A(i, kk) = CJ(A(kp, i)); A(kp, i) = t; }
+      for (int64_t i = kk + 1; i < kp; i++) {
+        T t = CJ(A(i, kk));
+        A(i, kk) = CJ(A(kp, i));
+        A(kp, i) = t;
+      }
       A(kp, kk) = CJ(A(kp, kk));
       SWAP(A(kk, kk), A(kp, kp));
       if (step == 2) SWAP(A(k + 1, k), A(kp, k));
@@ -312,7 +362,7 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
       piv[k] = (int32_t)kp + 1;
     } else {
       T e = A(k + 1, k), ec = CJ(e), d = A(k, k), d1 = A(k + 1, k + 1), det = INV(SUB(MUL(d, d1), MUL(e, ec)));
-      for (int64_t j = k + 2; j < n; j++) {   /* rows of [a_jk a_jk+1] times the block's inverse */
+      for (int64_t j = k + 2; j < n; j++) { /* rows of [a_jk a_jk+1] times the block's inverse */
         T x = A(j, k), y = A(j, k + 1);
         T wk = MUL(det, SUB(MUL(d1, x), MUL(e, y))), wk1 = MUL(det, SUB(MUL(d, y), MUL(ec, x)));
         for (int64_t i = j; i < n; i++) A(i, j) = SUB(A(i, j), ADD(MUL(A(i, k), CJ(wk)), MUL(A(i, k + 1), CJ(wk1))));
@@ -334,8 +384,10 @@ static void F(ldl_solve)(const T *a, int64_t n, const int32_t *piv, bool herm, T
     for (int64_t i = k + step; i < n; i++)
       for (int64_t s = 0; s < step; s++)
         for (int64_t j = 0; j < r; j++) B(i)[j] = SUB(B(i)[j], MUL(A(i, k + s), B(k + s)[j]));
-    if (step == 1) { T d = INV(A(k, k)); for (int64_t j = 0; j < r; j++) B(k)[j] = MUL(B(k)[j], d); }
-    else {
+    if (step == 1) {
+      T d = INV(A(k, k));
+      for (int64_t j = 0; j < r; j++) B(k)[j] = MUL(B(k)[j], d);
+    } else {
       T e = A(k + 1, k), ec = CJ(e), det = INV(SUB(MUL(A(k, k), A(k + 1, k + 1)), MUL(e, ec)));
       for (int64_t j = 0; j < r; j++) {
         T x = B(k)[j], y = B(k + 1)[j];

@@ -6,7 +6,7 @@
 enum { NONE, MEAN, SUM };
 
 typedef struct {
-  TlTensor *x, *target, *weight;       /* contiguous: loop dtype, int64, double */
+  TlTensor *x, *target, *weight; /* contiguous: loop dtype, int64, double */
   int64_t n, c, s, ignore, reduction;
   const double *w;
 } Nll;
@@ -35,24 +35,29 @@ static int nll_check(const TlTensor *x, const TlTensor *t, const TlTensor *w) {
     ok = x->ndim == 1 ? t->ndim == 0 || t->numel == 1 : t->ndim == 1 && t->shape[0] == x->shape[0];
   } else {
     if (x->ndim == 4 && t->ndim != 3) {
-      PyErr_Format(PyExc_RuntimeError, "only batches of spatial targets supported (3D tensors) but got targets of dimension: %d", t->ndim);
+      PyErr_Format(PyExc_RuntimeError,
+                   "only batches of spatial targets supported (3D tensors) but got targets of dimension: %d", t->ndim);
       return -1;
     }
-    ok = t->ndim == x->ndim - 1 && t->shape[0] == x->shape[0] && !memcmp(t->shape + 1, x->shape + 2, (x->ndim - 2) * sizeof *t->shape);
+    ok = t->ndim == x->ndim - 1 && t->shape[0] == x->shape[0] &&
+         !memcmp(t->shape + 1, x->shape + 2, (x->ndim - 2) * sizeof *t->shape);
   }
   if (!ok) {
-    PyErr_Format(PyExc_RuntimeError, "size mismatch (got input: %s%s target: %s%s", tl_fmt_shape(x->ndim, x->shape), x->ndim <= 2 ? "," : " ,",
-                 tl_fmt_shape(t->ndim, t->shape), x->ndim <= 2 ? ")" : "");
+    PyErr_Format(PyExc_RuntimeError, "size mismatch (got input: %s%s target: %s%s", tl_fmt_shape(x->ndim, x->shape),
+                 x->ndim <= 2 ? "," : " ,", tl_fmt_shape(t->ndim, t->shape), x->ndim <= 2 ? ")" : "");
     return -1;
   }
   int64_t classes = x->shape[x->ndim > 1 ? 1 : 0];
   if (w && (w->ndim != 1 || w->numel != classes)) {
-    PyErr_Format(PyExc_RuntimeError, "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of "
-                 "shape: %s", (long long)classes, tl_fmt_shape(w->ndim, w->shape));
+    PyErr_Format(PyExc_RuntimeError,
+                 "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of "
+                 "shape: %s",
+                 (long long)classes, tl_fmt_shape(w->ndim, w->shape));
     return -1;
   }
   if (w && w->dtype != x->dtype && tl_is_float(x->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[x->dtype],
+                 tl_scalar_type[w->dtype]);
     return -1;
   }
   return 0;
@@ -140,20 +145,25 @@ PyObject *tl_k_nll_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t
   if (nll_open(&q, args + 1) < 0) goto done;
   const TlTensor *gt = (TlTensor *)args[0], *tt = (TlTensor *)args[6], *target = (TlTensor *)args[2];
   if (tt->numel != 1) {
-    PyErr_Format(PyExc_RuntimeError, "expected total_weight to be a  single element tensor, got: %s (%lld elements)", tl_fmt_shape(tt->ndim, tt->shape), (long long)tt->numel);
+    PyErr_Format(PyExc_RuntimeError, "expected total_weight to be a  single element tensor, got: %s (%lld elements)",
+                 tl_fmt_shape(tt->ndim, tt->shape), (long long)tt->numel);
     goto done;
   }
   if (q.reduction == NONE && q.x->ndim == 2 && (gt->ndim != 1 || gt->shape[0] != q.n)) {
-    PyErr_Format(PyExc_RuntimeError, "Expected a tensor of dimension 1 and tensor.size[0] == %lld but got: dimension %d and tensor.size[0] = %lld", (long long)q.n, gt->ndim,
-                 gt->ndim ? (long long)gt->shape[0] : 1LL);
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "Expected a tensor of dimension 1 and tensor.size[0] == %lld but got: dimension %d and tensor.size[0] = %lld",
+      (long long)q.n, gt->ndim, gt->ndim ? (long long)gt->shape[0] : 1LL);
     goto done;
   }
   if (q.reduction == NONE && q.x->ndim > 2 && tl_check_same(k->name, "grad_output", gt, target) < 0) goto done;
   if ((q.reduction != NONE || q.x->ndim < 2) && gt->numel != 1) {
-    PyErr_Format(PyExc_RuntimeError, "Expected a single element grad_output tensor, but got: %s", tl_fmt_shape(gt->ndim, gt->shape));
+    PyErr_Format(PyExc_RuntimeError, "Expected a single element grad_output tensor, but got: %s",
+                 tl_fmt_shape(gt->ndim, gt->shape));
     goto done;
   }
-  if (!(g = tl_contiguous_as((TlTensor *)args[0], TL_F64)) || !(total = tl_contiguous_as((TlTensor *)args[6], TL_F64))) goto done;
+  if (!(g = tl_contiguous_as((TlTensor *)args[0], TL_F64)) || !(total = tl_contiguous_as((TlTensor *)args[6], TL_F64)))
+    goto done;
   if (!(dx = tl_zeros(q.x->dtype, q.x->ndim, q.x->shape))) goto done;
   const int64_t *t = (const int64_t *)tl_data(q.target);
   const double *gp = (const double *)tl_data(g);
@@ -175,7 +185,8 @@ done:
   return (PyObject *)dx;
 }
 
-/* ---- losses of pairs ----------------------------------------------------------------------------------------------------- */
+/* ---- losses of pairs
+ * ----------------------------------------------------------------------------------------------------- */
 #define PAIR(NAME, T, EXPR) \
   static double NAME(const T *a, const T *b, T *y, int64_t n, T p) { \
     double total = 0; \
@@ -214,7 +225,8 @@ PAIR(smooth_d, double, SMOOTH)
 PAIR(huber_d, double, HUBER)
 #undef T
 
-/* (self, target, reduction[, beta or delta]); id: mse, l1, smooth_l1, huber. Same shape and dtype; the rest is the body's. */
+/* (self, target, reduction[, beta or delta]); id: mse, l1, smooth_l1, huber. Same shape and dtype; the rest is the
+ * body's. */
 PyObject *tl_k_pair_loss(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *a = (TlTensor *)args[0], *b = (TlTensor *)args[1], *ac = NULL, *bc = NULL, *y = NULL, *res = NULL;
   int64_t reduction;
@@ -222,18 +234,23 @@ PyObject *tl_k_pair_loss(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   (void)out;
   if (tl_int(args[2], &reduction) < 0) return NULL;
   if (nargs > 3 && tl_double(args[3], &p) < 0) return NULL;
-  if (!tl_is_float(a->dtype) || a->dtype != b->dtype || a->ndim != b->ndim || memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) || p <= 0 ||
-      (reduction == NONE && !(tl_is_contiguous(a) && tl_is_contiguous(b))))      /* the body's layout */
+  if (!tl_is_float(a->dtype) || a->dtype != b->dtype || a->ndim != b->ndim ||
+      memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) || p <= 0 ||
+      (reduction == NONE && !(tl_is_contiguous(a) && tl_is_contiguous(b)))) /* the body's layout */
     return TL_FALLBACK();
   tl_dtype d = a->dtype, loop = tl_compute[d];
   if (!(ac = tl_contiguous_as(a, loop)) || !(bc = tl_contiguous_as(b, loop))) goto done;
   if (reduction == NONE && !(y = tl_empty(loop, a->ndim, a->shape))) goto done;
   if (loop == TL_F32) {
-    static double (*const fn[])(const float *, const float *, float *, int64_t, float) = {mse_f, l1_f, smooth_f, huber_f};
-    total = fn[k->id]((const float *)tl_data(ac), (const float *)tl_data(bc), y ? (float *)tl_data(y) : NULL, a->numel, (float)p);
+    static double (*const fn[])(const float *, const float *, float *, int64_t, float) = {mse_f, l1_f, smooth_f,
+                                                                                          huber_f};
+    total = fn[k->id]((const float *)tl_data(ac), (const float *)tl_data(bc), y ? (float *)tl_data(y) : NULL, a->numel,
+                      (float)p);
   } else {
-    static double (*const fn[])(const double *, const double *, double *, int64_t, double) = {mse_d, l1_d, smooth_d, huber_d};
-    total = fn[k->id]((const double *)tl_data(ac), (const double *)tl_data(bc), y ? (double *)tl_data(y) : NULL, a->numel, p);
+    static double (*const fn[])(const double *, const double *, double *, int64_t, double) = {mse_d, l1_d, smooth_d,
+                                                                                              huber_d};
+    total =
+      fn[k->id]((const double *)tl_data(ac), (const double *)tl_data(bc), y ? (double *)tl_data(y) : NULL, a->numel, p);
   }
   res = y ? tl_narrow(y, d) : scalar_of(reduction == MEAN ? total / (double)a->numel : total, d);
 done:

@@ -1,16 +1,14 @@
 /* matmul.c: products of vectors, matrices and batches of matrices.
  *
- * One routine multiplies the last two dims of two operands and broadcasts the dims in front of them, as torch.matmul; the
- * named ops check their own shapes, in PyTorch's words, and call it. 16-bit floats run in float, integers in int64
+ * One routine multiplies the last two dims of two operands and broadcasts the dims in front of them, as torch.matmul;
+ * the named ops check their own shapes, in PyTorch's words, and call it. 16-bit floats run in float, integers in int64
  * (exact modulo the result's width), complex numbers as four real products. */
 #include "tl.h"
 #include "gemm.h"
 
 #define FAIL(...) return PyErr_Format(PyExc_RuntimeError, __VA_ARGS__), NULL
 
-static tl_dtype work_dtype(tl_dtype d) {
-  return d == TL_F16 || d == TL_BF16 ? TL_F32 : tl_is_integral(d) ? TL_I64 : d;
-}
+static tl_dtype work_dtype(tl_dtype d) { return d == TL_F16 || d == TL_BF16 ? TL_F32 : tl_is_integral(d) ? TL_I64 : d; }
 
 static int no_bool(tl_dtype d, const char *what) {
   if (d == TL_BOOL) PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'", what);
@@ -26,14 +24,35 @@ static int gemm_any(tl_dtype w, const TlGemm *g) {
   const size_t e = f32 ? 4 : 8;
   int (*fn)(const TlGemm *) = f32 ? tl_gemm_f32 : tl_gemm_f64;
   TlGemm r = *g;
-  r.a.is *= 2; r.a.ks *= 2; r.b.is *= 2; r.b.ks *= 2; r.c_rs *= 2; r.c_cs *= 2;
+  r.a.is *= 2;
+  r.a.ks *= 2;
+  r.b.is *= 2;
+  r.b.ks *= 2;
+  r.c_rs *= 2;
+  r.c_cs *= 2;
   char *tmp = tl_malloc((uint64_t)(g->m * g->n) * e + e), *c = g->c;
   if (!tmp) return -1;
   const char *ai = (const char *)g->a.p + e, *bi = (const char *)g->b.p + e;
   int rc = fn(&r);
-  if (!rc) { r.b.p = bi; r.c = c + e; rc = fn(&r); }
-  if (!rc) { r.b.p = g->b.p; r.a.p = ai; r.accumulate = true; rc = fn(&r); }
-  if (!rc) { r.b.p = bi; r.accumulate = false; r.c = tmp; r.c_rs = g->n; r.c_cs = 1; rc = fn(&r); }
+  if (!rc) {
+    r.b.p = bi;
+    r.c = c + e;
+    rc = fn(&r);
+  }
+  if (!rc) {
+    r.b.p = g->b.p;
+    r.a.p = ai;
+    r.accumulate = true;
+    rc = fn(&r);
+  }
+  if (!rc) {
+    r.b.p = bi;
+    r.accumulate = false;
+    r.c = tmp;
+    r.c_rs = g->n;
+    r.c_cs = 1;
+    rc = fn(&r);
+  }
   if (!rc)
     for (int64_t i = 0; i < g->m; i++)
       for (int64_t j = 0; j < g->n; j++) {
@@ -59,9 +78,16 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
   const int64_t *at = a->strides + na, *bst = b->strides + nb;
   TlGemm g = {.m = a->ndim > 1 ? a->shape[na] : 1, .k = a->shape[a->ndim - 1]};
   g.a = (TlMat){.p = tl_data(a), .is = a->ndim > 1 ? at[0] : 1, .ks = a->strides[a->ndim - 1]};
-  if (b->ndim == 1) { g.n = 1; g.b = (TlMat){.is = 1, .ks = bst[0]}; }
-  else if (bt) { g.n = b->shape[nb]; g.b = (TlMat){.is = bst[0], .ks = bst[1]}; }
-  else { g.n = b->shape[nb + 1]; g.b = (TlMat){.is = bst[1], .ks = bst[0]}; }
+  if (b->ndim == 1) {
+    g.n = 1;
+    g.b = (TlMat){.is = 1, .ks = bst[0]};
+  } else if (bt) {
+    g.n = b->shape[nb];
+    g.b = (TlMat){.is = bst[0], .ks = bst[1]};
+  } else {
+    g.n = b->shape[nb + 1];
+    g.b = (TlMat){.is = bst[1], .ks = bst[0]};
+  }
   g.b.p = tl_data(b);
   int nd = 0;
   for (int d = 0; d < nc; d++) {
@@ -94,7 +120,10 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
     const char *ap = g.a.p, *bp = g.b.p;
     for (int64_t i = 0; nbatch == 0 ? i < 1 : i < batches; i++) {
       int64_t ao = 0, bo = 0;
-      for (int d = 0; d < nbatch; d++) { ao += idx[d] * as[d]; bo += idx[d] * bs[d]; }
+      for (int d = 0; d < nbatch; d++) {
+        ao += idx[d] * as[d];
+        bo += idx[d] * bs[d];
+      }
       g.a.p = ap + ao * (int64_t)e;
       g.b.p = bp + bo * (int64_t)e;
       if (gemm_any(w, &g)) goto done;
@@ -116,12 +145,14 @@ static TlTensor *expanded(TlTensor *self, int n, const int64_t *shape, tl_dtype 
   int64_t strides[TL_MAX_DIMS];
   int lead = n - self->ndim;
   if (lead < 0)
-    FAIL("expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)",
+    FAIL("expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the "
+         "number of dimensions in the tensor (%d)",
          tl_scalar_type[self->dtype], tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(n, shape), n, self->ndim);
   for (int d = n - 1; d >= 0; d--) {
     int64_t have = d < lead ? 1 : self->shape[d - lead];
     if (have != 1 && have != shape[d])
-      FAIL("The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+      FAIL("The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  "
+           "Target sizes: %s.  Tensor sizes: %s",
            (long long)shape[d], (long long)have, d, tl_fmt_shape(n, shape), tl_fmt_shape(self->ndim, self->shape));
     strides[d] = have == 1 && (d < lead || shape[d] != 1) ? 0 : self->strides[d - lead];
   }
@@ -132,7 +163,8 @@ static TlTensor *expanded(TlTensor *self, int n, const int64_t *shape, tl_dtype 
 }
 
 /* beta * self + alpha * (a b), a and b checked; the bias of a linear layer and plain accumulation are fused */
-static TlTensor *add_product(TlTensor *self, TlTensor *a, TlTensor *b, PyObject *beta, PyObject *alpha, int n, const int64_t *shape) {
+static TlTensor *add_product(TlTensor *self, TlTensor *a, TlTensor *b, PyObject *beta, PyObject *alpha, int n,
+                             const int64_t *shape) {
   const tl_dtype dt = a->dtype, w = work_dtype(dt);
   tl_c128 av, bv;
   TlTensor *init = NULL, *p = NULL, *r = NULL, *wide_a = NULL;
@@ -140,17 +172,38 @@ static TlTensor *add_product(TlTensor *self, TlTensor *a, TlTensor *b, PyObject 
   bool a1, b1, b0;
 #define ONE(T, v, x) (*(T *)&v == (T)(x))
   switch (w) {
-  case TL_F32: a1 = ONE(float, av, 1); b1 = ONE(float, bv, 1); b0 = ONE(float, bv, 0); break;
-  case TL_F64: a1 = ONE(double, av, 1); b1 = ONE(double, bv, 1); b0 = ONE(double, bv, 0); break;
-  case TL_I64: a1 = ONE(int64_t, av, 1); b1 = ONE(int64_t, bv, 1); b0 = ONE(int64_t, bv, 0); break;
-  case TL_C64: a1 = b1 = false; b0 = ((tl_c64 *)&bv)->re == 0 && ((tl_c64 *)&bv)->im == 0; break;
+  case TL_F32:
+    a1 = ONE(float, av, 1);
+    b1 = ONE(float, bv, 1);
+    b0 = ONE(float, bv, 0);
+    break;
+  case TL_F64:
+    a1 = ONE(double, av, 1);
+    b1 = ONE(double, bv, 1);
+    b0 = ONE(double, bv, 0);
+    break;
+  case TL_I64:
+    a1 = ONE(int64_t, av, 1);
+    b1 = ONE(int64_t, bv, 1);
+    b0 = ONE(int64_t, bv, 0);
+    break;
+  case TL_C64:
+    a1 = b1 = false;
+    b0 = ((tl_c64 *)&bv)->re == 0 && ((tl_c64 *)&bv)->im == 0;
+    break;
   default: a1 = b1 = false; b0 = bv.re == 0 && bv.im == 0;
   }
 #undef ONE
-  init = expanded(self, n, shape, w);   /* also checks the shape */
+  init = expanded(self, n, shape, w); /* also checks the shape */
   if (!init) return NULL;
-  if (a1 && b0) { r = multiply(a, b, false, NULL, NULL); goto done; }
-  if (a1 && b1) { r = multiply(a, b, false, NULL, init); goto done; }
+  if (a1 && b0) {
+    r = multiply(a, b, false, NULL, NULL);
+    goto done;
+  }
+  if (a1 && b1) {
+    r = multiply(a, b, false, NULL, init);
+    goto done;
+  }
   wide_a = tl_cast(a, w);
   if (!wide_a || !(p = multiply(wide_a, b, false, NULL, NULL))) goto done;
   int64_t num = p->numel;
@@ -182,34 +235,45 @@ done:
 
 static int check_mm(int64_t m, int64_t k, int64_t k2, int64_t n, tl_dtype a, tl_dtype b) {
   if (k != k2) PyErr_Format(PyExc_RuntimeError, SHAPES_MSG, LL(m), LL(k), LL(k2), LL(n));
-  else if (a != b) PyErr_Format(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s", tl_cpp_type[a], tl_cpp_type[b]);
+  else if (a != b)
+    PyErr_Format(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s", tl_cpp_type[a],
+                 tl_cpp_type[b]);
   else return no_bool(a, "addmm_impl_cpu_");
   return -1;
 }
 
 static int check_mv(TlTensor *v, int64_t self_size, tl_dtype self_dtype, int64_t m, int64_t k, tl_dtype mat) {
   if (v->shape[0] != k || (self_size != m && self_size != 1))
-    PyErr_Format(PyExc_RuntimeError, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", LL(self_size), LL(m), LL(k), LL(v->shape[0]));
+    PyErr_Format(PyExc_RuntimeError, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", LL(self_size),
+                 LL(m), LL(k), LL(v->shape[0]));
   else if (v->dtype != mat || mat != self_dtype)
-    PyErr_Format(PyExc_RuntimeError, "addmv input tensors must have the same dtype, but got %s, %s, and %s", tl_scalar_type[self_dtype], tl_scalar_type[mat], tl_scalar_type[v->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "addmv input tensors must have the same dtype, but got %s, %s, and %s",
+                 tl_scalar_type[self_dtype], tl_scalar_type[mat], tl_scalar_type[v->dtype]);
   else return no_bool(mat, "addmv_impl_cpu");
   return -1;
 }
 
 static int check_bmm(int64_t batch, int64_t k, int64_t batch2, int64_t k2, tl_dtype a, tl_dtype b) {
   if (batch != batch2 || k != k2)
-    PyErr_Format(PyExc_RuntimeError, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].", LL(batch), LL(k), LL(batch2), LL(k2));
-  else if (a != b) PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[a], tl_scalar_type[b]);
+    PyErr_Format(PyExc_RuntimeError,
+                 "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
+                 LL(batch), LL(k), LL(batch2), LL(k2));
+  else if (a != b)
+    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[a], tl_scalar_type[b]);
   else return no_bool(a, "bmm");
   return -1;
 }
 
 static int check_dot(TlTensor *a, TlTensor *b) {
-  if (a->ndim != 1 || b->ndim != 1) PyErr_Format(PyExc_RuntimeError, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
+  if (a->ndim != 1 || b->ndim != 1)
+    PyErr_Format(PyExc_RuntimeError, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
   else if (a->dtype != b->dtype)
-    PyErr_Format(PyExc_RuntimeError, "dot : expected both vectors to have same dtype, but found %s and %s", tl_scalar_type[a->dtype], tl_scalar_type[b->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "dot : expected both vectors to have same dtype, but found %s and %s",
+                 tl_scalar_type[a->dtype], tl_scalar_type[b->dtype]);
   else if (a->numel != b->numel)
-    PyErr_Format(PyExc_RuntimeError, "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but got %lld and %lld elements respectively",
+    PyErr_Format(PyExc_RuntimeError,
+                 "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, "
+                 "but got %lld and %lld elements respectively",
                  LL(a->numel), LL(b->numel), LL(a->numel), LL(b->numel));
   else return no_bool(a->dtype, "dot");
   return -1;
@@ -219,7 +283,8 @@ static int check_dot(TlTensor *a, TlTensor *b) {
 #define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
 #define ARG(i) ((TlTensor *)args[i])
 
-KERNEL(k_mm) {
+KERNEL(k_mm)
+{
   TlTensor *a = ARG(0), *b = ARG(1);
   if (a->ndim != 2) FAIL("self must be a matrix");
   if (b->ndim != 2) FAIL("mat2 must be a matrix");
@@ -227,7 +292,8 @@ KERNEL(k_mm) {
   return (PyObject *)multiply(a, b, false, NULL, NULL);
 }
 
-KERNEL(k_bmm) {
+KERNEL(k_bmm)
+{
   TlTensor *a = ARG(0), *b = ARG(1);
   if (a->ndim != 3) FAIL("batch1 must be a 3D tensor");
   if (b->ndim != 3) FAIL("batch2 must be a 3D tensor");
@@ -235,22 +301,29 @@ KERNEL(k_bmm) {
   return (PyObject *)multiply(a, b, false, NULL, NULL);
 }
 
-KERNEL(k_mv) {
+KERNEL(k_mv)
+{
   TlTensor *a = ARG(0), *v = ARG(1);
   if (a->ndim != 2 || v->ndim != 1) FAIL("vector + matrix @ vector expected, got 1, %d, %d", a->ndim, v->ndim);
   if (check_mv(v, a->shape[0], v->dtype, a->shape[0], a->shape[1], a->dtype)) return NULL;
   return (PyObject *)multiply(a, v, false, NULL, NULL);
 }
 
-KERNEL(k_dot) {   /* id 1: vdot */
+KERNEL(k_dot)
+{ /* id 1: vdot */
   TlTensor *a = ARG(0), *b = ARG(1);
   if (check_dot(a, b)) return NULL;
   if (!k->id || !tl_is_complex(a->dtype)) return (PyObject *)multiply(a, b, false, NULL, NULL);
   TlTensor *c = tl_empty(a->dtype, 1, a->shape), *r = NULL;
   if (c && !tl_copy(c, a)) {
     for (int64_t i = 0; i < c->numel; i++) {
-      if (c->dtype == TL_C64) { tl_c64 *p = (tl_c64 *)tl_data(c) + i; p->im = -p->im; }
-      else { tl_c128 *p = (tl_c128 *)tl_data(c) + i; p->im = -p->im; }
+      if (c->dtype == TL_C64) {
+        tl_c64 *p = (tl_c64 *)tl_data(c) + i;
+        p->im = -p->im;
+      } else {
+        tl_c128 *p = (tl_c128 *)tl_data(c) + i;
+        p->im = -p->im;
+      }
     }
     r = multiply(c, b, false, NULL, NULL);
   }
@@ -258,11 +331,14 @@ KERNEL(k_dot) {   /* id 1: vdot */
   return (PyObject *)r;
 }
 
-KERNEL(k_matmul) {
+KERNEL(k_matmul)
+{
   TlTensor *a = ARG(0), *b = ARG(1);
-  if (!a->ndim || !b->ndim) FAIL("both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->ndim, b->ndim);
-  if (a->ndim == 1 && b->ndim == 1) { if (check_dot(a, b)) return NULL; }
-  else if (b->ndim == 1) {
+  if (!a->ndim || !b->ndim)
+    FAIL("both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->ndim, b->ndim);
+  if (a->ndim == 1 && b->ndim == 1) {
+    if (check_dot(a, b)) return NULL;
+  } else if (b->ndim == 1) {
     int64_t kk = a->shape[a->ndim - 1], m = 1;
     for (int d = 0; d < a->ndim - 1; d++) m = tl_wrap_mul(m, a->shape[d]);
     if (check_mv(b, m, b->dtype, m, kk, a->dtype)) return NULL;
@@ -280,38 +356,46 @@ KERNEL(k_matmul) {
   return (PyObject *)multiply(a, b, false, NULL, NULL);
 }
 
-KERNEL(k_addmm) {
+KERNEL(k_addmm)
+{
   TlTensor *self = ARG(0), *a = ARG(1), *b = ARG(2);
   if (a->ndim != 2) FAIL("mat1 must be a matrix, got %d-D tensor", a->ndim);
   if (b->ndim != 2) FAIL("mat2 must be a matrix, got %d-D tensor", b->ndim);
   int64_t shape[2] = {a->shape[0], b->shape[1]};
   if (a->shape[1] == b->shape[0] && self->dtype != b->dtype)
-    FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[self->dtype], tl_scalar_type[b->dtype]);
+    FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[self->dtype],
+         tl_scalar_type[b->dtype]);
   if (check_mm(a->shape[0], a->shape[1], b->shape[0], b->shape[1], a->dtype, b->dtype)) return NULL;
   return (PyObject *)add_product(self, a, b, args[3], args[4], 2, shape);
 }
 
-KERNEL(k_addmv) {
+KERNEL(k_addmv)
+{
   TlTensor *self = ARG(0), *a = ARG(1), *v = ARG(2);
-  if (a->ndim != 2 || v->ndim != 1 || self->ndim > 1) FAIL("vector + matrix @ vector expected, got %d, %d, %d", self->ndim, a->ndim, v->ndim);
+  if (a->ndim != 2 || v->ndim != 1 || self->ndim > 1)
+    FAIL("vector + matrix @ vector expected, got %d, %d, %d", self->ndim, a->ndim, v->ndim);
   if (check_mv(v, self->numel, self->dtype, a->shape[0], a->shape[1], a->dtype)) return NULL;
   return (PyObject *)add_product(self, a, v, args[3], args[4], 1, a->shape);
 }
 
-KERNEL(k_baddbmm) {
+KERNEL(k_baddbmm)
+{
   TlTensor *self = ARG(0), *a = ARG(1), *b = ARG(2);
   if (a->ndim != 3) FAIL("batch1 must be a 3D tensor");
   if (b->ndim != 3) FAIL("batch2 must be a 3D tensor");
   if (self->dtype != a->dtype)
-    FAIL("Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", tl_cpp_type[self->dtype], tl_cpp_type[a->dtype], tl_cpp_type[b->dtype]);
+    FAIL("Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s", tl_cpp_type[self->dtype],
+         tl_cpp_type[a->dtype], tl_cpp_type[b->dtype]);
   if (check_bmm(a->shape[0], a->shape[2], b->shape[0], b->shape[1], a->dtype, b->dtype)) return NULL;
   int64_t shape[3] = {a->shape[0], a->shape[1], b->shape[2]};
   return (PyObject *)add_product(self, a, b, args[3], args[4], 3, shape);
 }
 
-KERNEL(k_linear) {
+KERNEL(k_linear)
+{
   TlTensor *x = ARG(0), *w = ARG(1), *bias = args[2] == Py_None ? NULL : ARG(2);
-  if (!x->ndim || !w->ndim) FAIL("both arguments to linear need to be at least 1D, but they are %dD and %dD", x->ndim, w->ndim);
+  if (!x->ndim || !w->ndim)
+    FAIL("both arguments to linear need to be at least 1D, but they are %dD and %dD", x->ndim, w->ndim);
   if (w->ndim > 2) FAIL("t() expects a tensor with <= 2 dimensions, but self is %dD", w->ndim);
   int64_t kk = x->shape[x->ndim - 1], m = 1, wk = w->shape[w->ndim - 1];
   for (int d = 0; d < x->ndim - 1; d++) m = tl_wrap_mul(m, x->shape[d]);
@@ -321,13 +405,14 @@ KERNEL(k_linear) {
     return (PyObject *)multiply(x, w, false, NULL, NULL);
   }
   if (bias && kk == wk && x->dtype == w->dtype && bias->dtype != w->dtype)
-    FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[bias->dtype], tl_scalar_type[w->dtype]);
+    FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[bias->dtype],
+         tl_scalar_type[w->dtype]);
   if (check_mm(m, kk, wk, w->shape[0], x->dtype, w->dtype)) return NULL;
   if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0] || tl_is_complex(x->dtype))) {
     int64_t shape[TL_MAX_DIMS], flat[2] = {m, w->shape[0]};
     memcpy(shape, x->shape, (size_t)x->ndim * sizeof(int64_t));
     shape[x->ndim - 1] = w->shape[0];
-    TlTensor *v = expanded(bias, 2, flat, x->dtype);   /* PyTorch adds the bias to a matrix */
+    TlTensor *v = expanded(bias, 2, flat, x->dtype); /* PyTorch adds the bias to a matrix */
     if (!v) return NULL;
     Py_DECREF(v);
     /* rare: product first, then the sum through the general path */
@@ -335,14 +420,18 @@ KERNEL(k_linear) {
     TlTensor *wt = tl_view(w, 2, ts, st, w->offset), *x2 = tl_contiguous(x), *r = NULL, *x2v = NULL;
     PyObject *one = PyLong_FromLong(1);
     int64_t xs[2] = {m, kk}, xst[2] = {kk, 1};
-    if (wt && x2 && one && (x2v = tl_view(x2, 2, xs, xst, x2->offset))) r = add_product(bias, x2v, wt, one, one, 2, flat);
+    if (wt && x2 && one && (x2v = tl_view(x2, 2, xs, xst, x2->offset)))
+      r = add_product(bias, x2v, wt, one, one, 2, flat);
     Py_XDECREF(wt);
     Py_XDECREF(x2);
     Py_XDECREF(x2v);
     Py_XDECREF(one);
     if (!r) return NULL;
     int64_t rs[TL_MAX_DIMS], step = 1;
-    for (int d = x->ndim - 1; d >= 0; d--) { rs[d] = step; step *= shape[d]; }
+    for (int d = x->ndim - 1; d >= 0; d--) {
+      rs[d] = step;
+      step *= shape[d];
+    }
     TlTensor *view = x->ndim == 2 ? (TlTensor *)Py_NewRef((PyObject *)r) : tl_view(r, x->ndim, shape, rs, r->offset);
     Py_DECREF(r);
     return (PyObject *)view;
@@ -350,9 +439,18 @@ KERNEL(k_linear) {
   return (PyObject *)multiply(x, w, true, bias, NULL);
 }
 
-KERNEL(k_elsewhere) { return TL_FALLBACK(); }      /* a kernel on other devices only */
+KERNEL(k_elsewhere)
+{ return TL_FALLBACK(); } /* a kernel on other devices only */
 
-const TlKernel tl_kernels_matmul[] = {
-    {"_attention", k_elsewhere},
-    {"mm", k_mm},           {"bmm", k_bmm},         {"mv", k_mv},           {"dot", k_dot},   {"vdot", k_dot, 1}, {"matmul", k_matmul},
-    {"addmm", k_addmm},     {"addmv", k_addmv},     {"baddbmm", k_baddbmm}, {"linear", k_linear}, {0}};
+const TlKernel tl_kernels_matmul[] = {{"_attention", k_elsewhere},
+                                      {"mm", k_mm},
+                                      {"bmm", k_bmm},
+                                      {"mv", k_mv},
+                                      {"dot", k_dot},
+                                      {"vdot", k_dot, 1},
+                                      {"matmul", k_matmul},
+                                      {"addmm", k_addmm},
+                                      {"addmv", k_addmv},
+                                      {"baddbmm", k_baddbmm},
+                                      {"linear", k_linear},
+                                      {0}};

@@ -1,7 +1,8 @@
 /* module.c: the extension module torchlite._C. */
 #include "core.h"
 
-extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[], tl_create_functions[];
+extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[],
+  tl_create_functions[];
 extern const TlKernel tl_kernels_view[];
 int tl_add_kernels(const TlKernel *table);
 int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
@@ -17,21 +18,23 @@ static PyObject *promote_types(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *a, *b;
   tl_dtype x, y;
-  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0)
+    return NULL;
   return tl_dtype_object(tl_promote(x, y));
 }
 static PyObject *can_cast(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *a, *b;
   tl_dtype x, y;
-  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0)
+    return NULL;
   return PyBool_FromLong(tl_can_cast(x, y));
 }
 static PyMethodDef functions[] = {
-    {"result_type", (PyCFunction)(void *)result_type, METH_FASTCALL, "result_type(*tensors and numbers)"},
-    {"promote_types", promote_types, METH_VARARGS, "promote_types(type1, type2)"},
-    {"can_cast", can_cast, METH_VARARGS, "can_cast(from, to)"},
-    {0}};
+  {"result_type", (PyCFunction)(void *)result_type, METH_FASTCALL, "result_type(*tensors and numbers)"},
+  {"promote_types", promote_types, METH_VARARGS, "promote_types(type1, type2)"},
+  {"can_cast", can_cast, METH_VARARGS, "can_cast(from, to)"},
+  {0}};
 
 /* (name, ScalarType, C++ type, bytes) of each dtype, by its number */
 static PyObject *dtype_table(void) {
@@ -43,19 +46,27 @@ static PyObject *dtype_table(void) {
   return rows;
 }
 
-static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "_C", "Native core of torchlite.", -1, functions, NULL, NULL, NULL, NULL};
+static struct PyModuleDef def = {
+  PyModuleDef_HEAD_INIT, "_C", "Native core of torchlite.", -1, functions, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__C(void) {
   PyObject *m = PyModule_Create(&def);
   if (!m) return NULL;
-  static const TlKernel *const families[] = {tl_kernels_view, tl_kernels_pointwise, tl_kernels_reduce, tl_kernels_scan, tl_kernels_index,
-                                             tl_kernels_shape, tl_kernels_matmul, tl_kernels_conv, tl_kernels_pool, tl_kernels_norm,
-                                             tl_kernels_random, tl_kernels_sort, tl_kernels_optim, tl_kernels_linalg, tl_kernels_fft};
-  if (tl_graph_init(m) < 0 || tl_grad_mode_init(m) < 0 || tl_size_init(m) < 0 || tl_module_type_init(m) < 0 || tl_tensor_init(m) < 0 || tl_op_init(m) < 0 || tl_profile_init(m) < 0 || PyModule_AddFunctions(m, tl_args_functions) < 0 || PyModule_AddFunctions(m, tl_data_functions) < 0 || PyModule_AddFunctions(m, tl_device_functions) < 0 ||
-      PyModule_AddFunctions(m, tl_number_functions) < 0 || PyModule_AddFunctions(m, tl_create_functions) < 0)
+  static const TlKernel *const families[] = {tl_kernels_view,  tl_kernels_pointwise, tl_kernels_reduce, tl_kernels_scan,
+                                             tl_kernels_index, tl_kernels_shape,     tl_kernels_matmul, tl_kernels_conv,
+                                             tl_kernels_pool,  tl_kernels_norm,      tl_kernels_random, tl_kernels_sort,
+                                             tl_kernels_optim, tl_kernels_linalg,    tl_kernels_fft};
+  if (tl_graph_init(m) < 0 || tl_grad_mode_init(m) < 0 || tl_size_init(m) < 0 || tl_module_type_init(m) < 0 ||
+      tl_tensor_init(m) < 0 || tl_op_init(m) < 0 || tl_profile_init(m) < 0 ||
+      PyModule_AddFunctions(m, tl_args_functions) < 0 || PyModule_AddFunctions(m, tl_data_functions) < 0 ||
+      PyModule_AddFunctions(m, tl_device_functions) < 0 || PyModule_AddFunctions(m, tl_number_functions) < 0 ||
+      PyModule_AddFunctions(m, tl_create_functions) < 0)
     goto fail;
   PyObject *dtypes = dtype_table();
-  if (!dtypes || PyModule_AddObject(m, "dtype_table", dtypes) < 0) { Py_XDECREF(dtypes); goto fail; }
+  if (!dtypes || PyModule_AddObject(m, "dtype_table", dtypes) < 0) {
+    Py_XDECREF(dtypes);
+    goto fail;
+  }
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (tl_add_kernels(families[i]) < 0) goto fail;
   return m;

@@ -1,12 +1,12 @@
-/* nn_module.c: the C base of torch.nn.Module. Parameters, children and buffers live in three dicts of the instance; finding
- * them here spares every `self.weight` a failed lookup, an exception and a Python call. Calling a module that has no hooks
- * goes straight to its forward. */
+/* nn_module.c: the C base of torch.nn.Module. Parameters, children and buffers live in three dicts of the instance;
+ * finding them here spares every `self.weight` a failed lookup, an exception and a Python call. Calling a module that
+ * has no hooks goes straight to its forward. */
 #include "core.h"
 
-static PyObject *tables[3];   /* "_parameters", "_modules", "_buffers" */
+static PyObject *tables[3]; /* "_parameters", "_modules", "_buffers" */
 
-/* An instance attribute or anything on the class is found as usual (a registered name is never also a class attribute: the
- * registration refuses it). */
+/* An instance attribute or anything on the class is found as usual (a registered name is never also a class attribute:
+ * the registration refuses it). */
 static PyObject *module_getattro(PyObject *self, PyObject *name) {
   PyObject *dict = PyObject_GenericGetDict(self, NULL);
   if (!dict) {
@@ -28,7 +28,7 @@ static PyObject *module_getattro(PyObject *self, PyObject *name) {
 }
 
 static PyObject *hook_names[4], *compiled_name, *forward_name, *slow_name;
-static PyObject *global_hooks;   /* tuple of the dicts of hooks for all modules */
+static PyObject *global_hooks; /* tuple of the dicts of hooks for all modules */
 
 /* 1: nothing but forward is to be run; 0: the general path */
 static int plain_call(PyObject *self) {
@@ -36,7 +36,10 @@ static int plain_call(PyObject *self) {
   for (Py_ssize_t i = 0, n = PyTuple_Size(global_hooks); i < n; i++)
     if (PyDict_Size(PyTuple_GetItem(global_hooks, i)) != 0) return 0;
   PyObject *dict = PyObject_GenericGetDict(self, NULL);
-  if (!dict) { PyErr_Clear(); return 0; }
+  if (!dict) {
+    PyErr_Clear();
+    return 0;
+  }
   int plain = PyDict_GetItemWithError(dict, compiled_name) == NULL;
   for (int i = 0; i < 4 && plain; i++) {
     PyObject *hooks = PyDict_GetItemWithError(dict, hook_names[i]);
@@ -68,7 +71,9 @@ static PyObject *set_global_hooks(PyObject *cls, PyObject *dicts) {
   return Py_NewRef(Py_None);
 }
 
-static int intern(PyObject **slot, const char *name) { return *slot || (*slot = PyUnicode_InternFromString(name)) ? 0 : -1; }
+static int intern(PyObject **slot, const char *name) {
+  return *slot || (*slot = PyUnicode_InternFromString(name)) ? 0 : -1;
+}
 
 int tl_module_type_init(PyObject *mod) {
   static const char *const names[] = {"_parameters", "_modules", "_buffers"};
@@ -79,17 +84,18 @@ int tl_module_type_init(PyObject *mod) {
       intern(&slow_name, "_call_impl") < 0)
     return -1;
   static PyMethodDef methods[] = {
-      {"_set_global_hooks", set_global_hooks, METH_O | METH_STATIC, "The dicts of hooks that hold for all modules."},
-      {NULL, NULL, 0, NULL},
+    {"_set_global_hooks", set_global_hooks, METH_O | METH_STATIC, "The dicts of hooks that hold for all modules."},
+    {NULL, NULL, 0, NULL},
   };
   static PyType_Slot slots[] = {
-      {Py_tp_doc, "Base of torch.nn.Module: attribute lookup in its parameters, children and buffers."},
-      {Py_tp_getattro, module_getattro},
-      {Py_tp_call, module_call},
-      {Py_tp_methods, methods},
-      {0, NULL},
+    {Py_tp_doc, "Base of torch.nn.Module: attribute lookup in its parameters, children and buffers."},
+    {Py_tp_getattro, module_getattro},
+    {Py_tp_call, module_call},
+    {Py_tp_methods, methods},
+    {0, NULL},
   };
-  static PyType_Spec spec = {"torchlite._C.ModuleBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  static PyType_Spec spec = {"torchlite._C.ModuleBase", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                             slots};
   PyObject *type = PyType_FromSpec(&spec);
   if (!type || PyModule_AddObjectRef(mod, "ModuleBase", type) < 0) {
     Py_XDECREF(type);

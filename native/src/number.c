@@ -4,13 +4,58 @@
 
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index);
 
-enum { O_add, O_sub, O_rsub, O_mul, O_truediv, O_rtruediv, O_floordiv, O_rfloordiv, O_mod, O_rmod, O_pow, O_rpow, O_matmul, O_rmatmul,
-       O_and, O_or, O_xor, O_lshift, O_rlshift, O_rshift, O_rrshift, O_neg, O_abs, O_invert, O_lt, O_le, O_eq, O_ne, O_gt, O_ge,
-       O_iadd, O_isub, O_imul, O_itruediv, O_ifloordiv, O_imod, O_ipow, O_iand, O_ior, O_ixor, O_ilshift, O_irshift, O_eqarray, O_COUNT };
+enum {
+  O_add,
+  O_sub,
+  O_rsub,
+  O_mul,
+  O_truediv,
+  O_rtruediv,
+  O_floordiv,
+  O_rfloordiv,
+  O_mod,
+  O_rmod,
+  O_pow,
+  O_rpow,
+  O_matmul,
+  O_rmatmul,
+  O_and,
+  O_or,
+  O_xor,
+  O_lshift,
+  O_rlshift,
+  O_rshift,
+  O_rrshift,
+  O_neg,
+  O_abs,
+  O_invert,
+  O_lt,
+  O_le,
+  O_eq,
+  O_ne,
+  O_gt,
+  O_ge,
+  O_iadd,
+  O_isub,
+  O_imul,
+  O_itruediv,
+  O_ifloordiv,
+  O_imod,
+  O_ipow,
+  O_iand,
+  O_ior,
+  O_ixor,
+  O_ilshift,
+  O_irshift,
+  O_eqarray,
+  O_COUNT
+};
 static const char *const names[O_COUNT] = {
-    "add", "sub", "rsub", "mul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul",
-    "and", "or", "xor", "lshift", "rlshift", "rshift", "rrshift", "neg", "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge",
-    "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift", "irshift", "eqarray"};
+  "add",     "sub",    "rsub",    "mul",    "truediv", "rtruediv", "floordiv", "rfloordiv", "mod",
+  "rmod",    "pow",    "rpow",    "matmul", "rmatmul", "and",      "or",       "xor",       "lshift",
+  "rlshift", "rshift", "rrshift", "neg",    "abs",     "invert",   "lt",       "le",        "eq",
+  "ne",      "gt",     "ge",      "iadd",   "isub",    "imul",     "itruediv", "ifloordiv", "imod",
+  "ipow",    "iand",   "ior",     "ixor",   "ilshift", "irshift",  "eqarray"};
 static PyObject *ops[O_COUNT];
 
 static PyObject *set_operators(PyObject *mod, PyObject *dict) {
@@ -36,15 +81,17 @@ static PyObject *np_generic, *np_ndarray;
 static bool is_numpy(PyObject **slot, const char *name, PyObject *o) {
   PyObject *type = numpy_type(slot, name);
   int r = type ? PyObject_IsInstance(o, type) : 0;
-  if (r < 0) PyErr_Clear();      /* an object whose __class__ raises */
+  if (r < 0) PyErr_Clear(); /* an object whose __class__ raises */
   return r == 1;
 }
 bool tl_is_ndarray(PyObject *o) { return is_numpy(&np_ndarray, "ndarray", o); }
 bool tl_is_numpy_scalar(PyObject *o) { return is_numpy(&np_generic, "generic", o); }
 
-/* the letter of numpy's dtype: b bool, i and u integers, f, c; 0 where there is none. *bytes: the size of an element. */
+/* the letter of numpy's dtype: b bool, i and u integers, f, c; 0 where there is none. *bytes: the size of an element.
+ */
 char tl_numpy_kind(PyObject *o, int *bytes) {
-  PyObject *dtype = PyObject_GetAttrString(o, "dtype"), *str = dtype ? PyObject_GetAttrString(dtype, "str") : NULL;     /* "<f4" */
+  PyObject *dtype = PyObject_GetAttrString(o, "dtype"),
+           *str = dtype ? PyObject_GetAttrString(dtype, "str") : NULL; /* "<f4" */
   PyObject *b = str && PyUnicode_Check(str) ? PyUnicode_AsUTF8String(str) : NULL;
   const char *s = b ? PyBytes_AsString(b) : NULL;
   char kind = s && s[0] && s[1] ? s[1] : 0;
@@ -56,8 +103,9 @@ char tl_numpy_kind(PyObject *o, int *bytes) {
   return kind;
 }
 
-/* 1: *v is a Python number, in place of a numpy scalar a new one in *made; 0: it is neither; -1: an error. As in PyTorch numpy's
- * integers are ints, and all its others floats: bool_ and complex64 too (numpy itself warns of the latter). */
+/* 1: *v is a Python number, in place of a numpy scalar a new one in *made; 0: it is neither; -1: an error. As in
+ * PyTorch numpy's integers are ints, and all its others floats: bool_ and complex64 too (numpy itself warns of the
+ * latter). */
 int tl_number(PyObject **v, PyObject **made) {
   PyObject *o = *v;
   int bytes;
@@ -83,7 +131,8 @@ static PyObject *binary(int slot, int reflected, PyObject *a, PyObject *b) {
   if (!TL_CHECK(*other)) {
     int number = tl_number(other, &made);
     if (number < 0) return NULL;
-    if (!number && reflected == O_rtruediv && other == &a && tl_is_ndarray(a)) return call2(reflected, b, a);      /* PyTorch's is Python */
+    if (!number && reflected == O_rtruediv && other == &a && tl_is_ndarray(a))
+      return call2(reflected, b, a); /* PyTorch's is Python */
     if (!number) Py_RETURN_NOTIMPLEMENTED;
   }
   r = TL_CHECK(a) ? call2(slot, a, b) : call2(reflected, b, a);
@@ -100,14 +149,27 @@ static PyObject *inplace(int slot, PyObject *a, PyObject *b) {
   return r;
 }
 #define BIN(name, refl) static PyObject *nb_##name(PyObject *a, PyObject *b) { return binary(O_##name, O_##refl, a, b); }
-BIN(add, add) BIN(sub, rsub) BIN(mul, mul) BIN(truediv, rtruediv) BIN(floordiv, rfloordiv) BIN(mod, rmod)
-BIN(and, and) BIN(or, or) BIN(xor, xor) BIN(lshift, rlshift) BIN(rshift, rrshift)
+BIN(add, add)
+BIN(sub, rsub)
+BIN(mul, mul)
+BIN(truediv, rtruediv)
+BIN(floordiv, rfloordiv)
+BIN(mod, rmod)
+BIN(and, and)
+BIN(or, or)
+BIN(xor, xor)
+BIN(lshift, rlshift)
+BIN(rshift, rrshift)
 static PyObject *nb_matmul(PyObject *a, PyObject *b) {
   if (!TL_CHECK(a) || !TL_CHECK(b)) Py_RETURN_NOTIMPLEMENTED;
   return call2(O_matmul, a, b);
 }
-static PyObject *nb_pow(PyObject *a, PyObject *b, PyObject *mod) { (void)mod; return binary(O_pow, O_rpow, a, b); }
-/* Never NotImplemented: a class that inherits __iadd__ has it as sq_inplace_concat too, where that would be the result. */
+static PyObject *nb_pow(PyObject *a, PyObject *b, PyObject *mod) {
+  (void)mod;
+  return binary(O_pow, O_rpow, a, b);
+}
+/* Never NotImplemented: a class that inherits __iadd__ has it as sq_inplace_concat too, where that would be the result.
+ */
 static PyObject *nb_iadd(PyObject *a, PyObject *b) {
   PyObject *r = inplace(O_iadd, a, b), *type, *e, *trace;
   if (r != Py_NotImplemented) return r;
@@ -115,7 +177,8 @@ static PyObject *nb_iadd(PyObject *a, PyObject *b) {
   r = PyNumber_Add(a, b);
   if (!r && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Fetch(&type, &e, &trace);
-    PyObject *s = e ? PyObject_Str(e) : NULL, *sign = s ? PyUnicode_FromString("for +:") : NULL, *with = sign ? PyUnicode_FromString("for +=:") : NULL;
+    PyObject *s = e ? PyObject_Str(e) : NULL, *sign = s ? PyUnicode_FromString("for +:") : NULL,
+             *with = sign ? PyUnicode_FromString("for +=:") : NULL;
     PyObject *text = with ? PyUnicode_Replace(s, sign, with, 1) : NULL;
     if (text) { Py_XSETREF_(e, text); }
     Py_XDECREF(s);
@@ -126,21 +189,38 @@ static PyObject *nb_iadd(PyObject *a, PyObject *b) {
   return r;
 }
 #define IOP(name) static PyObject *nb_##name(PyObject *a, PyObject *b) { return inplace(O_##name, a, b); }
-IOP(isub) IOP(imul) IOP(itruediv) IOP(ifloordiv) IOP(imod) IOP(iand) IOP(ior) IOP(ixor) IOP(ilshift) IOP(irshift)
-static PyObject *nb_ipow(PyObject *a, PyObject *b, PyObject *mod) { (void)mod; return inplace(O_ipow, a, b); }
+IOP(isub)
+IOP(imul)
+IOP(itruediv)
+IOP(ifloordiv)
+IOP(imod)
+IOP(iand)
+IOP(ior)
+IOP(ixor)
+IOP(ilshift)
+IOP(irshift)
+static PyObject *nb_ipow(PyObject *a, PyObject *b, PyObject *mod) {
+  (void)mod;
+  return inplace(O_ipow, a, b);
+}
 #define UN(name) static PyObject *nb_##name(PyObject *a) { return PyObject_Vectorcall(ops[O_##name], &a, 1, NULL); }
-UN(neg) UN(abs) UN(invert)
+UN(neg)
+UN(abs)
+UN(invert)
 static PyObject *nb_pos(PyObject *a) { return Py_NewRef(a); }
 
 static PyObject *compare(PyObject *a, PyObject *b, int op) {
-  static const int slot[] = {[Py_LT] = O_lt, [Py_LE] = O_le, [Py_EQ] = O_eq, [Py_NE] = O_ne, [Py_GT] = O_gt, [Py_GE] = O_ge};
-  if (op == Py_EQ && !TL_CHECK(b) && tl_is_ndarray(b)) return call2(O_eqarray, a, b);       /* the only comparison with arrays that PyTorch has */
+  static const int slot[] = {[Py_LT] = O_lt, [Py_LE] = O_le, [Py_EQ] = O_eq,
+                             [Py_NE] = O_ne, [Py_GT] = O_gt, [Py_GE] = O_ge};
+  if (op == Py_EQ && !TL_CHECK(b) && tl_is_ndarray(b))
+    return call2(O_eqarray, a, b); /* the only comparison with arrays that PyTorch has */
   return binary(slot[op], slot[op], a, b);
 }
 
 static int nb_bool(TlTensor *t) {
   if (t->numel != 1) {
-    PyErr_SetString(PyExc_RuntimeError, t->numel ? "Boolean value of Tensor with more than one value is ambiguous" : "Boolean value of Tensor with no values is ambiguous");
+    PyErr_SetString(PyExc_RuntimeError, t->numel ? "Boolean value of Tensor with more than one value is ambiguous"
+                                                 : "Boolean value of Tensor with no values is ambiguous");
     return -1;
   }
   PyObject *o = tl_m_item(t, NULL);
@@ -150,8 +230,10 @@ static int nb_bool(TlTensor *t) {
 }
 /* PyTorch warns where a float is made of a tensor with a history; int(), item() and bool() say nothing */
 int tl_warn_scalar(const TlTensor *t) {
-  return tl_grad_mode && tl_requires_grad(t) ? tl_warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                                                            "Consider using tensor.detach() first.") : 0;
+  return tl_grad_mode && tl_requires_grad(t)
+           ? tl_warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                          "Consider using tensor.detach() first.")
+           : 0;
 }
 static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *), const char *type) {
   if (t->numel != 1) {
@@ -160,11 +242,12 @@ static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *), const char *t
   }
   if (type[0] == 'd' && tl_warn_scalar(t) < 0) return NULL;
   PyObject *o = tl_m_item(t, NULL), *r = NULL;
-  if (o && PyComplex_Check(o)) {       /* real numbers only where nothing is lost */
+  if (o && PyComplex_Check(o)) { /* real numbers only where nothing is lost */
     double re = PyComplex_RealAsDouble(o), im = PyComplex_ImagAsDouble(o);
     Py_DECREF(o);
     o = im == 0 ? PyFloat_FromDouble(re) : NULL;
-    if (!o && !PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+    if (!o && !PyErr_Occurred())
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
   }
   if (o) r = fn(o);
   Py_XDECREF(o);
@@ -180,8 +263,14 @@ static PyObject *nb_index(TlTensor *t) {
   return convert(t, PyNumber_Long, "int64_t");
 }
 static Py_ssize_t length(TlTensor *t) {
-  if (t->ndim == 0) { PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor"); return -1; }
-  if (t->shape[0] > PY_SSIZE_T_MAX) { PyErr_SetString(PyExc_OverflowError, "cannot fit the length of the tensor into an index-sized integer"); return -1; }
+  if (t->ndim == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  if (t->shape[0] > PY_SSIZE_T_MAX) {
+    PyErr_SetString(PyExc_OverflowError, "cannot fit the length of the tensor into an index-sized integer");
+    return -1;
+  }
   return (Py_ssize_t)t->shape[0];
 }
 static Py_hash_t hash(PyObject *o) { return (Py_hash_t)((uintptr_t)o >> 4); }
@@ -195,7 +284,10 @@ static PyObject *subscript(TlTensor *t, PyObject *index) {
   return PyObject_CallFunctionObjArgs(tl_reg.getitem, (PyObject *)t, index, NULL);
 }
 static int assign(TlTensor *t, PyObject *index, PyObject *value) {
-  if (!value) { PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items"); return -1; }
+  if (!value) {
+    PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
+    return -1;
+  }
   PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.setitem, (PyObject *)t, index, value, NULL);
   Py_XDECREF(r);
   return r ? 0 : -1;
@@ -206,18 +298,47 @@ static PyObject *seq_item(TlTensor *t, Py_ssize_t i) {
   return r;
 }
 
-PyType_Slot tl_tensor_number_slots[] = {
-    {Py_nb_add, nb_add}, {Py_nb_subtract, nb_sub}, {Py_nb_multiply, nb_mul}, {Py_nb_true_divide, nb_truediv},
-    {Py_nb_floor_divide, nb_floordiv}, {Py_nb_remainder, nb_mod}, {Py_nb_power, nb_pow}, {Py_nb_matrix_multiply, nb_matmul},
-    {Py_nb_and, nb_and}, {Py_nb_or, nb_or}, {Py_nb_xor, nb_xor}, {Py_nb_lshift, nb_lshift}, {Py_nb_rshift, nb_rshift},
-    {Py_nb_negative, nb_neg}, {Py_nb_positive, nb_pos}, {Py_nb_absolute, nb_abs}, {Py_nb_invert, nb_invert},
-    {Py_nb_inplace_add, nb_iadd}, {Py_nb_inplace_subtract, nb_isub}, {Py_nb_inplace_multiply, nb_imul},
-    {Py_nb_inplace_true_divide, nb_itruediv}, {Py_nb_inplace_floor_divide, nb_ifloordiv}, {Py_nb_inplace_remainder, nb_imod},
-    {Py_nb_inplace_power, nb_ipow}, {Py_nb_inplace_and, nb_iand}, {Py_nb_inplace_or, nb_ior}, {Py_nb_inplace_xor, nb_ixor},
-    {Py_nb_inplace_lshift, nb_ilshift}, {Py_nb_inplace_rshift, nb_irshift},
-    {Py_nb_bool, nb_bool}, {Py_nb_int, nb_int}, {Py_nb_float, nb_float}, {Py_nb_index, nb_index},
-    {Py_tp_richcompare, compare}, {Py_tp_hash, hash}, {Py_mp_subscript, subscript}, {Py_mp_ass_subscript, assign},
-    {Py_mp_length, length}, {Py_sq_length, length}, {Py_sq_item, seq_item}, {0, NULL}};
+PyType_Slot tl_tensor_number_slots[] = {{Py_nb_add, nb_add},
+                                        {Py_nb_subtract, nb_sub},
+                                        {Py_nb_multiply, nb_mul},
+                                        {Py_nb_true_divide, nb_truediv},
+                                        {Py_nb_floor_divide, nb_floordiv},
+                                        {Py_nb_remainder, nb_mod},
+                                        {Py_nb_power, nb_pow},
+                                        {Py_nb_matrix_multiply, nb_matmul},
+                                        {Py_nb_and, nb_and},
+                                        {Py_nb_or, nb_or},
+                                        {Py_nb_xor, nb_xor},
+                                        {Py_nb_lshift, nb_lshift},
+                                        {Py_nb_rshift, nb_rshift},
+                                        {Py_nb_negative, nb_neg},
+                                        {Py_nb_positive, nb_pos},
+                                        {Py_nb_absolute, nb_abs},
+                                        {Py_nb_invert, nb_invert},
+                                        {Py_nb_inplace_add, nb_iadd},
+                                        {Py_nb_inplace_subtract, nb_isub},
+                                        {Py_nb_inplace_multiply, nb_imul},
+                                        {Py_nb_inplace_true_divide, nb_itruediv},
+                                        {Py_nb_inplace_floor_divide, nb_ifloordiv},
+                                        {Py_nb_inplace_remainder, nb_imod},
+                                        {Py_nb_inplace_power, nb_ipow},
+                                        {Py_nb_inplace_and, nb_iand},
+                                        {Py_nb_inplace_or, nb_ior},
+                                        {Py_nb_inplace_xor, nb_ixor},
+                                        {Py_nb_inplace_lshift, nb_ilshift},
+                                        {Py_nb_inplace_rshift, nb_irshift},
+                                        {Py_nb_bool, nb_bool},
+                                        {Py_nb_int, nb_int},
+                                        {Py_nb_float, nb_float},
+                                        {Py_nb_index, nb_index},
+                                        {Py_tp_richcompare, compare},
+                                        {Py_tp_hash, hash},
+                                        {Py_mp_subscript, subscript},
+                                        {Py_mp_ass_subscript, assign},
+                                        {Py_mp_length, length},
+                                        {Py_sq_length, length},
+                                        {Py_sq_item, seq_item},
+                                        {0, NULL}};
 
 /* basic_index(tensor, index): the view, or None when the index is not a basic one */
 static PyObject *basic_index(PyObject *mod, PyObject *args) {
@@ -229,7 +350,10 @@ static PyObject *basic_index(PyObject *mod, PyObject *args) {
   if (PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
 }
-static PyObject *py_is_ndarray(PyObject *mod, PyObject *o) { (void)mod; return PyBool_FromLong(tl_is_ndarray(o)); }
+static PyObject *py_is_ndarray(PyObject *mod, PyObject *o) {
+  (void)mod;
+  return PyBool_FromLong(tl_is_ndarray(o));
+}
 static PyObject *py_is_number(PyObject *mod, PyObject *o) {
   (void)mod;
   PyObject *made;
@@ -237,8 +361,9 @@ static PyObject *py_is_number(PyObject *mod, PyObject *o) {
   Py_XDECREF(made);
   return r < 0 ? NULL : PyBool_FromLong(r);
 }
-PyMethodDef tl_number_functions[] = {{"is_number", py_is_number, METH_O, "Whether the object is a Python number or a numpy scalar."},
-                                     {"is_ndarray", py_is_ndarray, METH_O, "Whether the object is a numpy.ndarray; does not import numpy."},
-                                     {"set_operators", set_operators, METH_O, "Names the ops behind Tensor's operators."},
-                                     {"basic_index", basic_index, METH_VARARGS, "A view for ints, slices, None and Ellipsis; None for other indices."},
-                                     {0}};
+PyMethodDef tl_number_functions[] = {
+  {"is_number", py_is_number, METH_O, "Whether the object is a Python number or a numpy scalar."},
+  {"is_ndarray", py_is_ndarray, METH_O, "Whether the object is a numpy.ndarray; does not import numpy."},
+  {"set_operators", set_operators, METH_O, "Names the ops behind Tensor's operators."},
+  {"basic_index", basic_index, METH_VARARGS, "A view for ints, slices, None and Ellipsis; None for other indices."},
+  {0}};

@@ -1,7 +1,7 @@
-/* optim.c: one call per optimizer step. Arguments are lists of parameters, gradients and state tensors, then numbers; all
- * tensors of one parameter must be contiguous float32 or float64 of one shape that share no memory, else nothing is changed and
- * the Python loop runs; also where a number is none, for PyTorch's error. The order of operations is that of PyTorch's
- * single-tensor path; results agree to a rounding or two. */
+/* optim.c: one call per optimizer step. Arguments are lists of parameters, gradients and state tensors, then numbers;
+ * all tensors of one parameter must be contiguous float32 or float64 of one shape that share no memory, else nothing is
+ * changed and the Python loop runs; also where a number is none, for PyTorch's error. The order of operations is that
+ * of PyTorch's single-tensor path; results agree to a rounding or two. */
 #include <math.h>
 #include "core.h"
 
@@ -10,7 +10,12 @@ typedef struct {
   int nesterov, maximize, amsgrad, decoupled;
 } tl_optim_opts;
 
-typedef struct { void *p; const void *g; void *s[3]; int64_t n; } tl_optim_row;
+typedef struct {
+  void *p;
+  const void *g;
+  void *s[3];
+  int64_t n;
+} tl_optim_row;
 
 /* Without decay no product: an infinite parameter would make it NaN */
 #define TL_DECAY(wd, p) ((wd) != 0 ? (wd) * (p) : 0)
@@ -78,13 +83,18 @@ TL_ADAM(adam_f64, double, sqrt)
 /* The tensor at list[i], if it may be used beside `like` (NULL: any float32 or float64 one); else NULL, no exception */
 static TlTensor *item(PyObject *list, Py_ssize_t i, const TlTensor *like) {
   PyObject *o = PyList_GetItem(list, i);
-  if (!o) { PyErr_Clear(); return NULL; }
+  if (!o) {
+    PyErr_Clear();
+    return NULL;
+  }
   if (!TL_CHECK(o)) return NULL;
   TlTensor *t = (TlTensor *)o;
   if (t->device != TL_CPU || !tl_is_contiguous(t) || (t->flags & TL_INDIRECT) || !t->storage->data) return NULL;
   if (t->dtype != TL_F32 && t->dtype != TL_F64) return NULL;
-  if (t->flags & TL_INFERENCE && !tl_inference_mode) return NULL;         /* the Python loop refuses to write it */
-  if (like && (t->dtype != like->dtype || t->ndim != like->ndim || memcmp(t->shape, like->shape, (size_t)t->ndim * sizeof *t->shape))) return NULL;
+  if (t->flags & TL_INFERENCE && !tl_inference_mode) return NULL; /* the Python loop refuses to write it */
+  if (like && (t->dtype != like->dtype || t->ndim != like->ndim ||
+               memcmp(t->shape, like->shape, (size_t)t->ndim * sizeof *t->shape)))
+    return NULL;
   return t;
 }
 
@@ -121,22 +131,33 @@ static int numbers(PyObject *const *args, double *const *out, int n) {
 
 /* (params, grads, momentum_buffers or [], weight_decay, momentum, lr, dampening, nesterov, maximize) */
 static PyObject *fused_sgd(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  (void)k; (void)out;
-  if (nargs != 9) { PyErr_SetString(PyExc_TypeError, "_fused_sgd_ takes 9 arguments"); return NULL; }
+  (void)k;
+  (void)out;
+  if (nargs != 9) {
+    PyErr_SetString(PyExc_TypeError, "_fused_sgd_ takes 9 arguments");
+    return NULL;
+  }
   if (!all_lists(args, 3)) return TL_FALLBACK();
   tl_optim_opts o = {0};
   double *const num[] = {&o.weight_decay, &o.momentum, &o.lr, &o.dampening};
-  if (numbers(args + 3, num, 4) < 0 || truth(args[7], &o.nesterov) < 0 || truth(args[8], &o.maximize) < 0) return odd_options();
+  if (numbers(args + 3, num, 4) < 0 || truth(args[7], &o.nesterov) < 0 || truth(args[8], &o.maximize) < 0)
+    return odd_options();
   Py_ssize_t n = PyList_Size(args[0]);
   int with_buf = PyList_Size(args[2]) > 0;
   tl_optim_row *rows = tl_malloc((uint64_t)(n ? n : 1) * sizeof *rows);
   if (!rows) return NULL;
   PyObject *result = NULL;
-  for (Py_ssize_t i = 0; i < n; i++) {         /* look at everything before changing anything */
+  for (Py_ssize_t i = 0; i < n; i++) { /* look at everything before changing anything */
     TlTensor *p = item(args[0], i, NULL), *g = p ? item(args[1], i, p) : NULL, *b = NULL;
-    if (!g || (with_buf && !(b = item(args[2], i, p)))) { result = TL_FALLBACK(); goto done; }
+    if (!g || (with_buf && !(b = item(args[2], i, p)))) {
+      result = TL_FALLBACK();
+      goto done;
+    }
     rows[i] = (tl_optim_row){tl_data(p), tl_data(g), {b ? tl_data(b) : NULL}, p->numel};
-    if (overlaps(&rows[i], p->dtype == TL_F32 ? 4 : 8)) { result = TL_FALLBACK(); goto done; }
+    if (overlaps(&rows[i], p->dtype == TL_F32 ? 4 : 8)) {
+      result = TL_FALLBACK();
+      goto done;
+    }
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     TlTensor *p = (TlTensor *)PyList_GetItem(args[0], i);
@@ -154,17 +175,23 @@ done:
   return result;
 }
 
-/* (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or [], steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize,
- * decoupled) */
+/* (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or [], steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
+ * maximize, decoupled) */
 static PyObject *fused_adam(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  (void)k; (void)out;
-  if (nargs != 14) { PyErr_SetString(PyExc_TypeError, "_fused_adam_ takes 14 arguments"); return NULL; }
+  (void)k;
+  (void)out;
+  if (nargs != 14) {
+    PyErr_SetString(PyExc_TypeError, "_fused_adam_ takes 14 arguments");
+    return NULL;
+  }
   if (!all_lists(args, 6)) return TL_FALLBACK();
   tl_optim_opts o = {0};
   double *const num[] = {&o.lr, &o.beta1, &o.beta2, &o.weight_decay, &o.eps};
-  if (numbers(args + 6, num, 5) < 0 || truth(args[11], &o.amsgrad) < 0 || truth(args[12], &o.maximize) < 0
-      || truth(args[13], &o.decoupled) < 0) return odd_options();
-  if (!(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1)) return TL_FALLBACK();     /* divisions by 0, roots of -1 */
+  if (numbers(args + 6, num, 5) < 0 || truth(args[11], &o.amsgrad) < 0 || truth(args[12], &o.maximize) < 0 ||
+      truth(args[13], &o.decoupled) < 0)
+    return odd_options();
+  if (!(0 <= o.beta1 && o.beta1 < 1 && 0 <= o.beta2 && o.beta2 < 1))
+    return TL_FALLBACK(); /* divisions by 0, roots of -1 */
   Py_ssize_t n = PyList_Size(args[0]);
   tl_optim_row *rows = tl_malloc((uint64_t)(n ? n : 1) * sizeof *rows);
   if (!rows) return NULL;
@@ -172,16 +199,28 @@ static PyObject *fused_adam(const TlKernel *k, PyObject *const *args, Py_ssize_t
   for (Py_ssize_t i = 0; i < n; i++) {
     TlTensor *p = item(args[0], i, NULL), *g = p ? item(args[1], i, p) : NULL;
     TlTensor *s = item(args[5], i, NULL);
-    if (!g || !s || s->numel != 1) { result = TL_FALLBACK(); goto done; }
+    if (!g || !s || s->numel != 1) {
+      result = TL_FALLBACK();
+      goto done;
+    }
     double step = s->dtype == TL_F32 ? (double)*(float *)tl_data(s) : *(double *)tl_data(s);
-    if (step < 0) { result = TL_FALLBACK(); goto done; }         /* no count of steps: Python's arithmetic says what it is */
+    if (step < 0) {
+      result = TL_FALLBACK();
+      goto done;
+    } /* no count of steps: Python's arithmetic says what it is */
     rows[i] = (tl_optim_row){tl_data(p), tl_data(g), {NULL}, p->numel};
     for (int j = 0; j < (o.amsgrad ? 3 : 2); j++) {
       TlTensor *t = item(args[2 + j], i, p);
-      if (!t) { result = TL_FALLBACK(); goto done; }
+      if (!t) {
+        result = TL_FALLBACK();
+        goto done;
+      }
       rows[i].s[j] = tl_data(t);
     }
-    if (overlaps(&rows[i], p->dtype == TL_F32 ? 4 : 8)) { result = TL_FALLBACK(); goto done; }
+    if (overlaps(&rows[i], p->dtype == TL_F32 ? 4 : 8)) {
+      result = TL_FALLBACK();
+      goto done;
+    }
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     TlTensor *p = (TlTensor *)PyList_GetItem(args[0], i), *s = (TlTensor *)PyList_GetItem(args[5], i);
@@ -201,11 +240,13 @@ done:
   return result;
 }
 
-/* For steps on another device, whose kernels know owners of memory: (tensors, like) -> for each its storage's owner if it is
- * dense float32 from the storage's beginning on and as long as the tensor at its place in `like`, else None; id 1: the lengths */
+/* For steps on another device, whose kernels know owners of memory: (tensors, like) -> for each its storage's owner if
+ * it is dense float32 from the storage's beginning on and as long as the tensor at its place in `like`, else None; id
+ * 1: the lengths */
 static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   (void)out;
-  if (nargs != 2 - k->id || !PyList_Check(args[0]) || !PyList_Check(args[nargs - 1]) || PyList_Size(args[0]) != PyList_Size(args[nargs - 1])) {
+  if (nargs != 2 - k->id || !PyList_Check(args[0]) || !PyList_Check(args[nargs - 1]) ||
+      PyList_Size(args[0]) != PyList_Size(args[nargs - 1])) {
     PyErr_Format(PyExc_TypeError, "%s takes lists of one length", k->name);
     return NULL;
   }
@@ -215,12 +256,15 @@ static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize
     PyObject *o = PyList_GetItem(args[0], i), *like = PyList_GetItem(args[nargs - 1], i), *v = Py_None;
     TlTensor *t = (TlTensor *)o;
     if (TL_CHECK(o) && k->id) {
-      if (!(v = PyLong_FromLongLong((long long)t->numel))) { Py_DECREF(r); return NULL; }
+      if (!(v = PyLong_FromLongLong((long long)t->numel))) {
+        Py_DECREF(r);
+        return NULL;
+      }
       PyList_SetItem(r, i, v);
       continue;
     }
-    if (TL_CHECK(o) && TL_CHECK(like) && t->device != TL_CPU && t->dtype == TL_F32 && !t->offset
-        && tl_is_contiguous(t) && t->numel == ((TlTensor *)like)->numel && t->storage->owner)
+    if (TL_CHECK(o) && TL_CHECK(like) && t->device != TL_CPU && t->dtype == TL_F32 && !t->offset &&
+        tl_is_contiguous(t) && t->numel == ((TlTensor *)like)->numel && t->storage->owner)
       v = t->storage->owner;
     PyList_SetItem(r, i, Py_NewRef(v));
   }
@@ -229,8 +273,12 @@ static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize
 
 /* (tensors): they have changed */
 static PyObject *optim_changed(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  (void)k; (void)out;
-  if (nargs != 1 || !PyList_Check(args[0])) { PyErr_SetString(PyExc_TypeError, "_optim_changed takes a list"); return NULL; }
+  (void)k;
+  (void)out;
+  if (nargs != 1 || !PyList_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "_optim_changed takes a list");
+    return NULL;
+  }
   for (Py_ssize_t i = 0; i < PyList_Size(args[0]); i++) {
     PyObject *o = PyList_GetItem(args[0], i);
     if (TL_CHECK(o)) tl_bump((TlTensor *)o);
@@ -238,10 +286,15 @@ static PyObject *optim_changed(const TlKernel *k, PyObject *const *args, Py_ssiz
   return Py_NewRef(Py_None);
 }
 
-/* (step counts): adds 1 to each and returns them as numbers; None for one that is not a float on the CPU, which stays as it is */
+/* (step counts): adds 1 to each and returns them as numbers; None for one that is not a float on the CPU, which stays
+ * as it is */
 static PyObject *optim_steps(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  (void)k; (void)out;
-  if (nargs != 1 || !PyList_Check(args[0])) { PyErr_SetString(PyExc_TypeError, "_optim_steps takes a list"); return NULL; }
+  (void)k;
+  (void)out;
+  if (nargs != 1 || !PyList_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "_optim_steps takes a list");
+    return NULL;
+  }
   Py_ssize_t n = PyList_Size(args[0]);
   PyObject *r = PyList_New(n);
   for (Py_ssize_t i = 0; r && i < n; i++) {
@@ -252,18 +305,21 @@ static PyObject *optim_steps(const TlKernel *k, PyObject *const *args, Py_ssize_
       v = PyFloat_FromDouble(s->dtype == TL_F32 ? (double)(*(float *)tl_data(s) += 1) : (*(double *)tl_data(s) += 1));
       tl_bump(s);
     }
-    if (!v) { Py_DECREF(r); return NULL; }
+    if (!v) {
+      Py_DECREF(r);
+      return NULL;
+    }
     PyList_SetItem(r, i, v);
   }
   return r;
 }
 
 const TlKernel tl_kernels_optim[] = {
-    {"_fused_sgd_", fused_sgd, 0, TL_K_CHECKS, NULL},
-    {"_fused_adam_", fused_adam, 0, TL_K_CHECKS, NULL},
-    {"_optim_owners", optim_owners, 0, TL_K_CHECKS, NULL},
-    {"_optim_sizes", optim_owners, 1, TL_K_CHECKS, NULL},
-    {"_optim_changed", optim_changed, 0, TL_K_CHECKS, NULL},
-    {"_optim_steps", optim_steps, 0, TL_K_CHECKS, NULL},
-    {0},
+  {"_fused_sgd_", fused_sgd, 0, TL_K_CHECKS, NULL},
+  {"_fused_adam_", fused_adam, 0, TL_K_CHECKS, NULL},
+  {"_optim_owners", optim_owners, 0, TL_K_CHECKS, NULL},
+  {"_optim_sizes", optim_owners, 1, TL_K_CHECKS, NULL},
+  {"_optim_changed", optim_changed, 0, TL_K_CHECKS, NULL},
+  {"_optim_steps", optim_steps, 0, TL_K_CHECKS, NULL},
+  {0},
 };

@@ -17,9 +17,9 @@ const TlKernel tl_kernels_pointwise[] = {
 #include "pw_binary.inc"
 #include "pw_activation.inc"
 #undef ROW
-    {"clamp_min", pw_clamp_min, 0, TL_K_OUT, NULL},
-    {"clamp_max", pw_clamp_max, 0, TL_K_OUT, NULL},
-    {"complex", pw_parts, 0, 0, NULL},
-    {"polar", pw_parts, 1, 0, NULL},
-    {"frexp", pw_frexp, 0, 0, NULL},
-    {0}};
+  {"clamp_min", pw_clamp_min, 0, TL_K_OUT, NULL},
+  {"clamp_max", pw_clamp_max, 0, TL_K_OUT, NULL},
+  {"complex", pw_parts, 0, 0, NULL},
+  {"polar", pw_parts, 1, 0, NULL},
+  {"frexp", pw_frexp, 0, 0, NULL},
+  {0}};

@@ -8,10 +8,11 @@
 #include "tl.h"
 
 /* ---- promote.c ---- */
-int tl_number_dtype(PyObject *o);                                         /* dtype a Python number counts as, -1: not a number */
-int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);      /* torch.result_type of tensors and numbers; None is skipped */
+int tl_number_dtype(PyObject *o); /* dtype a Python number counts as, -1: not a number */
+int tl_result_type(Py_ssize_t nargs, PyObject *const *args,
+                   tl_dtype *out); /* torch.result_type of tensors and numbers; None is skipped */
 bool tl_can_cast(tl_dtype from, tl_dtype to);
-int tl_check_cast(tl_dtype from, tl_dtype to);                            /* RuntimeError in PyTorch's words */
+int tl_check_cast(tl_dtype from, tl_dtype to); /* RuntimeError in PyTorch's words */
 
 /* ---- engine ---- */
 #define PW_MAX_IN 4
@@ -20,52 +21,52 @@ typedef struct {
   double x, y, z;
   tl_c128 c;
   int64_t i, j;
-  int bits;            /* width of the common dtype */
-  int *zero_division;  /* set by a loop that met an integer divisor of 0 */
+  int bits;           /* width of the common dtype */
+  int *zero_division; /* set by a loop that met an integer divisor of 0 */
 } PwParams;
 
 typedef void (*pw_loop)(const PwParams *p, void *out, const void *const *in, int64_t n);
 enum { PW_I32, PW_I64, PW_F32, PW_F64, PW_C64, PW_C128, PW_NUM };
 
-enum {                 /* PwRow.kind, bits: dtypes of operands and result */
-  PW_SAME = 0,         /* computed in and returned as the common dtype */
-  PW_FLOAT = 1,        /* integers count as the default float dtype */
-  PW_BOOL = 2,         /* computed in the common dtype, returned as bool (loops write uint8_t) */
-  PW_REAL = 4,         /* complex operands give their real dtype (loops write reals) */
+enum {               /* PwRow.kind, bits: dtypes of operands and result */
+       PW_SAME = 0,  /* computed in and returned as the common dtype */
+       PW_FLOAT = 1, /* integers count as the default float dtype */
+       PW_BOOL = 2,  /* computed in the common dtype, returned as bool (loops write uint8_t) */
+       PW_REAL = 4,  /* complex operands give their real dtype (loops write reals) */
 };
 enum {                 /* PwRow.flags */
-  PW_NO_BOOL = 1,      /* "not implemented for 'Bool'" */
-  PW_NO_INT = 2,       /* real and complex floating point only */
-  PW_NO_FLOAT = 4,
-  PW_INT_ID = 8,       /* integers are returned as they are (floor, round) */
-  PW_NO_HALF = 32,
-  PW_PARAM = 64,       /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
-  PW_LEADS = 128,      /* of two operands, the second one's layout goes first */
-  PW_WIDE = 16,        /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
+       PW_NO_BOOL = 1, /* "not implemented for 'Bool'" */
+       PW_NO_INT = 2,  /* real and complex floating point only */
+       PW_NO_FLOAT = 4,
+       PW_INT_ID = 8, /* integers are returned as they are (floor, round) */
+       PW_NO_HALF = 32,
+       PW_PARAM = 64,  /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
+       PW_LEADS = 128, /* of two operands, the second one's layout goes first */
+       PW_WIDE = 16,   /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
 };
 typedef struct {
   uint8_t kind, flags, arity;
-  const char *msg;     /* the name PyTorch's "not implemented for" message carries; "name|text": other words for complex */
+  const char *msg; /* the name PyTorch's "not implemented for" message carries; "name|text": other words for complex */
   pw_loop loops[PW_NUM];
 } PwRow;
 
-typedef struct {       /* one operand: a tensor, or a number (t == NULL) */
+typedef struct { /* one operand: a tensor, or a number (t == NULL) */
   TlTensor *t;
-  int cat;             /* tl_number_dtype of the number */
-  bool param, leads;   /* PW_PARAM, PW_LEADS */
+  int cat;           /* tl_number_dtype of the number */
+  bool param, leads; /* PW_PARAM, PW_LEADS */
   int64_t i;
   tl_c128 c;
 } PwArg;
 
 int pw_arg(PyObject *o, PwArg *a);
-int pw_class(tl_dtype d);                                                 /* PW_I32 ... of a dtype */
+int pw_class(tl_dtype d); /* PW_I32 ... of a dtype */
 PyObject *pw_not_implemented(const char *msg, tl_dtype d);
 /* Runs the row over args (tensors or numbers). common < 0: by promotion. out may be NULL. */
 PyObject *pw_run(const PwRow *row, const PwParams *p, int nin, PyObject *const *args, int common, TlTensor *out);
 /* The general form: the loop's own operand and result dtypes, the dtype each operand is rounded to first (via), and the
  * result's dtype. */
-PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via, tl_dtype lo,
-                  tl_dtype result, TlTensor *out);
+PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via,
+                  tl_dtype lo, tl_dtype result, TlTensor *out);
 
 /* kernel functions for table rows whose data is a PwRow */
 PyObject *pw_unary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
@@ -78,7 +79,8 @@ PyObject *pw_ternary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
 #include "pw_binary.inc"
 #include "pw_activation.inc"
 #undef ROW
-/* loops a row has: every type; real; float and double; ... D: double alone, C: complex128 as well (which serves complex64) */
+/* loops a row has: every type; real; float and double; ... D: double alone, C: complex128 as well (which serves
+ * complex64) */
 #define PW_SET_ALL(f) {f##_i32, f##_i64, f##_f32, f##_f64, f##_c64, f##_c128}
 #define PW_SET_REAL(f) {f##_i32, f##_i64, f##_f32, f##_f64, NULL, NULL}
 #define PW_SET_REALC(f) {f##_i32, f##_i64, f##_f32, f##_f64, NULL, f##_c128}

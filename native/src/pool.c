@@ -1,5 +1,5 @@
-/* pool.c: max and average pooling, adaptive pooling, unfold and fold. Rows of indices count inside one plane, as in PyTorch.
- * The public ops check what their users see first; here stand the checks all of them share. */
+/* pool.c: max and average pooling, adaptive pooling, unfold and fold. Rows of indices count inside one plane, as in
+ * PyTorch. The public ops check what their users see first; here stand the checks all of them share. */
 #include "check.h"
 #include "pool.h"
 #include <math.h>
@@ -55,7 +55,6 @@ SMALL_END
 
 static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
 
-
 static PyObject *unsupported(const char *op, tl_dtype d) {
   return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", op, tl_scalar_type[d]);
 }
@@ -66,7 +65,10 @@ static int spread(const char *op, const char *arg, PyObject *o, int nd, int64_t 
   int64_t all[TL_MAX_DIMS];
   int n;
   if (tl_ints(o, all, &n)) return -1;
-  if (n <= 0 && dflt) { memcpy(v, dflt, 3 * sizeof *v); return 0; }
+  if (n <= 0 && dflt) {
+    memcpy(v, dflt, 3 * sizeof *v);
+    return 0;
+  }
   if (n != 1 && n != nd) {
     if (nd == 1) FAIL("%s() %s must be an int, list of ints or tuple of ints of size 1 but got size %d", op, arg, n);
     FAIL("%s: %s must either be %sa single int, or a tuple of %s ints", op, arg, dflt ? "omitted, " : "", number[nd]);
@@ -96,8 +98,8 @@ static int input(TlPool *c, const char *op, int nd, int ndim, const int64_t *sha
   if (bad && nd > 1) FAIL("non-empty %dD or %dD (batch mode) tensor expected for input", nd + 1, nd + 2);
   for (int i = ndim - nd - 1; !bad && full && i < ndim; i++) bad |= i >= 0 && shape[i] == 0;
   if (bad)
-    FAIL("%s%sExpected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s", nd == 1 ? op : "", nd == 1 ? ": " : "", nd + 1, nd + 2,
-         tl_fmt_shape(ndim, shape));
+    FAIL("%s%sExpected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
+         nd == 1 ? op : "", nd == 1 ? ": " : "", nd + 1, nd + 2, tl_fmt_shape(ndim, shape));
   for (int i = 0; i < ndim; i++) {
     if (i < ndim - nd) c->planes *= shape[i];
     else c->in[3 - (ndim - i)] = shape[i];
@@ -105,51 +107,69 @@ static int input(TlPool *c, const char *op, int nd, int ndim, const int64_t *sha
   return 0;
 }
 
-static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, PyObject *p, PyObject *d, bool ceil_mode, int64_t lead) {
-  if (spread(op, "kernel_size", k, nd, c->k, NULL) || spread(op, "stride", s, nd, c->s, c->k) || spread(op, "padding", p, nd, c->p, NULL) ||
-      (d && spread(op, "dilation", d, nd, c->d, NULL))) return -1;
+static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, PyObject *p, PyObject *d, bool ceil_mode,
+                  int64_t lead) {
+  if (spread(op, "kernel_size", k, nd, c->k, NULL) || spread(op, "stride", s, nd, c->s, c->k) ||
+      spread(op, "padding", p, nd, c->p, NULL) || (d && spread(op, "dilation", d, nd, c->d, NULL)))
+    return -1;
   bool small = false;
   for (int i = 3 - nd; i < 3; i++) {
-    if (c->k[i] > INT32_MAX || c->s[i] > INT32_MAX || c->p[i] > INT32_MAX || c->d[i] > INT32_MAX) FAIL("integer out of range");
-    if (nd == 1 && d) {   /* max_pool1d has words of its own */
+    if (c->k[i] > INT32_MAX || c->s[i] > INT32_MAX || c->p[i] > INT32_MAX || c->d[i] > INT32_MAX)
+      FAIL("integer out of range");
+    if (nd == 1 && d) { /* max_pool1d has words of its own */
       const int64_t v[3] = {c->k[i], c->s[i], c->d[i]};
       static const char *const what[3] = {"kernel_size", "stride", "dilation"};
-      for (int j = 0; j < 3; j++) if (v[j] <= 0) FAIL("max_pool1d() %s must be greater than zero, but got %lld", what[j], LL(v[j]));
-      if (c->p[i] > c->k[i] / 2) FAIL("max_pool1d() padding should be at most half of kernel size, but got padding=%lld and kernel_size=%lld", LL(c->p[i]), LL(c->k[i]));
+      for (int j = 0; j < 3; j++)
+        if (v[j] <= 0) FAIL("max_pool1d() %s must be greater than zero, but got %lld", what[j], LL(v[j]));
+      if (c->p[i] > c->k[i] / 2)
+        FAIL("max_pool1d() padding should be at most half of kernel size, but got padding=%lld and kernel_size=%lld",
+             LL(c->p[i]), LL(c->k[i]));
     }
     if (c->s[i] <= 0) FAIL("stride should not be zero");
     if (c->k[i] <= 0) FAIL("kernel size should be greater than zero, but got %lld", LL(c->k[i]));
     if (c->d[i] <= 0) {
-      if (nd == 3) FAIL("dilation should be greater than zero, but got dilationT: %lld dilationH: %lld dilationW: %lld", LL(c->d[0]), LL(c->d[1]), LL(c->d[2]));
+      if (nd == 3)
+        FAIL("dilation should be greater than zero, but got dilationT: %lld dilationH: %lld dilationW: %lld",
+             LL(c->d[0]), LL(c->d[1]), LL(c->d[2]));
       FAIL("dilation should be greater than zero, but got dilationH: %lld dilationW: %lld", LL(c->d[1]), LL(c->d[2]));
     }
     if (c->p[i] < 0) FAIL("pad must be non-negative, but got pad: %lld", LL(c->p[i]));
     if (c->p[i] > ((c->k[i] - 1) * c->d[i] + 1) / 2)
-      FAIL("pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld", LL(c->p[i]), LL(c->k[i]), LL(c->d[i]));
+      FAIL("pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld",
+           LL(c->p[i]), LL(c->k[i]), LL(c->d[i]));
     int64_t span = c->in[i] + 2 * c->p[i] - c->d[i] * (c->k[i] - 1) - 1 + (ceil_mode ? c->s[i] - 1 : 0);
     c->out[i] = (span < 0 ? -((-span + c->s[i] - 1) / c->s[i]) : span / c->s[i]) + 1;
     if (ceil_mode && (c->out[i] - 1) * c->s[i] >= c->in[i] + c->p[i]) c->out[i]--;
     small |= c->out[i] < 1;
   }
   bool wide = false, below = false;
-  for (int i = 0; i < 3; i++) { wide |= c->p[i] > c->k[i] / 2; below |= c->in[i] < c->k[i]; }
+  for (int i = 0; i < 3; i++) {
+    wide |= c->p[i] > c->k[i] / 2;
+    below |= c->in[i] < c->k[i];
+  }
   if (wide && nd == 2)
-    FAIL("pad should be smaller than or equal to half of kernel size, but got padW = %lld, padH = %lld, kW = %lld, kH = %lld", LL(c->p[2]), LL(c->p[1]), LL(c->k[2]), LL(c->k[1]));
+    FAIL("pad should be smaller than or equal to half of kernel size, but got padW = %lld, padH = %lld, kW = %lld, kH "
+         "= %lld",
+         LL(c->p[2]), LL(c->p[1]), LL(c->k[2]), LL(c->k[1]));
   if (wide && nd == 3)
-    FAIL("pad should be smaller than or equal to half of kernel size, but got kT: %lld kW: %lld kH: %lld padT: %lld padW: %lld padH: %lld", LL(c->k[0]), LL(c->k[2]),
-         LL(c->k[1]), LL(c->p[0]), LL(c->p[2]), LL(c->p[1]));
+    FAIL("pad should be smaller than or equal to half of kernel size, but got kT: %lld kW: %lld kH: %lld padT: %lld "
+         "padW: %lld padH: %lld",
+         LL(c->k[0]), LL(c->k[2]), LL(c->k[1]), LL(c->p[0]), LL(c->p[2]), LL(c->p[1]));
   if (below && nd == 3 && !d)
-    FAIL("input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld kW: %lld)", LL(c->in[0]), LL(c->in[1]), LL(c->in[2]), LL(c->k[0]), LL(c->k[1]), LL(c->k[2]));
+    FAIL("input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld kW: %lld)", LL(c->in[0]),
+         LL(c->in[1]), LL(c->in[2]), LL(c->k[0]), LL(c->k[1]), LL(c->k[2]));
   if (small && nd == 1 && d) FAIL("max_pool1d() Invalid computed output size: %lld", LL(c->out[2]));
   if (small) {
     char b1[128], b2[128];
-    if (nd == 1) nd = 2;   /* PyTorch pools rows as images of height 1 */
-    FAIL("Given input size: (%s). Calculated output size: (%s). Output size is too small", sizes(b1, "", lead, nd, c->in), sizes(b2, "", lead, nd, c->out));
+    if (nd == 1) nd = 2; /* PyTorch pools rows as images of height 1 */
+    FAIL("Given input size: (%s). Calculated output size: (%s). Output size is too small",
+         sizes(b1, "", lead, nd, c->in), sizes(b2, "", lead, nd, c->out));
   }
   return 0;
 }
 
-/* Channels last, or contiguous. Volumes without batch have no such format: they are laid out as those of a batch of one. */
+/* Channels last, or contiguous. Volumes without batch have no such format: they are laid out as those of a batch of
+ * one. */
 static TlTensor *empty_in(tl_dtype dt, int n, const int64_t *shape, int nd, bool last) {
   int64_t batch[5] = {1}, strides[5];
   if (!last || n != 4 || nd != 3) return tl_empty_format(dt, n, shape, last);
@@ -185,7 +205,9 @@ static TlTensor *result(TlTensor *x, int nd, tl_dtype dt, const int64_t *spatial
 }
 
 /* whether an input asks for channels-last results; rows are pooled as images of height 1 */
-static bool asks_last(const TlTensor *x, int nd) { return x->ndim == nd + 2 && x->numel && tl_suggests_last(x->ndim, x->shape, x->strides); }
+static bool asks_last(const TlTensor *x, int nd) {
+  return x->ndim == nd + 2 && x->numel && tl_suggests_last(x->ndim, x->shape, x->strides);
+}
 
 static TlTensor *zeros_in(tl_dtype dt, int n, const int64_t *shape, int nd, bool last) {
   TlTensor *t = empty_in(dt, n, shape, nd, last);
@@ -212,18 +234,23 @@ static PyObject *pair(TlTensor *y, TlTensor *idx, tl_dtype dt, bool ok) {
 #define DATA(t, T) ((T *)tl_data(t))
 
 /* (self, kernel_size, stride, padding, dilation, ceil_mode); id: dims, +10 with indices */
-KERNEL(k_max) {
+KERNEL(k_max)
+{
   const int nd = k->id % 10;
   const bool with = k->id > 10;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
   const char *op = nd == 1 ? "max_pool1d" : nd == 2 ? "max_pool2d" : "max_pool3d";
-  if (input(&c, op, nd, x->ndim, x->shape, true) || window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
-  if (nd == 1 && !with && (tl_is_complex(x->dtype) || tl_is_integral(x->dtype))) return unsupported("max_pool1d_impl", x->dtype);
+  if (input(&c, op, nd, x->ndim, x->shape, true) ||
+      window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1]))
+    return NULL;
+  if (nd == 1 && !with && (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)))
+    return unsupported("max_pool1d_impl", x->dtype);
   if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(nd == 1 ? "max_pool2d" : op, x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
   const bool volume = volume_last(x, nd), last = volume || ((nd > 1 || with) && asks_last(x, nd));
-  bool ok = (xc = copy_in(x, wd, nd, last)) && (y = result(x, nd, wd, c.out, last)) && (!with || (idx = result(x, nd, TL_I64, c.out, last)));
+  bool ok = (xc = copy_in(x, wd, nd, last)) && (y = result(x, nd, wd, c.out, last)) &&
+            (!with || (idx = result(x, nd, TL_I64, c.out, last)));
 #define CALL(T, sfx) (last ? max_pool_last##sfx(&c, volume ? 1 : x->shape[0], x->shape[!volume], DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
                            : max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
@@ -233,17 +260,21 @@ KERNEL(k_max) {
 }
 
 /* (grad_output, indices, input_size, dims, window, channels_last): sums into zeros; the last dims are spatial */
-KERNEL(k_max_backward) {
+KERNEL(k_max_backward)
+{
   TlTensor *g = ARG(0), *idx = ARG(1), *gc = NULL, *ic = NULL, *x = NULL;
   int64_t shape[TL_MAX_DIMS], nd, planes, in;
   int n;
-  if (tl_ints(args[2], shape, &n) || tl_int_in(args[3], k->name, "dims", 1, n < 3 ? n : 3, &nd) || tl_check_batch(k->name, "grad_output", g, n, n - (int)nd, shape) ||
-      tl_check_same(k->name, "indices", idx, g) || tl_product(n, shape, NULL) || tl_product(n - (int)nd, shape, &planes) ||
-      tl_product((int)nd, shape + n - nd, &in)) return NULL;
-  if (tl_is_complex(g->dtype) || !tl_is_integral(idx->dtype)) return unsupported(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
+  if (tl_ints(args[2], shape, &n) || tl_int_in(args[3], k->name, "dims", 1, n < 3 ? n : 3, &nd) ||
+      tl_check_batch(k->name, "grad_output", g, n, n - (int)nd, shape) || tl_check_same(k->name, "indices", idx, g) ||
+      tl_product(n, shape, NULL) || tl_product(n - (int)nd, shape, &planes) || tl_product((int)nd, shape + n - nd, &in))
+    return NULL;
+  if (tl_is_complex(g->dtype) || !tl_is_integral(idx->dtype))
+    return unsupported(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
   const tl_dtype wd = work_dtype(g->dtype);
   const bool volume = n == 4 && volume_last(g, (int)nd), last = volume || (args[5] == Py_True && n == nd + 2);
-  bool ok = (gc = copy_in(g, wd, (int)nd, last)) && (ic = copy_in(idx, TL_I64, (int)nd, last)) && (x = zeros_in(wd, n, shape, (int)nd, last));
+  bool ok = (gc = copy_in(g, wd, (int)nd, last)) && (ic = copy_in(idx, TL_I64, (int)nd, last)) &&
+            (x = zeros_in(wd, n, shape, (int)nd, last));
   if (ok && g->numel) {
     int64_t each = g->numel / planes;
 #define CALL(T, sfx) ((last ? max_backward_last##sfx(volume ? 1 : shape[0], shape[!volume], in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)) \
@@ -264,13 +295,16 @@ static int divisor(TlPool *c, PyObject *o) {
 }
 
 /* avg_poolNd(self, kernel_size, stride, padding, ceil_mode, count_include_pad[, divisor_override]) */
-KERNEL(k_avg) {
+KERNEL(k_avg)
+{
   const int nd = k->id;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL;
   TlPool c;
   if (input(&c, k->name, nd, x->ndim, x->shape, true) || (nargs > 6 && divisor(&c, args[6])) ||
-      window(&c, k->name, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1])) return NULL;
-  if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64)) return unsupported(nd == 1 ? "avg_pool2d" : nd == 3 ? "avg_pool3d_out_frame" : k->name, x->dtype);
+      window(&c, k->name, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1]))
+    return NULL;
+  if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64))
+    return unsupported(nd == 1 ? "avg_pool2d" : nd == 3 ? "avg_pool3d_out_frame" : k->name, x->dtype);
   if (nd == 3 && (x->dtype == TL_F16 || x->dtype == TL_BF16)) return unsupported("avg_pool3d_out_frame", x->dtype);
   c.include_pad = args[5] == Py_True;
   const tl_dtype wd = work_dtype(x->dtype);
@@ -283,8 +317,10 @@ KERNEL(k_avg) {
   return finish(y, x->dtype, ok);
 }
 
-/* (grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, channels_last) */
-KERNEL(k_avg_backward) {
+/* (grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+ * channels_last) */
+KERNEL(k_avg_backward)
+{
   TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
   int64_t shape[TL_MAX_DIMS];
   int n, kn;
@@ -292,10 +328,13 @@ KERNEL(k_avg_backward) {
   TlPool c;
   if (tl_ints(args[1], shape, &n) || tl_ints(args[2], kk, &kn)) return NULL;
   if (n < 1 || kn < 1 || kn > 3 || tl_is_complex(g->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "%s(): expected input_size and one to three sizes of a kernel, and no complex numbers", k->name);
+    PyErr_Format(PyExc_RuntimeError,
+                 "%s(): expected input_size and one to three sizes of a kernel, and no complex numbers", k->name);
     return NULL;
   }
-  if (input(&c, "avg_pool", kn, n, shape, false) || divisor(&c, args[7]) || window(&c, "avg_pool", kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1)) return NULL;
+  if (input(&c, "avg_pool", kn, n, shape, false) || divisor(&c, args[7]) ||
+      window(&c, "avg_pool", kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1))
+    return NULL;
   c.include_pad = args[6] == Py_True;
   for (int i = 0; i < n; i++) kk[i] = i < n - kn ? shape[i] : c.out[3 - (n - i)];
   if (tl_check_shape(k->name, "grad_output", g, n, kk) < 0) return NULL;
@@ -313,18 +352,27 @@ KERNEL(k_avg_backward) {
 static bool single(const TlPool *c) { return c->out[0] == 1 && c->out[1] == 1 && c->out[2] == 1; }
 
 /* adaptive_{avg,max}_poolNd(self, output_size); id: dims, +10 maximum */
-KERNEL(k_adaptive) {
+KERNEL(k_adaptive)
+{
   const int nd = k->id % 10, mode = k->id > 10 ? 2 : 0;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
-  if (input(&c, k->name, nd, x->ndim, x->shape, false) || spread(k->name, "output_size", args[1], nd, c.out, NULL)) return NULL;
-  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(nd == 1 ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d") : nd == 2 ? k->name : mode ? "adaptive_max_pool3d_cpu" : "adaptive_avg_pool3d_cpu", x->dtype);
+  if (input(&c, k->name, nd, x->ndim, x->shape, false) || spread(k->name, "output_size", args[1], nd, c.out, NULL))
+    return NULL;
+  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype))
+    return unsupported(nd == 1   ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d")
+                       : nd == 2 ? k->name
+                       : mode    ? "adaptive_max_pool3d_cpu"
+                                 : "adaptive_avg_pool3d_cpu",
+                       x->dtype);
   const tl_dtype wd = work_dtype(x->dtype);
   /* of volumes only averages of everything, which are means in PyTorch */
   const bool last = (nd < 3 || (!mode && single(&c))) && asks_last(x, nd);
-  bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) && (!mode || (idx = result(x, nd, TL_I64, c.out, last)));
-  if (ok && y->numel && !x->numel) {      /* windows of rows without elements, of which there may be 2**62 */
-    PyErr_Format(PyExc_RuntimeError, "%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s", k->name,
+  bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) &&
+            (!mode || (idx = result(x, nd, TL_I64, c.out, last)));
+  if (ok && y->numel && !x->numel) { /* windows of rows without elements, of which there may be 2**62 */
+    PyErr_Format(PyExc_RuntimeError,
+                 "%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s", k->name,
                  tl_fmt_shape(x->ndim, x->shape));
     ok = false;
   }
@@ -337,17 +385,20 @@ KERNEL(k_adaptive) {
 }
 
 /* (grad_output, input_size, dims, channels_last) */
-KERNEL(k_adaptive_backward) {
+KERNEL(k_adaptive_backward)
+{
   TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
   int64_t shape[TL_MAX_DIMS], nd;
   int n;
   TlPool c;
-  if (tl_ints(args[1], shape, &n) || tl_int_in(args[2], k->name, "dims", 1, 3, &nd) || n < 0 || input(&c, "adaptive_avg_pool", (int)nd, n, shape, false) ||
-      tl_check_batch(k->name, "grad_output", g, n, n - (int)nd, shape)) return PyErr_Occurred() ? NULL : TL_FALLBACK();
+  if (tl_ints(args[1], shape, &n) || tl_int_in(args[2], k->name, "dims", 1, 3, &nd) || n < 0 ||
+      input(&c, "adaptive_avg_pool", (int)nd, n, shape, false) ||
+      tl_check_batch(k->name, "grad_output", g, n, n - (int)nd, shape))
+    return PyErr_Occurred() ? NULL : TL_FALLBACK();
   if (tl_is_complex(g->dtype) || tl_is_integral(g->dtype)) return unsupported(k->name, g->dtype);
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
   const tl_dtype wd = work_dtype(g->dtype);
-  const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && !single(&c);     /* else a mean, in PyTorch */
+  const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && !single(&c); /* else a mean, in PyTorch */
   bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, (int)nd, last));
 #define CALL(T, sfx) (last ? adaptive_last##sfx(&c, shape[0], shape[1], 1, DATA(x, T), DATA(gc, T), NULL) : adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
@@ -365,7 +416,9 @@ static int columns_args(TlPool *c, PyObject *const *a, const int64_t *hw) {
     int64_t all[TL_MAX_DIMS];
     int n;
     if (tl_ints(a[i], all, &n)) return -1;
-    if (n == 1 ? tl_int_in(a[i], "im2col", name[i], i != 2, INT32_MAX, v) : tl_ints_in(a[i], "im2col", name[i], 2, i != 2, INT32_MAX, v)) return -1;
+    if (n == 1 ? tl_int_in(a[i], "im2col", name[i], i != 2, INT32_MAX, v)
+               : tl_ints_in(a[i], "im2col", name[i], 2, i != 2, INT32_MAX, v))
+      return -1;
     to[i][1] = v[0];
     to[i][2] = v[n == 2];
   }
@@ -379,7 +432,8 @@ static int columns_args(TlPool *c, PyObject *const *a, const int64_t *hw) {
   return 0;
 }
 
-KERNEL(k_im2col) {
+KERNEL(k_im2col)
+{
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL;
   TlPool c;
   if (tl_is_complex(x->dtype) || x->ndim != 4) return TL_FALLBACK();
@@ -397,16 +451,19 @@ KERNEL(k_im2col) {
 }
 
 /* col2im(self, output_size, kernel_size, dilation, padding, stride) */
-KERNEL(k_col2im) {
+KERNEL(k_col2im)
+{
   TlTensor *g = ARG(0), *gc = NULL, *x = NULL;
   TlPool c;
   int64_t hw[TL_MAX_DIMS];
   int n;
   if (tl_is_complex(g->dtype) || g->ndim != 3) return TL_FALLBACK();
-  if (tl_ints(args[1], hw, &n) || n != 2 || columns_args(&c, args + 2, hw)) return PyErr_Occurred() ? NULL : TL_FALLBACK();
+  if (tl_ints(args[1], hw, &n) || n != 2 || columns_args(&c, args + 2, hw))
+    return PyErr_Occurred() ? NULL : TL_FALLBACK();
   int64_t window = c.k[1] * c.k[2], shape[4] = {g->shape[0], g->shape[1] / window, hw[0], hw[1]};
   if (tl_product(4, shape, NULL) || tl_product(2, c.out + 1, NULL) ||
-      tl_check_shape("col2im", "self", g, 3, (int64_t[]){shape[0], shape[1] * window, c.out[1] * c.out[2]})) return NULL;
+      tl_check_shape("col2im", "self", g, 3, (int64_t[]){shape[0], shape[1] * window, c.out[1] * c.out[2]}))
+    return NULL;
   c.planes = shape[0] * shape[1];
   const tl_dtype wd = work_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, 4, shape));
@@ -417,15 +474,28 @@ KERNEL(k_col2im) {
   return finish(x, g->dtype, ok);
 }
 
-PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);   /* resample.c */
+PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out); /* resample.c */
 
-const TlKernel tl_kernels_pool[] = {
-    {"max_pool1d", k_max, 1}, {"max_pool2d", k_max, 2}, {"max_pool3d", k_max, 3},
-    {"max_pool1d_with_indices", k_max, 11}, {"max_pool2d_with_indices", k_max, 12}, {"max_pool3d_with_indices", k_max, 13},
-    {"_max_pool_backward", k_max_backward},
-    {"avg_pool1d", k_avg, 1}, {"avg_pool2d", k_avg, 2}, {"avg_pool3d", k_avg, 3}, {"_avg_pool_backward", k_avg_backward},
-    {"adaptive_avg_pool1d", k_adaptive, 1}, {"adaptive_avg_pool2d", k_adaptive, 2}, {"adaptive_avg_pool3d", k_adaptive, 3},
-    {"adaptive_max_pool1d", k_adaptive, 11}, {"adaptive_max_pool2d", k_adaptive, 12}, {"adaptive_max_pool3d", k_adaptive, 13},
-    {"_adaptive_avg_pool_backward", k_adaptive_backward},
-    {"im2col", k_im2col}, {"col2im", k_col2im},
-    {"_upsample", tl_k_resample}, {"_upsample_backward", tl_k_resample, 1}, {0}};
+const TlKernel tl_kernels_pool[] = {{"max_pool1d", k_max, 1},
+                                    {"max_pool2d", k_max, 2},
+                                    {"max_pool3d", k_max, 3},
+                                    {"max_pool1d_with_indices", k_max, 11},
+                                    {"max_pool2d_with_indices", k_max, 12},
+                                    {"max_pool3d_with_indices", k_max, 13},
+                                    {"_max_pool_backward", k_max_backward},
+                                    {"avg_pool1d", k_avg, 1},
+                                    {"avg_pool2d", k_avg, 2},
+                                    {"avg_pool3d", k_avg, 3},
+                                    {"_avg_pool_backward", k_avg_backward},
+                                    {"adaptive_avg_pool1d", k_adaptive, 1},
+                                    {"adaptive_avg_pool2d", k_adaptive, 2},
+                                    {"adaptive_avg_pool3d", k_adaptive, 3},
+                                    {"adaptive_max_pool1d", k_adaptive, 11},
+                                    {"adaptive_max_pool2d", k_adaptive, 12},
+                                    {"adaptive_max_pool3d", k_adaptive, 13},
+                                    {"_adaptive_avg_pool_backward", k_adaptive_backward},
+                                    {"im2col", k_im2col},
+                                    {"col2im", k_col2im},
+                                    {"_upsample", tl_k_resample},
+                                    {"_upsample_backward", tl_k_resample, 1},
+                                    {0}};

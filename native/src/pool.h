@@ -1,4 +1,5 @@
-/* pool.h: geometry of pooling windows; pool.c checks arguments, pool_impl.h holds the loops (included per element type). */
+/* pool.h: geometry of pooling windows; pool.c checks arguments, pool_impl.h holds the loops (included per element
+ * type). */
 #ifndef TL_POOL_H
 #define TL_POOL_H
 #include "tl.h"
@@ -7,6 +8,6 @@
 typedef struct {
   int64_t planes, in[3], out[3], k[3], s[3], p[3], d[3];
   bool include_pad;
-  int64_t divisor;      /* 0: the size of the window */
+  int64_t divisor; /* 0: the size of the window */
 } TlPool;
 #endif

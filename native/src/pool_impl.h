@@ -1,7 +1,8 @@
-/* pool_impl.h: loops of the pooling ops for element type T; F(name) mangles names. Rows run over the outputs of one tap at
- * a time, so that the inner loops are plain vector loops. */
+/* pool_impl.h: loops of the pooling ops for element type T; F(name) mangles names. Rows run over the outputs of one tap
+ * at a time, so that the inner loops are plain vector loops. */
 
-static int64_t F(first)(const TlPool *c, int i, int64_t o, int64_t *end) {   /* first input of window o inside the image */
+static int64_t F(first)(const TlPool *c, int i, int64_t o,
+                        int64_t *end) { /* first input of window o inside the image */
   int64_t b = o * c->s[i] - c->p[i], e = b + (c->k[i] - 1) * c->d[i] + 1;
   if (e > c->in[i]) e = c->in[i];
   while (b < 0) b += c->d[i];
@@ -30,7 +31,10 @@ static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
   int32_t *at = tl_malloc((uint64_t)(w ? w : 1) * sizeof(int32_t));
   if (!at) return -1;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
-    if (!(p & 63) && tl_check_interrupt()) { tl_free(at); return -1; }
+    if (!(p & 63) && tl_check_interrupt()) {
+      tl_free(at);
+      return -1;
+    }
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
         int64_t ze, ye, xe, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye);
@@ -45,16 +49,26 @@ static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
               F(range)(c, t, &a, &b);
               const T *src = x + base;
               if (!idx) {
-                if (s == 1) for (int64_t i = a; i < b; i++) { T v = src[i]; y[i] = v > y[i] || v != v ? v : y[i]; }
-                else for (int64_t i = a; i < b; i++) { T v = src[i * s]; y[i] = v > y[i] || v != v ? v : y[i]; }
-              } else for (int64_t i = a; i < b; i++) {
-                T v = src[i * s];
-                bool m = v > y[i] || v != v;
-                y[i] = m ? v : y[i];
-                at[i] = m ? (int32_t)(base + i * s) : at[i];
-              }
+                if (s == 1)
+                  for (int64_t i = a; i < b; i++) {
+                    T v = src[i];
+                    y[i] = v > y[i] || v != v ? v : y[i];
+                  }
+                else
+                  for (int64_t i = a; i < b; i++) {
+                    T v = src[i * s];
+                    y[i] = v > y[i] || v != v ? v : y[i];
+                  }
+              } else
+                for (int64_t i = a; i < b; i++) {
+                  T v = src[i * s];
+                  bool m = v > y[i] || v != v;
+                  y[i] = m ? v : y[i];
+                  at[i] = m ? (int32_t)(base + i * s) : at[i];
+                }
             }
-        if (idx) for (int64_t i = 0; i < w; i++) *idx++ = at[i];
+        if (idx)
+          for (int64_t i = 0; i < w; i++) *idx++ = at[i];
       }
   }
   tl_free(at);
@@ -76,10 +90,14 @@ static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
   if (!row) return -1;
   T *div = row + w;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
-    if (!(p & 63) && tl_check_interrupt()) { tl_free(row); return -1; }
+    if (!(p & 63) && tl_check_interrupt()) {
+      tl_free(row);
+      return -1;
+    }
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
-        int64_t ze, ye, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye), n = F(count)(c, 0, oz) * F(count)(c, 1, oy);
+        int64_t ze, ye, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye),
+                        n = F(count)(c, 0, oz) * F(count)(c, 1, oy);
         for (int64_t i = 0; i < w; i++) {
           div[i] = (T)(c->divisor ? c->divisor : n * F(count)(c, 2, i));
           row[i] = backward ? DIVIDE(y[i], div[i]) : 0;
@@ -90,11 +108,15 @@ static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
               int64_t a, b;
               F(range)(c, t, &a, &b);
               T *src = (T *)x + (z * c->in[1] + r) * c->in[2] + t - c->p[2];
-              if (backward) for (int64_t i = a; i < b; i++) src[i * s] = PLUS(src[i * s], row[i]);
-              else if (s == 1) for (int64_t i = a; i < b; i++) row[i] = PLUS(row[i], src[i]);
-              else for (int64_t i = a; i < b; i++) row[i] = PLUS(row[i], src[i * s]);
+              if (backward)
+                for (int64_t i = a; i < b; i++) src[i * s] = PLUS(src[i * s], row[i]);
+              else if (s == 1)
+                for (int64_t i = a; i < b; i++) row[i] = PLUS(row[i], src[i]);
+              else
+                for (int64_t i = a; i < b; i++) row[i] = PLUS(row[i], src[i * s]);
             }
-        if (!backward) for (int64_t i = 0; i < w; i++) y[i] = DIVIDE(row[i], div[i]);
+        if (!backward)
+          for (int64_t i = 0; i < w; i++) y[i] = DIVIDE(row[i], div[i]);
       }
   }
   tl_free(row);
@@ -113,8 +135,9 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++)
         for (int64_t ox = 0; ox < c->out[2]; ox++, y++) {
-          int64_t z0 = F(lo)(oz, c->in[0], c->out[0]), z1 = F(hi)(oz, c->in[0], c->out[0]), y0 = F(lo)(oy, c->in[1], c->out[1]),
-                  y1 = F(hi)(oy, c->in[1], c->out[1]), x0 = F(lo)(ox, c->in[2], c->out[2]), x1 = F(hi)(ox, c->in[2], c->out[2]);
+          int64_t z0 = F(lo)(oz, c->in[0], c->out[0]), z1 = F(hi)(oz, c->in[0], c->out[0]),
+                  y0 = F(lo)(oy, c->in[1], c->out[1]), y1 = F(hi)(oy, c->in[1], c->out[1]),
+                  x0 = F(lo)(ox, c->in[2], c->out[2]), x1 = F(hi)(ox, c->in[2], c->out[2]);
           T n = (T)((z1 - z0) * (y1 - y0) * (x1 - x0)), best = LOWEST, g = mode == 1 ? *y / n : 0;
           ACC sum = 0;
           int64_t at = (z0 * c->in[1] + y0) * c->in[2] + x0;
@@ -124,15 +147,28 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
               if (mode == 0) {
                 ACC s0 = 0, s1 = 0, s2 = 0, s3 = 0;
                 int64_t i = x0;
-                for (; i + 4 <= x1; i += 4) { s0 += src[i]; s1 += src[i + 1]; s2 += src[i + 2]; s3 += src[i + 3]; }
+                for (; i + 4 <= x1; i += 4) {
+                  s0 += src[i];
+                  s1 += src[i + 1];
+                  s2 += src[i + 2];
+                  s3 += src[i + 3];
+                }
                 for (; i < x1; i++) s0 += src[i];
                 sum += (s0 + s1) + (s2 + s3);
-              }
-              else if (mode == 1) for (int64_t i = x0; i < x1; i++) src[i] += g;
-              else for (int64_t i = x0; i < x1; i++) if (src[i] > best || src[i] != src[i]) { best = src[i]; at = src + i - x; }
+              } else if (mode == 1)
+                for (int64_t i = x0; i < x1; i++) src[i] += g;
+              else
+                for (int64_t i = x0; i < x1; i++)
+                  if (src[i] > best || src[i] != src[i]) {
+                    best = src[i];
+                    at = src + i - x;
+                  }
             }
           if (mode == 0) *y = (T)(sum / (ACC)n);
-          else if (mode == 2) { *y = best; *idx++ = at; }
+          else if (mode == 2) {
+            *y = best;
+            *idx++ = at;
+          }
         }
   }
   return 0;
@@ -158,7 +194,11 @@ static int F(columns)(const TlPool *c, T *x, T *col, bool back) {
           int64_t y = oy * c->s[1] - c->p[1] + ky * c->d[1];
           bool inside = y >= 0 && y < c->in[1];
           T *src = inside ? x + y * c->in[2] + kx * c->d[2] - c->p[2] : x;
-          if (back) { if (inside) for (int64_t i = a; i < b; i++) src[i * s] = PLUS(src[i * s], col[i]); continue; }
+          if (back) {
+            if (inside)
+              for (int64_t i = a; i < b; i++) src[i * s] = PLUS(src[i * s], col[i]);
+            continue;
+          }
           for (int64_t i = 0; i < c->out[2]; i++) col[i] = inside && i >= a && i < b ? src[i * s] : 0;
         }
       }

@@ -1,15 +1,15 @@
-/* profile.c: what torch.profiler records. While it is on (tl_profiling) the dispatcher leaves a begin and an end for every
- * call of an op, in an array; Python objects are made of it when recording ends. Only the thread that started it is
- * recorded: the array and the nesting belong to that thread. */
+/* profile.c: what torch.profiler records. While it is on (tl_profiling) the dispatcher leaves a begin and an end for
+ * every call of an op, in an array; Python objects are made of it when recording ends. Only the thread that started it
+ * is recorded: the array and the nesting belong to that thread. */
 #include "core.h"
 #include <time.h>
 
 typedef struct {
-  int64_t begin, end;                 /* nanoseconds; end 0: not yet */
-  int64_t parent, shapes;             /* places in their arrays, or -1 */
-  int64_t memory;                     /* bytes in CPU storages, at first before, then what the call added */
-  PyObject *name, *stack;             /* an op's schema, or a text; where the call came from */
-  int32_t kind, nshapes;              /* 0 an op, 1 an op in place; from 2 on Python's own */
+  int64_t begin, end;     /* nanoseconds; end 0: not yet */
+  int64_t parent, shapes; /* places in their arrays, or -1 */
+  int64_t memory;         /* bytes in CPU storages, at first before, then what the call added */
+  PyObject *name, *stack; /* an op's schema, or a text; where the call came from */
+  int32_t kind, nshapes;  /* 0 an op, 1 an op in place; from 2 on Python's own */
 } Record;
 
 enum { WITH_SHAPES = 1, WITH_STACK = 2, MOST = 32 };
@@ -17,16 +17,19 @@ enum { WITH_SHAPES = 1, WITH_STACK = 2, MOST = 32 };
 int tl_profiling;
 static TL_THREAD bool mine;
 static Record *records;
-static int64_t nrecords, room, current, lost, session;      /* session: in a record's number, so that an old one ends nothing */
+static int64_t nrecords, room, current, lost,
+  session; /* session: in a record's number, so that an old one ends nothing */
 static int64_t *shapes;
 static int64_t nshapes, shapes_room;
 static int flags;
-static PyObject *stack_of;             /* called for each op when stacks are wanted */
-
+static PyObject *stack_of; /* called for each op when stacks are wanted */
 
 #if defined(__wasm__)
 /* musl's headers for 32 bits name another function for a time of 64 bits; Emscripten has this one, with this layout */
-struct wasm_time { int64_t seconds; int32_t nanoseconds, unused; };
+struct wasm_time {
+  int64_t seconds;
+  int32_t nanoseconds, unused;
+};
 extern int wasm_clock_gettime(int clock, struct wasm_time *t) __asm__("clock_gettime");
 static int64_t now(void) {
   struct wasm_time t = {0, 0, 0};
@@ -45,7 +48,8 @@ static int64_t now(void) {
 }
 #endif
 
-/* ---- recording ------------------------------------------------------------------------------------------------------- */
+/* ---- recording
+ * ------------------------------------------------------------------------------------------------------- */
 static bool grow(void **p, int64_t *have, int64_t want, size_t size) {
   if (want <= *have) return true;
   int64_t n = *have ? *have * 2 : 1024;
@@ -80,7 +84,8 @@ static bool put_shapes(PyObject *const *a, int n) {
       continue;
     }
     bool tensors = m > 0;
-    for (Py_ssize_t j = 0; tensors && j < m; j++) tensors = TL_CHECK(tuple ? PyTuple_GetItem(o, j) : PyList_GetItem(o, j));
+    for (Py_ssize_t j = 0; tensors && j < m; j++)
+      tensors = TL_CHECK(tuple ? PyTuple_GetItem(o, j) : PyList_GetItem(o, j));
     if (!tensors) {
       if (!put(-1)) return false;
       continue;
@@ -92,19 +97,26 @@ static bool put_shapes(PyObject *const *a, int n) {
   return true;
 }
 
-/* The record's number, for tl_profile_end; -1 where nothing is recorded. A record that finds no memory is counted. -2 with an
- * exception where an interrupt arrived while the stack was looked at; other errors of that are dropped. */
+/* The record's number, for tl_profile_end; -1 where nothing is recorded. A record that finds no memory is counted. -2
+ * with an exception where an interrupt arrived while the stack was looked at; other errors of that are dropped. */
 int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n) {
   if (!mine) return -1;
-  if (!grow((void **)&records, &room, nrecords + 1, sizeof *records)) { lost++; return -1; }
+  if (!grow((void **)&records, &room, nrecords + 1, sizeof *records)) {
+    lost++;
+    return -1;
+  }
   Record r = {0, 0, current, -1, 0, NULL, NULL, kind, n};
   if (a && (flags & WITH_SHAPES)) {
     int64_t at = nshapes;
     if (put_shapes(a, n)) r.shapes = at;
-    else { nshapes = at; lost++; return -1; }
+    else {
+      nshapes = at;
+      lost++;
+      return -1;
+    }
   }
   if (flags & WITH_STACK) {
-    mine = false;                      /* what the function calls is no part of the program */
+    mine = false; /* what the function calls is no part of the program */
     r.stack = PyObject_CallFunctionObjArgs(stack_of, NULL);
     mine = true;
     if (!r.stack) {
@@ -125,7 +137,7 @@ int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n) {
 
 void tl_profile_end(int64_t number) {
   int64_t at = number & 0xffffffff;
-  if (!mine || number >> 32 != session || at >= nrecords) return;       /* recording ended in between */
+  if (!mine || number >> 32 != session || at >= nrecords) return; /* recording ended in between */
   Record *r = &records[at];
   r->end = now();
   r->memory = (int64_t)tl_bytes_live() - r->memory;
@@ -134,9 +146,13 @@ void tl_profile_end(int64_t number) {
     while (current >= 0 && records[current].end) current = records[current].parent;
 }
 
-/* ---- Python ---------------------------------------------------------------------------------------------------------- */
+/* ---- Python
+ * ---------------------------------------------------------------------------------------------------------- */
 static void forget(void) {
-  for (int64_t i = 0; i < nrecords; i++) { Py_XDECREF(records[i].name); Py_XDECREF(records[i].stack); }
+  for (int64_t i = 0; i < nrecords; i++) {
+    Py_XDECREF(records[i].name);
+    Py_XDECREF(records[i].stack);
+  }
   PyMem_Free(records);
   PyMem_Free(shapes);
   records = NULL;
@@ -149,7 +165,10 @@ static PyObject *start(PyObject *m, PyObject *args) {
   int want;
   PyObject *stack = Py_None;
   if (!PyArg_ParseTuple(args, "i|O", &want, &stack)) return NULL;
-  if (tl_profiling) { PyErr_SetString(PyExc_RuntimeError, "Profiler is already enabled on this thread"); return NULL; }
+  if (tl_profiling) {
+    PyErr_SetString(PyExc_RuntimeError, "Profiler is already enabled on this thread");
+    return NULL;
+  }
   forget();
   flags = want & WITH_SHAPES;
   if (stack != Py_None) {
@@ -170,7 +189,10 @@ static PyObject *tensor_shape(const int64_t **p) {
   PyObject *dims = PyList_New(n);
   for (int i = 0; dims && i < n; i++) {
     PyObject *v = PyLong_FromLongLong(*(*p)++);
-    if (!v) { Py_DECREF(dims); return NULL; }
+    if (!v) {
+      Py_DECREF(dims);
+      return NULL;
+    }
     PyList_SetItem(dims, i, v);
   }
   return dims ? Py_BuildValue("(sN)", tl_dtype_name[dtype], dims) : NULL;
@@ -183,8 +205,10 @@ static PyObject *shapes_of(const Record *r) {
   PyObject *out = PyList_New(r->nshapes);
   for (int i = 0; out && i < r->nshapes; i++) {
     PyObject *v = NULL;
-    if (*p == -1) { p++; v = Py_NewRef(Py_None); }
-    else if (*p == -2) {
+    if (*p == -1) {
+      p++;
+      v = Py_NewRef(Py_None);
+    } else if (*p == -2) {
       Py_ssize_t m = (Py_ssize_t)p[1];
       p += 2;
       v = PyList_New(m);
@@ -194,26 +218,40 @@ static PyObject *shapes_of(const Record *r) {
         else PyList_SetItem(v, j, x);
       }
     } else v = tensor_shape(&p);
-    if (!v) { Py_DECREF(out); return NULL; }
+    if (!v) {
+      Py_DECREF(out);
+      return NULL;
+    }
     PyList_SetItem(out, i, v);
   }
   return out;
 }
 
 static PyObject *stop(PyObject *m, PyObject *unused) {
-  (void)m; (void)unused;
-  if (!tl_profiling) { PyErr_SetString(PyExc_RuntimeError, "Can't disable the profiler when it's not running"); return NULL; }
-  if (!mine) { PyErr_SetString(PyExc_RuntimeError, "the profiler was started by another thread"); return NULL; }
+  (void)m;
+  (void)unused;
+  if (!tl_profiling) {
+    PyErr_SetString(PyExc_RuntimeError, "Can't disable the profiler when it's not running");
+    return NULL;
+  }
+  if (!mine) {
+    PyErr_SetString(PyExc_RuntimeError, "the profiler was started by another thread");
+    return NULL;
+  }
   tl_profiling = 0;
   mine = false;
   int64_t end = now();
   PyObject *out = PyList_New((Py_ssize_t)nrecords);
   for (int64_t i = 0; out && i < nrecords; i++) {
     Record *r = &records[i];
-    if (!r->end) { r->end = end; r->memory = (int64_t)tl_bytes_live() - r->memory; }
+    if (!r->end) {
+      r->end = end;
+      r->memory = (int64_t)tl_bytes_live() - r->memory;
+    }
     PyObject *s = shapes_of(r), *row = NULL;
-    if (s) row = Py_BuildValue("(OiLLLNLO)", r->name, (int)r->kind, (long long)r->begin, (long long)r->end, (long long)r->parent, s,
-                               (long long)r->memory, r->stack ? r->stack : Py_None);
+    if (s)
+      row = Py_BuildValue("(OiLLLNLO)", r->name, (int)r->kind, (long long)r->begin, (long long)r->end,
+                          (long long)r->parent, s, (long long)r->memory, r->stack ? r->stack : Py_None);
     if (!row) Py_CLEAR(out);
     else PyList_SetItem(out, (Py_ssize_t)i, row);
   }
@@ -225,7 +263,10 @@ static PyObject *enter(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   if (!tl_profiling) return PyLong_FromLong(-1);
   bool tensors = n == 3 && PyList_Check(a[2]) && PyObject_Size(a[2]) <= MOST;
-  if ((n != 2 && n != 3) || !PyUnicode_Check(a[0])) { PyErr_SetString(PyExc_TypeError, "profile_enter(name, kind, tensors=None)"); return NULL; }
+  if ((n != 2 && n != 3) || !PyUnicode_Check(a[0])) {
+    PyErr_SetString(PyExc_TypeError, "profile_enter(name, kind, tensors=None)");
+    return NULL;
+  }
   long kind = PyLong_AsLong(a[1]);
   if (kind == -1 && PyErr_Occurred()) return NULL;
   PyObject *of[MOST];
@@ -241,15 +282,27 @@ static PyObject *leave(PyObject *m, PyObject *o) {
   if (at >= 0 && tl_profiling) tl_profile_end(at);
   Py_RETURN_NONE;
 }
-static PyObject *profiling(PyObject *m, PyObject *unused) { (void)m; (void)unused; return PyBool_FromLong(tl_profiling && mine); }
-static PyObject *clock_(PyObject *m, PyObject *unused) { (void)m; (void)unused; return PyLong_FromLongLong(now()); }
+static PyObject *profiling(PyObject *m, PyObject *unused) {
+  (void)m;
+  (void)unused;
+  return PyBool_FromLong(tl_profiling && mine);
+}
+static PyObject *clock_(PyObject *m, PyObject *unused) {
+  (void)m;
+  (void)unused;
+  return PyLong_FromLongLong(now());
+}
 
 static PyMethodDef functions[] = {
-    {"profile_start", start, METH_VARARGS, "profile_start(with shapes, stack function or None): records the ops of this thread; the time, as profile_clock()."},
-    {"profile_stop", stop, METH_NOARGS, "(records, time, records lost): (name, kind, begin, end, parent, shapes, bytes, stack) in the order of their begin."},
-    {"profile_enter", (PyCFunction)(void *)enter, METH_FASTCALL, "profile_enter(name, kind, tensors=None): begins a record; its number, -1 where nothing is recorded."},
-    {"profile_exit", leave, METH_O, "profile_exit(number): ends it."},
-    {"profiling", profiling, METH_NOARGS, "Whether this thread's ops are recorded."},
-    {"profile_clock", clock_, METH_NOARGS, "The clock of the records, nanoseconds."},
-    {0}};
+  {"profile_start", start, METH_VARARGS,
+   "profile_start(with shapes, stack function or None): records the ops of this thread; the time, as profile_clock()."},
+  {"profile_stop", stop, METH_NOARGS,
+   "(records, time, records lost): (name, kind, begin, end, parent, shapes, bytes, stack) in the order of their "
+   "begin."},
+  {"profile_enter", (PyCFunction)(void *)enter, METH_FASTCALL,
+   "profile_enter(name, kind, tensors=None): begins a record; its number, -1 where nothing is recorded."},
+  {"profile_exit", leave, METH_O, "profile_exit(number): ends it."},
+  {"profiling", profiling, METH_NOARGS, "Whether this thread's ops are recorded."},
+  {"profile_clock", clock_, METH_NOARGS, "The clock of the records, nanoseconds."},
+  {0}};
 int tl_profile_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

@@ -3,7 +3,11 @@
 
 tl_dtype tl_promote(tl_dtype a, tl_dtype b) {
   if (a == b) return a;
-  if (a > b) { tl_dtype t = a; a = b; b = t; }
+  if (a > b) {
+    tl_dtype t = a;
+    a = b;
+    b = t;
+  }
   /* now a < b in the order bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128 */
   if (b == TL_C64) return a == TL_F64 ? TL_C128 : TL_C64;
   if (a == TL_U8 && b == TL_I8) return TL_I16;
@@ -39,7 +43,9 @@ int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out) {
       const TlTensor *t = (const TlTensor *)o;
       int d = t->dtype;
       if (t->flags & TL_WRAPPED_NUMBER) {
-        d = tl_is_complex((tl_dtype)d) ? (tl_default_dtype == TL_F64 ? TL_C128 : TL_C64) : tl_is_float((tl_dtype)d) ? (int)tl_default_dtype : d;
+        d = tl_is_complex((tl_dtype)d) ? (tl_default_dtype == TL_F64 ? TL_C128 : TL_C64)
+            : tl_is_float((tl_dtype)d) ? (int)tl_default_dtype
+                                       : d;
         wrapped = higher(wrapped, d);
       } else if (t->ndim > 0) dims = higher(dims, d);
       else zero = higher(zero, d);
@@ -58,8 +64,6 @@ int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out) {
   return 0;
 }
 
-
-
 bool tl_can_cast(tl_dtype from, tl_dtype to) {
   if (tl_is_complex(from) && !tl_is_complex(to)) return false;
   if (tl_is_float(from) && tl_is_integral(to)) return false;
@@ -68,6 +72,7 @@ bool tl_can_cast(tl_dtype from, tl_dtype to) {
 
 int tl_check_cast(tl_dtype from, tl_dtype to) {
   if (tl_can_cast(from, to)) return 0;
-  PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", tl_scalar_type[from], tl_scalar_type[to]);
+  PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s", tl_scalar_type[from],
+               tl_scalar_type[to]);
   return -1;
 }

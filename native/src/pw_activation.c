@@ -25,8 +25,14 @@
 #define HARDSIGMOID(T) CLAMP6(a) / 6
 #define SOFTSHRINK(T) a > (T)p->x ? a - (T)p->x : a < -(T)p->x ? a + (T)p->x : a == a ? 0 : a
 #define HARDSHRINK(T) ((a >= -(T)p->x) & (a <= (T)p->x)) ? 0 : a
-REALS1(a_relu, RELU) REALS1(a_threshold, THRESHOLD) REALS1(a_hardtanh, HARDTANH)
-F1(a_leaky_relu, LEAKY) F1(a_hardswish, HARDSWISH) F1(a_hardsigmoid, HARDSIGMOID) F1(a_softshrink, SOFTSHRINK) F1(a_hardshrink, HARDSHRINK)
+REALS1(a_relu, RELU)
+REALS1(a_threshold, THRESHOLD)
+REALS1(a_hardtanh, HARDTANH)
+F1(a_leaky_relu, LEAKY)
+F1(a_hardswish, HARDSWISH)
+F1(a_hardsigmoid, HARDSIGMOID)
+F1(a_softshrink, SOFTSHRINK)
+F1(a_hardshrink, HARDSHRINK)
 
 /* ---- gelu: x times the normal distribution function of x, or its approximation by tanh ---- */
 #define SQRT1_2 0.70710678118654752440
@@ -36,12 +42,13 @@ static inline v4f cdf4(v4f a) { return V(0.5f) * (V(1.0f) + vm_erf(a * V((float)
 static inline double cdf1(double a) { return 0.5 * (1 + erf(a * SQRT1_2)); }
 static inline v4f tanh_arg4(v4f a) { return V((float)SQRT_2_PI) * v4_madd(a * a * a, V(0.044715f), a); }
 static inline double tanh_arg1(double a) { return SQRT_2_PI * (a + 0.044715 * a * a * a); }
-PW_V1(a_gelu_f32, a * cdf4(a)) PW_L1(a_gelu_f64, double, double, a * cdf1(a))
+PW_V1(a_gelu_f32, a *cdf4(a))
+PW_L1(a_gelu_f64, double, double, a *cdf1(a))
 /* 0.5 (1 + tanh(t)) is sigmoid(2t) */
-PW_V1(a_gelu_tanh_f32, a * vm_sigmoid(V(2.0f) * tanh_arg4(a)))
+PW_V1(a_gelu_tanh_f32, a *vm_sigmoid(V(2.0f) * tanh_arg4(a)))
 PW_L1(a_gelu_tanh_f64, double, double, 0.5 * a * (1 + tanh(tanh_arg1(a))))
-PW_V2(a_gelu_backward_f32, a * (cdf4(b) + b * V((float)INV_SQRT_2PI) * vm_exp(V(-0.5f) * b * b)))
-PW_L2(a_gelu_backward_f64, double, double, a * (cdf1(b) + b * INV_SQRT_2PI * exp(-0.5 * b * b)))
+PW_V2(a_gelu_backward_f32, a *(cdf4(b) + b * V((float)INV_SQRT_2PI) * vm_exp(V(-0.5f) * b * b)))
+PW_L2(a_gelu_backward_f64, double, double, a *(cdf1(b) + b * INV_SQRT_2PI * exp(-0.5 * b * b)))
 static inline v4f gelu_tanh_grad4(v4f b) {
   v4f s = vm_sigmoid(V(2.0f) * tanh_arg4(b)), d = V((float)SQRT_2_PI) * v4_madd(b * b, V(0.134145f), V(1.0f));
   return s + V(2.0f) * b * s * (V(1.0f) - s) * d;
@@ -50,21 +57,33 @@ static inline double gelu_tanh_grad1(double b) {
   double t = tanh(tanh_arg1(b)), d = SQRT_2_PI * (1 + 3 * 0.044715 * b * b);
   return 0.5 * (1 + t) + 0.5 * b * (1 - t * t) * d;
 }
-PW_V2(a_gelu_tanh_backward_f32, a * gelu_tanh_grad4(b)) PW_L2(a_gelu_tanh_backward_f64, double, double, a * gelu_tanh_grad1(b))
+PW_V2(a_gelu_tanh_backward_f32, a *gelu_tanh_grad4(b))
+PW_L2(a_gelu_tanh_backward_f64, double, double, a *gelu_tanh_grad1(b))
 
 /* ---- functions of exp ---- */
 #define SIG1(x) (1 / (1 + exp(-(x))))
-PW_V1(a_silu_f32, a / (V(1.0f) + vm_exp(-a))) PW_L1(a_silu_f64, double, double, a / (1 + exp(-a)))
+PW_V1(a_silu_f32, a / (V(1.0f) + vm_exp(-a)))
+PW_L1(a_silu_f64, double, double, a / (1 + exp(-a)))
 PW_L1(a_silu_c128, tl_c128, tl_c128, cz_div(a, cz_add(cz_of(1, 0), cz_exp(cz_neg(a)))))
-static inline v4f silu_grad4(v4f x) { v4f s = vm_sigmoid(x); return s * v4_madd(x, V(1.0f) - s, V(1.0f)); }
-static inline double silu_grad1(double x) { double s = SIG1(x); return s * (1 + x * (1 - s)); }
-static inline cz silu_gradc(cz x) { cz s = cz_sigmoid(x), o = cz_of(1, 0); return cz_mul(s, cz_add(o, cz_mul(x, cz_sub(o, s)))); }
-PW_V2(a_silu_backward_f32, a * silu_grad4(b)) PW_L2(a_silu_backward_f64, double, double, a * silu_grad1(b))
+static inline v4f silu_grad4(v4f x) {
+  v4f s = vm_sigmoid(x);
+  return s * v4_madd(x, V(1.0f) - s, V(1.0f));
+}
+static inline double silu_grad1(double x) {
+  double s = SIG1(x);
+  return s * (1 + x * (1 - s));
+}
+static inline cz silu_gradc(cz x) {
+  cz s = cz_sigmoid(x), o = cz_of(1, 0);
+  return cz_mul(s, cz_add(o, cz_mul(x, cz_sub(o, s))));
+}
+PW_V2(a_silu_backward_f32, a *silu_grad4(b))
+PW_L2(a_silu_backward_f64, double, double, a *silu_grad1(b))
 PW_L2(a_silu_backward_c128, tl_c128, tl_c128, cz_mul(a, silu_gradc(b)))
 
 /* x: alpha, y: scale, z: input_scale, c.re: self_or_result is the result */
-PW_V1(a_elu_f32, VY * SEL(a > V(0.0f), a, VX * vm_expm1(a * V((float)p->z))))
-PW_L1(a_elu_f64, double, double, p->y * (a > 0 ? a : p->x * expm1(a * p->z)))
+PW_V1(a_elu_f32, VY *SEL(a > V(0.0f), a, VX *vm_expm1(a *V((float)p->z))))
+PW_L1(a_elu_f64, double, double, p->y *(a > 0 ? a : p->x * expm1(a * p->z)))
 static inline v4f elu_grad4(const PwParams *p, v4f b) {
   float k = (float)(p->x * p->y), zi = (float)p->z;
   v4f neg = p->c.re != 0 ? V(zi) * (b + V(k)) : V(zi * k) * vm_exp(b * V(zi));
@@ -74,24 +93,40 @@ static inline double elu_grad1(const PwParams *p, double b) {
   double k = p->x * p->y;
   return b > 0 ? p->y : p->c.re != 0 ? p->z * (b + k) : p->z * k * exp(b * p->z);
 }
-PW_V2(a_elu_backward_f32, a * elu_grad4(p, b)) PW_L2(a_elu_backward_f64, double, double, a * elu_grad1(p, b))
+PW_V2(a_elu_backward_f32, a *elu_grad4(p, b))
+PW_L2(a_elu_backward_f64, double, double, a *elu_grad1(p, b))
 
 /* x: beta, y: threshold */
-PW_V1(a_softplus_f32, SEL(a * VX > VY, a, vm_log1p(vm_exp(a * VX)) / VX))
+PW_V1(a_softplus_f32, SEL(a *VX > VY, a, vm_log1p(vm_exp(a *VX)) / VX))
 PW_L1(a_softplus_f64, double, double, a * p->x > p->y ? a : log1p(exp(a * p->x)) / p->x)
-PW_V2(a_softplus_backward_f32, SEL(b * VX > VY, a, a * vm_sigmoid(b * VX)))
+PW_V2(a_softplus_backward_f32, SEL(b *VX > VY, a, a *vm_sigmoid(b *VX)))
 PW_L2(a_softplus_backward_f64, double, double, b * p->x > p->y ? a : a * SIG1(b * p->x))
 
 /* tanh(log(1 + e^x)) = (e^2x + 2 e^x) / (e^2x + 2 e^x + 2) */
-static inline v4f mish_gate4(v4f x) { v4f e = vm_exp(vm_clamp(x, -104.0f, 20.0f)), n = e * (e + V(2.0f)); return n / (n + V(2.0f)); }
-static inline double mish_gate1(double x) { double e = exp(x > 40 ? 40 : x), n = e * (e + 2); return n / (n + 2); }
-PW_V1(a_mish_f32, a * mish_gate4(a)) PW_L1(a_mish_f64, double, double, a * mish_gate1(a))
-static inline v4f mish_grad4(v4f x) { v4f w = mish_gate4(x); return w + x * vm_sigmoid(x) * (V(1.0f) - w * w); }
-static inline double mish_grad1(double x) { double w = mish_gate1(x); return w + x * SIG1(x) * (1 - w * w); }
-PW_V2(a_mish_backward_f32, a * mish_grad4(b)) PW_L2(a_mish_backward_f64, double, double, a * mish_grad1(b))
+static inline v4f mish_gate4(v4f x) {
+  v4f e = vm_exp(vm_clamp(x, -104.0f, 20.0f)), n = e * (e + V(2.0f));
+  return n / (n + V(2.0f));
+}
+static inline double mish_gate1(double x) {
+  double e = exp(x > 40 ? 40 : x), n = e * (e + 2);
+  return n / (n + 2);
+}
+PW_V1(a_mish_f32, a *mish_gate4(a))
+PW_L1(a_mish_f64, double, double, a *mish_gate1(a))
+static inline v4f mish_grad4(v4f x) {
+  v4f w = mish_gate4(x);
+  return w + x * vm_sigmoid(x) * (V(1.0f) - w * w);
+}
+static inline double mish_grad1(double x) {
+  double w = mish_gate1(x);
+  return w + x * SIG1(x) * (1 - w * w);
+}
+PW_V2(a_mish_backward_f32, a *mish_grad4(b))
+PW_L2(a_mish_backward_f64, double, double, a *mish_grad1(b))
 PW_V1(a_log_sigmoid_f32, SEL(a < V(0.0f), a, V(0.0f)) - vm_log1p(vm_exp(-vm_abs(a))))
 PW_L1(a_log_sigmoid_f64, double, double, (a < 0 ? a : 0) - log1p(exp(-fabs(a))))
-PW_V2(a_log_sigmoid_backward_f32, a * vm_sigmoid(-b)) PW_L2(a_log_sigmoid_backward_f64, double, double, a * SIG1(-b))
+PW_V2(a_log_sigmoid_backward_f32, a *vm_sigmoid(-b))
+PW_L2(a_log_sigmoid_backward_f64, double, double, a *SIG1(-b))
 
 /* ---- gradients of the piecewise linear ones: a is the output's gradient, b the input ---- */
 #define D_THRESHOLD(T) b <= (T)p->x ? 0 : a
@@ -100,15 +135,20 @@ PW_V2(a_log_sigmoid_backward_f32, a * vm_sigmoid(-b)) PW_L2(a_log_sigmoid_backwa
 #define D_HARDSWISH(T) b <= -3 ? 0 : b < 3 ? a * (b / 3 + (T)0.5) : a
 #define D_HARDSIGMOID(T) ((b > -3) & (b < 3)) ? a / 6 : 0
 #define D_SHRINK(T) ((b >= -(T)p->x) & (b <= (T)p->x)) ? 0 : a
-REALS2(a_threshold_backward, D_THRESHOLD) F2(a_leaky_relu_backward, D_LEAKY) F2(a_hardtanh_backward, D_HARDTANH)
-F2(a_hardswish_backward, D_HARDSWISH) F2(a_hardsigmoid_backward, D_HARDSIGMOID) F2(a_shrink_backward, D_SHRINK)
+REALS2(a_threshold_backward, D_THRESHOLD)
+F2(a_leaky_relu_backward, D_LEAKY)
+F2(a_hardtanh_backward, D_HARDTANH)
+F2(a_hardswish_backward, D_HARDSWISH)
+F2(a_hardsigmoid_backward, D_HARDSIGMOID)
+F2(a_shrink_backward, D_SHRINK)
 /* x: eps, below 0 for none */
 #define D_LOGIT(T) p->x < 0 ? (b < 0 || b > 1 ? (T)NAN : a / (b * (1 - b))) : b < (T)p->x || b > 1 - (T)p->x ? 0 : a / (b * (1 - b))
 F2(a_logit_backward, D_LOGIT)
 /* from the result */
 #define D_SIGMOID(T) a * (1 - b) * b
 #define D_TANH(T) a * (1 - b * b)
-F2(a_sigmoid_backward, D_SIGMOID) F2(a_tanh_backward, D_TANH)
+F2(a_sigmoid_backward, D_SIGMOID)
+F2(a_tanh_backward, D_TANH)
 PW_L2(a_sigmoid_backward_c128, tl_c128, tl_c128, cz_mul(a, cz_conj(cz_mul(cz_sub(cz_of(1, 0), b), b))))
 PW_L2(a_tanh_backward_c128, tl_c128, tl_c128, cz_mul(a, cz_conj(cz_sub(cz_of(1, 0), cz_mul(b, b)))))
 
@@ -145,7 +185,8 @@ PyObject *pw_act(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
 PyObject *pw_log_sigmoid(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   bool forward = ((const PwRow *)k->data)->arity == 1;
   TlTensor *x = (TlTensor *)args[0], *to = out ? (TlTensor *)Py_NewRef((PyObject *)out) : NULL;
-  if (!to && !tl_is_contiguous(x)) to = forward ? tl_empty(x->dtype, x->ndim, x->shape) : tl_empty_preserved(TL_CPU, x, x->dtype);
+  if (!to && !tl_is_contiguous(x))
+    to = forward ? tl_empty(x->dtype, x->ndim, x->shape) : tl_empty_preserved(TL_CPU, x, x->dtype);
   PyObject *r = !to && PyErr_Occurred() ? NULL : pw_act(k, args, nargs, to);
   Py_XDECREF((PyObject *)to);
   return r;
@@ -153,7 +194,8 @@ PyObject *pw_log_sigmoid(const TlKernel *k, PyObject *const *args, Py_ssize_t na
 
 PyObject *pw_gelu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const PwRow tanh_row = {PW_SAME, PW_NO_INT, 1, "GeluKernelImpl", PW_SET_F(a_gelu_tanh)};
-  static const PwRow tanh_backward_row = {PW_SAME, PW_NO_INT, 2, "GeluBackwardKernelImpl", PW_SET_F(a_gelu_tanh_backward)};
+  static const PwRow tanh_backward_row = {PW_SAME, PW_NO_INT, 2, "GeluBackwardKernelImpl",
+                                          PW_SET_F(a_gelu_tanh_backward)};
   PwParams p = {0};
   PyObject *tensors[PW_MAX_IN] = {0};
   const PwRow *row = k->data;
@@ -185,7 +227,8 @@ PyObject *pw_hardtanh(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
     PyErr_SetString(PyExc_RuntimeError, "Bool inputs not supported for hardtanh");
     return NULL;
   }
-  if (d == TL_U8 && ((nargs > 1 && tl_double(args[1], &lo) < 0) || (nargs > 2 && tl_double(args[2], &hi) < 0))) return NULL;
+  if (d == TL_U8 && ((nargs > 1 && tl_double(args[1], &lo) < 0) || (nargs > 2 && tl_double(args[2], &hi) < 0)))
+    return NULL;
   if (d == TL_U8 && (lo < 0 || hi < 0)) {
     PyErr_SetString(PyExc_RuntimeError, "cannot do hardtanh on an unsigned type with negative limits");
     return NULL;

@@ -17,14 +17,23 @@
   PW_L2(f##_f64, uint8_t, double, E)
 #define TEST(f, E, EC) TEST_REAL(f, E) PW_L2(f##_c64, uint8_t, tl_c64, EC) PW_L2(f##_c128, uint8_t, tl_c128, EC)
 
-UINTS(b_add, a + b) FLOATS(b_add, a + b, a + b)
+UINTS(b_add, a + b)
+FLOATS(b_add, a + b, a + b)
 CPLX(b_add, a.re + b.re, a.im + b.im)
-UINTS(b_sub, a - b) FLOATS(b_sub, a - b, a - b) CPLX(b_sub, a.re - b.re, a.im - b.im)
-UINTS(b_rsub, b - a) FLOATS(b_rsub, b - a, b - a) CPLX(b_rsub, b.re - a.re, b.im - a.im)
-UINTS(b_mul, a * b) FLOATS(b_mul, a * b, a * b) CPLX(b_mul, a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
-FLOATS(b_div, a / b, a / b) CZ(b_div, cz_div(a, b))
+UINTS(b_sub, a - b)
+FLOATS(b_sub, a - b, a - b)
+CPLX(b_sub, a.re - b.re, a.im - b.im)
+UINTS(b_rsub, b - a)
+FLOATS(b_rsub, b - a, b - a)
+CPLX(b_rsub, b.re - a.re, b.im - a.im)
+UINTS(b_mul, a *b)
+FLOATS(b_mul, a *b, a *b)
+CPLX(b_mul, a.re *b.re - a.im * b.im, a.re *b.im + a.im * b.re)
+FLOATS(b_div, a / b, a / b)
+CZ(b_div, cz_div(a, b))
 /* alpha: p->i, p->x or p->c */
-PW_L2(b_addalpha_i32, uint32_t, uint32_t, a + (uint32_t)p->i * b) PW_L2(b_addalpha_i64, uint64_t, uint64_t, a + (uint64_t)p->i * b)
+PW_L2(b_addalpha_i32, uint32_t, uint32_t, a + (uint32_t)p->i * b)
+PW_L2(b_addalpha_i64, uint64_t, uint64_t, a + (uint64_t)p->i * b)
 FLOATS(b_addalpha, a + (float)p->x * b, a + p->x * b)
 CZ(b_addalpha, cz_add(a, cz_mul(p->c, b)))
 
@@ -76,67 +85,104 @@ INT_DIVISIONS(int64_t, uint64_t, i64)
 FLOAT_DIVISIONS(float, f32, f)
 FLOAT_DIVISIONS(double, f64, )
 #define EACH(f, g) PW_L2(f##_i32, int32_t, int32_t, g##_i32(p, a, b)) PW_L2(f##_i64, int64_t, int64_t, g##_i64(p, a, b))
-EACH(b_div_trunc, trunc) FLOATS(b_div_trunc, truncf(a / b), trunc(a / b))
-EACH(b_floor_divide, floor) FLOATS(b_floor_divide, floor_f32(a, b), floor_f64(a, b))
-EACH(b_remainder, rem) FLOATS(b_remainder, rem_f32(a, b), rem_f64(a, b))
-EACH(b_fmod, fmod) FLOATS(b_fmod, fmodf(a, b), fmod(a, b))
-PW_L2(b_pow_i32, int32_t, int32_t, pow_i32(a, b)) PW_L2(b_pow_i64, int64_t, int64_t, pow_i64(a, b))
-FLOATS(b_pow, powf(a, b), pow(a, b)) CZ(b_pow, cz_pow(a, b))
-PW_L2(b_gcd_i32, int32_t, int32_t, gcd_i32(a, b)) PW_L2(b_gcd_i64, int64_t, int64_t, gcd_i64(a, b))
-PW_L2(b_lcm_i32, int32_t, int32_t, lcm_i32(a, b)) PW_L2(b_lcm_i64, int64_t, int64_t, lcm_i64(a, b))
+EACH(b_div_trunc, trunc)
+FLOATS(b_div_trunc, truncf(a / b), trunc(a / b))
+EACH(b_floor_divide, floor)
+FLOATS(b_floor_divide, floor_f32(a, b), floor_f64(a, b))
+EACH(b_remainder, rem)
+FLOATS(b_remainder, rem_f32(a, b), rem_f64(a, b))
+EACH(b_fmod, fmod)
+FLOATS(b_fmod, fmodf(a, b), fmod(a, b))
+PW_L2(b_pow_i32, int32_t, int32_t, pow_i32(a, b))
+PW_L2(b_pow_i64, int64_t, int64_t, pow_i64(a, b))
+FLOATS(b_pow, powf(a, b), pow(a, b))
+CZ(b_pow, cz_pow(a, b))
+PW_L2(b_gcd_i32, int32_t, int32_t, gcd_i32(a, b))
+PW_L2(b_gcd_i64, int64_t, int64_t, gcd_i64(a, b))
+PW_L2(b_lcm_i32, int32_t, int32_t, lcm_i32(a, b))
+PW_L2(b_lcm_i64, int64_t, int64_t, lcm_i64(a, b))
 
-INTS(b_maximum, a > b ? a : b) FLOATS(b_maximum, a > b || a != a ? a : b, a > b || a != a ? a : b)
-INTS(b_minimum, a < b ? a : b) FLOATS(b_minimum, a < b || a != a ? a : b, a < b || a != a ? a : b)
-INTS(b_fmax, a > b ? a : b) FLOATS(b_fmax, fmaxf(a, b), fmax(a, b))
-INTS(b_fmin, a < b ? a : b) FLOATS(b_fmin, fminf(a, b), fmin(a, b))
-FLOATS(b_atan2, atan2f(a, b), atan2(a, b)) FLOATS(b_hypot, hypotf(a, b), hypot(a, b))
-FLOATS(b_copysign, copysignf(a, b), copysign(a, b)) FLOATS(b_nextafter, nextafterf(a, b), nextafter(a, b))
-DBL(b_xlogy, isnan(b) ? NAN : a == 0 ? 0 : a * log(b)) DBL(b_special_xlog1py, isnan(b) ? NAN : a == 0 ? 0 : a * log1p(b))
+INTS(b_maximum, a > b ? a : b)
+FLOATS(b_maximum, a > b || a != a ? a : b, a > b || a != a ? a : b)
+INTS(b_minimum, a < b ? a : b)
+FLOATS(b_minimum, a < b || a != a ? a : b, a < b || a != a ? a : b)
+INTS(b_fmax, a > b ? a : b)
+FLOATS(b_fmax, fmaxf(a, b), fmax(a, b))
+INTS(b_fmin, a < b ? a : b)
+FLOATS(b_fmin, fminf(a, b), fmin(a, b))
+FLOATS(b_atan2, atan2f(a, b), atan2(a, b))
+FLOATS(b_hypot, hypotf(a, b), hypot(a, b))
+FLOATS(b_copysign, copysignf(a, b), copysign(a, b))
+FLOATS(b_nextafter, nextafterf(a, b), nextafter(a, b))
+DBL(b_xlogy, isnan(b) ? NAN : a == 0 ? 0 : a * log(b))
+DBL(b_special_xlog1py, isnan(b) ? NAN : a == 0 ? 0 : a * log1p(b))
 static double logadd(double a, double b, bool two) {
   if (isinf(a) && a == b) return a;
   double m = a > b ? a : b, d = -fabs(a - b);
   return two ? m + log1p(exp2(d)) * 1.4426950408889634074 : m + log1p(exp(d));
 }
-DBL(b_logaddexp, logadd(a, b, false)) CZ(b_logaddexp, cz_log_add(a, b))
+DBL(b_logaddexp, logadd(a, b, false))
+CZ(b_logaddexp, cz_log_add(a, b))
 DBL(b_logaddexp2, logadd(a, b, true))
 REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
-INTS(b_bitwise_and, a & b) INTS(b_bitwise_or, a | b) INTS(b_bitwise_xor, a ^ b)
+INTS(b_bitwise_and, a &b)
+INTS(b_bitwise_or, a | b)
+INTS(b_bitwise_xor, a ^ b)
 PW_L2(b_bitwise_left_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? 0 : (int32_t)((uint32_t)a << b))
 PW_L2(b_bitwise_left_shift_i64, int64_t, int64_t, b < 0 || b >= 64 ? 0 : (int64_t)((uint64_t)a << b))
 PW_L2(b_bitwise_right_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? (a < 0 ? -1 : 0) : a >> b)
 PW_L2(b_bitwise_right_shift_i64, int64_t, int64_t, b < 0 || b >= 64 ? (a < 0 ? -1 : 0) : a >> b)
-TEST(b_eq, a == b, a.re == b.re && a.im == b.im) TEST(b_ne, a != b, a.re != b.re || a.im != b.im)
-TEST_REAL(b_lt, a < b) TEST_REAL(b_le, a <= b) TEST_REAL(b_gt, a > b) TEST_REAL(b_ge, a >= b)
+TEST(b_eq, a == b, a.re == b.re && a.im == b.im)
+TEST(b_ne, a != b, a.re != b.re || a.im != b.im)
+TEST_REAL(b_lt, a < b)
+TEST_REAL(b_le, a <= b)
+TEST_REAL(b_gt, a > b)
+TEST_REAL(b_ge, a >= b)
 #define TRUE(z) (z.re != 0 || z.im != 0)
-TEST(b_logical_and, a != 0 && b != 0, TRUE(a) && TRUE(b)) TEST(b_logical_or, a != 0 || b != 0, TRUE(a) || TRUE(b))
+TEST(b_logical_and, a != 0 && b != 0, TRUE(a) && TRUE(b))
+TEST(b_logical_or, a != 0 || b != 0, TRUE(a) || TRUE(b))
 TEST(b_logical_xor, (a != 0) != (b != 0), TRUE(a) != TRUE(b))
 
-DBL(b__standard_gamma_grad, sp_gamma_grad(a, b)) PW_L3(b__dirichlet_grad_f64, double, double, sp_dirichlet_grad(a, b, c))
-DBL(b_igamma, sp_igamma(a, b)) DBL(b_igammac, sp_igammac(a, b)) DBL(b_special_zeta, sp_zeta(a, b))
+DBL(b__standard_gamma_grad, sp_gamma_grad(a, b))
+PW_L3(b__dirichlet_grad_f64, double, double, sp_dirichlet_grad(a, b, c))
+DBL(b_igamma, sp_igamma(a, b))
+DBL(b_igammac, sp_igammac(a, b))
+DBL(b_special_zeta, sp_zeta(a, b))
 /* a degree out of range (NaN, infinity) counts as negative on every machine */
 static inline int64_t degree(double n) { return n < 9.2e18 && n > -9.2e18 ? (int64_t)n : -1; }
 #define POLY(name, kind) DBL(b_special_##name, sp_poly(kind, a, degree(b)))
 #define SHIFTED(name, kind) DBL(b_special_shifted_##name, sp_poly(kind, 2 * a - 1, degree(b)))
-POLY(chebyshev_polynomial_t, SP_CHEBYSHEV_T) POLY(chebyshev_polynomial_u, SP_CHEBYSHEV_U) POLY(chebyshev_polynomial_v, SP_CHEBYSHEV_V)
-POLY(chebyshev_polynomial_w, SP_CHEBYSHEV_W) POLY(hermite_polynomial_h, SP_HERMITE_H) POLY(hermite_polynomial_he, SP_HERMITE_HE)
-POLY(laguerre_polynomial_l, SP_LAGUERRE_L) POLY(legendre_polynomial_p, SP_LEGENDRE_P)
-SHIFTED(chebyshev_polynomial_t, SP_CHEBYSHEV_T) SHIFTED(chebyshev_polynomial_u, SP_CHEBYSHEV_U)
-SHIFTED(chebyshev_polynomial_v, SP_CHEBYSHEV_V) SHIFTED(chebyshev_polynomial_w, SP_CHEBYSHEV_W)
+POLY(chebyshev_polynomial_t, SP_CHEBYSHEV_T)
+POLY(chebyshev_polynomial_u, SP_CHEBYSHEV_U)
+POLY(chebyshev_polynomial_v, SP_CHEBYSHEV_V)
+POLY(chebyshev_polynomial_w, SP_CHEBYSHEV_W)
+POLY(hermite_polynomial_h, SP_HERMITE_H)
+POLY(hermite_polynomial_he, SP_HERMITE_HE)
+POLY(laguerre_polynomial_l, SP_LAGUERRE_L)
+POLY(legendre_polynomial_p, SP_LEGENDRE_P)
+SHIFTED(chebyshev_polynomial_t, SP_CHEBYSHEV_T)
+SHIFTED(chebyshev_polynomial_u, SP_CHEBYSHEV_U)
+SHIFTED(chebyshev_polynomial_v, SP_CHEBYSHEV_V)
+SHIFTED(chebyshev_polynomial_w, SP_CHEBYSHEV_W)
 
 /* ---- three operands ---- */
 static inline tl_c64 addcmul_c64(const PwParams *p, tl_c64 a, tl_c64 b, tl_c64 c) {
   float re = (float)p->c.re * b.re - (float)p->c.im * b.im, im = (float)p->c.re * b.im + (float)p->c.im * b.re;
   return (tl_c64){a.re + re * c.re - im * c.im, a.im + re * c.im + im * c.re};
 }
-PW_L3(b_addcmul_i32, uint32_t, uint32_t, a + (uint32_t)p->i * b * c) PW_L3(b_addcmul_i64, uint64_t, uint64_t, a + (uint64_t)p->i * b * c)
-PW_L3(b_addcmul_f32, float, float, a + (float)p->x * b * c) PW_L3(b_addcmul_f64, double, double, a + p->x * b * c)
+PW_L3(b_addcmul_i32, uint32_t, uint32_t, a + (uint32_t)p->i * b * c)
+PW_L3(b_addcmul_i64, uint64_t, uint64_t, a + (uint64_t)p->i * b * c)
+PW_L3(b_addcmul_f32, float, float, a + (float)p->x * b * c)
+PW_L3(b_addcmul_f64, double, double, a + p->x * b * c)
 PW_L3(b_addcmul_c64, tl_c64, tl_c64, addcmul_c64(p, a, b, c))
 PW_L3(b_addcmul_c128, tl_c128, tl_c128, cz_add(a, cz_mul(cz_mul(p->c, b), c)))
-PW_L3(b_addcdiv_f32, float, float, a + (float)p->x * b / c) PW_L3(b_addcdiv_f64, double, double, a + p->x * b / c)
+PW_L3(b_addcdiv_f32, float, float, a + (float)p->x * b / c)
+PW_L3(b_addcdiv_f64, double, double, a + p->x * b / c)
 PW_L3(b_addcdiv_c128, tl_c128, tl_c128, cz_add(a, cz_div(cz_mul(p->c, b), c)))
 /* from the end that is nearer, so that weight 1 gives end exactly */
 #define LERP(F) (F(c) < 0.5f ? a + c * (b - a) : b - (b - a) * (1 - c))
-PW_L3(b_lerp_f32, float, float, LERP(fabsf)) PW_L3(b_lerp_f64, double, double, LERP(fabs))
+PW_L3(b_lerp_f32, float, float, LERP(fabsf))
+PW_L3(b_lerp_f64, double, double, LERP(fabs))
 PW_L3(b_lerp_c128, tl_c128, tl_c128,
       cz_abs(c) < 0.5 ? cz_add(a, cz_mul(c, cz_sub(b, a))) : cz_sub(b, cz_mul(cz_sub(b, a), cz_sub(cz_of(1, 0), c))))
 /* NaN in any operand gives NaN; when min > max, max wins */
@@ -147,7 +193,10 @@ PW_L3(b_lerp_c128, tl_c128, tl_c128,
   PW_L3(b_clamp_##S, T, T, clamp_##S(a, b, c)) \
   PW_L2(b_clamp_min_##S, T, T, (((a < b) | (b != b)) & (a == a)) ? b : a) \
   PW_L2(b_clamp_max_##S, T, T, (((a > b) | (b != b)) & (a == a)) ? b : a)
-CLAMPS(i32, int32_t) CLAMPS(i64, int64_t) CLAMPS(f32, float) CLAMPS(f64, double)
+CLAMPS(i32, int32_t)
+CLAMPS(i64, int64_t)
+CLAMPS(f32, float)
+CLAMPS(f64, double)
 
 /* by size: a mask of all bits or none, so that random conditions cost no mispredicted branches */
 #define WHERE(S, U) \
@@ -155,18 +204,24 @@ CLAMPS(i32, int32_t) CLAMPS(i64, int64_t) CLAMPS(f32, float) CLAMPS(f64, double)
     U *o = out; const uint8_t *M = in[0]; const U *A = in[1], *B = in[2]; (void)p; \
     PW_VEC for (int64_t i = 0; i < n; i++) { U m = 0 - (U)(M[i] != 0); o[i] = (A[i] & m) | (B[i] & ~m); } \
   }
-WHERE(i32, uint32_t) WHERE(i64, uint64_t)
+WHERE(i32, uint32_t)
+WHERE(i64, uint64_t)
 #define b_where_f32 b_where_i32
 #define b_where_f64 b_where_i64
 #define b_where_c64 b_where_i64
 static void b_where_c128(const PwParams *p, void *out, const void *const *in, int64_t n) {
-  tl_c128 *o = out; const uint8_t *M = in[0]; const tl_c128 *A = in[1], *B = in[2]; (void)p;
+  tl_c128 *o = out;
+  const uint8_t *M = in[0];
+  const tl_c128 *A = in[1], *B = in[2];
+  (void)p;
   for (int64_t i = 0; i < n; i++) o[i] = M[i] ? A[i] : B[i];
 }
 
 static const PwRow addalpha_row = {PW_SAME, 0, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
-static const PwRow clamp_min_row = {PW_SAME, PW_PARAM, 2, "clamp_min|clamp is not supported for complex types", PW_SET_REAL(b_clamp_min)};
-static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is not supported for complex types", PW_SET_REAL(b_clamp_max)};
+static const PwRow clamp_min_row = {PW_SAME, PW_PARAM, 2, "clamp_min|clamp is not supported for complex types",
+                                    PW_SET_REAL(b_clamp_min)};
+static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is not supported for complex types",
+                                    PW_SET_REAL(b_clamp_max)};
 #define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(b_##name)};
 #include "pw_binary.inc"
 #undef ROW
@@ -190,9 +245,15 @@ static int check_room(PyObject *const *args, int n, tl_dtype d) {
 
 static bool is_bool(PyObject *o) { return TL_CHECK(o) ? ((TlTensor *)o)->dtype == TL_BOOL : PyBool_Check(o); }
 static bool is_one(PyObject *o) { return PyLong_Check(o) && !PyBool_Check(o) && PyLong_AsLong(o) == 1; }
-static void clear_overflow(void) { if (PyErr_Occurred()) PyErr_Clear(); }
+static void clear_overflow(void) {
+  if (PyErr_Occurred()) PyErr_Clear();
+}
 
-static void fill_params(PwParams *p, const PwArg *a) { p->i = a->cat == TL_BOOL || a->cat == TL_I64 ? a->i : (int64_t)a->c.re; p->x = a->c.re; p->c = a->c; }
+static void fill_params(PwParams *p, const PwArg *a) {
+  p->i = a->cat == TL_BOOL || a->cat == TL_I64 ? a->i : (int64_t)a->c.re;
+  p->x = a->c.re;
+  p->c = a->c;
+}
 
 /* p from alpha, checked against the common dtype d */
 static int alpha_params(PyObject *alpha, tl_dtype d, PwParams *p) {
@@ -207,9 +268,14 @@ static int alpha_params(PyObject *alpha, tl_dtype d, PwParams *p) {
   if (pw_arg(alpha, &a)) return -1;
   const char *msg = NULL;
   if (a.cat == TL_BOOL && d != TL_BOOL) msg = "Boolean alpha only supported for Boolean results.";
-  else if (tl_is_integral(d) && a.cat != TL_BOOL && a.cat != TL_I64) msg = "For integral input tensors, argument alpha must not be a floating point number.";
-  else if (!tl_is_complex(d) && a.cat >= TL_C64) msg = "For non-complex input tensors, argument alpha must not be a complex number.";
-  if (msg) { PyErr_SetString(PyExc_RuntimeError, msg); return -1; }
+  else if (tl_is_integral(d) && a.cat != TL_BOOL && a.cat != TL_I64)
+    msg = "For integral input tensors, argument alpha must not be a floating point number.";
+  else if (!tl_is_complex(d) && a.cat >= TL_C64)
+    msg = "For non-complex input tensors, argument alpha must not be a complex number.";
+  if (msg) {
+    PyErr_SetString(PyExc_RuntimeError, msg);
+    return -1;
+  }
   fill_params(p, &a);
   return 0;
 }
@@ -219,13 +285,20 @@ static PyObject *add_alpha(PyObject *const *args, TlTensor *out, bool negate) {
   tl_dtype d;
   if (tl_result_type(2, args, &d) || alpha_params(args[2], d, &p)) return NULL;
   if (d == TL_BOOL) p.i = p.i != 0;
-  if (negate) { p.i = (int64_t)(0 - (uint64_t)p.i); p.x = -p.x; p.c = cz_neg(p.c); }
+  if (negate) {
+    p.i = (int64_t)(0 - (uint64_t)p.i);
+    p.x = -p.x;
+    p.c = cz_neg(p.c);
+  }
   return pw_run(&addalpha_row, &p, 2, args, (int)d, out);
 }
 
 /* add(self, other, alpha=1) */
 PyObject *pw_add(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  if (nargs > 2 && !is_one(args[2])) { clear_overflow(); return add_alpha(args, out, false); }
+  if (nargs > 2 && !is_one(args[2])) {
+    clear_overflow();
+    return add_alpha(args, out, false);
+  }
   return pw_binary(k, args, 2, out);
 }
 
@@ -233,16 +306,20 @@ static int no_bool_sub(PyObject *a, PyObject *b) {
   bool x = is_bool(a), y = is_bool(b);
   if (!x && !y) return 0;
   bool both = x && y;
-  PyErr_SetString(PyExc_RuntimeError,
-                  both ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
-                       : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-                         "`~` or `logical_not()` operator instead.");
+  PyErr_SetString(PyExc_RuntimeError, both ? "Subtraction, the `-` operator, with two bool tensors is not supported. "
+                                             "Use the `^` or `logical_xor()` operator instead."
+                                           : "Subtraction, the `-` operator, with a bool tensor is not supported. If "
+                                             "you are trying to invert a mask, use the "
+                                             "`~` or `logical_not()` operator instead.");
   return -1;
 }
 
 PyObject *pw_sub(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   if (no_bool_sub(args[0], args[1])) return NULL;
-  if (nargs > 2 && !is_one(args[2])) { clear_overflow(); return add_alpha(args, out, true); }
+  if (nargs > 2 && !is_one(args[2])) {
+    clear_overflow();
+    return add_alpha(args, out, true);
+  }
   return pw_binary(k, args, 2, out);
 }
 
@@ -274,7 +351,9 @@ PyObject *pw_div(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
   TlKernel t = *k;
   if (PyUnicode_CompareWithASCIIString(args[2], "trunc") == 0) t.data = &pw_row_div_trunc;
   else if (PyUnicode_CompareWithASCIIString(args[2], "floor") == 0) t.data = &pw_row_floor_divide;
-  else return PyErr_Format(PyExc_RuntimeError, "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%S'", args[2]);
+  else
+    return PyErr_Format(PyExc_RuntimeError,
+                        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%S'", args[2]);
   return pw_zero_checked(&t, args, 2, out);
 }
 
@@ -298,7 +377,11 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
     /* the usual exponents, as products and roots: rounded once or twice, and many times faster */
     if (a.c.im == 0 && (tl_is_float(d) || tl_is_complex(d))) {
       double v = a.c.re;
-      row = v == 2 ? &pw_row_square : v == 0.5 && d != TL_F16 ? &pw_row_sqrt : v == -1 ? &pw_row_reciprocal : v == -0.5 && tl_is_float(d) ? &pw_row_rsqrt : NULL;
+      row = v == 2                        ? &pw_row_square
+            : v == 0.5 && d != TL_F16     ? &pw_row_sqrt
+            : v == -1                     ? &pw_row_reciprocal
+            : v == -0.5 && tl_is_float(d) ? &pw_row_rsqrt
+                                          : NULL;
     } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
     if (row) return pw_run(row, NULL, 1, args, (int)d, out);
     if (tl_is_complex(d) && a.c.re == 0 && a.c.im == 0) { /* the number 0 gives 1 for all, as 1 ** self does */
@@ -308,7 +391,8 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
   }
   PyObject *r = pw_binary(k, args, 2, out);
   if (!r || out || TL_CHECK(base)) return r;
-  PyObject *c = (PyObject *)tl_contiguous((TlTensor *)r);      /* a number's powers are contiguous, whatever the exponents are */
+  PyObject *c =
+    (PyObject *)tl_contiguous((TlTensor *)r); /* a number's powers are contiguous, whatever the exponents are */
   Py_DECREF(r);
   return c;
 }
@@ -351,10 +435,14 @@ static PyObject *add_product(const TlKernel *k, PyObject *const *args, Py_ssize_
   if (tl_result_type(3, args, &d)) return NULL;
   tl_dtype num;
   if (divide && !tl_result_type(2, args + 1, &num) && tl_is_integral(num)) {
-    PyErr_SetString(PyExc_RuntimeError, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
-                    "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-                    "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float "
-                    "inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.");
+    PyErr_SetString(
+      PyExc_RuntimeError,
+      "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+      "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+      "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+      "for float "
+      "inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for "
+      "all dtypes.");
     return NULL;
   }
   if (nargs > 3) {
@@ -364,14 +452,18 @@ static PyObject *add_product(const TlKernel *k, PyObject *const *args, Py_ssize_
   return pw_run(k->data, &p, 3, args, (int)d, out);
 }
 /* addcmul(self, tensor1, tensor2, value=1) */
-PyObject *pw_addcmul(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) { return add_product(k, args, nargs, out, false); }
-PyObject *pw_addcdiv(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) { return add_product(k, args, nargs, out, true); }
+PyObject *pw_addcmul(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return add_product(k, args, nargs, out, false);
+}
+PyObject *pw_addcdiv(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  return add_product(k, args, nargs, out, true);
+}
 
 /* lerp(self, end, weight) */
 PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const char *const names[] = {"self", "end", "weight"};
   tl_dtype d = (tl_dtype)((TlTensor *)args[0])->dtype;
-  bool lone = TL_CHECK(args[2]) && ((TlTensor *)args[2])->ndim == 0;      /* such a weight takes part in promotion */
+  bool lone = TL_CHECK(args[2]) && ((TlTensor *)args[2])->ndim == 0; /* such a weight takes part in promotion */
   for (int i = 1; i < 3 - lone; i++)
     if (TL_CHECK(args[i]) && ((TlTensor *)args[i])->dtype != d)
       return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", tl_cpp_type[d], names[i],
@@ -427,10 +519,15 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_C64, TL_C128};
   tl_dtype c = (tl_dtype)((TlTensor *)args[0])->dtype;
   if (c != TL_BOOL && c != TL_U8)
-    return PyErr_Format(PyExc_RuntimeError, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tl_scalar_type[c]);
-  if (c == TL_U8 && tl_warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
-                                 "Use a boolean condition instead.") < 0) return NULL;
-  for (int i = 0; i < 3; i++) if (pw_arg(args[i], &in[i])) return NULL;
+    return PyErr_Format(PyExc_RuntimeError,
+                        "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+                        tl_scalar_type[c]);
+  if (c == TL_U8 && tl_warn_once("where received a uint8 condition tensor. This behavior is deprecated and will be "
+                                 "removed in a future version of PyTorch. "
+                                 "Use a boolean condition instead.") < 0)
+    return NULL;
+  for (int i = 0; i < 3; i++)
+    if (pw_arg(args[i], &in[i])) return NULL;
   if (tl_result_type(2, args + 1, &d)) return NULL;
   if (check_room(args + 1, 2, d)) return NULL;
   int cls = pw_class(d);
@@ -450,7 +547,7 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 PARTS(complex_f, tl_c64, float, a, b)
 PARTS(complex_d, tl_c128, double, a, b)
 PARTS(polar_f, tl_c64, float, (float)(a * cos(b)), (float)(a * sin(b)))
-PARTS(polar_d, tl_c128, double, a * cos(b), a * sin(b))
+PARTS(polar_d, tl_c128, double, a *cos(b), a *sin(b))
 PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const pw_loop loops[2][2] = {{complex_f, complex_d}, {polar_f, polar_d}};
   static const PwParams none;

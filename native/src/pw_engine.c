@@ -10,7 +10,8 @@ int pw_class(tl_dtype d) {
 }
 
 PyObject *pw_not_implemented(const char *msg, tl_dtype d) {
-  const char *bar = strchr(msg, '|'); /* after the bar: the words for complex operands; after "|!" too, as a plain RuntimeError */
+  const char *bar =
+    strchr(msg, '|'); /* after the bar: the words for complex operands; after "|!" too, as a plain RuntimeError */
   if (bar && tl_is_complex(d)) {
     int plain = bar[1] == '!';
     PyErr_SetString(plain ? PyExc_RuntimeError : PyExc_NotImplementedError, bar + 1 + plain);
@@ -24,7 +25,10 @@ PyObject *pw_not_implemented(const char *msg, tl_dtype d) {
 int pw_arg(PyObject *o, PwArg *a) {
   a->t = NULL;
   a->param = a->leads = false;
-  if (TL_CHECK(o)) { a->t = (TlTensor *)o; return 0; }
+  if (TL_CHECK(o)) {
+    a->t = (TlTensor *)o;
+    return 0;
+  }
   a->cat = tl_number_dtype(o);
   a->i = 0;
   a->c = (tl_c128){0, 0};
@@ -70,7 +74,8 @@ static void repeat(void *buf, int size, int64_t n) {
   }
 }
 
-/* ---- cursors: the elements of an operand in the order of the iteration -------------------------------------------- */
+/* ---- cursors: the elements of an operand in the order of the iteration --------------------------------------------
+ */
 typedef struct {
   char *base;
   int nd, size;
@@ -86,12 +91,20 @@ static void cursor_init(Cursor *c, const TlTensor *t, int ndim, const int64_t *s
     int d = order[k], j = d - (ndim - t->ndim);
     if (shape[d] == 1) continue;
     intptr_t s = j >= 0 && t->shape[j] != 1 ? (intptr_t)t->strides[j] * c->size : 0;
-    if (c->nd && s == c->s[c->nd - 1] * c->n[c->nd - 1]) { c->n[c->nd - 1] *= shape[d]; continue; }
+    if (c->nd && s == c->s[c->nd - 1] * c->n[c->nd - 1]) {
+      c->n[c->nd - 1] *= shape[d];
+      continue;
+    }
     c->n[c->nd] = shape[d];
     c->s[c->nd] = s;
     c->at[c->nd++] = 0;
   }
-  if (!c->nd) { c->n[0] = 1; c->s[0] = c->size; c->at[0] = 0; c->nd = 1; }
+  if (!c->nd) {
+    c->n[0] = 1;
+    c->s[0] = c->size;
+    c->at[0] = 0;
+    c->nd = 1;
+  }
 }
 
 static bool cursor_linear(const Cursor *c) { return c->nd == 1 && c->s[0] == c->size; }
@@ -101,13 +114,17 @@ static bool cursor_linear(const Cursor *c) { return c->nd == 1 && c->s[0] == c->
   else for (int64_t i = 0; i < n; i++) ((T *)buf)[i] = *(const T *)(p + i * s);
 
 static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool scatter) {
-  if (s == size) { if (scatter) memcpy(p, buf, (size_t)n * size); else memcpy(buf, p, (size_t)n * size); return; }
+  if (s == size) {
+    if (scatter) memcpy(p, buf, (size_t)n * size);
+    else memcpy(buf, p, (size_t)n * size);
+    return;
+  }
   switch (size) {
-    case 1: RUN(uint8_t) break;
-    case 2: RUN(uint16_t) break;
-    case 4: RUN(uint32_t) break;
-    case 8: RUN(uint64_t) break;
-    default: RUN(tl_c128) break;
+  case 1: RUN(uint8_t) break;
+  case 2: RUN(uint16_t) break;
+  case 4: RUN(uint32_t) break;
+  case 8: RUN(uint64_t) break;
+  default: RUN(tl_c128) break;
   }
 }
 
@@ -131,13 +148,15 @@ static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
   }
 }
 
-/* ---- order of dims and overlap ------------------------------------------------------------------------------------ */
+/* ---- order of dims and overlap ------------------------------------------------------------------------------------
+ */
 static int64_t stride_in(const TlTensor *t, const int64_t *strides, int d, int ndim, const int64_t *shape) {
   int j = d - (ndim - t->ndim);
   return j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : strides[j];
 }
 
-bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order, int64_t *strides) {
+bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order,
+                       int64_t *strides) {
   bool plain = true;
   int64_t run = 1;
   for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
@@ -151,7 +170,11 @@ bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, co
         cmp = sa < sb ? -1 : sa > sb ? 1 : shape[a] > shape[b] ? 1 : 0;
       }
       if (cmp < 0) break;
-      if (cmp > 0) { order[j] = b; order[at] = a; at = j; }
+      if (cmp > 0) {
+        order[j] = b;
+        order[at] = a;
+        at = j;
+      }
     }
   }
   for (int i = 0; i < ndim; i++) {
@@ -162,7 +185,8 @@ bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, co
   return plain;
 }
 
-/* whether strides say the order of dims that shapes do: contiguous tensors may have others where a dim holds one element */
+/* whether strides say the order of dims that shapes do: contiguous tensors may have others where a dim holds one
+ * element */
 static bool plain(const TlTensor *t) {
   int64_t expect = 1;
   if (!tl_is_contiguous(t)) return false;
@@ -173,19 +197,24 @@ static bool plain(const TlTensor *t) {
   return t->ndim == 0 || t->strides[0] == expect;
 }
 
-/* An operand of another dtype than the op computes in counts as the copy that PyTorch makes of it, where no stride is 0. */
-static bool layout(int nops, const TlTensor *const *ops, const tl_dtype *common, int ndim, const int64_t *shape, int *order, int64_t *strides) {
+/* An operand of another dtype than the op computes in counts as the copy that PyTorch makes of it, where no stride is
+ * 0. */
+static bool layout(int nops, const TlTensor *const *ops, const tl_dtype *common, int ndim, const int64_t *shape,
+                   int *order, int64_t *strides) {
   int64_t in[PW_MAX_IN + 1][TL_MAX_DIMS], dense[TL_MAX_DIMS];
   for (int k = 0; k < nops; k++) {
     const int64_t *own = ops[k]->strides;
-    if (common && ops[k]->dtype != *common) { tl_preserved_strides(ops[k], dense); own = dense; }
+    if (common && ops[k]->dtype != *common) {
+      tl_preserved_strides(ops[k], dense);
+      own = dense;
+    }
     for (int d = 0; d < ndim; d++) in[k][d] = stride_in(ops[k], own, d, ndim, shape);
   }
   return tl_result_strides(nops, in, ndim, shape, order, strides);
 }
 
-/* Strides of the result of operands of one shape, none a number: PyTorch's short way, which looks at whole formats instead of dims.
- * false: there is none. */
+/* Strides of the result of operands of one shape, none a number: PyTorch's short way, which looks at whole formats
+ * instead of dims. false: there is none. */
 static bool alike(int n, const TlTensor *const *ops, int64_t *strides) {
   const TlTensor *a = ops[0];
   bool last = true, same = tl_is_dense(a);
@@ -217,7 +246,8 @@ int tl_check_written(const TlTensor *out) {
   if (out->numel == 0 || tl_is_contiguous(out)) return 0;
   for (int d = 0; d < out->ndim; d++)
     if (out->shape[d] > 1 && out->strides[d] == 0) {
-      PyErr_SetString(PyExc_RuntimeError, "unsupported operation: more than one element of the written-to tensor refers to a single "
+      PyErr_SetString(PyExc_RuntimeError,
+                      "unsupported operation: more than one element of the written-to tensor refers to a single "
                       "memory location. Please clone() the tensor before performing the operation.");
       return -1;
     }
@@ -225,14 +255,16 @@ int tl_check_written(const TlTensor *out) {
 }
 
 static int shares_memory(void) {
-  PyErr_SetString(PyExc_RuntimeError, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+  PyErr_SetString(PyExc_RuntimeError,
+                  "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
                   "single memory location. Please clone() the tensor before performing the operation.");
   return -1;
 }
 
 int tl_check_overlap(const TlTensor *out, const TlTensor *t) {
   int64_t a, b, c, d;
-  if (t->storage != out->storage || t == out || out->numel == 0 || t->numel == 0 || (t->flags | out->flags) & TL_LAZY) return 0;      /* those are copied */
+  if (t->storage != out->storage || t == out || out->numel == 0 || t->numel == 0 || (t->flags | out->flags) & TL_LAZY)
+    return 0; /* those are copied */
   extent(out, &a, &b);
   extent(t, &c, &d);
   if (a >= d || c >= b || (a == c && b == d && same_strides(out, t))) return 0;
@@ -259,16 +291,21 @@ static int check_overlaps(const TlTensor *out, int nin, const PwArg *in) {
   return rc;
 }
 
-/* ---- engine ------------------------------------------------------------------------------------------------------- */
+/* ---- engine -------------------------------------------------------------------------------------------------------
+ */
 typedef struct {
   bool constant, direct;
-  int size;                /* of the loop's operand */
+  int size; /* of the loop's operand */
   Cursor cur;
   const char *ptr;
 } Operand;
 
-static int run_direct(pw_loop loop, const PwParams *p, int nin, const char **ptr, const int *size, char *o, int osize, int64_t n) {
-  if (n <= DIRECT_CHUNK) { loop(p, o, (const void *const *)ptr, n); return 0; }
+static int run_direct(pw_loop loop, const PwParams *p, int nin, const char **ptr, const int *size, char *o, int osize,
+                      int64_t n) {
+  if (n <= DIRECT_CHUNK) {
+    loop(p, o, (const void *const *)ptr, n);
+    return 0;
+  }
   for (int64_t at = 0; at < n; at += DIRECT_CHUNK) {
     int64_t m = n - at < DIRECT_CHUNK ? n - at : DIRECT_CHUNK;
     const void *q[PW_MAX_IN];
@@ -279,8 +316,8 @@ static int run_direct(pw_loop loop, const PwParams *p, int nin, const char **ptr
   return 0;
 }
 
-static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via, tl_dtype lo,
-                      TlTensor *out, const int *order) {
+static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it,
+                      const tl_dtype *via, tl_dtype lo, TlTensor *out, const int *order) {
   _Alignas(16) char buf[PW_MAX_IN][CHUNK_BYTES], raw[CHUNK_BYTES], tmp[CHUNK_BYTES], obuf[CHUNK_BYTES];
   Operand op[PW_MAX_IN];
   Cursor oc;
@@ -289,7 +326,8 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
   cursor_init(&oc, out, out->ndim, out->shape, order);
   for (int k = 0; k < nin; k++) {
     int sizes[3] = {tl_itemsize[it[k]], tl_itemsize[via[k]], in[k].t ? tl_itemsize[in[k].t->dtype] : 1};
-    for (int j = 0; j < 3; j++) if (sizes[j] > most) most = sizes[j];
+    for (int j = 0; j < 3; j++)
+      if (sizes[j] > most) most = sizes[j];
   }
   int64_t chunk = CHUNK_BYTES / most, n = out->numel;
   if (chunk > n) chunk = n;
@@ -327,7 +365,10 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
         src = straight ? buf[k] : raw;
         cursor_move(&op[k].cur, (char *)src, m, false);
       }
-      if (straight) { q[k] = src; continue; }
+      if (straight) {
+        q[k] = src;
+        continue;
+      }
       if (via[k] == d || via[k] == it[k]) tl_cast_contig(it[k], buf[k], d, src, m);
       else {
         tl_cast_contig(via[k], tmp, d, src, m);
@@ -349,8 +390,8 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
   return 0;
 }
 
-PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via, tl_dtype lo,
-                  tl_dtype result, TlTensor *out) {
+PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via,
+                  tl_dtype lo, tl_dtype result, TlTensor *out) {
   int64_t shape[TL_MAX_DIMS];
   int ndim = 0, order[TL_MAX_DIMS], nt = 0, size[PW_MAX_IN];
   const TlTensor *first = NULL, *ops[PW_MAX_IN + 1];
@@ -362,7 +403,10 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   for (int k = 0; k < nin; k++) {
     const TlTensor *t = in[k].t;
     exact = exact && t && t->dtype == it[k] && via[k] == it[k];
-    if (!t) { numbers = numbers || !in[k].param; continue; }
+    if (!t) {
+      numbers = numbers || !in[k].param;
+      continue;
+    }
     contig = contig && tl_is_contiguous(t);
     if (!first) {
       first = t;
@@ -374,12 +418,16 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     }
     ops[nt++] = t;
   }
-  if (nt == 2 && in[1].leads) { const TlTensor *t = ops[0]; ops[0] = ops[1]; ops[1] = t; }
+  if (nt == 2 && in[1].leads) {
+    const TlTensor *t = ops[0];
+    ops[0] = ops[1];
+    ops[1] = t;
+  }
   bool through = over > 0;
   if (out) {
     if (out->ndim != ndim || memcmp(out->shape, shape, sizeof(int64_t) * ndim)) {
-      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s", tl_fmt_shape(out->ndim, out->shape),
-                   tl_fmt_shape(ndim, shape));
+      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                   tl_fmt_shape(out->ndim, out->shape), tl_fmt_shape(ndim, shape));
       return NULL;
     }
     if (tl_check_cast(result, (tl_dtype)out->dtype)) return NULL;
@@ -391,16 +439,19 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     ops[0] = out;
   }
   const tl_dtype *common = nin > 1 && !out ? &via[0] : NULL;
-  for (int k = 1; k < nin && common; k++) if (via[k] != via[0]) common = NULL;
+  for (int k = 1; k < nin && common; k++)
+    if (via[k] != via[0]) common = NULL;
   if (!numbers && same_shape) ordered = contig;
-  else for (int k = 0; k < nt && ordered; k++) ordered = plain(ops[k]);
+  else
+    for (int k = 0; k < nt && ordered; k++) ordered = plain(ops[k]);
   int64_t st[TL_MAX_DIMS];
   if (ordered) {
     for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
   } else ordered = layout(nt, ops, common, ndim, shape, order, st) && !(!res && !numbers && same_shape);
   if (!res) {
     tl_dtype rd = through ? (tl_dtype)out->dtype : result;
-    if (!ordered && !numbers && same_shape) ordered = !alike(nt, ops, st) && layout(nt, ops, common, ndim, shape, order, st);
+    if (!ordered && !numbers && same_shape)
+      ordered = !alike(nt, ops, st) && layout(nt, ops, common, ndim, shape, order, st);
     res = ordered ? tl_empty(rd, ndim, shape) : tl_empty_strided(rd, ndim, shape, st);
     if (!res) return NULL;
   }
@@ -408,10 +459,16 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   if (res->numel == 0) goto done;
   int rc;
   if (exact && contig && same_shape && res->dtype == lo && tl_is_contiguous(res)) {
-    for (int k = 0; k < nin; k++) { ptr[k] = tl_data(in[k].t); size[k] = tl_itemsize[it[k]]; }
+    for (int k = 0; k < nin; k++) {
+      ptr[k] = tl_data(in[k].t);
+      size[k] = tl_itemsize[it[k]];
+    }
     rc = run_direct(loop, p, nin, ptr, size, tl_data(res), tl_itemsize[lo], res->numel);
   } else rc = run_chunks(loop, p, nin, in, it, via, lo, res, order);
-  if (rc < 0) { Py_DECREF((PyObject *)res); return NULL; }
+  if (rc < 0) {
+    Py_DECREF((PyObject *)res);
+    return NULL;
+  }
 done:
   if (through) {
     rc = tl_copy(out, target);
@@ -422,17 +479,22 @@ done:
   return (PyObject *)res;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------------------
+ */
 /* the loop for a class, or a wider one of the same kind; *cls becomes the one found */
 static pw_loop find_loop(const PwRow *row, int *cls) {
   for (int c = *cls; c < PW_NUM && c <= (*cls | 1); c++)
-    if (row->loops[c]) { *cls = c; return row->loops[c]; }
+    if (row->loops[c]) {
+      *cls = c;
+      return row->loops[c];
+    }
   return NULL;
 }
 
 static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_C64, TL_C128};
 
-/* the error for a dtype; shapes that do not fit are reported first, as in PyTorch, but where it looks at the dtype before all ("|!") */
+/* the error for a dtype; shapes that do not fit are reported first, as in PyTorch, but where it looks at the dtype
+ * before all ("|!") */
 static PyObject *refuse(const PwRow *row, int nin, const PwArg *in, tl_dtype d) {
   int64_t shape[TL_MAX_DIMS];
   int nd = 0;
@@ -454,9 +516,10 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   tl_dtype given = d;
   if (row->kind & PW_FLOAT) d = tl_float_of(d);
   tl_dtype to = row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d;
-  if ((PyObject *)out == args[0] && row->kind & PW_REAL && tl_is_complex(d))      /* angle has a fresh real tensor there */
+  if ((PyObject *)out == args[0] && row->kind & PW_REAL && tl_is_complex(d)) /* angle has a fresh real tensor there */
     return PyErr_Format(PyExc_RuntimeError, "In-place abs is not supported for complex tensors.");
-  if (out && !tl_can_cast(to, (tl_dtype)out->dtype)) return pw_exec(NULL, &p, nin, in, it, via, to, to, out);      /* for its errors' order */
+  if (out && !tl_can_cast(to, (tl_dtype)out->dtype))
+    return pw_exec(NULL, &p, nin, in, it, via, to, to, out); /* for its errors' order */
   if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
       (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF)) {
     return refuse(row, nin, in, given);
@@ -483,7 +546,10 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   }
   tl_dtype lo = it[0], result = d;
   if (row->kind & PW_BOOL) lo = result = TL_BOOL;
-  else if (row->kind & PW_REAL) { lo = tl_real_of(lo); result = tl_real_of(d); }
+  else if (row->kind & PW_REAL) {
+    lo = tl_real_of(lo);
+    result = tl_real_of(d);
+  }
   return pw_exec(loop, &p, nin, in, it, via, lo, result, out);
 }
 
@@ -501,7 +567,10 @@ PyObject *pw_binary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, 
     if (x->dtype == y->dtype && tl_compute[d] == d && x->ndim == y->ndim && x->numel && x->numel <= DIRECT_CHUNK &&
         x->flags & y->flags & TL_CONTIGUOUS && (d >= TL_F32 || (!(row->kind & PW_FLOAT) && !row->flags)) &&
         !memcmp(x->shape, y->shape, sizeof(int64_t) * x->ndim) && (loop = row->loops[pw_class(d)])) {
-      TlTensor *r = tl_empty(row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d, x->ndim, x->shape);
+      TlTensor *r = tl_empty(row->kind & PW_BOOL   ? TL_BOOL
+                             : row->kind & PW_REAL ? tl_real_of(d)
+                                                   : d,
+                             x->ndim, x->shape);
       if (!r) return NULL;
       PwParams p = {.bits = tl_itemsize[d] * 8};
       const void *in[2] = {tl_data(x), tl_data(y)};

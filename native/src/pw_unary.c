@@ -19,19 +19,30 @@
   PW_L1(f##_i32, uint8_t, int32_t, EI) PW_L1(f##_i64, uint8_t, int64_t, EI) PW_L1(f##_f32, uint8_t, float, EF) \
   PW_L1(f##_f64, uint8_t, double, EF)
 
-UINTS(u_neg, 0 - a) FLOATS(u_neg, -a, -a) 
+UINTS(u_neg, 0 - a)
+FLOATS(u_neg, -a, -a)
 /* PyTorch's -z has no negative zeros: roots and logarithms of it take the upper side of their cut */
-PW_L1(u_neg_c64, tl_c64, tl_c64, ((tl_c64){0 - a.re, 0 - a.im})) CZ(u_neg, cz_of(0 - a.re, 0 - a.im))
+PW_L1(u_neg_c64, tl_c64, tl_c64, ((tl_c64){0 - a.re, 0 - a.im}))
+CZ(u_neg, cz_of(0 - a.re, 0 - a.im))
 PW_L1(u_abs_i32, uint32_t, int32_t, a < 0 ? 0u - (uint32_t)a : (uint32_t)a)
 PW_L1(u_abs_i64, uint64_t, int64_t, a < 0 ? 0u - (uint64_t)a : (uint64_t)a)
 FLOATS(u_abs, fabsf(a), fabs(a))
-PW_L1(u_abs_c64, float, tl_c64, (float)hypot(a.re, a.im)) PW_L1(u_abs_c128, double, tl_c128, cz_abs(a))
-INTS(u_sign, (a > 0) - (a < 0)) FLOATS(u_sign, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))
-INTS(u_sgn, (a > 0) - (a < 0)) FLOATS(u_sgn, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0))) CZ(u_sgn, cz_sgn(a))
-UINTS(u_square, a * a) FLOATS(u_square, a * a, a * a)
-PW_L1(u_square_c64, tl_c64, tl_c64, ((tl_c64){a.re * a.re - a.im * a.im, 2 * a.re * a.im})) CZ(u_square, cz_mul(a, a))
-FLOATS(u_ceil, ceilf(a), ceil(a)) FLOATS(u_floor, floorf(a), floor(a)) FLOATS(u_trunc, truncf(a), trunc(a))
-FLOATS(u_round, rintf(a), rint(a)) FLOATS(u_frac, a - truncf(a), a - trunc(a))
+PW_L1(u_abs_c64, float, tl_c64, (float)hypot(a.re, a.im))
+PW_L1(u_abs_c128, double, tl_c128, cz_abs(a))
+INTS(u_sign, (a > 0) - (a < 0))
+FLOATS(u_sign, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))
+INTS(u_sgn, (a > 0) - (a < 0))
+FLOATS(u_sgn, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))
+CZ(u_sgn, cz_sgn(a))
+UINTS(u_square, a *a)
+FLOATS(u_square, a *a, a *a)
+PW_L1(u_square_c64, tl_c64, tl_c64, ((tl_c64){a.re * a.re - a.im * a.im, 2 * a.re * a.im}))
+CZ(u_square, cz_mul(a, a))
+FLOATS(u_ceil, ceilf(a), ceil(a))
+FLOATS(u_floor, floorf(a), floor(a))
+FLOATS(u_trunc, truncf(a), trunc(a))
+FLOATS(u_round, rintf(a), rint(a))
+FLOATS(u_frac, a - truncf(a), a - trunc(a))
 /* decimals: p->x = 10^|decimals|, p->i its sign */
 FLOATS(u_round_decimals, p->i < 0 ? rintf(a / (float)p->x) * (float)p->x : rintf(a * (float)p->x) / (float)p->x,
        p->i < 0 ? rint(a / p->x) * p->x : rint(a * p->x) / p->x)
@@ -39,27 +50,68 @@ FLOATS(u_round_decimals, p->i < 0 ? rintf(a / (float)p->x) * (float)p->x : rintf
 /* four lanes in float, libm in double, cmath.h in complex */
 #define MATHU(f) PW_V1(u_##f##_f32, vm_##f(a)) DBL(u_##f, f(a)) CZ(u_##f, cz_##f(a))
 #define LIBMU(g) FLOATS(u_##g, g##f(a), g(a)) CZ(u_##g, cz_##g(a))
-MATHU(exp) MATHU(expm1) MATHU(log) MATHU(log1p) MATHU(sin) MATHU(cos) MATHU(tanh)
-LIBMU(sqrt) LIBMU(tan) LIBMU(asin) LIBMU(acos) LIBMU(atan) LIBMU(sinh) LIBMU(cosh) LIBMU(asinh) LIBMU(acosh) LIBMU(atanh)
-FLOATS(u_exp2, exp2f(a), exp2(a)) CZ(u_exp2, cz_exp(cz_scale(a, 0.69314718055994530942)))
-PW_V1(u_log2_f32, vm_log2(a)) DBL(u_log2, log2(a)) CZ(u_log2, cz_scale(cz_log(a), 1.4426950408889634074))
-PW_V1(u_log10_f32, vm_log10(a)) DBL(u_log10, log10(a)) CZ(u_log10, cz_scale(cz_log(a), 0.43429448190325182765))
-FLOATS(u_rsqrt, 1.0f / sqrtf(a), 1.0 / sqrt(a)) CZ(u_rsqrt, cz_rsqrt(a))
-FLOATS(u_reciprocal, 1.0f / a, 1.0 / a) CZ(u_reciprocal, cz_recip(a))
-PW_V1(u_sigmoid_f32, vm_sigmoid(a)) DBL(u_sigmoid, 1.0 / (1.0 + exp(-a))) CZ(u_sigmoid, cz_sigmoid(a))
-PW_V1(u_erf_f32, vm_erf(a)) DBL(u_erf, erf(a))
-DBL(u_erfc, erfc(a)) DBL(u_erfinv, sp_erfinv(a)) DBL(u_lgamma, lgamma(a)) DBL(u_digamma, sp_digamma(a))
+MATHU(exp)
+MATHU(expm1)
+MATHU(log)
+MATHU(log1p)
+MATHU(sin)
+MATHU(cos)
+MATHU(tanh)
+LIBMU(sqrt)
+LIBMU(tan)
+LIBMU(asin)
+LIBMU(acos)
+LIBMU(atan)
+LIBMU(sinh)
+LIBMU(cosh)
+LIBMU(asinh)
+LIBMU(acosh)
+LIBMU(atanh)
+FLOATS(u_exp2, exp2f(a), exp2(a))
+CZ(u_exp2, cz_exp(cz_scale(a, 0.69314718055994530942)))
+PW_V1(u_log2_f32, vm_log2(a))
+DBL(u_log2, log2(a))
+CZ(u_log2, cz_scale(cz_log(a), 1.4426950408889634074))
+PW_V1(u_log10_f32, vm_log10(a))
+DBL(u_log10, log10(a))
+CZ(u_log10, cz_scale(cz_log(a), 0.43429448190325182765))
+FLOATS(u_rsqrt, 1.0f / sqrtf(a), 1.0 / sqrt(a))
+CZ(u_rsqrt, cz_rsqrt(a))
+FLOATS(u_reciprocal, 1.0f / a, 1.0 / a)
+CZ(u_reciprocal, cz_recip(a))
+PW_V1(u_sigmoid_f32, vm_sigmoid(a))
+DBL(u_sigmoid, 1.0 / (1.0 + exp(-a)))
+CZ(u_sigmoid, cz_sigmoid(a))
+PW_V1(u_erf_f32, vm_erf(a))
+DBL(u_erf, erf(a))
+DBL(u_erfc, erfc(a))
+DBL(u_erfinv, sp_erfinv(a))
+DBL(u_lgamma, lgamma(a))
+DBL(u_digamma, sp_digamma(a))
 DBL(u_sinc, a == 0 ? 1.0 : sin(TL_PI * a) / (TL_PI * a))
 CZ(u_sinc, a.re == 0 && a.im == 0 ? cz_of(1, 0) : cz_div(cz_sin(cz_scale(a, TL_PI)), cz_scale(a, TL_PI)))
-DBL(u_i0, sp_i0(a)) DBL(u_special_i0e, sp_i0e(a)) DBL(u_special_i1, sp_i1(a)) DBL(u_special_i1e, sp_i1e(a))
-DBL(u_special_ndtri, sp_ndtri(a)) DBL(u_special_log_ndtr, sp_log_ndtr(a)) DBL(u_special_erfcx, sp_erfcx(a))
+DBL(u_i0, sp_i0(a))
+DBL(u_special_i0e, sp_i0e(a))
+DBL(u_special_i1, sp_i1(a))
+DBL(u_special_i1e, sp_i1e(a))
+DBL(u_special_ndtri, sp_ndtri(a))
+DBL(u_special_log_ndtr, sp_log_ndtr(a))
+DBL(u_special_erfcx, sp_erfcx(a))
 DBL(u_special_entr, a > 0 ? -a * log(a) : a == 0 ? 0.0 : isnan(a) ? a : -INFINITY)
-DBL(u_special_bessel_j0, sp_j(0, a)) DBL(u_special_bessel_j1, sp_j(1, a)) DBL(u_special_bessel_y0, sp_y(0, a)) DBL(u_special_bessel_y1, sp_y(1, a))
-DBL(u_special_modified_bessel_i0, sp_i0(a)) DBL(u_special_modified_bessel_i1, sp_i1(a))
-DBL(u_special_modified_bessel_k0, sp_bessel_k(0, a, false)) DBL(u_special_modified_bessel_k1, sp_bessel_k(1, a, false))
-DBL(u_special_scaled_modified_bessel_k0, sp_bessel_k(0, a, true)) DBL(u_special_scaled_modified_bessel_k1, sp_bessel_k(1, a, true))
-DBL(u_special_spherical_bessel_j0, isinf(a) ? 0.0 : fabs(a) < 1e-4 ? 1.0 - a * a / 6 : sin(a) / a) DBL(u_special_airy_ai, sp_airy_ai(a))
-FLOATS(u_deg2rad, a * 0.017453292519943295f, a * 0.017453292519943295) FLOATS(u_rad2deg, a * 57.29577951308232f, a * 57.29577951308232)
+DBL(u_special_bessel_j0, sp_j(0, a))
+DBL(u_special_bessel_j1, sp_j(1, a))
+DBL(u_special_bessel_y0, sp_y(0, a))
+DBL(u_special_bessel_y1, sp_y(1, a))
+DBL(u_special_modified_bessel_i0, sp_i0(a))
+DBL(u_special_modified_bessel_i1, sp_i1(a))
+DBL(u_special_modified_bessel_k0, sp_bessel_k(0, a, false))
+DBL(u_special_modified_bessel_k1, sp_bessel_k(1, a, false))
+DBL(u_special_scaled_modified_bessel_k0, sp_bessel_k(0, a, true))
+DBL(u_special_scaled_modified_bessel_k1, sp_bessel_k(1, a, true))
+DBL(u_special_spherical_bessel_j0, isinf(a) ? 0.0 : fabs(a) < 1e-4 ? 1.0 - a * a / 6 : sin(a) / a)
+DBL(u_special_airy_ai, sp_airy_ai(a))
+FLOATS(u_deg2rad, a * 0.017453292519943295f, a * 0.017453292519943295)
+FLOATS(u_rad2deg, a * 57.29577951308232f, a * 57.29577951308232)
 /* eps below 0: none */
 static double logit1(double a, double eps) {
   if (eps >= 0) a = a < eps ? eps : a > 1 - eps ? 1 - eps : a;
@@ -69,17 +121,21 @@ DBL(u_logit, logit1(a, p->x))
 DBL(u_polygamma, sp_polygamma(p->i, a))
 FLOATS(u_angle, isnan(a) ? a : a < 0 ? 3.14159265358979f : 0.0f, isnan(a) ? a : a < 0 ? TL_PI : 0.0)
 PW_L1(u_angle_c128, double, tl_c128, atan2(a.im, a.re))
-INTS(u_conj_physical, a) FLOATS(u_conj_physical, a, a)
-PW_L1(u_conj_physical_c64, tl_c64, tl_c64, ((tl_c64){a.re, -a.im})) CZ(u_conj_physical, cz_conj(a))
+INTS(u_conj_physical, a)
+FLOATS(u_conj_physical, a, a)
+PW_L1(u_conj_physical_c64, tl_c64, tl_c64, ((tl_c64){a.re, -a.im}))
+CZ(u_conj_physical, cz_conj(a))
 #define NTN(a, T) (isnan(a) ? (T)p->x : isinf(a) ? (a > 0 ? (T)p->y : (T)p->z) : a)
-INTS(u_nan_to_num, a) FLOATS(u_nan_to_num, NTN(a, float), NTN(a, double))
+INTS(u_nan_to_num, a)
+FLOATS(u_nan_to_num, NTN(a, float), NTN(a, double))
 PW_L1(u_nan_to_num_c64, tl_c64, tl_c64, ((tl_c64){NTN(a.re, float), NTN(a.im, float)}))
 PW_L1(u_nan_to_num_c128, tl_c128, tl_c128, ((tl_c128){NTN(a.re, double), NTN(a.im, double)}))
 TEST(u_logical_not, a == 0, a == 0, a.re == 0 && a.im == 0)
 TEST(u_isnan, a & 0, a != a, a.re != a.re || a.im != a.im)
 TEST(u_isinf, a & 0, isinf(a), isinf(a.re) || isinf(a.im))
 TEST(u_isfinite, (a & 0) == 0, isfinite(a), isfinite(a.re) && isfinite(a.im))
-TEST_REAL(u_isposinf, a & 0, isinf(a) && a > 0) TEST_REAL(u_isneginf, a & 0, isinf(a) && a < 0)
+TEST_REAL(u_isposinf, a & 0, isinf(a) && a > 0)
+TEST_REAL(u_isneginf, a & 0, isinf(a) && a < 0)
 TEST_REAL(u_signbit, a < 0, signbit(a) != 0)
 INTS(u_bitwise_not, ~a)
 
@@ -92,7 +148,8 @@ static tl_dtype dtype_of(PyObject *o) { return (tl_dtype)((TlTensor *)o)->dtype;
 
 PyObject *pw_neg(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   if (dtype_of(args[0]) == TL_BOOL) {
-    PyErr_SetString(PyExc_RuntimeError, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
                     "mask, use the `~` or `logical_not()` operator instead.");
     return NULL;
   }
@@ -128,13 +185,18 @@ PyObject *pw_polygamma(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   PwParams p = {0};
   int self = TL_CHECK(args[0]) ? 0 : 1;
   if (tl_int(args[1 - self], &p.i) < 0) return NULL;
-  if (p.i < 0) { PyErr_SetString(PyExc_RuntimeError, "polygamma(n, x) does not support negative n."); return NULL; }
+  if (p.i < 0) {
+    PyErr_SetString(PyExc_RuntimeError, "polygamma(n, x) does not support negative n.");
+    return NULL;
+  }
   return pw_run(k->data, &p, 1, args + self, -1, out);
 }
 
 /* nan_to_num(self, nan=None, posinf=None, neginf=None) */
 PyObject *pw_nan_to_num(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  static const double most[TL_NUM_DTYPES] = {[TL_F16] = 65504.0, [TL_BF16] = 3.3895313892515355e38, [TL_F32] = 3.4028234663852886e38,
+  static const double most[TL_NUM_DTYPES] = {[TL_F16] = 65504.0,
+                                             [TL_BF16] = 3.3895313892515355e38,
+                                             [TL_F32] = 3.4028234663852886e38,
                                              [TL_F64] = 1.7976931348623157e308};
   double top = most[tl_real_of(dtype_of(args[0]))];
   PwParams p = {.x = 0, .y = top, .z = -top};
@@ -167,7 +229,8 @@ PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   }
   PwArg in;
   PyObject *m = pw_run(&mantissa_row, NULL, 1, args, -1, NULL), *e = NULL, *r = NULL;
-  if (m && !pw_arg(args[0], &in) && (e = pw_exec(u_exponent_f64, &none, 1, &in, &it, &d, TL_I32, TL_I32, NULL))) r = PyTuple_Pack(2, m, e);
+  if (m && !pw_arg(args[0], &in) && (e = pw_exec(u_exponent_f64, &none, 1, &in, &it, &d, TL_I32, TL_I32, NULL)))
+    r = PyTuple_Pack(2, m, e);
   Py_XDECREF(m);
   Py_XDECREF(e);
   return r;

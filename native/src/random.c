@@ -7,7 +7,13 @@ enum { CHUNK = 512 };
 /* exact for float products: rounding twice differs from one fused rounding in about one case of 2^29 */
 static inline float fma_f(float a, float b, float c) { return (float)((double)a * (double)b + (double)c); }
 
-typedef struct { double a, b; float fa, fb; int64_t base; uint64_t range; int mode; } dist;
+typedef struct {
+  double a, b;
+  float fa, fb;
+  int64_t base;
+  uint64_t range;
+  int mode;
+} dist;
 /* n contiguous elements of dtype d at out */
 typedef void (*draw_fn)(TlGenerator *g, const dist *p, tl_dtype d, void *out, int64_t n);
 
@@ -42,7 +48,10 @@ static int fill(TlTensor *t, TlGenerator *g, const dist *p, draw_fn draw) {
   if (!t->numel) return 0;
   if (tl_is_contiguous(t)) return draw_pieces(draw, g, p, t->dtype, tl_data(t), t->numel);
   memory_order(t, perm);
-  for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[perm[i]]; strides[i] = t->strides[perm[i]]; }
+  for (int i = 0; i < t->ndim; i++) {
+    shape[i] = t->shape[perm[i]];
+    strides[i] = t->strides[perm[i]];
+  }
   tmp = tl_empty(t->dtype, t->ndim, shape);
   view = tmp ? tl_view(t, t->ndim, shape, strides, t->offset) : NULL;
   if (view && !draw_pieces(draw, g, p, t->dtype, tl_data(tmp), tmp->numel)) rc = tl_copy(view, tmp);
@@ -53,7 +62,7 @@ static int fill(TlTensor *t, TlGenerator *g, const dist *p, draw_fn draw) {
 
 static void store_d(tl_dtype d, void *out, int64_t at, const double *v, int64_t n) {
   char *p = (char *)out + at * tl_itemsize[d];
-  if (d == TL_F16 || d == TL_BF16) {              /* through float, as PyTorch's conversion goes */
+  if (d == TL_F16 || d == TL_BF16) { /* through float, as PyTorch's conversion goes */
     float f[CHUNK];
     for (int64_t i = 0; i < n; i++) f[i] = (float)v[i];
     tl_cast_contig(d, p, TL_F32, f, n);
@@ -63,7 +72,9 @@ static void store_d(tl_dtype d, void *out, int64_t at, const double *v, int64_t 
 /* out of line: it is in every loop below, and the functions around it cost more than the call */
 __attribute__((noinline)) static double uniform_d(TlGenerator *g) { return tl_uniform_d(g); }
 __attribute__((noinline)) static float uniform_f(TlGenerator *g) { return tl_uniform_f(g); }
-__attribute__((noinline)) static uint64_t random_bits(TlGenerator *g, int wide) { return wide ? tl_random64(g) : tl_random32(g); }
+__attribute__((noinline)) static uint64_t random_bits(TlGenerator *g, int wide) {
+  return wide ? tl_random64(g) : tl_random32(g);
+}
 
 /* a loop over chunks of doubles, EXPR giving one value */
 #define DRAW(NAME, EXPR) \
@@ -77,9 +88,9 @@ __attribute__((noinline)) static uint64_t random_bits(TlGenerator *g, int wide) 
   }
 
 static const double PI = 3.14159265358979323846;
-DRAW(draw_exponential, p->b * log1p(-uniform_d(g)))                       /* b = -1 / lambda */
-DRAW(draw_geometric, ceil(log(uniform_d(g)) / p->b))                      /* b = log1p(-p) */
-DRAW(draw_cauchy, fma(p->b, tan(PI * (uniform_d(g) - 0.5)), p->a))
+DRAW(draw_exponential, p->b *log1p(-uniform_d(g)))   /* b = -1 / lambda */
+DRAW(draw_geometric, ceil(log(uniform_d(g)) / p->b)) /* b = log1p(-p) */
+DRAW(draw_cauchy, fma(p->b, tan(PI *(uniform_d(g) - 0.5)), p->a))
 DRAW(draw_log_normal, exp(fma(tl_normal_d(g), p->b, p->a)))
 DRAW(draw_bernoulli, uniform_d(g) < p->a ? p->b : 0.0)
 DRAW(draw_normal_serial, fma(tl_normal_d(g), p->b, p->a))
@@ -88,12 +99,22 @@ static void draw_uniform(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
   int plain = p->a == 0 && p->b == 1;
   if (d == TL_F64) {
     double *o = out, w = p->b - p->a;
-    if (plain) for (int64_t i = 0; i < n; i++) o[i] = uniform_d(g);
-    else for (int64_t i = 0; i < n; i++) { double x = fma(uniform_d(g), w, p->a); o[i] = x == p->b ? p->a : x; }
+    if (plain)
+      for (int64_t i = 0; i < n; i++) o[i] = uniform_d(g);
+    else
+      for (int64_t i = 0; i < n; i++) {
+        double x = fma(uniform_d(g), w, p->a);
+        o[i] = x == p->b ? p->a : x;
+      }
   } else if (d == TL_F32) {
     float *o = out, w = p->fb - p->fa;
-    if (plain) for (int64_t i = 0; i < n; i++) o[i] = tl_uniform_f(g);
-    else for (int64_t i = 0; i < n; i++) { float x = fma_f(uniform_f(g), w, p->fa); o[i] = x == p->fb ? p->fa : x; }
+    if (plain)
+      for (int64_t i = 0; i < n; i++) o[i] = tl_uniform_f(g);
+    else
+      for (int64_t i = 0; i < n; i++) {
+        float x = fma_f(uniform_f(g), w, p->fa);
+        o[i] = x == p->fb ? p->fa : x;
+      }
   } else {
     uint16_t *o = out, lo, hi;
     float w = p->fb - p->fa, f[CHUNK];
@@ -103,7 +124,8 @@ static void draw_uniform(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
       int64_t m = n - at < CHUNK ? n - at : CHUNK;
       for (int64_t i = 0; i < m; i++) f[i] = fma_f(uniform_f(g), w, p->fa);
       tl_cast_contig(d, o + at, TL_F32, f, m);
-      for (int64_t i = 0; i < m; i++) if (o[at + i] == hi) o[at + i] = lo;    /* rounding must not reach the open end */
+      for (int64_t i = 0; i < m; i++)
+        if (o[at + i] == hi) o[at + i] = lo; /* rounding must not reach the open end */
     }
   }
 }
@@ -135,7 +157,7 @@ static inline float log_cephes(float x) {
   return fma_f(e, 0.693359375f, x + y);
 }
 
-static inline void sincos_cephes(float x, float *sn, float *cs) {      /* x >= 0 */
+static inline void sincos_cephes(float x, float *sn, float *cs) { /* x >= 0 */
   int32_t k = ((int32_t)(x * 1.27323954473516f) + 1) & ~1;
   float y = (float)k, z, c, s, sign_s = (k & 4) ? -1.0f : 1.0f, sign_c = ((k - 2) & 4) ? 1.0f : -1.0f;
   x = fma_f(y, -0.78515625f, x);
@@ -215,7 +237,9 @@ static void draw_integer(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
   for (int64_t at = 0; at < n; at += CHUNK) {
     int64_t m = n - at < CHUNK ? n - at : CHUNK;
     for (int64_t i = 0; i < m; i++) {
-      uint64_t r = p->mode ? random_bits(g, 1) : wide ? random_bits(g, 1) % p->range : (uint32_t)random_bits(g, 0) % (uint32_t)p->range;
+      uint64_t r = p->mode ? random_bits(g, 1)
+                   : wide  ? random_bits(g, 1) % p->range
+                           : (uint32_t)random_bits(g, 0) % (uint32_t)p->range;
       v[i] = (int64_t)(r + (uint64_t)p->base);
     }
     if (d == TL_F16 || d == TL_BF16) {
@@ -228,7 +252,8 @@ static void draw_integer(TlGenerator *g, const dist *p, tl_dtype d, void *out, i
 
 /* random_() of a dtype draws 64 bits for double and int64 and 32 bits otherwise */
 static void draw_default(TlGenerator *g, const dist *p, tl_dtype d, void *out, int64_t n) {
-  static const uint64_t range[] = {2, 256, 128, 32768, UINT64_C(1) << 31, UINT64_C(1) << 63, 2049, 257, 16777217, (UINT64_C(1) << 53) + 1};
+  static const uint64_t range[] = {
+    2, 256, 128, 32768, UINT64_C(1) << 31, UINT64_C(1) << 63, 2049, 257, 16777217, (UINT64_C(1) << 53) + 1};
   int64_t v[CHUNK];
   (void)p;
   for (int64_t at = 0; at < n; at += CHUNK) {
@@ -262,20 +287,29 @@ static TlTensor *as_real(TlTensor *t) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   TlTensor *v;
   if (!tl_is_complex(t->dtype) || t->ndim + 1 > TL_MAX_DIMS) return TL_INC(t);
-  for (int d = 0; d < t->ndim; d++) { shape[d] = t->shape[d]; strides[d] = 2 * t->strides[d]; }
+  for (int d = 0; d < t->ndim; d++) {
+    shape[d] = t->shape[d];
+    strides[d] = 2 * t->strides[d];
+  }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
   v = tl_view(t, t->ndim, t->shape, t->strides, t->offset);
   if (!v) return NULL;
   v->dtype = (uint8_t)tl_real_of(t->dtype);
-  { TlTensor *r = tl_view(v, t->ndim + 1, shape, strides, 2 * t->offset); TL_DEC(v); return r; }
+  {
+    TlTensor *r = tl_view(v, t->ndim + 1, shape, strides, 2 * t->offset);
+    TL_DEC(v);
+    return r;
+  }
 }
 
 static PyObject *k_uniform(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *t;
   dist p = {0};
   int rc;
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (tl_double(a[1], &p.a) < 0 || tl_double(a[2], &p.b) < 0) return NULL;
   if (tl_is_integral(self->dtype)) return not_implemented("check_uniform_bounds", self->dtype);
   if (tl_real_of(self->dtype) != TL_F64) {
@@ -288,7 +322,9 @@ static PyObject *k_uniform(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   }
   if (p.a > p.b) {
     char *x = PyOS_double_to_string(p.a, 'g', 6, 0, NULL), *y = PyOS_double_to_string(p.b, 'g', 6, 0, NULL);
-    if (x && y) PyErr_Format(PyExc_RuntimeError, "uniform_ expects to return a [from, to) range, but found from=%s > to=%s", x, y);
+    if (x && y)
+      PyErr_Format(PyExc_RuntimeError, "uniform_ expects to return a [from, to) range, but found from=%s > to=%s", x,
+                   y);
     PyMem_Free(x);
     PyMem_Free(y);
     return NULL;
@@ -305,7 +341,9 @@ static PyObject *k_normal(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   TlTensor *self = (TlTensor *)a[0], *t;
   dist p = {0};
   int rc;
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (tl_double(a[1], &p.a) < 0 || tl_double(a[2], &p.b) < 0) return NULL;
   if (!(p.b >= 0)) return number_error("normal expects std >= 0.0, but found std %s", p.b);
   if (tl_is_integral(self->dtype)) return not_implemented("normal_kernel_cpu", self->dtype);
@@ -323,11 +361,13 @@ static PyObject *k_rand(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   TlTensor *r, *t;
   tl_dtype d;
   int n, rc;
-  (void)n_; (void)out;
+  (void)n_;
+  (void)out;
   if (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[2], tl_default_dtype, &d) < 0) return NULL;
   for (int i = 0; i < n; i++)
     if (shape[i] < 0) {
-      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(n, shape));
+      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i],
+                   tl_fmt_shape(n, shape));
       return NULL;
     }
   if (tl_is_integral(d)) return not_implemented(k->id ? "normal_kernel_cpu" : "check_uniform_bounds", d);
@@ -342,7 +382,8 @@ static PyObject *k_rand(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
 }
 
 static const char *c_type(tl_dtype d) {
-  static const char *const names[] = {"bool", "unsigned char", "signed char", "short", "int", "long", "c10::Half", "c10::BFloat16", "float", "double"};
+  static const char *const names[] = {"bool", "unsigned char", "signed char",   "short", "int",
+                                      "long", "c10::Half",     "c10::BFloat16", "float", "double"};
   return names[d];
 }
 
@@ -365,30 +406,57 @@ static int64_t representable(int64_t v, int step, tl_dtype d, int digits) {
 
 /* id 0: random_(self, generator); 1: random_(self, to, generator); 2: random_(self, from, to or None, generator) */
 static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
-  static const double low[] = {0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0, -65504, -3.3895313892515355e38, -3.4028234663852886e38, -1.7976931348623157e308};
-  static const double high[] = {1, 255, 127, 32767, 2147483647.0, 9223372036854775807.0, 65504, 3.3895313892515355e38, 3.4028234663852886e38, 1.7976931348623157e308};
+  static const double low[] = {0,
+                               0,
+                               -128,
+                               -32768,
+                               -2147483648.0,
+                               -9223372036854775808.0,
+                               -65504,
+                               -3.3895313892515355e38,
+                               -3.4028234663852886e38,
+                               -1.7976931348623157e308};
+  static const double high[] = {1,
+                                255,
+                                127,
+                                32767,
+                                2147483647.0,
+                                9223372036854775807.0,
+                                65504,
+                                3.3895313892515355e38,
+                                3.4028234663852886e38,
+                                1.7976931348623157e308};
   static const int digits[] = {0, 0, 0, 0, 0, 0, 11, 8, 24, 53};
   TlTensor *self = (TlTensor *)a[0];
   int64_t from = 0, to = 0;
   dist p = {0};
   tl_dtype d = self->dtype;
-  (void)n; (void)out;
+  (void)n;
+  (void)out;
   if (tl_is_complex(d)) {
     PyErr_SetString(PyExc_RuntimeError, "check_random_bounds handles only integral, floating-point and boolean types");
     return NULL;
   }
   if (k->id == 0) return done(fill(self, tl_generator(a[1]), &p, draw_default), a[0]);
   if (k->id == 1 ? tl_int(a[1], &to) < 0 : tl_int(a[1], &from) < 0) return NULL;
-  if (k->id == 2 && a[2] == Py_None) {               /* up to and with the largest value */
+  if (k->id == 2 && a[2] == Py_None) { /* up to and with the largest value */
     static const int64_t top[] = {1, 255, 127, 32767, 2147483647, INT64_MAX, 2048, 256, 16777216, INT64_C(1) << 53};
-    if ((double)from < low[d] || (!digits[d] && from > top[d])) { PyErr_Format(PyExc_RuntimeError, "from is out of bounds for %s", c_type(d)); return NULL; }
+    if ((double)from < low[d] || (!digits[d] && from > top[d])) {
+      PyErr_Format(PyExc_RuntimeError, "from is out of bounds for %s", c_type(d));
+      return NULL;
+    }
     if (from >= top[d] && digits[d]) {
-      PyErr_Format(PyExc_RuntimeError, "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but got from=%lld > to_inc=%lld",
+      PyErr_Format(PyExc_RuntimeError,
+                   "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but "
+                   "got from=%lld > to_inc=%lld",
                    (long long)from, (long long)top[d]);
       return NULL;
     }
-    if (from == INT64_MIN) { p.mode = 1; p.range = 0; p.base = 0; }
-    else {
+    if (from == INT64_MIN) {
+      p.mode = 1;
+      p.range = 0;
+      p.base = 0;
+    } else {
       p.base = from;
       p.range = (uint64_t)top[d] - (uint64_t)from + 1;
     }
@@ -396,25 +464,35 @@ static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   }
   if (k->id == 2 && tl_int(a[2], &to) < 0) return NULL;
   if (from >= to) {
-    PyErr_Format(PyExc_RuntimeError, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)from, (long long)to);
+    PyErr_Format(PyExc_RuntimeError, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+                 (long long)from, (long long)to);
     return NULL;
   }
-  if ((double)from < low[d] || (double)from > high[d]) { PyErr_Format(PyExc_RuntimeError, "from is out of bounds for %s", c_type(d)); return NULL; }
-  if ((double)(to - 1) < low[d] || (double)(to - 1) > high[d]) { PyErr_Format(PyExc_RuntimeError, "to - 1 is out of bounds for %s", c_type(d)); return NULL; }
+  if ((double)from < low[d] || (double)from > high[d]) {
+    PyErr_Format(PyExc_RuntimeError, "from is out of bounds for %s", c_type(d));
+    return NULL;
+  }
+  if ((double)(to - 1) < low[d] || (double)(to - 1) > high[d]) {
+    PyErr_Format(PyExc_RuntimeError, "to - 1 is out of bounds for %s", c_type(d));
+    return NULL;
+  }
   if (digits[d]) {
     int64_t edge = INT64_C(1) << digits[d];
     for (int i = 0; i < 2; i++) {
       int64_t v = i ? to - 1 : from;
       if ((v < -edge || v > edge) &&
-          PyErr_WarnFormat(PyExc_UserWarning, 1, "%s is out of bounds [-(2^%d), 2^%d]. Due to precision limitations %s can support discrete uniform distribution only within this range. "
+          PyErr_WarnFormat(PyExc_UserWarning, 1,
+                           "%s is out of bounds [-(2^%d), 2^%d]. Due to precision limitations %s can support discrete "
+                           "uniform distribution only within this range. "
                            "This warning will become an error in version 1.7 release, please fix the code in advance",
-                           i ? "to - 1" : "from", digits[d], digits[d], c_type(d)) < 0) return NULL;
+                           i ? "to - 1" : "from", digits[d], digits[d], c_type(d)) < 0)
+        return NULL;
     }
   }
-  if (digits[d]) {                                  /* ends that the dtype cannot tell from their neighbours move inwards */
+  if (digits[d]) { /* ends that the dtype cannot tell from their neighbours move inwards */
     from = representable(from, 1, d, digits[d]);
     to = representable(to, -1, d, digits[d]);
-    if (from >= to) to = from + 1;                  /* one number between them */
+    if (from >= to) to = from + 1; /* one number between them */
   }
   p.base = from;
   p.range = (uint64_t)to - (uint64_t)from;
@@ -427,7 +505,9 @@ static PyObject *k_bernoulli(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   TlGenerator *g = tl_generator(a[2]);
   dist p = {0};
   int rc = -1;
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (!g) return NULL;
   if (!TL_CHECK(a[1])) {
     if (tl_double(a[1], &p.a) < 0) return NULL;
@@ -495,7 +575,10 @@ static PyObject *k_continuous(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   if (tl_double(a[1], &x) < 0 || (k->id >= 2 && tl_double(a[2], &y) < 0)) return NULL;
   if (k->id == 0) {
     if (!tl_is_float(d)) {
-      PyErr_Format(PyExc_RuntimeError, "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s", tl_scalar_type[d]);
+      PyErr_Format(PyExc_RuntimeError,
+                   "Exponential distribution is a continuous probability distribution. dtype must be a floating point "
+                   "but you specified %s",
+                   tl_scalar_type[d]);
       return NULL;
     }
     if (!(x > 0)) return number_error("exponential_ expects lambda > 0.0, but found lambda=%s", x);
@@ -509,8 +592,12 @@ static PyObject *k_continuous(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   } else if (k->id == 2) {
     if (!(y > 0)) return number_error("cauchy_ expects sigma > 0.0, but found sigma=%s", y);
     if (!tl_is_float(d)) {
-      PyErr_Format(PyExc_RuntimeError, "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified %s",
-                   d == TL_I64 ? "long int" : tl_is_complex(d) ? tl_scalar_type[d] : c_type(d));
+      PyErr_Format(PyExc_RuntimeError,
+                   "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but "
+                   "you specified %s",
+                   d == TL_I64        ? "long int"
+                   : tl_is_complex(d) ? tl_scalar_type[d]
+                                      : c_type(d));
       return NULL;
     }
     draw = draw_cauchy;
@@ -519,16 +606,22 @@ static PyObject *k_continuous(const TlKernel *k, PyObject *const *a, Py_ssize_t 
     if (!tl_is_float(d)) return not_implemented("log_normal_cpu", d);
     draw = draw_log_normal;
   }
-  if (k->id >= 2) { p.a = x; p.b = y; }
+  if (k->id >= 2) {
+    p.a = x;
+    p.b = y;
+  }
   return done(fill(self, tl_generator(a[n - 1]), &p, draw), a[0]);
 }
 
-/* dropout_noise(self, p, generator): 1 / (1 - p) where a draw keeps the element, else 0; shaped and laid out like self */
+/* dropout_noise(self, p, generator): 1 / (1 - p) where a draw keeps the element, else 0; shaped and laid out like self
+ */
 static PyObject *k_dropout_noise(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
   dist p = {0};
   double q;
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (tl_double(a[1], &q) < 0) return NULL;
   p.a = 1 - q;
   p.b = self->dtype == TL_F64 ? 1.0 / p.a : (double)(1.0f / (float)p.a);
@@ -543,7 +636,9 @@ static PyObject *k_rrelu_noise(const TlKernel *k, PyObject *const *a, Py_ssize_t
   TlTensor *self = (TlTensor *)a[0], *x, *r = NULL, *result = NULL;
   TlGenerator *g = tl_generator(a[3]);
   double lower, upper;
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (!g || tl_double(a[1], &lower) < 0 || tl_double(a[2], &upper) < 0) return NULL;
   if (!(x = tl_contiguous_as(self, TL_F64))) return NULL;
   if ((r = tl_empty(TL_F64, x->ndim, x->shape))) {
@@ -564,18 +659,24 @@ static PyObject *k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na
   TlTensor *t, *r;
   int64_t n, *v;
   tl_dtype d;
-  (void)k; (void)na; (void)out;
+  (void)k;
+  (void)na;
+  (void)out;
   if (!g || tl_int(a[0], &n) < 0 || tl_dtype_arg(a[2], TL_I64, &d) < 0) return NULL;
   if (n < 0) {
-    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: [%lld]", (long long)n, (long long)n);
+    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: [%lld]", (long long)n,
+                 (long long)n);
     return NULL;
   }
   if (d == TL_BOOL || tl_is_complex(d)) return not_implemented("randperm", d);
   {
-    static const int64_t most[] = {0, 255, 127, 32767, 2147483647, INT64_MAX, 2049, 257, 16777217, (INT64_C(1) << 53) + 1};
+    static const int64_t most[] = {0,         255,  127, 32767,    2147483647,
+                                   INT64_MAX, 2049, 257, 16777217, (INT64_C(1) << 53) + 1};
     static const char *const names[] = {"", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
     if (n > most[d]) {
-      if (tl_is_float(d)) PyErr_Format(PyExc_RuntimeError, "n cannot be greater than %lld for %s type.", (long long)most[d], tl_scalar_type[d]);
+      if (tl_is_float(d))
+        PyErr_Format(PyExc_RuntimeError, "n cannot be greater than %lld for %s type.", (long long)most[d],
+                     tl_scalar_type[d]);
       else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", names[d]);
       return NULL;
     }
@@ -589,7 +690,7 @@ static PyObject *k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na
       v[i] = v[z + i];
       v[z + i] = s;
     }
-  } else {                                          /* large n: 64-bit draws keep the modulo skew small */
+  } else { /* large n: 64-bit draws keep the modulo skew small */
     for (int64_t i = 0; i < n - 1; i++) {
       int64_t z = (int64_t)(tl_random64(g) % (uint64_t)(n - i)), s = v[i];
       v[i] = v[z + i];
@@ -601,7 +702,7 @@ static PyObject *k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na
   return (PyObject *)r;
 }
 
-static int check_weights(const TlTensor *w, int64_t rows, int64_t cols) {   /* contiguous double */
+static int check_weights(const TlTensor *w, int64_t rows, int64_t cols) { /* contiguous double */
   const double *v = (const double *)tl_data(w);
   for (int64_t i = 0; i < rows * cols; i++) {
     if (v[i] >= 0 && v[i] < HUGE_VAL) continue;
@@ -627,21 +728,33 @@ static PyObject *k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t
   int replacement = PyObject_IsTrue(a[2]), ok = 0;
   tl_dtype d = self->dtype;
   double *v;
-  (void)k; (void)na; (void)out;
+  (void)k;
+  (void)na;
+  (void)out;
   if (!g || replacement < 0 || tl_int(a[1], &m) < 0) return NULL;
   if (!tl_is_float(d)) {
-    PyErr_Format(PyExc_RuntimeError, "multinomial only supports floating-point dtypes for input, got: %s", tl_scalar_type[d]);
+    PyErr_Format(PyExc_RuntimeError, "multinomial only supports floating-point dtypes for input, got: %s",
+                 tl_scalar_type[d]);
     return NULL;
   }
-  if (self->ndim != 1 && self->ndim != 2) { PyErr_SetString(PyExc_RuntimeError, "prob_dist must be 1 or 2 dim"); return NULL; }
-  if (m <= 0) { PyErr_SetString(PyExc_RuntimeError, "cannot sample n_sample <= 0 samples"); return NULL; }
+  if (self->ndim != 1 && self->ndim != 2) {
+    PyErr_SetString(PyExc_RuntimeError, "prob_dist must be 1 or 2 dim");
+    return NULL;
+  }
+  if (m <= 0) {
+    PyErr_SetString(PyExc_RuntimeError, "cannot sample n_sample <= 0 samples");
+    return NULL;
+  }
   cols = self->shape[self->ndim - 1];
   rows = self->ndim == 2 ? self->shape[0] : 1;
   if (!replacement && m > cols) {
     PyErr_SetString(PyExc_RuntimeError, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
     return NULL;
   }
-  if (cols > (INT64_C(1) << 24)) { PyErr_SetString(PyExc_RuntimeError, "number of categories cannot exceed 2^24"); return NULL; }
+  if (cols > (INT64_C(1) << 24)) {
+    PyErr_SetString(PyExc_RuntimeError, "number of categories cannot exceed 2^24");
+    return NULL;
+  }
   shape[0] = self->ndim == 2 ? rows : m;
   shape[1] = m;
   r = tl_empty(TL_I64, self->ndim, shape);
@@ -657,21 +770,25 @@ static PyObject *k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t
     if (e && fill(e, g, &p, draw_exponential) == 0) q = tl_contiguous_as(e, TL_F64);
     TL_DEC(e);
     if (!q) goto end;
-    for (int64_t i = 0; i < rows * cols; i++) {      /* the ratio, rounded as a division in d is */
+    for (int64_t i = 0; i < rows * cols; i++) { /* the ratio, rounded as a division in d is */
       double *x = (double *)tl_data(q) + i;
       if (d == TL_F64) *x = v[i] / *x;
       else {
         float f = (float)v[i] / (float)*x;
         uint16_t h;
-        if (d != TL_F32) { tl_cast_contig(d, &h, TL_F32, &f, 1); tl_cast_contig(TL_F32, &f, d, &h, 1); }
+        if (d != TL_F32) {
+          tl_cast_contig(d, &h, TL_F32, &f, 1);
+          tl_cast_contig(TL_F32, &f, d, &h, 1);
+        }
         *x = f;
       }
     }
     for (int64_t row = 0; row < rows; row++) {
       double *x = (double *)tl_data(q) + row * cols;
-      for (int64_t s = 0; s < m; s++) {              /* selection: m is small in practice, and ties keep their order */
+      for (int64_t s = 0; s < m; s++) { /* selection: m is small in practice, and ties keep their order */
         int64_t best = 0;
-        for (int64_t c = 1; c < cols; c++) if (x[c] > x[best] || x[c] != x[c]) best = c;
+        for (int64_t c = 1; c < cols; c++)
+          if (x[c] > x[best] || x[c] != x[c]) best = c;
         o[row * m + s] = best;
         x[best] = -1;
         if (!(s & 63) && tl_check_interrupt() < 0) goto end;
@@ -692,7 +809,8 @@ static PyObject *k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t
         int64_t lo = 0, hi = cols;
         while (hi - lo > 0) {
           int64_t mid = lo + (hi - lo) / 2;
-          if (cum[mid] < u) lo = mid + 1; else hi = mid;
+          if (cum[mid] < u) lo = mid + 1;
+          else hi = mid;
         }
         o[row * m + s] = lo < cols ? lo : cols - 1;
       }
@@ -706,38 +824,40 @@ end:
   return (PyObject *)r;
 }
 
-PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);   /* sampling.c */
+PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out); /* sampling.c */
 PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 
 static PyObject *k_generator(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   (void)out;
   if (k->id == 0) return Py_XNewRef((PyObject *)tl_generator_type());
-  if (n < 1) { PyErr_SetString(PyExc_TypeError, "expected a Generator"); return NULL; }
+  if (n < 1) {
+    PyErr_SetString(PyExc_TypeError, "expected a Generator");
+    return NULL;
+  }
   if (tl_set_default_generator(a[0]) < 0) return NULL;
   return Py_NewRef(Py_None);
 }
 
-const TlKernel tl_kernels_random[] = {
-  {"generator_type", k_generator, 0, TL_K_CHECKS, NULL},
-  {"set_default_generator", k_generator, 1, TL_K_CHECKS, NULL},
-  {"rand", k_rand, 0, 0, NULL},
-  {"randn", k_rand, 1, 0, NULL},
-  {"uniform_", k_uniform, 0, 0, NULL},
-  {"normal_", k_normal, 0, 0, NULL},
-  {"random_", k_random, 0, 0, NULL},
-  {"random_to", k_random, 1, 0, NULL},
-  {"random_from", k_random, 2, 0, NULL},
-  {"bernoulli_", k_bernoulli, 0, 0, NULL},
-  {"exponential_", k_continuous, 0, 0, NULL},
-  {"geometric_", k_continuous, 1, 0, NULL},
-  {"cauchy_", k_continuous, 2, 0, NULL},
-  {"log_normal_", k_continuous, 3, 0, NULL},
-  {"dropout_noise", k_dropout_noise, 0, 0, NULL},
-  {"rrelu_noise", k_rrelu_noise, 0, 0, NULL},
-  {"randperm", k_randperm, 0, 0, NULL},
-  {"multinomial", k_multinomial, 0, 0, NULL},
-  {"poisson", tl_k_sampled, 0, 0, NULL},
-  {"binomial", tl_k_sampled, 1, 0, NULL},
-  {"standard_gamma", tl_k_sampled, 2, 0, NULL},
-  {"sample_dirichlet", tl_k_dirichlet, 0, 0, NULL},
-  {0}};
+const TlKernel tl_kernels_random[] = {{"generator_type", k_generator, 0, TL_K_CHECKS, NULL},
+                                      {"set_default_generator", k_generator, 1, TL_K_CHECKS, NULL},
+                                      {"rand", k_rand, 0, 0, NULL},
+                                      {"randn", k_rand, 1, 0, NULL},
+                                      {"uniform_", k_uniform, 0, 0, NULL},
+                                      {"normal_", k_normal, 0, 0, NULL},
+                                      {"random_", k_random, 0, 0, NULL},
+                                      {"random_to", k_random, 1, 0, NULL},
+                                      {"random_from", k_random, 2, 0, NULL},
+                                      {"bernoulli_", k_bernoulli, 0, 0, NULL},
+                                      {"exponential_", k_continuous, 0, 0, NULL},
+                                      {"geometric_", k_continuous, 1, 0, NULL},
+                                      {"cauchy_", k_continuous, 2, 0, NULL},
+                                      {"log_normal_", k_continuous, 3, 0, NULL},
+                                      {"dropout_noise", k_dropout_noise, 0, 0, NULL},
+                                      {"rrelu_noise", k_rrelu_noise, 0, 0, NULL},
+                                      {"randperm", k_randperm, 0, 0, NULL},
+                                      {"multinomial", k_multinomial, 0, 0, NULL},
+                                      {"poisson", tl_k_sampled, 0, 0, NULL},
+                                      {"binomial", tl_k_sampled, 1, 0, NULL},
+                                      {"standard_gamma", tl_k_sampled, 2, 0, NULL},
+                                      {"sample_dirichlet", tl_k_dirichlet, 0, 0, NULL},
+                                      {0}};

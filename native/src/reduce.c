@@ -18,9 +18,10 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   bool given = !tl_none(args[nargs - 1]);
   if (tl_dtype_arg(args[nargs - 1], op != MEAN && tl_is_integral(t->dtype) ? TL_I64 : t->dtype, &want) < 0) return NULL;
   if (op == MEAN && tl_is_integral(want)) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
-                 given ? "Optional" : "Input", tl_scalar_type[want]);
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
+      given ? "Optional" : "Input", tl_scalar_type[want]);
     return NULL;
   }
   if (op == NANSUM && tl_is_complex(t->dtype)) {
@@ -86,31 +87,31 @@ done:
 }
 
 const TlKernel tl_kernels_reduce[] = {
-    {"sum", k_sum, SUM, 0, NULL},
-    {"nansum", k_sum, NANSUM, 0, NULL},
-    {"mean", k_sum, MEAN, 0, NULL},
-    {"prod", k_sum, PROD, 0, NULL},
-    {"any", k_count, ANY, 0, NULL},
-    {"all", k_count, ALL, 0, NULL},
-    {"count_nonzero", k_count, COUNT, 0, NULL},
-    {"max", tl_k_minmax_all, 1, 0, NULL},          /* (self) */
-    {"min", tl_k_minmax_all, 0, 0, NULL},
-    {"amax", tl_k_amax, 1, 0, NULL},               /* (self, dim, keepdim) */
-    {"amin", tl_k_amax, 0, 0, NULL},
-    {"max_dim", tl_k_max_dim, 1, 0, NULL},         /* (self, dim, keepdim) -> values, indices */
-    {"min_dim", tl_k_max_dim, 0, 0, NULL},
-    {"argmax", tl_k_argmax, 1, 0, NULL},           /* (self, dim, keepdim) */
-    {"argmin", tl_k_argmax, 0, 0, NULL},
-    {"aminmax", tl_k_aminmax, 0, 0, NULL},         /* (self, dim, keepdim) -> min, max */
-    {"var", tl_k_var, 0, 0, NULL},                 /* (self, unbiased) | (self, dim, unbiased, keepdim) */
-    {"std", tl_k_var, 1, 0, NULL},
-    {"var_mean", tl_k_var, 2, 0, NULL},
-    {"std_mean", tl_k_var, 3, 0, NULL},
-    {"var_correction", tl_k_var, 4, 0, NULL},      /* (self, dim, correction, keepdim) */
-    {"std_correction", tl_k_var, 5, 0, NULL},
-    {"var_mean_correction", tl_k_var, 6, 0, NULL},
-    {"std_mean_correction", tl_k_var, 7, 0, NULL},
-    {"linalg_vector_norm", tl_k_vector_norm, 0, 0, NULL},  /* (self, ord, dim, keepdim, dtype) */
-    {"logsumexp", tl_k_logsumexp, 0, 0, NULL},     /* (self, dim, keepdim) */
-    {0},
+  {"sum", k_sum, SUM, 0, NULL},
+  {"nansum", k_sum, NANSUM, 0, NULL},
+  {"mean", k_sum, MEAN, 0, NULL},
+  {"prod", k_sum, PROD, 0, NULL},
+  {"any", k_count, ANY, 0, NULL},
+  {"all", k_count, ALL, 0, NULL},
+  {"count_nonzero", k_count, COUNT, 0, NULL},
+  {"max", tl_k_minmax_all, 1, 0, NULL}, /* (self) */
+  {"min", tl_k_minmax_all, 0, 0, NULL},
+  {"amax", tl_k_amax, 1, 0, NULL}, /* (self, dim, keepdim) */
+  {"amin", tl_k_amax, 0, 0, NULL},
+  {"max_dim", tl_k_max_dim, 1, 0, NULL}, /* (self, dim, keepdim) -> values, indices */
+  {"min_dim", tl_k_max_dim, 0, 0, NULL},
+  {"argmax", tl_k_argmax, 1, 0, NULL}, /* (self, dim, keepdim) */
+  {"argmin", tl_k_argmax, 0, 0, NULL},
+  {"aminmax", tl_k_aminmax, 0, 0, NULL}, /* (self, dim, keepdim) -> min, max */
+  {"var", tl_k_var, 0, 0, NULL},         /* (self, unbiased) | (self, dim, unbiased, keepdim) */
+  {"std", tl_k_var, 1, 0, NULL},
+  {"var_mean", tl_k_var, 2, 0, NULL},
+  {"std_mean", tl_k_var, 3, 0, NULL},
+  {"var_correction", tl_k_var, 4, 0, NULL}, /* (self, dim, correction, keepdim) */
+  {"std_correction", tl_k_var, 5, 0, NULL},
+  {"var_mean_correction", tl_k_var, 6, 0, NULL},
+  {"std_mean_correction", tl_k_var, 7, 0, NULL},
+  {"linalg_vector_norm", tl_k_vector_norm, 0, 0, NULL}, /* (self, ord, dim, keepdim, dtype) */
+  {"logsumexp", tl_k_logsumexp, 0, 0, NULL},            /* (self, dim, keepdim) */
+  {0},
 };

@@ -5,10 +5,10 @@
 
 static void fill_identity(void *acc, tl_dtype load, bool max, int64_t n) {
   for (int64_t i = 0; i < n; i++) switch (load) {
-      case TL_I32: ((int32_t *)acc)[i] = max ? INT32_MIN : INT32_MAX; break;
-      case TL_I64: ((int64_t *)acc)[i] = max ? INT64_MIN : INT64_MAX; break;
-      case TL_F32: ((float *)acc)[i] = max ? -INFINITY : INFINITY; break;
-      default: ((double *)acc)[i] = max ? -INFINITY : INFINITY;
+    case TL_I32: ((int32_t *)acc)[i] = max ? INT32_MIN : INT32_MAX; break;
+    case TL_I64: ((int64_t *)acc)[i] = max ? INT64_MIN : INT64_MAX; break;
+    case TL_F32: ((float *)acc)[i] = max ? -INFINITY : INFINITY; break;
+    default: ((double *)acc)[i] = max ? -INFINITY : INFINITY;
     }
 }
 
@@ -36,8 +36,9 @@ fail:
 
 static int need_dim(const char *name, const TlTensor *t, bool hint) {
   if (t->numel) return 0;
-  PyErr_Format(hint ? PyExc_RuntimeError : PyExc_IndexError, "%s(): Expected reduction dim to be specified for input.numel() == 0.%s",
-               name, hint ? " Specify the reduction dim with the 'dim' argument." : "");
+  PyErr_Format(hint ? PyExc_RuntimeError : PyExc_IndexError,
+               "%s(): Expected reduction dim to be specified for input.numel() == 0.%s", name,
+               hint ? " Specify the reduction dim with the 'dim' argument." : "");
   return -1;
 }
 
@@ -52,7 +53,8 @@ static int non_empty_dims(const char *name, const TlTensor *t, const uint8_t *ma
       if (mask[d]) dims[n++] = d;
   for (int i = 0; i < n; i++)
     if (t->shape[dims[i] < 0 ? dims[i] + t->ndim : dims[i]] == 0) {
-      PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %lld to have non-zero size.", name, (long long)dims[i]);
+      PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %lld to have non-zero size.", name,
+                   (long long)dims[i]);
       return -1;
     }
   return 0;
@@ -87,7 +89,8 @@ PyObject *tl_k_aminmax(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   if (tl_red_mask(nargs > 1 ? args[1] : NULL, t->ndim, mask, false) < 0) return NULL;
   if (nargs < 2 || tl_none(args[1])) {
     if (!t->numel) {
-      PyErr_SetString(PyExc_RuntimeError, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+      PyErr_SetString(PyExc_RuntimeError,
+                      "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
       return NULL;
     }
   } else {
@@ -102,8 +105,12 @@ PyObject *tl_k_aminmax(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   return tl_pack2(lo, lo ? extreme(t, mask, keep, true) : NULL);
 }
 
-/* ---- values with positions ---------------------------------------------------------------------------------------- */
-typedef struct { void *best; int64_t *index; } Arg;
+/* ---- values with positions ----------------------------------------------------------------------------------------
+ */
+typedef struct {
+  void *best;
+  int64_t *index;
+} Arg;
 #define NANF(x) ((x) != (x))
 #define NOT(x) 0
 /* first extreme wins; a NaN beats everything before it that is no NaN */
@@ -192,7 +199,11 @@ typedef struct { void *best; int64_t *index; } Arg;
   }
 #define NANS4(x, b) | (v4i)((x != x) & (b == b))
 #define NONE4(x, b)
-static inline v4i v4i_load(const int32_t *p) { v4i v; memcpy(&v, p, 16); return v; }
+static inline v4i v4i_load(const int32_t *p) {
+  v4i v;
+  memcpy(&v, p, 16);
+  return v;
+}
 
 #define FIND_INT(CMP) for (int64_t i = 1; i < n; i++) m = p[i] CMP m ? p[i] : m
 #define FIND_FLOAT(OP, LOAD) tl_red_loop(OP, LOAD).row(&m, 0, 0, p, n)
@@ -213,8 +224,8 @@ ARG_COLS4(argmin_i_cols4, int32_t, v4i, v4i_load, <, NONE4, argmin_i_cols)
 #define L(N) {N##_row, N##_cols}
 #define L4(N) {N##_row, N##_cols4}
 static const TlRedLoop arg_loops[2][TL_NUM_DTYPES] = {
-    {[TL_I32] = L4(argmin_i), [TL_I64] = L(argmin_l), [TL_F32] = L4(argmin_f), [TL_F64] = L(argmin_d)},
-    {[TL_I32] = L4(argmax_i), [TL_I64] = L(argmax_l), [TL_F32] = L4(argmax_f), [TL_F64] = L(argmax_d)},
+  {[TL_I32] = L4(argmin_i), [TL_I64] = L(argmin_l), [TL_F32] = L4(argmin_f), [TL_F64] = L(argmin_d)},
+  {[TL_I32] = L4(argmax_i), [TL_I64] = L(argmax_l), [TL_F32] = L4(argmax_f), [TL_F64] = L(argmax_d)},
 };
 
 /* values may be NULL when only positions are wanted */
@@ -264,7 +275,8 @@ PyObject *tl_k_argmax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
   uint8_t mask[TL_MAX_DIMS];
   (void)out;
   if (tl_is_complex(t->dtype) || t->dtype == TL_BOOL) {
-    PyErr_Format(PyExc_RuntimeError, "%s(): does not support %s input", k->name, t->dtype == TL_BOOL ? "bool" : "complex");
+    PyErr_Format(PyExc_RuntimeError, "%s(): does not support %s input", k->name,
+                 t->dtype == TL_BOOL ? "bool" : "complex");
     return NULL;
   }
   if (tl_red_mask(args[1], t->ndim, mask, false) < 0) return NULL;

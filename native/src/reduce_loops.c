@@ -2,7 +2,8 @@
 #include "reduce_loops.h"
 #include <math.h>
 
-/* ---- sums of floats ------------------------------------------------------------------------------------------------ */
+/* ---- sums of floats ------------------------------------------------------------------------------------------------
+ */
 #define ID(x) (x)
 #define SQ(x) ((x) * (x))
 #define ABS4(x) ((v4f)((v4i)(x) & 0x7fffffff))
@@ -92,7 +93,8 @@ SUM_LOOPS(sqsum_d, double, v2d, 2, v2_load, LANES_d, SQ, SQ)
 SUM_COMPLEX(f)
 SUM_COMPLEX(d)
 
-/* ---- sums around a centre, for variances: s1 += x - c, s2 += (x - c)^2 ------------------------------------------------ */
+/* ---- sums around a centre, for variances: s1 += x - c, s2 += (x - c)^2
+ * ------------------------------------------------ */
 #define SHIFT_LOOPS(NAME, T, V, W, LOADV, LANES) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
     enum { STEP = 4 * W, BLOCK = 32 * STEP }; \
@@ -145,7 +147,8 @@ SUM_COMPLEX(d)
 SHIFT_LOOPS(shift_f, float, v4f, 4, v4_load, LANES_f)
 SHIFT_LOOPS(shift_d, double, v2d, 2, v2_load, LANES_d)
 
-/* ---- everything that is a plain fold: A acc, T x -------------------------------------------------------------------- */
+/* ---- everything that is a plain fold: A acc, T x --------------------------------------------------------------------
+ */
 #define FOLD_LOOPS(NAME, T, A, STEP) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
     const T *p = pp; \
@@ -192,7 +195,10 @@ static int64_t count_bytes(const uint8_t *p, int64_t n) {
   for (; n > 0; n--) total += *p++ != 0;
   return total;
 }
-static void count_u8_row(void *ctx, int64_t o, int64_t k, const void *p, int64_t n) { (void)k; ((int64_t *)ctx)[o] += count_bytes(p, n); }
+static void count_u8_row(void *ctx, int64_t o, int64_t k, const void *p, int64_t n) {
+  (void)k;
+  ((int64_t *)ctx)[o] += count_bytes(p, n);
+}
 static void count_u8_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) {
   (void)k;
   for (int64_t t = 0; t < n; t += 512) {
@@ -284,17 +290,33 @@ EXTREME_LOOPS(min_d, double, v2d, v2l, 2, v2_load, VMIND, <)
 
 #define L(NAME) {NAME##_row, NAME##_cols}
 static const TlRedLoop loops[TL_RED_NUM][TL_NUM_DTYPES] = {
-    [TL_RED_SUM] = {[TL_BOOL] = L(count_u8), [TL_U8] = L(sum_u8), [TL_I32] = L(sum_i), [TL_I64] = L(sum_l), [TL_F32] = L(sum_f),
-                    [TL_F64] = L(sum_d), [TL_C64] = L(sum_cf), [TL_C128] = L(sum_cd)},
-    [TL_RED_NANSUM] = {[TL_F32] = L(nansum_f), [TL_F64] = L(nansum_d)},
-    [TL_RED_ABSSUM] = {[TL_F32] = L(abssum_f), [TL_F64] = L(abssum_d)},
-    [TL_RED_SQSUM] = {[TL_F32] = L(sqsum_f), [TL_F64] = L(sqsum_d)},
-    [TL_RED_SHIFT] = {[TL_F32] = L(shift_f), [TL_F64] = L(shift_d)},
-    [TL_RED_PROD] = {[TL_I32] = L(prod_i), [TL_I64] = L(prod_l), [TL_F32] = L(prod_f), [TL_F64] = L(prod_d), [TL_C64] = L(prod_cf),
-                     [TL_C128] = L(prod_cd)},
-    [TL_RED_COUNT] = {[TL_BOOL] = L(count_u8), [TL_U8] = L(count_u8), [TL_I32] = L(count_i), [TL_I64] = L(count_l),
-                      [TL_F32] = L(count_f), [TL_F64] = L(count_d), [TL_C64] = L(count_cf), [TL_C128] = L(count_cd)},
-    [TL_RED_MAX] = {[TL_I32] = L(max_i), [TL_I64] = L(max_l), [TL_F32] = L(max_f), [TL_F64] = L(max_d)},
-    [TL_RED_MIN] = {[TL_I32] = L(min_i), [TL_I64] = L(min_l), [TL_F32] = L(min_f), [TL_F64] = L(min_d)},
+  [TL_RED_SUM] = {[TL_BOOL] = L(count_u8),
+                  [TL_U8] = L(sum_u8),
+                  [TL_I32] = L(sum_i),
+                  [TL_I64] = L(sum_l),
+                  [TL_F32] = L(sum_f),
+                  [TL_F64] = L(sum_d),
+                  [TL_C64] = L(sum_cf),
+                  [TL_C128] = L(sum_cd)},
+  [TL_RED_NANSUM] = {[TL_F32] = L(nansum_f), [TL_F64] = L(nansum_d)},
+  [TL_RED_ABSSUM] = {[TL_F32] = L(abssum_f), [TL_F64] = L(abssum_d)},
+  [TL_RED_SQSUM] = {[TL_F32] = L(sqsum_f), [TL_F64] = L(sqsum_d)},
+  [TL_RED_SHIFT] = {[TL_F32] = L(shift_f), [TL_F64] = L(shift_d)},
+  [TL_RED_PROD] = {[TL_I32] = L(prod_i),
+                   [TL_I64] = L(prod_l),
+                   [TL_F32] = L(prod_f),
+                   [TL_F64] = L(prod_d),
+                   [TL_C64] = L(prod_cf),
+                   [TL_C128] = L(prod_cd)},
+  [TL_RED_COUNT] = {[TL_BOOL] = L(count_u8),
+                    [TL_U8] = L(count_u8),
+                    [TL_I32] = L(count_i),
+                    [TL_I64] = L(count_l),
+                    [TL_F32] = L(count_f),
+                    [TL_F64] = L(count_d),
+                    [TL_C64] = L(count_cf),
+                    [TL_C128] = L(count_cd)},
+  [TL_RED_MAX] = {[TL_I32] = L(max_i), [TL_I64] = L(max_l), [TL_F32] = L(max_f), [TL_F64] = L(max_d)},
+  [TL_RED_MIN] = {[TL_I32] = L(min_i), [TL_I64] = L(min_l), [TL_F32] = L(min_f), [TL_F64] = L(min_d)},
 };
 TlRedLoop tl_red_loop(TlRedOp op, tl_dtype load) { return loops[op][load]; }

@@ -15,12 +15,24 @@ static inline v2d v2_load(const double *p) { return *(const v2d_u *)p; }
 static inline v2d v2_set1(double x) { return (v2d){x, x}; }
 
 /* context of shifted sums (variance): per output the centre and the two sums */
-typedef struct { double *center, *s1, *s2; } TlShift;
+typedef struct {
+  double *center, *s1, *s2;
+} TlShift;
 
-typedef enum { TL_RED_SUM, TL_RED_NANSUM, TL_RED_ABSSUM, TL_RED_SQSUM, TL_RED_PROD, TL_RED_COUNT, TL_RED_MAX, TL_RED_MIN,
-               TL_RED_SHIFT, TL_RED_NUM } TlRedOp;
+typedef enum {
+  TL_RED_SUM,
+  TL_RED_NANSUM,
+  TL_RED_ABSSUM,
+  TL_RED_SQSUM,
+  TL_RED_PROD,
+  TL_RED_COUNT,
+  TL_RED_MAX,
+  TL_RED_MIN,
+  TL_RED_SHIFT,
+  TL_RED_NUM
+} TlRedOp;
 
-/* loops for a loop dtype: sums, products -> double, int64 or complex128 accumulators; counts -> int64; max and min -> the
- * loop dtype itself. BOOL and U8 loops exist for SUM and COUNT. NULL where there is none. */
+/* loops for a loop dtype: sums, products -> double, int64 or complex128 accumulators; counts -> int64; max and min ->
+ * the loop dtype itself. BOOL and U8 loops exist for SUM and COUNT. NULL where there is none. */
 TlRedLoop tl_red_loop(TlRedOp op, tl_dtype load);
 #endif

@@ -2,7 +2,6 @@
 #include "reduce.h"
 #include <math.h>
 
-
 PyObject *tl_not_implemented(const char *kernel, tl_dtype dtype) {
   PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", kernel, tl_scalar_type[dtype]);
   return NULL;
@@ -144,18 +143,21 @@ TlTensor *tl_red_done(TlTensor *result) {
   return r;
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------------- */
+/* ---- the walk -----------------------------------------------------------------------------------------------------
+ */
 enum { CHUNK = 1024 };
-typedef struct { _Alignas(64) char raw[CHUNK * 16], conv[CHUNK * 16]; } Buffer;
+typedef struct {
+  _Alignas(64) char raw[CHUNK * 16], conv[CHUNK * 16];
+} Buffer;
 
 static void gather(char *dst, const char *src, int64_t step, int64_t n, int size) {
 #define GATHER(T) { T *d = (T *)dst; const T *s = (const T *)src; for (int64_t i = 0; i < n; i++) d[i] = s[i * step]; } break
   switch (size) {
-    case 1: GATHER(uint8_t);
-    case 2: GATHER(uint16_t);
-    case 4: GATHER(uint32_t);
-    case 8: GATHER(uint64_t);
-    default: GATHER(tl_c128);
+  case 1: GATHER(uint8_t);
+  case 2: GATHER(uint16_t);
+  case 4: GATHER(uint32_t);
+  case 8: GATHER(uint64_t);
+  default: GATHER(tl_c128);
   }
 #undef GATHER
 }
@@ -215,7 +217,8 @@ int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx) {
   const char *p = r->data;
   int64_t o = 0, k = 0, work = n * rows;
   /* many short rows: turned in the buffer, so that neighbouring outputs are reduced side by side */
-  int turn = by_row && n <= 8 && nloop && !r->red[loops[nloop - 1]] && r->size[loops[nloop - 1]] >= 16 ? loops[--nloop] : -1;
+  int turn =
+    by_row && n <= 8 && nloop && !r->red[loops[nloop - 1]] && r->size[loops[nloop - 1]] >= 16 ? loops[--nloop] : -1;
   if (turn >= 0) work = n * r->size[turn];
   for (;;) {
     if (turn >= 0) {

@@ -3,7 +3,8 @@
 #include "vexpn.h"
 #include <math.h>
 
-/* ---- variance ------------------------------------------------------------------------------------------------------ */
+/* ---- variance ------------------------------------------------------------------------------------------------------
+ */
 /* id: bit 0 standard deviation, bit 1 also the mean, bit 2 "correction" arguments: (self, dim, correction, keepdim).
  * Without bit 2: (self, unbiased) or (self, dim, unbiased, keepdim). Two passes: the mean, then sums around it. */
 PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -16,7 +17,8 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   (void)out;
   if (tl_is_complex(t->dtype)) return TL_FALLBACK();
   if (!tl_is_float(t->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "%s only support floating point and complex dtypes", with_mean ? names[k->id & 3] : "std and var");
+    PyErr_Format(PyExc_RuntimeError, "%s only support floating point and complex dtypes",
+                 with_mean ? names[k->id & 3] : "std and var");
     return NULL;
   }
   if (tl_red_mask(nargs > 2 ? args[1] : NULL, t->ndim, mask, false) < 0) return NULL;
@@ -27,8 +29,10 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   tl_red_plan(&r, t, mask, keepdim, tl_compute[t->dtype]);
   if (r.nout && (double)r.k - correction <= 0) {
     char text[200];
-    PyOS_snprintf(text, sizeof text, "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-                  "factor (input numel divided by output numel).", names[k->id & 3]);
+    PyOS_snprintf(text, sizeof text,
+                  "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+                  "factor (input numel divided by output numel).",
+                  names[k->id & 3]);
     if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) return NULL;
   }
   if (r.nout > 32 && !(acc = tl_array(r.nout, 24))) return NULL;
@@ -53,8 +57,11 @@ done:
   return with_mean ? tl_pack2(res, tl_red_done(mean)) : (PyObject *)res;
 }
 
-/* ---- vector norms --------------------------------------------------------------------------------------------------- */
-typedef struct { double *acc, p; } Power;
+/* ---- vector norms ---------------------------------------------------------------------------------------------------
+ */
+typedef struct {
+  double *acc, p;
+} Power;
 #define POWER_LOOPS(NAME, T, STEP) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
     const Power *w = ctx; \
@@ -75,12 +82,15 @@ POWER_LOOPS(maxabs_d, double, a = x > a || x != x ? x : a)
 POWER_LOOPS(minabs_f, float, a = x < a || x != x ? x : a)
 POWER_LOOPS(minabs_d, double, a = x < a || x != x ? x : a)
 #define L(N) {N##_row, N##_cols}
-static const TlRedLoop power_loops[3][2] = {{L(pow_f), L(pow_d)}, {L(maxabs_f), L(maxabs_d)}, {L(minabs_f), L(minabs_d)}};
+static const TlRedLoop power_loops[3][2] = {
+  {L(pow_f), L(pow_d)}, {L(maxabs_f), L(maxabs_d)}, {L(minabs_f), L(minabs_d)}};
 
 static int norm_identity(const TlTensor *t, PyObject *ord, PyObject *dim) {
   if (tl_none(dim) || (PyTuple_Check(dim) && PyTuple_Size(dim) == 0)) {
-    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm cannot compute the %S norm on an empty tensor because the operation "
-                 "does not have an identity", ord);
+    PyErr_Format(PyExc_RuntimeError,
+                 "linalg.vector_norm cannot compute the %S norm on an empty tensor because the operation "
+                 "does not have an identity",
+                 ord);
     return -1;
   }
   int64_t dims[TL_MAX_DIMS];
@@ -88,8 +98,10 @@ static int norm_identity(const TlTensor *t, PyObject *ord, PyObject *dim) {
   if (tl_ints(dim, dims, &n) < 0) return -1;
   for (int i = 0; i < n; i++)
     if (!t->shape[dims[i] < 0 ? dims[i] + t->ndim : dims[i]]) {
-      PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm cannot compute the %S norm on the dimension %lldbecause this dimension "
-                   "is empty and the operation does not have an identity", ord, (long long)dims[i]);
+      PyErr_Format(PyExc_RuntimeError,
+                   "linalg.vector_norm cannot compute the %S norm on the dimension %lldbecause this dimension "
+                   "is empty and the operation does not have an identity",
+                   ord, (long long)dims[i]);
       return -1;
     }
   return 0;
@@ -115,12 +127,14 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   }
   if (tl_dtype_arg(args[4], t->dtype, &want) < 0) return NULL;
   if (tl_is_integral(want)) {
-    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be floating point or complex, but got %s", tl_scalar_type[want]);
+    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be floating point or complex, but got %s",
+                 tl_scalar_type[want]);
     return NULL;
   }
   if (tl_is_complex(want) != tl_is_complex(t->dtype)) {
     const char *kind = tl_is_complex(t->dtype) ? "complex" : "real";
-    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be %s for %s inputs, but got %s", kind, kind, tl_scalar_type[want]);
+    PyErr_Format(PyExc_RuntimeError, "linalg.vector_norm: dtype should be %s for %s inputs, but got %s", kind, kind,
+                 tl_scalar_type[want]);
     return NULL;
   }
   if (t->numel == 0 && (p < 0 || isinf(p)) && norm_identity(t, args[1], args[2]) < 0) return NULL;
@@ -149,8 +163,12 @@ done:
   return (PyObject *)tl_red_done(res);
 }
 
-/* ---- logsumexp -------------------------------------------------------------------------------------------------------- */
-typedef struct { const void *m; double *s; } Lse;
+/* ---- logsumexp
+ * -------------------------------------------------------------------------------------------------------- */
+typedef struct {
+  const void *m;
+  double *s;
+} Lse;
 
 static void lse_f_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) {
   const Lse *c = ctx;
@@ -186,7 +204,10 @@ static void lse_f_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t 
         a += vm_exp_neg(v4_load(p) - m0);
         b += vm_exp_neg(v4_load(p + 4) - m1);
       }
-      for (int l = 0; l < 4; l++) { s[j + l] += a[l]; s[j + 4 + l] += b[l]; }
+      for (int l = 0; l < 4; l++) {
+        s[j + l] += a[l];
+        s[j + 4 + l] += b[l];
+      }
     }
     for (; j < n; j++)
       for (int64_t i = 0; i < h; i++) s[j] += expf(((const float *)pp)[(q + i) * rs + j] - m[j]);
@@ -223,10 +244,11 @@ PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   }
   if (tl_red_run(&r, tl_red_loop(TL_RED_MAX, load), md) < 0) goto done;
   Lse c = {md, s};
-  if (tl_red_run(&r, load == TL_F32 ? (TlRedLoop){lse_f_row, lse_f_cols} : (TlRedLoop){lse_d_row, lse_d_cols}, &c) < 0) goto done;
+  if (tl_red_run(&r, load == TL_F32 ? (TlRedLoop){lse_f_row, lse_f_cols} : (TlRedLoop){lse_d_row, lse_d_cols}, &c) < 0)
+    goto done;
   for (int64_t i = 0; i < r.nout; i++) {
     double m = load == TL_F32 ? mf[i] : md[i];
-    s[i] = isinf(m) ? m : log(s[i]) + m;        /* inf - inf was NaN */
+    s[i] = isinf(m) ? m : log(s[i]) + m; /* inf - inf was NaN */
   }
   if ((res = tl_red_result(&r, want))) tl_cast_contig(want, tl_data(res), TL_F64, s, r.nout);
 done:

@@ -1,21 +1,31 @@
-/* resample.c: interpolation of images along each dim in turn: every output is a weighted sum of a few inputs (1 nearest,
- * 2 linear, 4 cubic, more with antialiasing), read from a table of first index and weights. The gradient runs the same
- * tables the other way round. Positions and weights follow PyTorch's formulas in its precision: float, or double for
- * float64 images; nearest positions are always found in float. */
+/* resample.c: interpolation of images along each dim in turn: every output is a weighted sum of a few inputs (1
+ * nearest, 2 linear, 4 cubic, more with antialiasing), read from a table of first index and weights. The gradient runs
+ * the same tables the other way round. Positions and weights follow PyTorch's formulas in its precision: float, or
+ * double for float64 images; nearest positions are always found in float. */
 #include "check.h"
 #include <math.h>
 
 enum { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS };
-typedef struct { int taps; int32_t *at; double *w; } Table;   /* at[o * taps + t] */
+typedef struct {
+  int taps;
+  int32_t *at;
+  double *w;
+} Table; /* at[o * taps + t] */
 
 static double cubic(double x, double a) {
   x = fabs(x);
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
 }
-static double sinc(double x) { x *= 3.14159265358979323846; return x == 0 ? 1 : sin(x) / x; }
+static double sinc(double x) {
+  x *= 3.14159265358979323846;
+  return x == 0 ? 1 : sin(x) / x;
+}
 static double filter(int mode, double x) {
-  if (mode == LINEAR) { x = fabs(x); return x < 1 ? 1 - x : 0; }
+  if (mode == LINEAR) {
+    x = fabs(x);
+    return x < 1 ? 1 - x : 0;
+  }
   if (mode == CUBIC) return cubic(x, -0.5);
   return fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
 }
@@ -24,11 +34,24 @@ static double filter(int mode, double x) {
 static int64_t clamp(int64_t v, int64_t n) { return v < 0 ? 0 : v >= n ? n - 1 : v; }
 
 static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor, bool dbl) {
-  double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
-  if (!dbl) scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
+  double scale = align        ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
+                 : factor > 0 ? 1 / factor
+                              : (double)in / (double)out;
+  if (!dbl)
+    scale = align        ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0)
+            : factor > 0 ? (float)(1 / factor)
+                         : (float)in / (float)out;
   if (scale > LARGEST) scale = LARGEST;
-  const double wide = scale > 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide, most = ceil(support) * 2 + 1;
-  t->taps = mode <= NEAREST_EXACT ? 1 : aa ? (int)(most < (double)in ? most : (double)in) : mode == LINEAR ? 2 : 4;      /* a window has no more than in */
+  const double wide = scale > 1 ? scale : 1,
+               support = (mode == LINEAR  ? 1
+                          : mode == CUBIC ? 2
+                                          : 3) *
+                         wide,
+               most = ceil(support) * 2 + 1;
+  t->taps = mode <= NEAREST_EXACT ? 1
+            : aa                  ? (int)(most < (double)in ? most : (double)in)
+            : mode == LINEAR      ? 2
+                                  : 4; /* a window has no more than in */
   t->w = tl_array(out * t->taps + 2, sizeof(double) + sizeof(int32_t));
   if (!t->w) return -1;
   t->at = (int32_t *)(t->w + out * t->taps);
@@ -60,15 +83,19 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
       double f = floor(p), d = p - f;
       int64_t i = (int64_t)f;
       if (mode == LINEAR) {
-        if (i > in - 1) { i = in - 1; d = d > 1 ? 1 : d; }
+        if (i > in - 1) {
+          i = in - 1;
+          d = d > 1 ? 1 : d;
+        }
         at[0] = (int32_t)i;
         at[1] = (int32_t)(i < in - 1 ? i + 1 : i);
         w[0] = dbl ? 1 - d : 1.0f - (float)d;
         w[1] = d;
-      } else for (int j = 0; j < 4; j++) {
-        at[j] = (int32_t)clamp(i - 1 + j, in);
-        w[j] = cubic(d + 1 - j, -0.75);
-      }
+      } else
+        for (int j = 0; j < 4; j++) {
+          at[j] = (int32_t)clamp(i - 1 + j, in);
+          w[j] = cubic(d + 1 - j, -0.75);
+        }
     }
   }
   return 0;
@@ -131,17 +158,32 @@ static bool same(const Table *t, int64_t in, int64_t out) {
 }
 
 /* ---- uint8 images: PyTorch sums in integers, with weights rounded to 16 bits, and rounds after each dim ---- */
-typedef struct { int taps, bits; int32_t *at, *n; int16_t *w; } Weights8;
+typedef struct {
+  int taps, bits;
+  int32_t *at, *n;
+  int16_t *w;
+} Weights8;
 
 static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor) {
-  double scale = align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) : factor > 0 ? 1 / factor : (double)in / (double)out;
+  double scale = align        ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
+                 : factor > 0 ? 1 / factor
+                              : (double)in / (double)out;
   if (scale > LARGEST) scale = LARGEST;
-  const double wide = aa && scale >= 1 ? scale : 1, support = (mode == LINEAR ? 1 : mode == CUBIC ? 2 : 3) * wide, delta = align && !aa ? 0.5 : 0;
+  const double wide = aa && scale >= 1 ? scale : 1,
+               support = (mode == LINEAR  ? 1
+                          : mode == CUBIC ? 2
+                                          : 3) *
+                         wide,
+               delta = align && !aa ? 0.5 : 0;
   const double most = ceil(support) * 2 + 1;
   t->taps = (int)(most < (double)in ? most : (double)in);
   char *mem = tl_array(out + 8, 8 + (int64_t)t->taps * 2);
   double *w = tl_array(out * t->taps + 1, sizeof(double)), top = 0;
-  if (!mem || !w) { tl_free(mem); tl_free(w); return -1; }
+  if (!mem || !w) {
+    tl_free(mem);
+    tl_free(w);
+    return -1;
+  }
   t->at = (int32_t *)mem;
   t->n = t->at + out;
   t->w = (int16_t *)(t->n + out);
@@ -150,10 +192,14 @@ static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bo
     int64_t x0 = (int64_t)floor(center - support + 0.5 + delta), x1 = (int64_t)floor(center + support + 0.5 + delta);
     const int64_t l0 = clamp(x0, in), l1 = x1 > in ? in : x1 > l0 ? x1 : l0 + 1;
     int n = l1 - l0 > t->taps ? t->taps : (int)(l1 - l0);
-    if (aa || mode != CUBIC) { x0 = l0; x1 = l0 + n; }   /* otherwise the edge stands for what is outside */
+    if (aa || mode != CUBIC) {
+      x0 = l0;
+      x1 = l0 + n;
+    } /* otherwise the edge stands for what is outside */
     for (int j = 0; j < n; j++) row[j] = 0;
     for (int64_t i = x0; i < x1; i++) {
-      double x = ((double)i - center + 0.5 - delta) / wide, v = mode == CUBIC && !aa ? cubic(x, -0.75) : filter(mode, x);
+      double x = ((double)i - center + 0.5 - delta) / wide,
+             v = mode == CUBIC && !aa ? cubic(x, -0.75) : filter(mode, x);
       int64_t j = i < l0 ? 0 : i - l0 >= n ? n - 1 : i - l0;
       row[j] += v;
       sum += v;
@@ -176,7 +222,8 @@ static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bo
   return 0;
 }
 
-static void pass8(const Weights8 *t, int64_t outer, int64_t in, int64_t out, int64_t inner, const uint8_t *src, uint8_t *dst) {
+static void pass8(const Weights8 *t, int64_t outer, int64_t in, int64_t out, int64_t inner, const uint8_t *src,
+                  uint8_t *dst) {
   for (int64_t p = 0; p < outer; p++, src += in * inner)
     for (int64_t o = 0; o < out; o++)
       for (int64_t j = 0; j < inner; j++) {
@@ -187,9 +234,10 @@ static void pass8(const Weights8 *t, int64_t outer, int64_t in, int64_t out, int
       }
 }
 
-static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align, bool aa, const double *factor, bool last) {
+static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align, bool aa, const double *factor,
+                           bool last) {
   TlTensor *cur = tl_in_format(x, TL_U8, last);
-  for (int d = 1; cur && d >= 0; d--) {   /* width first */
+  for (int d = 1; cur && d >= 0; d--) { /* width first */
     int64_t in = cur->shape[2 + d], shape[4];
     memcpy(shape, cur->shape, sizeof shape);
     shape[2 + d] = to[d];
@@ -197,8 +245,13 @@ static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align,
     Weights8 t;
     const int64_t images = last ? shape[0] : shape[0] * shape[1], row = last ? shape[1] : 1;
     TlTensor *next = tl_empty_format(TL_U8, 4, shape, last);
-    if (!next || build8(&t, mode, in, to[d], align, aa, factor[d])) { Py_XDECREF(next); Py_CLEAR(cur); break; }
-    pass8(&t, images * (d ? shape[2] : 1), in, to[d], row * (d ? 1 : shape[3]), (uint8_t *)tl_data(cur), (uint8_t *)tl_data(next));
+    if (!next || build8(&t, mode, in, to[d], align, aa, factor[d])) {
+      Py_XDECREF(next);
+      Py_CLEAR(cur);
+      break;
+    }
+    pass8(&t, images * (d ? shape[2] : 1), in, to[d], row * (d ? 1 : shape[3]), (uint8_t *)tl_data(cur),
+          (uint8_t *)tl_data(next));
     tl_free(t.at);
     Py_DECREF(cur);
     cur = next;
@@ -206,8 +259,9 @@ static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align,
   return cur;
 }
 
-/* _upsample(self, int mode, output_size, align_corners, antialias, scales or None), _upsample_backward(grad_output, mode,
- * input_size (spatial), ...): id 1. self [N, C, spatial...]; integers are rounded as PyTorch rounds uint8 images. */
+/* _upsample(self, int mode, output_size, align_corners, antialias, scales or None), _upsample_backward(grad_output,
+ * mode, input_size (spatial), ...): id 1. self [N, C, spatial...]; integers are rounded as PyTorch rounds uint8 images.
+ */
 PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused) {
   TlTensor *x = (TlTensor *)args[0], *cur = NULL;
   int64_t mode, to[TL_MAX_DIMS];
@@ -216,10 +270,18 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   const bool back = k->id == 1, align = args[3] == Py_True, aa = args[4] == Py_True;
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
   if (tl_int_in(args[1], k->name, "mode", NEAREST, LANCZOS, &mode) || tl_ints(args[2], to, &nd)) return NULL;
-  if (nd < 1 || nd > 3 || x->ndim < nd) { PyErr_SetString(PyExc_RuntimeError, "upsample: more spatial dims than the input has"); return NULL; }
-  if (tl_ints_in(args[2], k->name, "size", nd, 0, INT32_MAX, to) || tl_product(nd, to, NULL) || tl_product(x->ndim, x->shape, NULL)) return NULL;
+  if (nd < 1 || nd > 3 || x->ndim < nd) {
+    PyErr_SetString(PyExc_RuntimeError, "upsample: more spatial dims than the input has");
+    return NULL;
+  }
+  if (tl_ints_in(args[2], k->name, "size", nd, 0, INT32_MAX, to) || tl_product(nd, to, NULL) ||
+      tl_product(x->ndim, x->shape, NULL))
+    return NULL;
   for (int i = 0; i < nd; i++)
-    if (x->shape[x->ndim - nd + i] > INT32_MAX) { PyErr_SetString(PyExc_RuntimeError, "upsample: the input is too large"); return NULL; }
+    if (x->shape[x->ndim - nd + i] > INT32_MAX) {
+      PyErr_SetString(PyExc_RuntimeError, "upsample: the input is too large");
+      return NULL;
+    }
   if (args[5] != Py_None)
     for (int i = 0; i < nd; i++) {
       PyObject *f = PySequence_GetItem(args[5], i);
@@ -232,14 +294,16 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   int64_t shape[TL_MAX_DIMS];
   for (int i = 0; i < x->ndim; i++) shape[i] = i < lead ? x->shape[i] : to[i - lead];
   for (int i = 0; i < nd; i++)
-    if (to[i] > 1 << 20) {            /* whether there is memory for the result, before the tables are made */
+    if (to[i] > 1 << 20) { /* whether there is memory for the result, before the tables are made */
       TlTensor *r = to[i] > INT64_MAX >> 12 ? NULL : tl_empty(wd, x->ndim, shape);
-      if (!r && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      if (!r && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
       if (!r) return NULL;
       Py_DECREF(r);
     }
   /* PyTorch: results as the input asks; gradients as that of the result asks, where there is a loop over channels */
-  const bool last = nd > 1 && lead == 2 && tl_suggests_channels_last(x) && (!back || (mode == LINEAR || (mode <= NEAREST_EXACT && nd == 2)));
+  const bool last = nd > 1 && lead == 2 && tl_suggests_channels_last(x) &&
+                    (!back || (mode == LINEAR || (mode <= NEAREST_EXACT && nd == 2)));
   const bool bytes = dt == TL_U8 && mode >= LINEAR && nd == 2 && x->ndim == 4 && !back && x->numel;
   cur = bytes ? resample8(x, (int)mode, to, align, aa, factor, last) : tl_in_format(x, wd, last);
   for (int i = 0; cur && !bytes && i < nd; i++) {
@@ -247,8 +311,14 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     const int64_t from = cur->shape[lead + d], in = back ? to[d] : from, out = back ? from : to[d];
     int64_t outer = 1, inner = 1;
     Table t = {0};
-    if (in && out && build(&t, (int)mode, in, out, align, aa, factor[d], dt == TL_F64)) { Py_CLEAR(cur); break; }
-    if (t.w && same(&t, in, out)) { tl_free(t.w); continue; }
+    if (in && out && build(&t, (int)mode, in, out, align, aa, factor[d], dt == TL_F64)) {
+      Py_CLEAR(cur);
+      break;
+    }
+    if (t.w && same(&t, in, out)) {
+      tl_free(t.w);
+      continue;
+    }
     for (int j = 0; j < cur->ndim; j++) {
       shape[j] = j == lead + d ? to[d] : cur->shape[j];
       if (j > lead + d || (last && j == 1)) inner *= cur->shape[j];
@@ -259,7 +329,8 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     if (next && cur->numel && next->numel) {
       TlTensor *s = back ? next : cur, *y = back ? cur : next;
       if (wd == TL_F32 ? pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), back)
-                       : pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), back)) Py_CLEAR(next);
+                       : pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), back))
+        Py_CLEAR(next);
     }
     tl_free(t.w);
     Py_DECREF(cur);
@@ -267,7 +338,7 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     if (cur && tl_check_interrupt()) Py_CLEAR(cur);
   }
   if (!cur) return NULL;
-  if (cur == x) {   /* nothing to do: still memory of its own */
+  if (cur == x) { /* nothing to do: still memory of its own */
     TlTensor *copy = tl_empty_format(wd, x->ndim, x->shape, last);
     if (copy && tl_copy(copy, x)) Py_CLEAR(copy);
     Py_DECREF(cur);

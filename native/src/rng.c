@@ -34,7 +34,10 @@ void tl_mt_refill(TlGenerator *g) {
 
 double tl_normal_d(TlGenerator *g) {
   double u1, u2, r, theta;
-  if (g->has_normal) { g->has_normal = 0; return g->normal; }
+  if (g->has_normal) {
+    g->has_normal = 0;
+    return g->normal;
+  }
   u1 = tl_uniform_d(g);
   u2 = tl_uniform_d(g);
   r = sqrt(-2.0 * log1p(-u2));
@@ -48,7 +51,8 @@ double tl_normal_d(TlGenerator *g) {
 static PyObject *gen_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   TlGenerator *g = (TlGenerator *)alloc(type, 0);
-  (void)args; (void)kwargs;
+  (void)args;
+  (void)kwargs;
   if (g) mt_seed(g, DEFAULT_SEED);
   return (PyObject *)g;
 }
@@ -91,7 +95,11 @@ static PyObject *gen_initial_seed(PyObject *self, PyObject *unused) {
 }
 
 static void put64(char *p, uint64_t v) { memcpy(p, &v, 8); }
-static uint64_t get64(const char *p) { uint64_t v; memcpy(&v, p, 8); return v; }
+static uint64_t get64(const char *p) {
+  uint64_t v;
+  memcpy(&v, p, 8);
+  return v;
+}
 
 static PyObject *gen_get_state(PyObject *self, PyObject *unused) {
   TlGenerator *g = (TlGenerator *)self;
@@ -107,8 +115,14 @@ static PyObject *gen_get_state(PyObject *self, PyObject *unused) {
   memcpy(p + 12, &g->seeded, 4);
   put64(p + 16, g->next);
   for (int i = 0; i < 624; i++) put64(p + 24 + 8 * i, g->state[i]);
-  if (g->has_normal) { memcpy(p + 5024, &g->normal, 8); memcpy(p + 5040, &one, 4); }
-  if (g->has_normal_f) { memcpy(p + 5048, &g->normal_f, 4); p[5052] = 1; }
+  if (g->has_normal) {
+    memcpy(p + 5024, &g->normal, 8);
+    memcpy(p + 5040, &one, 4);
+  }
+  if (g->has_normal_f) {
+    memcpy(p + 5048, &g->normal_f, 4);
+    p[5052] = 1;
+  }
   return (PyObject *)t;
 }
 
@@ -130,7 +144,9 @@ static PyObject *gen_set_state(PyObject *self, PyObject *state) {
   t = tl_contiguous((TlTensor *)state);
   if (!t) return NULL;
   if (t->numel != STATE_BYTES) {
-    PyErr_Format(PyExc_RuntimeError, "Expected a CPUGeneratorImplState of size %d but found the input RNG state size to be %lld", STATE_BYTES, (long long)t->numel);
+    PyErr_Format(PyExc_RuntimeError,
+                 "Expected a CPUGeneratorImplState of size %d but found the input RNG state size to be %lld",
+                 STATE_BYTES, (long long)t->numel);
     TL_DEC(t);
     return NULL;
   }
@@ -156,24 +172,31 @@ static PyObject *gen_set_state(PyObject *self, PyObject *state) {
 }
 
 static PyObject *gen_offset(PyObject *self, PyObject *unused) {
-  (void)self; (void)unused;
+  (void)self;
+  (void)unused;
   PyErr_SetString(PyExc_RuntimeError, "CPU Generator does not use offset");
   return NULL;
 }
 
 static PyMethodDef gen_methods[] = {
-  {"manual_seed", gen_manual_seed, METH_O, "manual_seed(seed) -> Generator\n\nSets the seed and returns the generator."},
-  {"initial_seed", gen_initial_seed, METH_NOARGS, "initial_seed() -> int\n\nThe seed the generator was last seeded with."},
-  {"get_state", gen_get_state, METH_NOARGS, "get_state() -> Tensor\n\nThe state as a uint8 tensor, in PyTorch's layout."},
+  {"manual_seed", gen_manual_seed, METH_O,
+   "manual_seed(seed) -> Generator\n\nSets the seed and returns the generator."},
+  {"initial_seed", gen_initial_seed, METH_NOARGS,
+   "initial_seed() -> int\n\nThe seed the generator was last seeded with."},
+  {"get_state", gen_get_state, METH_NOARGS,
+   "get_state() -> Tensor\n\nThe state as a uint8 tensor, in PyTorch's layout."},
   {"set_state", gen_set_state, METH_O, "set_state(new_state)\n\nRestores a state that get_state returned."},
   {"get_offset", gen_offset, METH_NOARGS, "CPU generators have no offset: raises RuntimeError."},
   {"set_offset", gen_offset, METH_O, "CPU generators have no offset: raises RuntimeError."},
   {NULL, NULL, 0, NULL}};
 
-static PyType_Slot gen_slots[] = {
-  {Py_tp_new, gen_new}, {Py_tp_dealloc, gen_dealloc}, {Py_tp_methods, gen_methods},
-  {Py_tp_doc, "The mt19937 generator behind the random functions."}, {0, NULL}};
-static PyType_Spec gen_spec = {"torchlite._C.Generator", sizeof(TlGenerator), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, gen_slots};
+static PyType_Slot gen_slots[] = {{Py_tp_new, gen_new},
+                                  {Py_tp_dealloc, gen_dealloc},
+                                  {Py_tp_methods, gen_methods},
+                                  {Py_tp_doc, "The mt19937 generator behind the random functions."},
+                                  {0, NULL}};
+static PyType_Spec gen_spec = {"torchlite._C.Generator", sizeof(TlGenerator), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, gen_slots};
 
 PyTypeObject *tl_generator_type(void) {
   static PyTypeObject *type;
@@ -183,7 +206,10 @@ PyTypeObject *tl_generator_type(void) {
 
 int tl_set_default_generator(PyObject *o) {
   TlGenerator *old = default_generator;
-  if (!PyObject_TypeCheck(o, tl_generator_type())) { PyErr_SetString(PyExc_TypeError, "expected a Generator"); return -1; }
+  if (!PyObject_TypeCheck(o, tl_generator_type())) {
+    PyErr_SetString(PyExc_TypeError, "expected a Generator");
+    return -1;
+  }
   default_generator = (TlGenerator *)Py_NewRef(o);
   Py_XDECREF((PyObject *)old);
   return 0;

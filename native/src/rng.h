@@ -4,11 +4,10 @@
 #include "index.h"
 
 typedef struct {
-  PyObject_HEAD
-  uint64_t seed;
+  PyObject_HEAD uint64_t seed;
   int32_t left, seeded;
   uint32_t next, state[624];
-  double normal;          /* the second half of the last pair of double normals */
+  double normal; /* the second half of the last pair of double normals */
   float normal_f;
   uint8_t has_normal, has_normal_f;
 } TlGenerator;
@@ -29,8 +28,13 @@ static inline uint32_t tl_random32(TlGenerator *g) {
   return y ^ (y >> 18);
 }
 /* the first draw is the high half */
-static inline uint64_t tl_random64(TlGenerator *g) { uint64_t hi = tl_random32(g); return hi << 32 | tl_random32(g); }
+static inline uint64_t tl_random64(TlGenerator *g) {
+  uint64_t hi = tl_random32(g);
+  return hi << 32 | tl_random32(g);
+}
 static inline float tl_uniform_f(TlGenerator *g) { return (float)(tl_random32(g) & 0xffffffu) * 0x1p-24f; }
-static inline double tl_uniform_d(TlGenerator *g) { return (double)(tl_random64(g) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53; }
+static inline double tl_uniform_d(TlGenerator *g) {
+  return (double)(tl_random64(g) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
+}
 double tl_normal_d(TlGenerator *g);
 #endif

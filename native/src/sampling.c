@@ -11,7 +11,8 @@ static double poisson(TlGenerator *g, double rate) {
     double root = sqrt(rate), log_rate = log(rate), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
     double inv_alpha = 1.1239 + 1.1328 / (b - 3.4), vr = 0.9277 - 3.6224 / (b - 2);
     for (;;) {
-      double u = uniform_d(g) - 0.5, v = uniform_d(g), us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + rate + 0.43);
+      double u = uniform_d(g) - 0.5, v = uniform_d(g), us = 0.5 - fabs(u),
+             k = floor((2 * a / us + b) * u + rate + 0.43);
       if (us >= 0.07 && v <= vr) return k;
       if (k < 0 || (us < 0.013 && v > us)) continue;
       if (log(v) + log(inv_alpha) - log(a / (us * us) + b) <= -rate + k * log_rate - lgamma(k + 1)) return k;
@@ -30,8 +31,9 @@ static double poisson(TlGenerator *g, double rate) {
 
 /* log(k!) minus Stirling's formula */
 static double stirling_tail(double k) {
-  static const double small[] = {0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
-                                 0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
+  static const double small[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
+                                 0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
+                                 0.00925546218271273, 0.00833056343336287};
   double s;
   if (k <= 9) return small[(int)k];
   s = (k + 1) * (k + 1);
@@ -56,7 +58,8 @@ static double binomial_large(TlGenerator *g, double count, double p) {
     if (k < 0 || k > count) continue;
     v = log(v * alpha / (a / (us * us) + b));
     if (v <= (m + 0.5) * log((m + 1) / (r * (count - m + 1))) + (count + 1) * log((count - m + 1) / (count - k + 1)) +
-                 (k + 0.5) * log(r * (count - k + 1) / (k + 1)) + stirling_tail(m) + stirling_tail(count - m) - stirling_tail(k) - stirling_tail(count - k))
+               (k + 0.5) * log(r * (count - k + 1) / (k + 1)) + stirling_tail(m) + stirling_tail(count - m) -
+               stirling_tail(k) - stirling_tail(count - k))
       return k;
   }
 }
@@ -74,7 +77,7 @@ static double binomial(TlGenerator *g, double count, double p) {
  * given: the logarithm of a small alpha's factor, which itself may underflow. */
 static double gamma_sample(TlGenerator *g, double alpha, int single, double *log_scale) {
   double scale = 1, d, c;
-  if (!(alpha >= 0)) return NAN;      /* no draw would ever be accepted */
+  if (!(alpha >= 0)) return NAN; /* no draw would ever be accepted */
   if (alpha < 1) {
     if (alpha == 0) return 0;
     double u = 1 - uniform_d(g);
@@ -86,7 +89,10 @@ static double gamma_sample(TlGenerator *g, double alpha, int single, double *log
   c = 1 / sqrt(9 * d);
   for (;;) {
     double x, y, v, u, xx;
-    do { x = tl_normal_d(g); y = 1 + c * x; } while (y <= 0);
+    do {
+      x = tl_normal_d(g);
+      y = 1 + c * x;
+    } while (y <= 0);
     v = y * y * y;
     u = 1 - uniform_d(g);
     xx = x * x;
@@ -94,8 +100,10 @@ static double gamma_sample(TlGenerator *g, double alpha, int single, double *log
   }
 }
 
-/* One Dirichlet draw: gamma draws in double over their sum. Where all of them underflow their logarithms decide. log: scratch. */
-static void dirichlet_row(TlGenerator *g, const double *alpha, double *x, double *log_scale, int64_t n, double least, double most) {
+/* One Dirichlet draw: gamma draws in double over their sum. Where all of them underflow their logarithms decide. log:
+ * scratch. */
+static void dirichlet_row(TlGenerator *g, const double *alpha, double *x, double *log_scale, int64_t n, double least,
+                          double most) {
   double sum = 0, top = -INFINITY;
   for (int64_t i = 0; i < n; i++) {
     log_scale[i] = alpha[i] > 0 ? 0 : -INFINITY;
@@ -117,7 +125,8 @@ PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   bool single = self->dtype == TL_F32;
   int64_t cols = self->ndim ? self->shape[self->ndim - 1] : 1;
   double *scratch = NULL;
-  (void)k; (void)out;
+  (void)k;
+  (void)out;
   if (!g) return NULL;
   if (!single && self->dtype != TL_F64) {
     PyErr_Format(PyExc_NotImplementedError, "\"dirichlet\" not implemented for '%s'", tl_scalar_type[self->dtype]);
@@ -146,19 +155,25 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   (void)out;
   if (!g) return NULL;
   if (!tl_is_float(self->dtype)) {
-    if (k->id == 1) PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s", tl_scalar_type[self->dtype]);
-    else PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type[self->dtype]);
+    if (k->id == 1)
+      PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s",
+                   tl_scalar_type[self->dtype]);
+    else
+      PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id],
+                   tl_scalar_type[self->dtype]);
     return NULL;
   }
   if (k->id && self->dtype != TL_F32 && self->dtype != TL_F64) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id], tl_scalar_type[self->dtype]);
+    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id],
+                 tl_scalar_type[self->dtype]);
     return NULL;
   }
   x = tl_contiguous_as(self, TL_F64);
   if (k->id == 1 && x) {
     TlTensor *prob = (TlTensor *)a[1];
     if (!tl_is_float(prob->dtype)) {
-      PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for prob, got: %s", tl_scalar_type[prob->dtype]);
+      PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for prob, got: %s",
+                   tl_scalar_type[prob->dtype]);
       goto end;
     }
     if (prob->ndim != self->ndim || memcmp(prob->shape, self->shape, (size_t)self->ndim * sizeof *self->shape)) {
@@ -172,11 +187,16 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   for (int64_t i = 0; i < r->numel; i++) {
     double v = ((double *)tl_data(x))[i], *o = (double *)tl_data(r) + i;
     if (k->id == 0) {
-      if (!(v >= 0)) { PyErr_SetString(PyExc_RuntimeError, "invalid Poisson rate, expected rate to be non-negative"); goto end; }
+      if (!(v >= 0)) {
+        PyErr_SetString(PyExc_RuntimeError, "invalid Poisson rate, expected rate to be non-negative");
+        goto end;
+      }
       *o = poisson(g, v);
     } else if (k->id == 1) *o = binomial(g, v, ((double *)tl_data(y))[i]);
     else {
-      double least = self->dtype == TL_F64 ? 2.2250738585072014e-308 : self->dtype == TL_F16 ? 6.103515625e-05 : 1.1754943508222875e-38;
+      double least = self->dtype == TL_F64   ? 2.2250738585072014e-308
+                     : self->dtype == TL_F16 ? 6.103515625e-05
+                                             : 1.1754943508222875e-38;
       *o = gamma_sample(g, v, self->dtype == TL_F32, NULL);
       if (*o < least) *o = least;
     }

@@ -70,12 +70,18 @@ SCAN_COMPLEX(logcumsumexp_c, ((tl_c128){-INFINITY, 0}), cz_log_add)
 /* the computation itself: contiguous in, contiguous out, both of the loop dtype */
 static int scan_run(int op, tl_dtype d, const void *x, void *y, TlAxis ax) {
   switch (op) {
-    case CUMSUM:
-      return d == TL_I64 ? cumsum_l(x, y, ax) : d == TL_F32 ? cumsum_f(x, y, ax) : d == TL_F64 ? cumsum_d(x, y, ax) : cumsum_c(x, y, ax);
-    case CUMPROD:
-      return d == TL_I64 ? cumprod_l(x, y, ax) : d == TL_F32 ? cumprod_f(x, y, ax) : d == TL_F64 ? cumprod_d(x, y, ax) : cumprod_c(x, y, ax);
-    default:
-      return d == TL_F32 ? logcumsumexp_f(x, y, ax) : d == TL_F64 ? logcumsumexp_d(x, y, ax) : logcumsumexp_c(x, y, ax);
+  case CUMSUM:
+    return d == TL_I64   ? cumsum_l(x, y, ax)
+           : d == TL_F32 ? cumsum_f(x, y, ax)
+           : d == TL_F64 ? cumsum_d(x, y, ax)
+                         : cumsum_c(x, y, ax);
+  case CUMPROD:
+    return d == TL_I64   ? cumprod_l(x, y, ax)
+           : d == TL_F32 ? cumprod_f(x, y, ax)
+           : d == TL_F64 ? cumprod_d(x, y, ax)
+                         : cumprod_c(x, y, ax);
+  default:
+    return d == TL_F32 ? logcumsumexp_f(x, y, ax) : d == TL_F64 ? logcumsumexp_d(x, y, ax) : logcumsumexp_c(x, y, ax);
   }
 }
 
@@ -88,12 +94,13 @@ static PyObject *k_scan(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   (void)out;
   if (tl_int(args[1], &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0) return NULL;
   if (k->id != LOGCUMSUMEXP) {
-    if (tl_dtype_arg(nargs > 2 ? args[2] : Py_None, tl_is_integral(t->dtype) ? TL_I64 : t->dtype, &want) < 0) return NULL;
+    if (tl_dtype_arg(nargs > 2 ? args[2] : Py_None, tl_is_integral(t->dtype) ? TL_I64 : t->dtype, &want) < 0)
+      return NULL;
   } else if (tl_is_integral(t->dtype)) {
     return tl_not_implemented("logcumsumexp_out_cpu", t->dtype);
   }
   loop = tl_is_integral(want) ? TL_I64 : tl_is_complex(want) ? TL_C128 : tl_compute[want];
-  if (t->dtype != want && tl_is_integral(want)) {          /* the cast to the wanted type comes first, as in PyTorch */
+  if (t->dtype != want && tl_is_integral(want)) { /* the cast to the wanted type comes first, as in PyTorch */
     TlTensor *c = tl_cast(t, want);
     if (!c) return NULL;
     x = tl_contiguous_as(c, loop);
@@ -113,7 +120,8 @@ done:
   return (PyObject *)res;
 }
 
-/* ---- running extremes with positions: the last of equal values wins; NaN stays ---------------------------------------- */
+/* ---- running extremes with positions: the last of equal values wins; NaN stays
+ * ---------------------------------------- */
 #define EXTREME(NAME, T, CMP) \
   static void NAME(const T *xs, T *ys, int64_t *index, TlAxis ax) { \
     for (int64_t o = 0; o < ax.outer; o++) \
@@ -140,9 +148,11 @@ static PyObject *k_cummax(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int dim;
   (void)nargs, (void)out;
   if (tl_int(args[1], &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0) return NULL;
-  if (tl_is_complex(t->dtype) && t->ndim && t->numel) return tl_not_implemented(max ? "cummax_cpu" : "cummin_cpu", t->dtype);
-  if (tl_is_complex(t->dtype)) {        /* nothing to compare */
-    if (!(index = tl_zeros(TL_I64, t->ndim, t->shape)) || !(values = tl_empty_like(t, t->dtype)) || tl_copy(values, t) < 0) {
+  if (tl_is_complex(t->dtype) && t->ndim && t->numel)
+    return tl_not_implemented(max ? "cummax_cpu" : "cummin_cpu", t->dtype);
+  if (tl_is_complex(t->dtype)) { /* nothing to compare */
+    if (!(index = tl_zeros(TL_I64, t->ndim, t->shape)) || !(values = tl_empty_like(t, t->dtype)) ||
+        tl_copy(values, t) < 0) {
       Py_XDECREF((PyObject *)index);
       Py_XDECREF((PyObject *)values);
       return NULL;
@@ -150,7 +160,8 @@ static PyObject *k_cummax(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     return tl_pack2(values, index);
   }
   tl_dtype loop = tl_is_integral(t->dtype) ? TL_I64 : tl_compute[t->dtype];
-  if (!(x = tl_contiguous_as(t, loop)) || !(y = tl_empty(loop, t->ndim, t->shape)) || !(index = tl_empty(TL_I64, t->ndim, t->shape)))
+  if (!(x = tl_contiguous_as(t, loop)) || !(y = tl_empty(loop, t->ndim, t->shape)) ||
+      !(index = tl_empty(TL_I64, t->ndim, t->shape)))
     goto fail;
   if (t->numel) {
     TlAxis ax = t->ndim ? tl_axis(x, dim) : (TlAxis){1, 1, 1};
@@ -172,10 +183,10 @@ fail:
 }
 
 const TlKernel tl_kernels_scan[] = {
-    {"cumsum", k_scan, CUMSUM, 0, NULL},
-    {"cumprod", k_scan, CUMPROD, 0, NULL},
-    {"logcumsumexp", k_scan, LOGCUMSUMEXP, 0, NULL},
-    {"cummax", k_cummax, CUMMAX, 0, NULL},
-    {"cummin", k_cummax, CUMMIN, 0, NULL},
-    {0},
+  {"cumsum", k_scan, CUMSUM, 0, NULL},
+  {"cumprod", k_scan, CUMPROD, 0, NULL},
+  {"logcumsumexp", k_scan, LOGCUMSUMEXP, 0, NULL},
+  {"cummax", k_cummax, CUMMAX, 0, NULL},
+  {"cummin", k_cummax, CUMMIN, 0, NULL},
+  {0},
 };

@@ -7,7 +7,7 @@ static int is_str(PyObject *o, const char *s) { return PyUnicode_Check(o) && !Py
 /* ---- gather, scatter -------------------------------------------------------------------------------------------- */
 typedef struct {
   int nd, dim;
-  int64_t shape[TL_MAX_DIMS], sa[TL_MAX_DIMS], sb[TL_MAX_DIMS];   /* index shape; strides of self and of src/out */
+  int64_t shape[TL_MAX_DIMS], sa[TL_MAX_DIMS], sb[TL_MAX_DIMS]; /* index shape; strides of self and of src/out */
 } sweep;
 
 static void sweep_init(sweep *w, const TlTensor *self, int dim, const TlTensor *index, const TlTensor *other) {
@@ -21,13 +21,15 @@ static void sweep_init(sweep *w, const TlTensor *self, int dim, const TlTensor *
 }
 
 static int bad_index(int64_t v, int dim, int64_t size) {
-  PyErr_Format(PyExc_RuntimeError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim, (long long)size);
+  PyErr_Format(PyExc_RuntimeError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim,
+               (long long)size);
   return -1;
 }
 
 static int check_range(const TlTensor *ix, int dim, int64_t size) {
   const int64_t *v = (const int64_t *)tl_data(ix);
-  for (int64_t i = 0; i < ix->numel; i++) if (v[i] < 0 || v[i] >= size) return bad_index(v[i], dim, size);
+  for (int64_t i = 0; i < ix->numel; i++)
+    if (v[i] < 0 || v[i] >= size) return bad_index(v[i], dim, size);
   return 0;
 }
 
@@ -44,7 +46,9 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   char *pb;
   sweep w;
   int dim;
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
   if (!index->numel) return (PyObject *)tl_empty(self->dtype, index->ndim, index->shape);
   if (!(ix = tl_index_i64(index))) {
@@ -57,12 +61,15 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   }
   for (int d = 0; d < index->ndim; d++) {
     if (d != dim && self->ndim && index->shape[d] > self->shape[d]) {
-      PyErr_Format(PyExc_RuntimeError, "Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %d",
-                   d, tl_fmt_shape(index->ndim, index->shape), tl_fmt_shape(self->ndim, self->shape), dim);
+      PyErr_Format(
+        PyExc_RuntimeError,
+        "Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %d", d,
+        tl_fmt_shape(index->ndim, index->shape), tl_fmt_shape(self->ndim, self->shape), dim);
       goto fail;
     }
   }
-  if (check_range(ix, dim, dim_size(self, dim)) < 0 || !(r = tl_empty(self->dtype, index->ndim, index->shape))) goto fail;
+  if (check_range(ix, dim, dim_size(self, dim)) < 0 || !(r = tl_empty(self->dtype, index->ndim, index->shape)))
+    goto fail;
   sweep_init(&w, self, dim, ix, r);
   v = (const int64_t *)tl_data(ix);
   pa = tl_data(self);
@@ -71,7 +78,13 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   sd = w.sa[dim];
   la = dim == w.nd - 1 ? 0 : w.sa[w.nd - 1];
   for (int64_t rows = ix->numel / n; rows > 0; rows--, v += n, pb += n * isz) {
-    switch (isz) { case 1: GATHER(uint8_t) case 2: GATHER(uint16_t) case 4: GATHER(uint32_t) case 8: GATHER(uint64_t) default: GATHER(tl_c128) }
+    switch (isz) {
+    case 1:
+    GATHER(uint8_t) case 2:
+    GATHER(uint16_t) case 4:
+    GATHER(uint32_t) case 8:
+      GATHER(uint64_t) default : GATHER(tl_c128)
+    }
     for (int d = w.nd - 2; d >= 0; d--) {
       int64_t st = d == dim ? 0 : w.sa[d] * isz;
       pa += st;
@@ -88,19 +101,25 @@ fail:
 /* element /= count, rounding down for integers */
 static void divide(char *p, tl_dtype dt, int64_t c) {
   switch (dt) {
-    case TL_F32: *(float *)p /= (float)c; break;
-    case TL_F64: *(double *)p /= (double)c; break;
-    case TL_F16: *(uint16_t *)p = tl_float_to_half(tl_half_to_float(*(uint16_t *)p) / (float)c); break;
-    case TL_BF16: *(uint16_t *)p = tl_float_to_bf16(tl_bf16_to_float(*(uint16_t *)p) / (float)c); break;
-    case TL_C64: ((tl_c64 *)p)->re /= (float)c; ((tl_c64 *)p)->im /= (float)c; break;
-    case TL_C128: ((tl_c128 *)p)->re /= (double)c; ((tl_c128 *)p)->im /= (double)c; break;
-    default: {
-      int64_t v, q;
-      tl_cast_contig(TL_I64, &v, dt, p, 1);
-      q = v / c;
-      if (v % c < 0) q--;
-      tl_cast_contig(dt, p, TL_I64, &q, 1);
-    }
+  case TL_F32: *(float *)p /= (float)c; break;
+  case TL_F64: *(double *)p /= (double)c; break;
+  case TL_F16: *(uint16_t *)p = tl_float_to_half(tl_half_to_float(*(uint16_t *)p) / (float)c); break;
+  case TL_BF16: *(uint16_t *)p = tl_float_to_bf16(tl_bf16_to_float(*(uint16_t *)p) / (float)c); break;
+  case TL_C64:
+    ((tl_c64 *)p)->re /= (float)c;
+    ((tl_c64 *)p)->im /= (float)c;
+    break;
+  case TL_C128:
+    ((tl_c128 *)p)->re /= (double)c;
+    ((tl_c128 *)p)->im /= (double)c;
+    break;
+  default: {
+    int64_t v, q;
+    tl_cast_contig(TL_I64, &v, dt, p, 1);
+    q = v / c;
+    if (v % c < 0) q--;
+    tl_cast_contig(dt, p, TL_I64, &q, 1);
+  }
   }
 }
 
@@ -115,8 +134,10 @@ static int reduce_mode(PyObject *o, int *mode) {
   return 0;
 }
 
-/* dst[index] (op)= src along dim. counts: NULL, or how often each element of (contiguous) dst was hit; a first hit assigns when `fresh`. */
-static int scatter_run(TlTensor *dst, int dim, TlTensor *ix, const char *src, TlTensor *st, tl_row_fn fn, int64_t *counts, int fresh) {
+/* dst[index] (op)= src along dim. counts: NULL, or how often each element of (contiguous) dst was hit; a first hit
+ * assigns when `fresh`. */
+static int scatter_run(TlTensor *dst, int dim, TlTensor *ix, const char *src, TlTensor *st, tl_row_fn fn,
+                       int64_t *counts, int fresh) {
   int64_t pos[TL_MAX_DIMS] = {0}, isz = tl_itemsize[dst->dtype], n, la, lb, sd;
   const int64_t *v = (const int64_t *)tl_data(ix);
   tl_row_fn assign = tl_row_op(TL_ROW_ASSIGN, dst->dtype), add = tl_row_op(TL_ROW_ADD, dst->dtype);
@@ -138,7 +159,10 @@ static int scatter_run(TlTensor *dst, int dim, TlTensor *ix, const char *src, Tl
         tl_row_fn f = counts && !counts[(d - base) / isz]++ && fresh ? assign : fn;
         f(d, 0, src + i * lb * isz, 0, 1);
       }
-    if ((work += n) > (1 << 20)) { work = 0; if (tl_check_interrupt() < 0) return -1; }
+    if ((work += n) > (1 << 20)) {
+      work = 0;
+      if (tl_check_interrupt() < 0) return -1;
+    }
     for (int d = w.nd - 2; d >= 0; d--) {
       int64_t s = d == dim ? 0 : w.sa[d] * isz;
       pa += s;
@@ -168,15 +192,19 @@ static int scatter_shapes(const TlTensor *self, int dim, const TlTensor *index, 
   }
   if (!bad) return 0;
   if (src)
-    PyErr_Format(PyExc_RuntimeError, "Expected index %s to be no larger than self %s apart from dimension %d and to be no larger size than src %s",
-                 tl_fmt_shape(index->ndim, index->shape), tl_fmt_shape(self->ndim, self->shape), dim, tl_fmt_shape(src->ndim, src->shape));
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "Expected index %s to be no larger than self %s apart from dimension %d and to be no larger size than src %s",
+      tl_fmt_shape(index->ndim, index->shape), tl_fmt_shape(self->ndim, self->shape), dim,
+      tl_fmt_shape(src->ndim, src->shape));
   else
     PyErr_Format(PyExc_RuntimeError, "Expected index %s to be no larger than self %s apart from dimension %d",
                  tl_fmt_shape(index->ndim, index->shape), tl_fmt_shape(self->ndim, self->shape), dim);
   return -1;
 }
 
-/* scatter(self, dim, index, src or value[, reduce]), scatter_add, scatter_reduce(self, dim, index, src, reduce, include_self=True) */
+/* scatter(self, dim, index, src or value[, reduce]), scatter_add, scatter_reduce(self, dim, index, src, reduce,
+ * include_self=True) */
 PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *index = (TlTensor *)a[2], *src = TL_CHECK(a[3]) ? (TlTensor *)a[3] : NULL;
   TlTensor *ix = NULL, *s = NULL, *dst = NULL, *work = NULL;
@@ -188,9 +216,14 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   if (k->id == 0 && n > 4 && a[4] != Py_None) {
     if (is_str(a[4], "add")) mode = TL_ROW_ADD;
     else if (is_str(a[4], "multiply")) mode = TL_ROW_MUL;
-    else { PyErr_SetString(PyExc_RuntimeError, "reduce argument must be either add or multiply."); return NULL; }
-    if (src && tl_warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. Use "
-                            "torch.scatter_reduce instead for more reduction options.") < 0) return NULL;
+    else {
+      PyErr_SetString(PyExc_RuntimeError, "reduce argument must be either add or multiply.");
+      return NULL;
+    }
+    if (src && tl_warn_once("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in "
+                            "a future PyTorch release. Use "
+                            "torch.scatter_reduce instead for more reduction options.") < 0)
+      return NULL;
   } else if (k->id == 2) {
     if (reduce_mode(a[4], &mode) < 0) {
       PyErr_Format(PyExc_RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got %U", a[4]);
@@ -205,7 +238,10 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "scatter(): Expected dtype int32/int64 for index");
       return NULL;
     }
-    if (src && src->dtype != self->dtype) { PyErr_SetString(PyExc_RuntimeError, "scatter(): Expected self.dtype to be equal to src.dtype"); goto end; }
+    if (src && src->dtype != self->dtype) {
+      PyErr_SetString(PyExc_RuntimeError, "scatter(): Expected self.dtype to be equal to src.dtype");
+      goto end;
+    }
     if (scatter_shapes(self, dim, index, src) < 0 || check_range(ix, dim, dim_size(self, dim)) < 0) goto end;
   }
   if (!src && (tl_scalar_store(self->dtype, value, a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0)) goto end;
@@ -239,7 +275,9 @@ static int range_error(const TlTensor *ix, int64_t size, PyObject *type, const c
   const int64_t *v = (const int64_t *)tl_data(ix);
   for (int64_t i = 0; i < ix->numel; i++) {
     if (v[i] >= 0 && v[i] < size) continue;
-    if (prefix) PyErr_Format(type, "%sindex %lld is out of bounds for dimension %d with size %lld", prefix, (long long)v[i], dim, (long long)size);
+    if (prefix)
+      PyErr_Format(type, "%sindex %lld is out of bounds for dimension %d with size %lld", prefix, (long long)v[i], dim,
+                   (long long)size);
     else PyErr_SetString(type, "index out of range in self");
     return -1;
   }
@@ -259,15 +297,22 @@ PyObject *tl_k_index_select(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
   int64_t d64;
   int dim;
   tl_plan p;
-  (void)k; (void)n; (void)out;
+  (void)k;
+  (void)n;
+  (void)out;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
-  if (index->ndim > 1) { PyErr_SetString(PyExc_IndexError, "index_select(): Index is supposed to be a vector"); return NULL; }
+  if (index->ndim > 1) {
+    PyErr_SetString(PyExc_IndexError, "index_select(): Index is supposed to be a vector");
+    return NULL;
+  }
   if (!self->ndim && index->numel != 1) {
-    PyErr_Format(PyExc_RuntimeError, "index_select(): Index to scalar can have only 1 value, got %lld value(s)", (long long)index->numel);
+    PyErr_Format(PyExc_RuntimeError, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+                 (long long)index->numel);
     return NULL;
   }
   if (!(ix = tl_index_i64(index))) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "index_select(): Expected dtype int32 or int64 for index");
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_RuntimeError, "index_select(): Expected dtype int32 or int64 for index");
     return NULL;
   }
   if (!(ix = as_vector(ix))) return NULL;
@@ -297,39 +342,47 @@ static TlTensor *add_checks(const char *name, TlTensor *self, int dim, TlTensor 
   TlTensor *ix;
   int bad;
   if (index->ndim > 1) {
-    PyErr_Format(PyExc_IndexError, "%s_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
-                 name, index->ndim, tl_scalar_type[index->dtype], tl_fmt_shape(index->ndim, index->shape));
+    PyErr_Format(PyExc_IndexError,
+                 "%s_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s", name,
+                 index->ndim, tl_scalar_type[index->dtype], tl_fmt_shape(index->ndim, index->shape));
     return NULL;
   }
   if (index->dtype != TL_I64 && index->dtype != TL_I32) {
-    PyErr_Format(PyExc_RuntimeError, "%s_(): Expected dtype int32/int64 for index but got: %s", name, tl_scalar_type[index->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "%s_(): Expected dtype int32/int64 for index but got: %s", name,
+                 tl_scalar_type[index->dtype]);
     return NULL;
   }
   if (self->dtype != source->dtype) {
-    PyErr_Format(PyExc_RuntimeError, "%s_(): self (%s) and source (%s) must have the same scalar type",
-                 name, tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "%s_(): self (%s) and source (%s) must have the same scalar type", name,
+                 tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
   if (source->ndim && dim >= source->ndim) {
-    PyErr_Format(PyExc_RuntimeError, "%s_(): Indexing dim %d is out of bounds of the source tensor with dim %d", name, dim, source->ndim);
+    PyErr_Format(PyExc_RuntimeError, "%s_(): Indexing dim %d is out of bounds of the source tensor with dim %d", name,
+                 dim, source->ndim);
     return NULL;
   }
   if (index->numel != dim_size(source, dim)) {
-    PyErr_Format(PyExc_RuntimeError, "%s_(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d",
-                 name, (long long)index->numel, (long long)dim_size(source, dim), dim);
+    PyErr_Format(PyExc_RuntimeError,
+                 "%s_(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", name,
+                 (long long)index->numel, (long long)dim_size(source, dim), dim);
     return NULL;
   }
   bad = self->ndim && source->ndim && self->ndim != source->ndim;
-  for (int d = 0; d < self->ndim && !bad; d++) bad = d != dim && dim_size(source, source->ndim ? d : 0) != self->shape[d];
+  for (int d = 0; d < self->ndim && !bad; d++)
+    bad = d != dim && dim_size(source, source->ndim ? d : 0) != self->shape[d];
   if (bad) {
-    PyErr_Format(PyExc_RuntimeError, "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s source.shape = %s",
+    PyErr_Format(PyExc_RuntimeError,
+                 "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+                 "= %s source.shape = %s",
                  tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(source->ndim, source->shape));
     return NULL;
   }
   ix = tl_index_i64(index);
   if (ix) ix = as_vector(ix);
   if (ix && (strcmp(name, "index_add") ? range_error(ix, dim_size(self, dim), PyExc_IndexError, NULL, dim)
-                                       : range_error(ix, dim_size(self, dim), PyExc_RuntimeError, "", dim)) < 0) TL_CLEAR(ix);
+                                       : range_error(ix, dim_size(self, dim), PyExc_RuntimeError, "", dim)) < 0)
+    TL_CLEAR(ix);
   return ix;
 }
 
@@ -347,7 +400,8 @@ PyObject *tl_k_index_add(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   }
   if (!(ix = add_checks("index_add", self, dim, (TlTensor *)a[2], source))) return NULL;
   if ((dst = tl_index_begin(self, out, false)) &&
-      (!(s = tl_unshared(source, dst)) || put_rows(dst, dim, ix, s, tl_row_op(TL_ROW_ADD, self->dtype), NULL) < 0)) TL_CLEAR(dst);
+      (!(s = tl_unshared(source, dst)) || put_rows(dst, dim, ix, s, tl_row_op(TL_ROW_ADD, self->dtype), NULL) < 0))
+    TL_CLEAR(dst);
   TL_DEC(s);
   TL_DEC(ix);
   return tl_index_end(dst, out);
@@ -363,9 +417,11 @@ PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
   tl_row_fn fn;
   (void)k;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0 ||
-      tl_warn_once("index_reduce() is in beta and the API may change at any time.") < 0) return NULL;
+      tl_warn_once("index_reduce() is in beta and the API may change at any time.") < 0)
+    return NULL;
   if (reduce_mode(a[4], &mode) < 0 || mode == TL_ROW_ADD) {
-    PyErr_Format(PyExc_RuntimeError, "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %U.", a[4]);
+    PyErr_Format(PyExc_RuntimeError,
+                 "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %U.", a[4]);
     return NULL;
   }
   fn = tl_row_op(mode == MEAN ? TL_ROW_ADD : mode, self->dtype);
@@ -388,7 +444,10 @@ PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
       int64_t t = i / inner % size;
       if (counts[t] && counts[t] + !fresh > 1) divide(tl_data(c) + i * isz, dst->dtype, counts[t] + !fresh);
     }
-    if (c != dst && tl_copy(dst, c) < 0) { TL_DEC(c); goto end; }
+    if (c != dst && tl_copy(dst, c) < 0) {
+      TL_DEC(c);
+      goto end;
+    }
     TL_DEC(c);
   }
   ok = 1;
@@ -406,46 +465,58 @@ static int slice_shapes_differ(TlTensor *self, TlTensor *source, int dim) {
   int nx = 0, ny = 0, bad;
   const char *fx, *fy;
   PyObject *sx, *sy;
-  for (int d = 0; d < self->ndim; d++) if (d != dim) x[nx++] = self->shape[d];
-  for (int d = 0; d < source->ndim; d++) if (d != dim) y[ny++] = source->shape[d];
+  for (int d = 0; d < self->ndim; d++)
+    if (d != dim) x[nx++] = self->shape[d];
+  for (int d = 0; d < source->ndim; d++)
+    if (d != dim) y[ny++] = source->shape[d];
   bad = nx != ny || memcmp(x, y, (size_t)nx * sizeof *x);
   if (!bad) return 0;
   fx = tl_fmt_shape(nx, x);
-  sx = PyUnicode_FromStringAndSize(fx + 1, (Py_ssize_t)strlen(fx) - 2);     /* the message has no brackets */
+  sx = PyUnicode_FromStringAndSize(fx + 1, (Py_ssize_t)strlen(fx) - 2); /* the message has no brackets */
   fy = tl_fmt_shape(ny, y);
   sy = PyUnicode_FromStringAndSize(fy + 1, (Py_ssize_t)strlen(fy) - 2);
   if (sx && sy)
-    PyErr_Format(PyExc_RuntimeError, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: %U at dimension %d and source slice shape: %U at dimension 0.", sx, dim, sy);
+    PyErr_Format(PyExc_RuntimeError,
+                 "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: %U at "
+                 "dimension %d and source slice shape: %U at dimension 0.",
+                 sx, dim, sy);
   Py_XDECREF(sx);
   Py_XDECREF(sy);
   return 1;
 }
 
 PyObject *tl_k_index_copy(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *index = (TlTensor *)a[2], *source = (TlTensor *)a[3], *ix = NULL, *s = NULL, *dst = NULL;
+  TlTensor *self = (TlTensor *)a[0], *index = (TlTensor *)a[2], *source = (TlTensor *)a[3], *ix = NULL, *s = NULL,
+           *dst = NULL;
   int64_t d64;
   int dim;
-  (void)k; (void)n;
+  (void)k;
+  (void)n;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
   if (index->ndim > 1) {
     PyErr_Format(PyExc_IndexError, "index_copy_(): Index should have dimension 1 or 0 (got %d)", index->ndim);
     return NULL;
   }
   if (!source->ndim && index->numel != 1) {
-    PyErr_Format(PyExc_IndexError, "index_copy_(): When source is scalar, index should have one element (got %lld)", (long long)index->numel);
+    PyErr_Format(PyExc_IndexError, "index_copy_(): When source is scalar, index should have one element (got %lld)",
+                 (long long)index->numel);
     return NULL;
   }
   if (source->ndim != self->ndim && source->ndim && self->ndim) {
-    PyErr_Format(PyExc_IndexError, "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (%d), destination dimensionality (%d)",
+    PyErr_Format(PyExc_IndexError,
+                 "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+                 "dimensionality (%d), destination dimensionality (%d)",
                  source->ndim, self->ndim);
     return NULL;
   }
   if (index->dtype != TL_I64) {
-    PyErr_Format(PyExc_RuntimeError, "index_copy_(): Expected a long tensor for index, but got %s", tl_scalar_type[index->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "index_copy_(): Expected a long tensor for index, but got %s",
+                 tl_scalar_type[index->dtype]);
     return NULL;
   }
   if (self->dtype != source->dtype) {
-    PyErr_Format(PyExc_RuntimeError, "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
+    PyErr_Format(PyExc_RuntimeError,
+                 "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
                  tl_scalar_type[self->dtype], tl_scalar_type[source->dtype]);
     return NULL;
   }
@@ -459,7 +530,8 @@ PyObject *tl_k_index_copy(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   if (ix) ix = as_vector(ix);
   if (!ix || range_error(ix, dim_size(self, dim), PyExc_IndexError, "index_copy_(): ", dim) < 0) goto end;
   if ((dst = tl_index_begin(self, out, false)) && source->numel &&
-      (!(s = tl_unshared(source, dst)) || put_rows(dst, dim, ix, s, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0)) TL_CLEAR(dst);
+      (!(s = tl_unshared(source, dst)) || put_rows(dst, dim, ix, s, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0))
+    TL_CLEAR(dst);
 end:
   TL_DEC(s);
   TL_DEC(ix);
@@ -471,16 +543,27 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   TlTensor *self = (TlTensor *)a[0], *index = (TlTensor *)a[2], *ix = NULL, *v = NULL, *dst = NULL;
   int64_t d64, size;
   int dim;
-  (void)k; (void)n;
+  (void)k;
+  (void)n;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
   if (TL_CHECK(a[3]) && ((TlTensor *)a[3])->ndim) {
-    PyErr_Format(PyExc_RuntimeError, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", ((TlTensor *)a[3])->ndim);
+    PyErr_Format(PyExc_RuntimeError,
+                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+                 ((TlTensor *)a[3])->ndim);
     return NULL;
   }
-  if (index->dtype != TL_I64) { PyErr_SetString(PyExc_IndexError, "index_fill_(): Expected dtype int64 for index."); return NULL; }
-  if (index->ndim > 1) { PyErr_SetString(PyExc_RuntimeError, "Index has to be a vector/scalar"); return NULL; }
-  if (!tl_is_complex(self->dtype) && (TL_CHECK(a[3]) ? tl_is_complex(((TlTensor *)a[3])->dtype) : PyComplex_Check(a[3]))) {
-    PyErr_SetString(PyExc_RuntimeError, "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  if (index->dtype != TL_I64) {
+    PyErr_SetString(PyExc_IndexError, "index_fill_(): Expected dtype int64 for index.");
+    return NULL;
+  }
+  if (index->ndim > 1) {
+    PyErr_SetString(PyExc_RuntimeError, "Index has to be a vector/scalar");
+    return NULL;
+  }
+  if (!tl_is_complex(self->dtype) &&
+      (TL_CHECK(a[3]) ? tl_is_complex(((TlTensor *)a[3])->dtype) : PyComplex_Check(a[3]))) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "index_fill_(): Converting complex Scalar to non-complex type is not supported");
     return NULL;
   }
   size = dim_size(self, dim);
@@ -494,13 +577,21 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
     memcpy(p, tl_data(c), (size_t)index->numel * sizeof *p);
     TL_DEC(c);
     for (int64_t i = 0; i < index->numel; i++) {
-      if (p[i] >= -size && p[i] < size) { if (p[i] < 0) p[i] += size; continue; }
-      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)p[i], dim, (long long)size);
+      if (p[i] >= -size && p[i] < size) {
+        if (p[i] < 0) p[i] += size;
+        continue;
+      }
+      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)p[i],
+                   dim, (long long)size);
       goto end;
     }
   }
-  if (TL_CHECK(a[3]) ? tl_copy(v, (TlTensor *)a[3]) < 0 : tl_scalar_store(self->dtype, tl_data(v), a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0) goto end;
-  if ((dst = tl_index_begin(self, out, true)) && put_rows(dst, dim, ix, v, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0) TL_CLEAR(dst);
+  if (TL_CHECK(a[3]) ? tl_copy(v, (TlTensor *)a[3]) < 0
+                     : tl_scalar_store(self->dtype, tl_data(v), a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0)
+    goto end;
+  if ((dst = tl_index_begin(self, out, true)) &&
+      put_rows(dst, dim, ix, v, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0)
+    TL_CLEAR(dst);
 end:
   TL_DEC(ix);
   TL_DEC(v);
@@ -511,7 +602,9 @@ end:
 static TlTensor *embedding_index(TlTensor *index, const char *name) {
   TlTensor *ix = tl_index_i64(index);
   if (!ix && !PyErr_Occurred())
-    PyErr_Format(PyExc_RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for %s)",
+    PyErr_Format(PyExc_RuntimeError,
+                 "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
+                 "got torch.%sTensor instead (while checking arguments for %s)",
                  tl_scalar_type[index->dtype], name);
   return ix;
 }
@@ -520,8 +613,13 @@ static TlTensor *embedding_index(TlTensor *index, const char *name) {
 PyObject *tl_k_embedding(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *weight = (TlTensor *)a[0], *ix, *r = NULL;
   tl_plan p;
-  (void)k; (void)n; (void)out;
-  if (weight->ndim != 2) { PyErr_SetString(PyExc_RuntimeError, "'weight' must be 2-D"); return NULL; }
+  (void)k;
+  (void)n;
+  (void)out;
+  if (weight->ndim != 2) {
+    PyErr_SetString(PyExc_RuntimeError, "'weight' must be 2-D");
+    return NULL;
+  }
   if (!(ix = embedding_index((TlTensor *)a[1], "embedding"))) return NULL;
   if (range_error(ix, weight->shape[0], PyExc_IndexError, NULL, 0) == 0 && tl_plan_dim(&p, weight, 0, ix) == 0) {
     r = tl_plan_take(&p, weight);
@@ -538,24 +636,37 @@ PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssiz
   int by_freq = PyObject_IsTrue(a[4]);
   intptr_t isz;
   int64_t *counts = NULL;
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (tl_int(a[2], &weights) < 0 || tl_int(a[3], &padding) < 0) return NULL;
-  if (!((TlTensor *)a[0])->ndim) { PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions"); return NULL; }
-  if (weights < 0) { PyErr_SetString(PyExc_RuntimeError, "zeros: Dimension size must be non-negative."); return NULL; }
+  if (!((TlTensor *)a[0])->ndim) {
+    PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions");
+    return NULL;
+  }
+  if (weights < 0) {
+    PyErr_SetString(PyExc_RuntimeError, "zeros: Dimension size must be non-negative.");
+    return NULL;
+  }
   if (!(ix = embedding_index((TlTensor *)a[1], "embedding_backward"))) return NULL;
   grad = tl_contiguous((TlTensor *)a[0]);
   if (!grad || range_error(ix, weights, PyExc_IndexError, NULL, 0) < 0) goto end;
   isz = tl_itemsize[grad->dtype];
   width = grad->shape[grad->ndim - 1];
   if (__builtin_mul_overflow(ix->numel, width, &all) || all != grad->numel) {
-    PyErr_Format(PyExc_RuntimeError, "shape '[%lld, %lld]' is invalid for input of size %lld", (long long)ix->numel, (long long)width, (long long)grad->numel);
+    PyErr_Format(PyExc_RuntimeError, "shape '[%lld, %lld]' is invalid for input of size %lld", (long long)ix->numel,
+                 (long long)width, (long long)grad->numel);
     goto end;
   }
-  shape[0] = weights; shape[1] = width;
+  shape[0] = weights;
+  shape[1] = width;
   r = tl_zeros(grad->dtype, 2, shape);
   if (r && by_freq) {
     const int64_t *v = (const int64_t *)tl_data(ix);
-    if (!(counts = tl_array(weights, sizeof *counts))) { TL_CLEAR(r); goto end; }
+    if (!(counts = tl_array(weights, sizeof *counts))) {
+      TL_CLEAR(r);
+      goto end;
+    }
     memset(counts, 0, (size_t)weights * sizeof *counts);
     for (int64_t i = 0; i < ix->numel; i++) counts[v[i]]++;
   }
@@ -566,7 +677,8 @@ PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssiz
       if (v[i] != padding) add(tl_data(r) + v[i] * width * isz, isz, tl_data(grad) + i * width * isz, isz, width);
     if (counts)
       for (int64_t w = 0; w < weights; w++)
-        for (int64_t j = 0; counts[w] > 1 && j < width; j++) divide(tl_data(r) + (w * width + j) * isz, grad->dtype, counts[w]);
+        for (int64_t j = 0; counts[w] > 1 && j < width; j++)
+          divide(tl_data(r) + (w * width + j) * isz, grad->dtype, counts[w]);
   }
 end:
   tl_free(counts);
@@ -577,20 +689,25 @@ end:
 
 static double round_to(double v, tl_dtype d) {
   const float f = (float)v;
-  return d == TL_F64 ? v : d == TL_F32 ? f : d == TL_F16 ? tl_half_to_float(tl_float_to_half(f)) : tl_bf16_to_float(tl_float_to_bf16(f));
+  return d == TL_F64   ? v
+         : d == TL_F32 ? f
+         : d == TL_F16 ? tl_half_to_float(tl_float_to_half(f))
+                       : tl_bf16_to_float(tl_float_to_bf16(f));
 }
 
 /* embedding_renorm(self, indices, max_norm, norm_type): rows that are looked up get a p-norm of at most max_norm */
 PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *ix, *w = NULL, *given = NULL;   /* from `given`, so that a row named twice is scaled once */
+  TlTensor *self = (TlTensor *)a[0], *ix, *w = NULL,
+           *given = NULL; /* from `given`, so that a row named twice is scaled once */
   double max_norm, p;
-  (void)k; (void)n_;
+  (void)k;
+  (void)n_;
   if (tl_check_dims("embedding_renorm", "self", self, 2, 2) < 0) return NULL;
   if (!tl_is_float(self->dtype)) return TL_FALLBACK();
   if (tl_double(a[2], &max_norm) < 0 || tl_double(a[3], &p) < 0) return NULL;
   if (!(ix = embedding_index((TlTensor *)a[1], "embedding_renorm_"))) return NULL;
-  if (range_error(ix, self->shape[0], PyExc_IndexError, NULL, 0) == 0 && (w = tl_empty(TL_F64, 2, self->shape)) && tl_copy(w, self) == 0 &&
-      (given = tl_empty(TL_F64, 2, self->shape)) && tl_copy(given, w) == 0) {
+  if (range_error(ix, self->shape[0], PyExc_IndexError, NULL, 0) == 0 && (w = tl_empty(TL_F64, 2, self->shape)) &&
+      tl_copy(w, self) == 0 && (given = tl_empty(TL_F64, 2, self->shape)) && tl_copy(given, w) == 0) {
     const int64_t *v = (const int64_t *)tl_data(ix);
     int64_t width = self->shape[1];
     for (int64_t i = 0; i < ix->numel; i++) {
@@ -605,8 +722,9 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
         else s += __builtin_pow(x, p);
       }
       s = p == 2 ? __builtin_sqrt(s) : p == 1 || p == 0 || p > 1e300 ? s : __builtin_pow(s, 1 / p);
-      s = round_to(s, self->dtype);   /* PyTorch's norm has the table's dtype */
-      if (s > max_norm) for (int64_t j = 0; j < width; j++) row[j] = from[j] * (max_norm / (s + 1e-7));
+      s = round_to(s, self->dtype); /* PyTorch's norm has the table's dtype */
+      if (s > max_norm)
+        for (int64_t j = 0; j < width; j++) row[j] = from[j] * (max_norm / (s + 1e-7));
     }
   } else TL_CLEAR(w);
   TL_DEC(ix);

@@ -3,7 +3,7 @@
 #include "create.h"
 #include "core.h"
 
-PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);   /* pad.c */
+PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out); /* pad.c */
 PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 
@@ -24,9 +24,12 @@ static int copy_slice(TlTensor *dst, int dim, int64_t start, TlTensor *src, int6
 }
 
 /* ---- cat, stack ------------------------------------------------------------------------------------------------- */
-static int legacy_empty(const TlTensor *t) { return t->ndim == 1 && t->shape[0] == 0; }   /* cat skips these whatever the rank */
+static int legacy_empty(const TlTensor *t) {
+  return t->ndim == 1 && t->shape[0] == 0;
+} /* cat skips these whatever the rank */
 
-/* whether cat gives channels last: all tensors suggest it; unsqueezed: each with a dim of size 1 at its end first. -1: an error is set */
+/* whether cat gives channels last: all tensors suggest it; unsqueezed: each with a dim of size 1 at its end first. -1:
+ * an error is set */
 static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) {
   int last = 1;
   for (Py_ssize_t i = 0; i < count && last == 1; i++) {
@@ -44,7 +47,8 @@ static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) 
   return last;
 }
 
-/* id 0: cat(tensors, dim); 1: stack(tensors, dim), which is a cat along that dim, then split in two, or along a new last dim */
+/* id 0: cat(tensors, dim); 1: stack(tensors, dim), which is a cat along that dim, then split in two, or along a new
+ * last dim */
 static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   Py_ssize_t count = PySequence_Size(a[0]);
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], d64, at = 0, step = 1;
@@ -52,7 +56,8 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   tl_dtype dt = TL_BOOL;
   TlTensor *first = NULL, *r = NULL;
   PyObject *list = NULL;
-  (void)n_; (void)out;
+  (void)n_;
+  (void)out;
   if (count < 0 || tl_int(a[1], &d64) < 0) return NULL;
   if (!count) {
     if (stack) PyErr_SetString(PyExc_RuntimeError, "stack expects a non-empty TensorList");
@@ -63,7 +68,10 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
 #define ITEM(i) ((TlTensor *)PyTuple_GetItem(list, (i)))
   for (Py_ssize_t i = 0; i < count; i++) {
     TlTensor *t = ITEM(i);
-    if (!TL_CHECK(t)) { PyErr_Format(PyExc_TypeError, "expected Tensor as element %zd in argument 0", i); goto end; }
+    if (!TL_CHECK(t)) {
+      PyErr_Format(PyExc_TypeError, "expected Tensor as element %zd in argument 0", i);
+      goto end;
+    }
     if (!stack && !t->ndim) {
       PyErr_Format(PyExc_RuntimeError, "zero-dimensional tensor (at position %zd) cannot be concatenated", i);
       goto end;
@@ -73,17 +81,21 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   }
   if (!first) first = ITEM(0);
   nd = first->ndim + stack;
-  if (nd > TL_MAX_DIMS) { PyErr_Format(PyExc_RuntimeError, "too many dimensions: %d", nd); goto end; }
+  if (nd > TL_MAX_DIMS) {
+    PyErr_Format(PyExc_RuntimeError, "too many dimensions: %d", nd);
+    goto end;
+  }
   if (tl_wrap_dim(d64, nd, &dim) < 0) goto end;
   unsqueezed = stack && dim == first->ndim;
-  if (stack && !unsqueezed) nd--;                    /* until the end, the dims are those of the cat */
+  if (stack && !unsqueezed) nd--; /* until the end, the dims are those of the cat */
   memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
   shape[dim] = stack ? count * (unsqueezed ? 1 : shape[dim]) : 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     TlTensor *t = ITEM(i);
     if (stack) {
       if (t->ndim != first->ndim || memcmp(t->shape, first->shape, (size_t)t->ndim * sizeof *shape)) {
-        PyErr_Format(PyExc_RuntimeError, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zd",
+        PyErr_Format(PyExc_RuntimeError,
+                     "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zd",
                      tl_fmt_shape(first->ndim, first->shape), tl_fmt_shape(t->ndim, t->shape), i);
         goto end;
       }
@@ -95,7 +107,9 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
       }
       for (int d = 0; d < nd; d++) {
         if (d == dim || t->shape[d] == shape[d]) continue;
-        PyErr_Format(PyExc_RuntimeError, "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number %zd in the list.",
+        PyErr_Format(PyExc_RuntimeError,
+                     "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for "
+                     "tensor number %zd in the list.",
                      dim, (long long)shape[d], (long long)t->shape[d], i);
         goto end;
       }
@@ -118,9 +132,10 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     }
   }
   r = last ? tl_empty_strided(dt, nd, shape, strides) : tl_empty(dt, nd, shape);
-  if (r && stack && !unsqueezed) {                   /* split into count and the size it had */
+  if (r && stack && !unsqueezed) { /* split into count and the size it had */
     int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
-    for (int d = 0; d <= nd; d++) sh[d] = d == dim ? count : d == dim + 1 ? first->shape[dim] : shape[d < dim ? d : d - 1];
+    for (int d = 0; d <= nd; d++)
+      sh[d] = d == dim ? count : d == dim + 1 ? first->shape[dim] : shape[d < dim ? d : d - 1];
     tl_view_strides(r, nd + 1, sh, st);
     if (tl_restride(r, nd + 1, sh, st) < 0) TL_CLEAR(r);
   }
@@ -133,8 +148,10 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
       const char *s = tl_data(t);
       char *d = tl_data(r) + at;
       if (!stack && legacy_empty(t)) continue;
-      if (bytes == 4) for (int64_t o = 0; o < outer; o++, d += row, s += 4) memcpy(d, s, 4);
-      else for (int64_t o = 0; o < outer; o++, d += row, s += bytes) memcpy(d, s, (size_t)bytes);
+      if (bytes == 4)
+        for (int64_t o = 0; o < outer; o++, d += row, s += 4) memcpy(d, s, 4);
+      else
+        for (int64_t o = 0; o < outer; o++, d += row, s += bytes) memcpy(d, s, (size_t)bytes);
       at += bytes;
     }
   } else {
@@ -148,7 +165,10 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
       d = tl_view(r, nd - unsqueezed, sh, strides, r->offset + at * strides[dim]);
       rc = d ? tl_copy(d, t) : -1;
       TL_DEC(d);
-      if (rc < 0) { TL_CLEAR(r); goto end; }
+      if (rc < 0) {
+        TL_CLEAR(r);
+        goto end;
+      }
       at += length;
     }
   }
@@ -166,7 +186,7 @@ static void copy_rows(TlTensor *dst, const char *s, const intptr_t *from) {
   int order[TL_MAX_DIMS], n = 0, m = 0;
   char *d = tl_data(dst);
   if (!dst->numel) return;
-  for (int e = 0; e < dst->ndim; e++) {              /* outermost first */
+  for (int e = 0; e < dst->ndim; e++) { /* outermost first */
     int j = n;
     if (dst->shape[e] == 1) continue;
     for (n++; j > 0 && dst->strides[order[j - 1]] < dst->strides[e]; j--) order[j] = order[j - 1];
@@ -197,12 +217,17 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   uint8_t seen[TL_MAX_DIMS] = {0};
   int n;
   const char *s = tl_data(self);
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (tl_ints(a[1], dims, &n) < 0) return NULL;
   for (int i = 0; i < n; i++) {
     int d;
     if (tl_wrap_dim(dims[i], self->ndim, &d) < 0) return NULL;
-    if (seen[d]) { PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d); return NULL; }
+    if (seen[d]) {
+      PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
+      return NULL;
+    }
     seen[d] = 1;
   }
   if (!(r = tl_empty_preserved(TL_CPU, self, self->dtype)) || !r->numel) return (PyObject *)r;
@@ -225,9 +250,11 @@ static TlTensor *roll_dim(TlTensor *cur, int d, int64_t shift) {
   } else if (!s || !(head = narrow(cur, d, 0, size - s)) || !(tail = narrow(cur, d, size - s, s))) {
     r = s ? NULL : tl_empty((tl_dtype)cur->dtype, cur->ndim, cur->shape);
   } else {
-    r = tl_empty_format((tl_dtype)cur->dtype, cur->ndim, cur->shape, tl_suggests_channels_last(head) && tl_suggests_channels_last(tail));
+    r = tl_empty_format((tl_dtype)cur->dtype, cur->ndim, cur->shape,
+                        tl_suggests_channels_last(head) && tl_suggests_channels_last(tail));
   }
-  if (r && r->numel && ((s && copy_slice(r, d, 0, cur, size - s, s) < 0) || copy_slice(r, d, s, cur, 0, size - s) < 0)) TL_CLEAR(r);
+  if (r && r->numel && ((s && copy_slice(r, d, 0, cur, size - s, s) < 0) || copy_slice(r, d, s, cur, 0, size - s) < 0))
+    TL_CLEAR(r);
   TL_DEC(head);
   TL_DEC(tail);
   return r;
@@ -238,11 +265,16 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   TlTensor *self = (TlTensor *)a[0], *cur, *next;
   int64_t shifts[TL_MAX_DIMS], dims[TL_MAX_DIMS], one = 1;
   int ns, nd;
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (tl_ints(a[1], shifts, &ns) < 0 || tl_ints(a[2], dims, &nd) < 0) return NULL;
   if (nd < 0) nd = 0;
-  if (ns <= 0) { PyErr_SetString(PyExc_RuntimeError, "`shifts` required"); return NULL; }
-  if (nd == 0 && ns == 1) {                          /* rolls the flattened tensor */
+  if (ns <= 0) {
+    PyErr_SetString(PyExc_RuntimeError, "`shifts` required");
+    return NULL;
+  }
+  if (nd == 0 && ns == 1) { /* rolls the flattened tensor */
     TlTensor *c = tl_contiguous(self), *v, *r;
     if (!c) return NULL;
     v = tl_view(c, 1, &c->numel, &one, c->offset);
@@ -255,7 +287,10 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     TL_DEC(cur);
     return (PyObject *)r;
   }
-  if (ns != nd) { PyErr_Format(PyExc_RuntimeError, "shifts and dimensions must align. shifts: %d, dims:%d", ns, nd); return NULL; }
+  if (ns != nd) {
+    PyErr_Format(PyExc_RuntimeError, "shifts and dimensions must align. shifts: %d, dims:%d", ns, nd);
+    return NULL;
+  }
   if (!self->ndim) {
     PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)dims[0]);
     return NULL;
@@ -274,10 +309,13 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
   TlTensor *self = (TlTensor *)a[0], *r, *dv = NULL, *sv = NULL;
   int64_t rep[TL_MAX_DIMS], shape[TL_MAX_DIMS], ds[TL_MAX_DIMS], dt[TL_MAX_DIMS], ss[TL_MAX_DIMS], st[TL_MAX_DIMS];
   int n, m = 0, rc = 0;
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (tl_ints(a[1], rep, &n) < 0) return NULL;
   if (n < self->ndim) {
-    PyErr_SetString(PyExc_RuntimeError, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
     return NULL;
   }
   for (int i = 0; i < n; i++) {
@@ -289,7 +327,8 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
   }
   for (int i = 0; i < n; i++) {
     if (shape[i] >= 0 && rep[i] >= 0) continue;
-    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i], tl_fmt_shape(n, shape));
+    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i],
+                 tl_fmt_shape(n, shape));
     return NULL;
   }
   if (!(r = tl_empty(self->dtype, n, shape)) || !r->numel) return (PyObject *)r;
@@ -297,9 +336,23 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
   for (int i = 0; i < n; i++) {
     int d = i - (n - self->ndim);
     int64_t size = d >= 0 ? self->shape[d] : 1;
-    if (m + 2 > TL_MAX_DIMS) { PyErr_SetString(PyExc_RuntimeError, "repeat: too many dimensions"); TL_DEC(r); return NULL; }
-    if (rep[i] != 1) { ds[m] = rep[i]; dt[m] = r->strides[i] * size; ss[m] = rep[i]; st[m++] = 0; }
-    if (size != 1) { ds[m] = size; dt[m] = r->strides[i]; ss[m] = size; st[m++] = self->strides[d]; }
+    if (m + 2 > TL_MAX_DIMS) {
+      PyErr_SetString(PyExc_RuntimeError, "repeat: too many dimensions");
+      TL_DEC(r);
+      return NULL;
+    }
+    if (rep[i] != 1) {
+      ds[m] = rep[i];
+      dt[m] = r->strides[i] * size;
+      ss[m] = rep[i];
+      st[m++] = 0;
+    }
+    if (size != 1) {
+      ds[m] = size;
+      dt[m] = r->strides[i];
+      ss[m] = size;
+      st[m++] = self->strides[d];
+    }
   }
   dv = tl_view(r, m, ds, dt, r->offset);
   sv = tl_view(self, m, ss, st, self->offset);
@@ -315,29 +368,48 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
   TlTensor *rep = (TlTensor *)a[0], *c, *r = NULL;
   int64_t total = 0, want, *o;
   const int64_t *v;
-  (void)k; (void)out;
-  if (rep->ndim != 1) { PyErr_SetString(PyExc_RuntimeError, "repeat_interleave only accept 1D vector as repeat"); return NULL; }
+  (void)k;
+  (void)out;
+  if (rep->ndim != 1) {
+    PyErr_SetString(PyExc_RuntimeError, "repeat_interleave only accept 1D vector as repeat");
+    return NULL;
+  }
   if (rep->dtype != TL_I64 && rep->dtype != TL_I32) {
-    PyErr_Format(PyExc_NotImplementedError, "\"repeat_interleave_cpu\" not implemented for '%s'", tl_scalar_type[rep->dtype]);
+    PyErr_Format(PyExc_NotImplementedError, "\"repeat_interleave_cpu\" not implemented for '%s'",
+                 tl_scalar_type[rep->dtype]);
     return NULL;
   }
   if (!(c = tl_contiguous_as(rep, TL_I64))) return NULL;
   v = (const int64_t *)tl_data(c);
   for (int64_t i = 0; i < c->numel; i++) {
-    if (v[i] < 0) { PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative"); goto end; }
-    if (__builtin_add_overflow(total, v[i], &total)) { PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large"); goto end; }
+    if (v[i] < 0) {
+      PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative");
+      goto end;
+    }
+    if (__builtin_add_overflow(total, v[i], &total)) {
+      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      goto end;
+    }
   }
   if (n_ > 1 && a[1] != Py_None) {
     if (tl_int(a[1], &want) < 0) goto end;
-    if (want != total) { PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size"); goto end; }
+    if (want != total) {
+      PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size");
+      goto end;
+    }
   }
   if ((r = tl_empty(TL_I64, 1, &total))) {
     o = (int64_t *)tl_data(r);
-    for (int64_t i = 0; i < c->numel; i++) for (int64_t j = 0; j < v[i]; j++) *o++ = i;
+    for (int64_t i = 0; i < c->numel; i++)
+      for (int64_t j = 0; j < v[i]; j++) *o++ = i;
   }
 end:
   TL_DEC(c);
-  if (r && rep->dtype != TL_I64) { TlTensor *x = tl_cast(r, (tl_dtype)rep->dtype); TL_DEC(r); r = x; }
+  if (r && rep->dtype != TL_I64) {
+    TlTensor *x = tl_cast(r, (tl_dtype)rep->dtype);
+    TL_DEC(r);
+    r = x;
+  }
   return (PyObject *)r;
 }
 
@@ -353,14 +425,17 @@ static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     PyErr_Format(PyExc_RuntimeError, "%s: input tensor must have at least 2 dimensions", k->id ? "triu" : "tril");
     return NULL;
   }
-  if (!(r = tl_empty(self->dtype, self->ndim, self->shape)) || (r->numel && tl_copy(r, self) < 0)) { TL_DEC(r); return NULL; }
+  if (!(r = tl_empty(self->dtype, self->ndim, self->shape)) || (r->numel && tl_copy(r, self) < 0)) {
+    TL_DEC(r);
+    return NULL;
+  }
   rows = self->shape[self->ndim - 2];
   cols = self->shape[self->ndim - 1];
   diag = diag > cols ? cols : diag < -rows ? -rows : diag;
   p = tl_data(r);
   if (r->numel)
     for (int64_t m = r->numel / cols, i = 0; m > 0; m--, p += cols * isz) {
-      int64_t edge = i + diag + (k->id ? 0 : 1);       /* first column past the kept ones, or first kept one */
+      int64_t edge = i + diag + (k->id ? 0 : 1); /* first column past the kept ones, or first kept one */
       edge = edge < 0 ? 0 : edge > cols ? cols : edge;
       if (k->id) memset(p, 0, (size_t)(edge * isz));
       else memset(p + edge * isz, 0, (size_t)((cols - edge) * isz));
@@ -373,13 +448,18 @@ static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
 static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   int64_t rows, cols, off, count = 0, shape[2], *p, at = 0;
   TlTensor *r;
-  (void)n_; (void)out;
+  (void)n_;
+  (void)out;
   if (tl_int(a[0], &rows) < 0 || tl_int(a[1], &cols) < 0 || tl_int(a[2], &off) < 0) return NULL;
   if (rows < 0 || cols < 0) {
-    PyErr_Format(PyExc_RuntimeError, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col", (long long)(rows < 0 ? rows : cols));
+    PyErr_Format(PyExc_RuntimeError, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col",
+                 (long long)(rows < 0 ? rows : cols));
     return NULL;
   }
-  if (rows > INT64_MAX / 32 || cols > INT64_MAX / 32) { PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large"); return NULL; }
+  if (rows > INT64_MAX / 32 || cols > INT64_MAX / 32) {
+    PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+    return NULL;
+  }
   off = off > cols ? cols : off < -rows ? -rows : off;
 #define EDGE(i) ((i) + off + !k->id < 0 ? 0 : (i) + off + !k->id > cols ? cols : (i) + off + !k->id)
   /* edges are 0 up to row lo, then grow by one a row up to hi, then stay at cols */
@@ -388,19 +468,29 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
   hi = hi < lo ? lo : hi > rows ? rows : hi;
   double about = (double)(hi - lo) * ((double)EDGE(lo) + (double)EDGE(hi)) / 2 + (double)(rows - hi) * (double)cols;
   if (k->id) about = (double)rows * (double)cols - about;
-  if (about > 1e16) count = INT64_MAX / 32;               /* no memory has that size */
+  if (about > 1e16) count = INT64_MAX / 32; /* no memory has that size */
   else {
     for (int64_t i = lo; i < hi; i++) count += k->id ? cols - EDGE(i) : EDGE(i);
     count += k->id ? lo * cols : (rows - hi) * cols;
   }
-  shape[0] = 2; shape[1] = count;
+  shape[0] = 2;
+  shape[1] = count;
   if (!(r = tl_empty(TL_I64, 2, shape))) return NULL;
   p = (int64_t *)tl_data(r);
   for (int64_t i = 0; i < rows && count; i++) {
     int64_t e = EDGE(i);
-    if (k->id ? i >= hi : i < lo) { i = k->id ? rows : lo - 1; continue; }       /* rows without entries */
-    if ((i & 0xffff) == 0xffff && tl_check_interrupt()) { TL_DEC(r); return NULL; }
-    for (int64_t j = k->id ? e : 0; j < (k->id ? cols : e); j++) { p[at] = i; p[count + at++] = j; }
+    if (k->id ? i >= hi : i < lo) {
+      i = k->id ? rows : lo - 1;
+      continue;
+    } /* rows without entries */
+    if ((i & 0xffff) == 0xffff && tl_check_interrupt()) {
+      TL_DEC(r);
+      return NULL;
+    }
+    for (int64_t j = k->id ? e : 0; j < (k->id ? cols : e); j++) {
+      p[at] = i;
+      p[count + at++] = j;
+    }
   }
   return (PyObject *)r;
 }
@@ -410,11 +500,19 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   TlTensor *self = (TlTensor *)a[0], *r, *v;
   int64_t off, x, y, size, shape[TL_MAX_DIMS], vs[TL_MAX_DIMS], vt[TL_MAX_DIMS];
   int d1, d2, nd = self->ndim + 1, m = 0, rc;
-  (void)k; (void)n_; (void)out;
+  (void)k;
+  (void)n_;
+  (void)out;
   if (tl_int(a[1], &off) < 0 || tl_int(a[2], &x) < 0 || tl_int(a[3], &y) < 0) return NULL;
   if (tl_wrap_dim(x, nd, &d1) < 0 || tl_wrap_dim(y, nd, &d2) < 0) return NULL;
-  if (d1 == d2) { PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y); return NULL; }
-  if (!self->ndim) { PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions"); return NULL; }
+  if (d1 == d2) {
+    PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y);
+    return NULL;
+  }
+  if (!self->ndim) {
+    PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions");
+    return NULL;
+  }
   if (off == INT64_MIN || __builtin_add_overflow(self->shape[self->ndim - 1], off < 0 ? -off : off, &size)) {
     PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
     return NULL;
@@ -422,7 +520,11 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   for (int d = 0; d < nd; d++) shape[d] = d == d1 || d == d2 ? size : self->shape[m++];
   if (!(r = tl_zeros(self->dtype, nd, shape))) return NULL;
   m = 0;
-  for (int d = 0; d < nd; d++) if (d != d1 && d != d2) { vs[m] = shape[d]; vt[m++] = r->strides[d]; }
+  for (int d = 0; d < nd; d++)
+    if (d != d1 && d != d2) {
+      vs[m] = shape[d];
+      vt[m++] = r->strides[d];
+    }
   vs[m] = self->shape[self->ndim - 1];
   vt[m++] = tl_wrap_add(r->strides[d1], r->strides[d2]);
   if (!r->numel) return (PyObject *)r;
@@ -433,13 +535,18 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
   return (PyObject *)r;
 }
 
-/* fill_diagonal_(self, fill_value, wrap): in place. In a tall matrix with wrap another diagonal starts below each that ends. */
+/* fill_diagonal_(self, fill_value, wrap): in place. In a tall matrix with wrap another diagonal starts below each that
+ * ends. */
 static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0];
   int64_t n, step = 0, width;
-  (void)k; (void)n_;
+  (void)k;
+  (void)n_;
   if (!out) return TL_FALLBACK();
-  if (self->ndim < 2) { PyErr_SetString(PyExc_RuntimeError, "dimensions must larger than 1"); return NULL; }
+  if (self->ndim < 2) {
+    PyErr_SetString(PyExc_RuntimeError, "dimensions must larger than 1");
+    return NULL;
+  }
   n = self->shape[0];
   for (int i = 0; i < self->ndim; i++) {
     if (self->ndim > 2 && self->shape[i] != self->shape[0]) {
@@ -457,47 +564,46 @@ static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize
     TL_DEC(d);
     if (rc < 0) return NULL;
   }
-  if (width < self->shape[0] - 1) tl_bump(self);      /* PyTorch fills what is wrapped by a second write */
+  if (width < self->shape[0] - 1) tl_bump(self); /* PyTorch fills what is wrapped by a second write */
   return Py_NewRef(out);
 }
 
-const TlKernel tl_kernels_shape[] = {
-  {"cat", k_cat, 0, 0, NULL},
-  {"stack", k_cat, 1, 0, NULL},
-  {"flip", k_flip, 0, 0, NULL},
-  {"roll", k_roll, 0, 0, NULL},
-  {"repeat", k_repeat, 0, 0, NULL},
-  {"repeat_interleave", k_repeat_interleave, 0, 0, NULL},
-  {"tril", k_tri, 0, TL_K_OUT, NULL},
-  {"triu", k_tri, 1, TL_K_OUT, NULL},
-  {"tril_indices", k_tri_indices, 0, 0, NULL},
-  {"triu_indices", k_tri_indices, 1, 0, NULL},
-  {"diag_embed", k_diag_embed, 0, 0, NULL},
-  {"fill_diagonal_", k_fill_diagonal, 0, TL_K_OUT, NULL},
-  {"eye", tl_k_eye, 0, 0, NULL},
-  {"eye_m", tl_k_eye, 1, 0, NULL},
-  {"arange", tl_k_arange, 0, 0, NULL},
-  {"arange_start", tl_k_arange, 1, 0, NULL},
-  {"arange_step", tl_k_arange, 2, 0, NULL},
-  {"linspace", tl_k_linspace, 0, 0, NULL},
-  {"logspace", tl_k_linspace, 1, 0, NULL},
-  {"empty", tl_k_new, 0, 0, NULL},
-  {"zeros", tl_k_new, 1, 0, NULL},
-  {"ones", tl_k_new, 2, 0, NULL},
-  {"full", tl_k_full, 0, 0, NULL},
-  {"empty_like", tl_k_like, 0, 0, NULL},
-  {"zeros_like", tl_k_like, 1, 0, NULL},
-  {"ones_like", tl_k_like, 2, 0, NULL},
-  {"full_like", tl_k_like, 3, 0, NULL},
-  {"new_empty", tl_k_new_like, 0, 0, NULL},
-  {"new_zeros", tl_k_new_like, 1, 0, NULL},
-  {"new_ones", tl_k_new_like, 2, 0, NULL},
-  {"new_full", tl_k_new_like, 3, 0, NULL},
-  {"constant_pad_nd", tl_k_constant_pad, 0, 0, NULL},
-  {"pad_reflect", tl_k_pad, 0, 0, NULL},
-  {"pad_replicate", tl_k_pad, 1, 0, NULL},
-  {"pad_circular", tl_k_pad, 2, 0, NULL},
-  {"pad_reflect_backward", tl_k_pad_backward, 0, 0, NULL},
-  {"pad_replicate_backward", tl_k_pad_backward, 1, 0, NULL},
-  {"pad_circular_backward", tl_k_pad_backward, 2, 0, NULL},
-  {0}};
+const TlKernel tl_kernels_shape[] = {{"cat", k_cat, 0, 0, NULL},
+                                     {"stack", k_cat, 1, 0, NULL},
+                                     {"flip", k_flip, 0, 0, NULL},
+                                     {"roll", k_roll, 0, 0, NULL},
+                                     {"repeat", k_repeat, 0, 0, NULL},
+                                     {"repeat_interleave", k_repeat_interleave, 0, 0, NULL},
+                                     {"tril", k_tri, 0, TL_K_OUT, NULL},
+                                     {"triu", k_tri, 1, TL_K_OUT, NULL},
+                                     {"tril_indices", k_tri_indices, 0, 0, NULL},
+                                     {"triu_indices", k_tri_indices, 1, 0, NULL},
+                                     {"diag_embed", k_diag_embed, 0, 0, NULL},
+                                     {"fill_diagonal_", k_fill_diagonal, 0, TL_K_OUT, NULL},
+                                     {"eye", tl_k_eye, 0, 0, NULL},
+                                     {"eye_m", tl_k_eye, 1, 0, NULL},
+                                     {"arange", tl_k_arange, 0, 0, NULL},
+                                     {"arange_start", tl_k_arange, 1, 0, NULL},
+                                     {"arange_step", tl_k_arange, 2, 0, NULL},
+                                     {"linspace", tl_k_linspace, 0, 0, NULL},
+                                     {"logspace", tl_k_linspace, 1, 0, NULL},
+                                     {"empty", tl_k_new, 0, 0, NULL},
+                                     {"zeros", tl_k_new, 1, 0, NULL},
+                                     {"ones", tl_k_new, 2, 0, NULL},
+                                     {"full", tl_k_full, 0, 0, NULL},
+                                     {"empty_like", tl_k_like, 0, 0, NULL},
+                                     {"zeros_like", tl_k_like, 1, 0, NULL},
+                                     {"ones_like", tl_k_like, 2, 0, NULL},
+                                     {"full_like", tl_k_like, 3, 0, NULL},
+                                     {"new_empty", tl_k_new_like, 0, 0, NULL},
+                                     {"new_zeros", tl_k_new_like, 1, 0, NULL},
+                                     {"new_ones", tl_k_new_like, 2, 0, NULL},
+                                     {"new_full", tl_k_new_like, 3, 0, NULL},
+                                     {"constant_pad_nd", tl_k_constant_pad, 0, 0, NULL},
+                                     {"pad_reflect", tl_k_pad, 0, 0, NULL},
+                                     {"pad_replicate", tl_k_pad, 1, 0, NULL},
+                                     {"pad_circular", tl_k_pad, 2, 0, NULL},
+                                     {"pad_reflect_backward", tl_k_pad_backward, 0, 0, NULL},
+                                     {"pad_replicate_backward", tl_k_pad_backward, 1, 0, NULL},
+                                     {"pad_circular_backward", tl_k_pad_backward, 2, 0, NULL},
+                                     {0}};

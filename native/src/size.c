@@ -19,7 +19,10 @@ PyObject *tl_size_object(int n, const int64_t *v) {
   PyObject *s = size_alloc(n);
   for (int i = 0; s && i < n; i++) {
     PyObject *x = PyLong_FromLongLong(v[i]);
-    if (!x) { Py_DECREF(s); return NULL; }
+    if (!x) {
+      Py_DECREF(s);
+      return NULL;
+    }
     PyTuple_SetItem(s, i, x);
   }
   return s;
@@ -92,7 +95,8 @@ static PyObject *size_add(PyObject *a, PyObject *b) {
   if (!PyTuple_Check(a)) return Py_NewRef(Py_NotImplemented);
   Py_ssize_t n = PyTuple_Size(a), m = PyTuple_Size(b);
   PyObject *joined = PyTuple_New(n + m);
-  for (Py_ssize_t i = 0; joined && i < n + m; i++) PyTuple_SetItem(joined, i, Py_NewRef(i < n ? PyTuple_GetItem(a, i) : PyTuple_GetItem(b, i - n)));
+  for (Py_ssize_t i = 0; joined && i < n + m; i++)
+    PyTuple_SetItem(joined, i, Py_NewRef(i < n ? PyTuple_GetItem(a, i) : PyTuple_GetItem(b, i - n)));
   PyObject *s = joined ? PyObject_CallFunctionObjArgs((PyObject *)size_type, joined, NULL) : NULL;
   Py_XDECREF(joined);
   return s;
@@ -122,7 +126,8 @@ static PyObject *size_numel(PyObject *self, PyObject *unused) {
   (void)unused;
   PyObject *product = PyLong_FromLong(1);
   Py_ssize_t n = PyTuple_Size(self);
-  for (Py_ssize_t i = 0; product && i < n; i++) Py_XSETREF_(product, PyNumber_Multiply(product, PyTuple_GetItem(self, i)));
+  for (Py_ssize_t i = 0; product && i < n; i++)
+    Py_XSETREF_(product, PyNumber_Multiply(product, PyTuple_GetItem(self, i)));
   return product;
 }
 
@@ -135,9 +140,16 @@ static PyObject *size_reduce(PyObject *self, PyObject *unused) {
 static PyMethodDef methods[] = {{"numel", size_numel, METH_NOARGS, "The number of elements of a tensor of this shape."},
                                 {"__reduce__", size_reduce, METH_NOARGS, NULL},
                                 {0}};
-static PyType_Slot slots[] = {{Py_tp_new, size_new}, {Py_tp_hash, size_hash}, {Py_tp_richcompare, NULL}, {Py_tp_repr, size_repr},
-                              {Py_mp_subscript, size_subscript}, {Py_nb_add, size_add}, {Py_nb_multiply, size_multiply}, {Py_tp_methods, methods},
-                              {Py_tp_doc, "A tensor's shape: a tuple of ints whose slices and sums are again shapes."}, {0}};
+static PyType_Slot slots[] = {{Py_tp_new, size_new},
+                              {Py_tp_hash, size_hash},
+                              {Py_tp_richcompare, NULL},
+                              {Py_tp_repr, size_repr},
+                              {Py_mp_subscript, size_subscript},
+                              {Py_nb_add, size_add},
+                              {Py_nb_multiply, size_multiply},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, "A tensor's shape: a tuple of ints whose slices and sums are again shapes."},
+                              {0}};
 static PyType_Spec spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT, slots};
 
 int tl_size_init(PyObject *mod) {

@@ -65,7 +65,9 @@ static void exp_vec_f(float *x, int64_t n) {
     memcpy(x + i, in, (n - i) * sizeof *in);
   }
 }
-static void exp_vec_d(double *x, int64_t n) { for (int64_t i = 0; i < n; i++) x[i] = exp(x[i]); }
+static void exp_vec_d(double *x, int64_t n) {
+  for (int64_t i = 0; i < n; i++) x[i] = exp(x[i]);
+}
 
 enum { TILE = 256 };
 
@@ -205,11 +207,15 @@ PyObject *tl_k_softmax_backward(const TlKernel *k, PyObject *const *args, Py_ssi
   int64_t at;
   int dim;
   (void)nargs, (void)out;
-  if (tl_int(args[2], &at) < 0 || tl_wrap_dim(at, y->ndim, &dim) < 0 || tl_dtype_arg(args[3], y->dtype, &want) < 0) return NULL;
-  if (!tl_is_float(y->dtype) || !tl_is_float(g->dtype) || g->ndim != y->ndim || memcmp(g->shape, y->shape, (size_t)y->ndim * sizeof *y->shape))
+  if (tl_int(args[2], &at) < 0 || tl_wrap_dim(at, y->ndim, &dim) < 0 || tl_dtype_arg(args[3], y->dtype, &want) < 0)
+    return NULL;
+  if (!tl_is_float(y->dtype) || !tl_is_float(g->dtype) || g->ndim != y->ndim ||
+      memcmp(g->shape, y->shape, (size_t)y->ndim * sizeof *y->shape))
     return TL_FALLBACK();
   tl_dtype loop = tl_compute[y->dtype];
-  if (!(gc = tl_contiguous_as(g, loop)) || !(yc = tl_contiguous_as(y, loop)) || !(dx = tl_empty(loop, y->ndim, y->shape))) goto done;
+  if (!(gc = tl_contiguous_as(g, loop)) || !(yc = tl_contiguous_as(y, loop)) ||
+      !(dx = tl_empty(loop, y->ndim, y->shape)))
+    goto done;
   if (y->numel) {
     TlAxis ax = y->ndim ? tl_axis(yc, dim) : (TlAxis){1, 1, 1};
     if (loop == TL_F32) backward_f((float *)tl_data(gc), (float *)tl_data(yc), (float *)tl_data(dx), ax, k->id);

@@ -5,7 +5,7 @@
 
 /* The rows of a tensor along one dim, widened to the loop dtype. */
 typedef struct {
-  TlTensor *x;        /* contiguous, loop dtype */
+  TlTensor *x; /* contiguous, loop dtype */
   tl_dtype loop;
   TlAxis ax;
   TlRow row;
@@ -86,7 +86,8 @@ static TlTensor *order(Rows *w, TlTensor *t, int dim, int64_t m, bool descending
 }
 
 enum { SORT, ARGSORT };
-/* sort(self, dim, descending); sort_stable and argsort_stable: (self, stable, dim, descending). id bit 1: stable form */
+/* sort(self, dim, descending); sort_stable and argsort_stable: (self, stable, dim, descending). id bit 1: stable form
+ */
 static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;
   PyObject *const *a = args + (k->id & 2 ? 2 : 1);
@@ -150,8 +151,8 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
       e4 = v4_set1((float)((const T *)p)[(int64_t)(uint32_t)limit * inner]); \
     } \
   }
-      if (w->loop == TL_F32) SCAN_ROW(float, tl_key_f32) else SCAN_ROW(int32_t, tl_key_i32)
-      tl_sort32(c, w->row.tmp, have);
+      if (w->loop == TL_F32)
+        SCAN_ROW(float, tl_key_f32) else SCAN_ROW(int32_t, tl_key_i32) tl_sort32(c, w->row.tmp, have);
       for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = (int64_t)(uint32_t)c[i];
     }
   return index;
@@ -166,7 +167,7 @@ static PyObject *k_topk(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   (void)k, (void)nargs, (void)out;
   if (tl_is_complex(t->dtype) || t->dtype == TL_BOOL) {
     PyErr_SetString(PyExc_RuntimeError, t->dtype == TL_BOOL ? "topk does not support bool dtypes on CPU"
-                                                           : " topk does not support complex dtypes on CPU");
+                                                            : " topk does not support complex dtypes on CPU");
     return NULL;
   }
   if (tl_int(args[1], &m) < 0 || dim_of(args[2], t, &dim) < 0) return NULL;
@@ -183,14 +184,15 @@ done:
   return tl_pack2(values, index);
 }
 
-/* ---- one position per row ---------------------------------------------------------------------------------------------- */
+/* ---- one position per row
+ * ---------------------------------------------------------------------------------------------- */
 static bool row_nan(const Rows *w, const char *p, int64_t i) {
   int64_t q = i * w->ax.inner;
   return w->loop == TL_F32 ? isnan(((const float *)p)[q]) : w->loop == TL_F64 ? isnan(((const double *)p)[q]) : false;
 }
 
-/* Quicksort by median of three, down to runs of 16 that an insertion sort ends: the order in which C++ libraries, and so
- * PyTorch's mode(), leave equal values. Too uneven splits are sorted by other means. */
+/* Quicksort by median of three, down to runs of 16 that an insertion sort ends: the order in which C++ libraries, and
+ * so PyTorch's mode(), leave equal values. Too uneven splits are sorted by other means. */
 #define TIE_SORT(NAME, T, KEY, SORT) \
   static void NAME(T *a, T *tmp, int64_t n, int depth) { \
     const int64_t whole = n; \
@@ -229,8 +231,8 @@ TIE_SORT(tie_sort64, TlItem64, KEY64, tl_sort64)
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
 #define TL_FEW 16
 
-/* The order that std::sort leaves of few numbers where some are NaN: those compare as neither smaller nor larger, and stay.
- * False for more numbers, or without NaN. */
+/* The order that std::sort leaves of few numbers where some are NaN: those compare as neither smaller nor larger, and
+ * stay. False for more numbers, or without NaN. */
 static bool nan_order(Rows *w, const char *p, int64_t *order) {
   const TlRow *r = &w->row;
   bool nan[TL_FEW], any = false;
@@ -312,7 +314,8 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (dim_of(a[0], t, &dim) < 0) return NULL;
   int64_t n = t->ndim ? t->shape[dim] : 1;
   if (n == 0 && (k->id != MODE || t->ndim)) {
-    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", k->id == NANMEDIAN ? "median" : names[k->id], dim);
+    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.",
+                 k->id == NANMEDIAN ? "median" : names[k->id], dim);
     return NULL;
   }
   if (k->id == KTH) {
@@ -365,23 +368,23 @@ static PyObject *k_median_all(const TlKernel *k, PyObject *const *args, Py_ssize
 }
 
 const TlKernel tl_kernels_sort[] = {
-    {"sort", k_sort, 0, 0, NULL},              /* (self, dim, descending) */
-    {"argsort", k_sort, 1, 0, NULL},
-    {"sort_stable", k_sort, 2, 0, NULL},       /* (self, stable, dim, descending) */
-    {"argsort_stable", k_sort, 3, 0, NULL},
-    {"topk", k_topk, 0, 0, NULL},
-    {"kthvalue", k_pick, KTH, 0, NULL},
-    {"median_dim", k_pick, MEDIAN, 0, NULL},
-    {"nanmedian_dim", k_pick, NANMEDIAN, 0, NULL},
-    {"mode", k_pick, MODE, 0, NULL},
-    {"median", k_median_all, MEDIAN, 0, NULL},
-    {"nanmedian", k_median_all, NANMEDIAN, 0, NULL},
-    {"_unique2", tl_k_unique, 0, 0, NULL},     /* (self, sorted, return_inverse, return_counts) */
-    {"unique_dim", tl_k_unique_dim, 0, 0, NULL},         /* (self, dim, sorted, return_inverse, return_counts) */
-    {"unique_consecutive", tl_k_unique_dim, 1, 0, NULL}, /* (self, return_inverse, return_counts, dim) */
-    {"searchsorted", tl_k_searchsorted, 0, 0, NULL},     /* (sorted_sequence, self, out_int32, right, side, sorter) */
-    {"bucketize", tl_k_searchsorted, 1, 0, NULL},        /* (self, boundaries, out_int32, right) */
-    {"histc", tl_k_histc, 0, 0, NULL},         /* (self, bins, min, max) */
-    {"bincount", tl_k_bincount, 0, 0, NULL},   /* (self, weights, minlength) */
-    {0},
+  {"sort", k_sort, 0, 0, NULL}, /* (self, dim, descending) */
+  {"argsort", k_sort, 1, 0, NULL},
+  {"sort_stable", k_sort, 2, 0, NULL}, /* (self, stable, dim, descending) */
+  {"argsort_stable", k_sort, 3, 0, NULL},
+  {"topk", k_topk, 0, 0, NULL},
+  {"kthvalue", k_pick, KTH, 0, NULL},
+  {"median_dim", k_pick, MEDIAN, 0, NULL},
+  {"nanmedian_dim", k_pick, NANMEDIAN, 0, NULL},
+  {"mode", k_pick, MODE, 0, NULL},
+  {"median", k_median_all, MEDIAN, 0, NULL},
+  {"nanmedian", k_median_all, NANMEDIAN, 0, NULL},
+  {"_unique2", tl_k_unique, 0, 0, NULL},               /* (self, sorted, return_inverse, return_counts) */
+  {"unique_dim", tl_k_unique_dim, 0, 0, NULL},         /* (self, dim, sorted, return_inverse, return_counts) */
+  {"unique_consecutive", tl_k_unique_dim, 1, 0, NULL}, /* (self, return_inverse, return_counts, dim) */
+  {"searchsorted", tl_k_searchsorted, 0, 0, NULL},     /* (sorted_sequence, self, out_int32, right, side, sorter) */
+  {"bucketize", tl_k_searchsorted, 1, 0, NULL},        /* (self, boundaries, out_int32, right) */
+  {"histc", tl_k_histc, 0, 0, NULL},                   /* (self, bins, min, max) */
+  {"bincount", tl_k_bincount, 0, 0, NULL},             /* (self, weights, minlength) */
+  {0},
 };

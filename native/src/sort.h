@@ -8,15 +8,17 @@
 #define TL_SORT_H
 #include "reduce.h"
 
-typedef uint64_t TlItem32;                            /* key << 32 | position */
-typedef struct { uint64_t key, at; } TlItem64;
+typedef uint64_t TlItem32; /* key << 32 | position */
+typedef struct {
+  uint64_t key, at;
+} TlItem64;
 
 static inline uint32_t tl_key_i32(int32_t x) { return (uint32_t)x ^ 0x80000000u; }
 static inline uint64_t tl_key_i64(int64_t x) { return (uint64_t)x ^ (UINT64_C(1) << 63); }
 static inline uint32_t tl_key_f32(float x) {
   uint32_t u;
   if (x != x) return UINT32_MAX;
-  x += 0.0f;                                          /* -0 -> 0 */
+  x += 0.0f; /* -0 -> 0 */
   memcpy(&u, &x, 4);
   return u & 0x80000000u ? ~u : u | 0x80000000u;
 }
@@ -35,9 +37,14 @@ void tl_sort64(TlItem64 *a, TlItem64 *tmp, int64_t n);
 void tl_select32(TlItem32 *a, int64_t n, int64_t k);
 void tl_select64(TlItem64 *a, int64_t n, int64_t k);
 
-/* Keys of one row: n elements of loop dtype d (I32, I64, F32, F64), `step` apart. Returns what tl_row_at understands. */
-typedef struct { bool wide; void *items, *tmp; int64_t n; } TlRow;
-int tl_row_alloc(TlRow *r, tl_dtype d, int64_t n);    /* n must fit 32 bits for narrow keys */
+/* Keys of one row: n elements of loop dtype d (I32, I64, F32, F64), `step` apart. Returns what tl_row_at understands.
+ */
+typedef struct {
+  bool wide;
+  void *items, *tmp;
+  int64_t n;
+} TlRow;
+int tl_row_alloc(TlRow *r, tl_dtype d, int64_t n); /* n must fit 32 bits for narrow keys */
 void tl_row_free(TlRow *r);
 void tl_row_load(TlRow *r, tl_dtype d, const void *p, int64_t step, bool descending);
 void tl_row_sort(TlRow *r);

@@ -104,17 +104,19 @@ void tl_row_load(TlRow *r, tl_dtype d, const void *p, int64_t step, bool descend
   TlItem32 *a = r->items;
   TlItem64 *b = r->items;
   switch (d) {
-    case TL_I32:
-      for (int64_t i = 0; i < n; i++) a[i] = (uint64_t)(tl_key_i32(((const int32_t *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
-      break;
-    case TL_F32:
-      for (int64_t i = 0; i < n; i++) a[i] = (uint64_t)(tl_key_f32(((const float *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
-      break;
-    case TL_I64:
-      for (int64_t i = 0; i < n; i++) b[i] = (TlItem64){tl_key_i64(((const int64_t *)p)[i * step]) ^ flip64, (uint64_t)i};
-      break;
-    default:
-      for (int64_t i = 0; i < n; i++) b[i] = (TlItem64){tl_key_f64(((const double *)p)[i * step]) ^ flip64, (uint64_t)i};
+  case TL_I32:
+    for (int64_t i = 0; i < n; i++)
+      a[i] = (uint64_t)(tl_key_i32(((const int32_t *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
+    break;
+  case TL_F32:
+    for (int64_t i = 0; i < n; i++)
+      a[i] = (uint64_t)(tl_key_f32(((const float *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
+    break;
+  case TL_I64:
+    for (int64_t i = 0; i < n; i++) b[i] = (TlItem64){tl_key_i64(((const int64_t *)p)[i * step]) ^ flip64, (uint64_t)i};
+    break;
+  default:
+    for (int64_t i = 0; i < n; i++) b[i] = (TlItem64){tl_key_f64(((const double *)p)[i * step]) ^ flip64, (uint64_t)i};
   }
 }
 

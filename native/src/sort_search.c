@@ -4,7 +4,8 @@
 
 static TlTensor *empty1(tl_dtype d, int64_t n) { return tl_empty(d, 1, &n); }
 
-/* ---- unique ----------------------------------------------------------------------------------------------------------- */
+/* ---- unique
+ * ----------------------------------------------------------------------------------------------------------- */
 static bool is_nan(tl_dtype d, const char *p, int64_t i) {
   return d == TL_F32 ? isnan(((const float *)p)[i]) : d == TL_F64 ? isnan(((const double *)p)[i]) : false;
 }
@@ -18,7 +19,9 @@ PyObject *tl_k_unique(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
   TlRow r = {0};
   (void)k, (void)nargs, (void)out;
   if (tl_is_complex(t->dtype)) return tl_not_implemented("unique", t->dtype);
-  if (!(x = tl_contiguous_as(t, loop)) || tl_row_alloc(&r, loop, n) < 0 || !(starts = tl_malloc((n + 1) * sizeof *starts))) goto done;
+  if (!(x = tl_contiguous_as(t, loop)) || tl_row_alloc(&r, loop, n) < 0 ||
+      !(starts = tl_malloc((n + 1) * sizeof *starts)))
+    goto done;
   const char *p = tl_data(x);
   tl_row_load(&r, loop, p, 1, false);
   tl_row_sort(&r);
@@ -47,7 +50,11 @@ done:
 }
 
 /* slices along a dim, compared element by element */
-typedef struct { const char *p; tl_dtype d; int64_t m; } Slices;
+typedef struct {
+  const char *p;
+  tl_dtype d;
+  int64_t m;
+} Slices;
 static int slice_cmp(const Slices *s, int64_t a, int64_t b) {
 #define CMP(T, KEY) \
   { \
@@ -57,10 +64,10 @@ static int slice_cmp(const Slices *s, int64_t a, int64_t b) {
     return 0; \
   }
   switch (s->d) {
-    case TL_I32: CMP(int32_t, )
-    case TL_I64: CMP(int64_t, )
-    case TL_F32: CMP(float, tl_key_f32)
-    default: CMP(double, tl_key_f64)
+  case TL_I32: CMP(int32_t, )
+  case TL_I64: CMP(int64_t, )
+  case TL_F32: CMP(float, tl_key_f32)
+  default: CMP(double, tl_key_f64)
   }
 }
 static void slice_sort(const Slices *s, int64_t *a, int64_t *tmp, int64_t n) {
@@ -75,8 +82,10 @@ static void slice_sort(const Slices *s, int64_t *a, int64_t *tmp, int64_t n) {
 /* id 0: unique_dim(self, dim, sorted, return_inverse, return_counts)
  * id 1: unique_consecutive(self, return_inverse, return_counts, dim) */
 PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  TlTensor *t = (TlTensor *)args[0], *view = NULL, *x = NULL, *values = NULL, *inverse = NULL, *counts = NULL, *v = NULL;
-  bool consecutive = k->id, want_inverse = PyObject_IsTrue(args[consecutive ? 1 : 3]), want_counts = PyObject_IsTrue(args[consecutive ? 2 : 4]);
+  TlTensor *t = (TlTensor *)args[0], *view = NULL, *x = NULL, *values = NULL, *inverse = NULL, *counts = NULL,
+           *v = NULL;
+  bool consecutive = k->id, want_inverse = PyObject_IsTrue(args[consecutive ? 1 : 3]),
+       want_counts = PyObject_IsTrue(args[consecutive ? 2 : 4]);
   PyObject *dim_arg = args[consecutive ? 3 : 1];
   bool flat = tl_none(dim_arg);
   int64_t at, n = t->numel, m = 0, *order = NULL, *starts, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
@@ -101,7 +110,8 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     }
     n = nd ? shape[0] : 1;
     if (t->numel == 0 && n != 0) {
-      PyErr_SetString(PyExc_RuntimeError, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+      PyErr_SetString(PyExc_RuntimeError,
+                      "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
       return NULL;
     }
     if (!(view = tl_view(t, nd, shape, strides, t->offset))) return NULL;
@@ -133,7 +143,7 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     if (want_counts) ((int64_t *)tl_data(counts))[i] = starts[i + 1] - starts[i];
   }
   values = tl_cast(v, t->dtype);
-  if (values && !flat && nd) {         /* the dim goes back to its place */
+  if (values && !flat && nd) { /* the dim goes back to its place */
     for (int d = 0, o = 1; d < nd; d++) {
       int q = d == dim ? 0 : o++;
       shape[d] = v->shape[q];
@@ -148,7 +158,8 @@ done:
   return tl_pack3(values, inverse, counts);
 }
 
-/* ---- searchsorted -------------------------------------------------------------------------------------------------------- */
+/* ---- searchsorted
+ * -------------------------------------------------------------------------------------------------------- */
 #define SEARCH(NAME, T) \
   static int64_t NAME(const T *a, const int64_t *sorter, int64_t n, T v, bool right) { \
     int64_t lo = 0, hi = n; \
@@ -167,28 +178,36 @@ SEARCH(search_d, double)
 
 static int search_shapes(const TlTensor *b, const TlTensor *v, const TlTensor *sorter) {
   if (v->ndim == 0 && v->numel == 1 && b->ndim != 1) {
-    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, "
-                 "but we got boundaries tensor dim(%d) and input value's dim(%d) numel(%lld)", b->ndim, v->ndim, (long long)v->numel);
+    PyErr_Format(PyExc_RuntimeError,
+                 "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, "
+                 "but we got boundaries tensor dim(%d) and input value's dim(%d) numel(%lld)",
+                 b->ndim, v->ndim, (long long)v->numel);
     return -1;
   }
   if (b->ndim == 0) {
-    PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension");
     return -1;
   }
   if (b->ndim != 1 && (b->ndim != v->ndim || memcmp(b->shape, v->shape, (b->ndim - 1) * sizeof *b->shape))) {
-    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-                 "boundaries tensor and input value tensor must match, but we got boundaries tensor %s and input value tensor %s",
-                 tl_fmt_shape(b->ndim, b->shape), tl_fmt_shape(v->ndim, v->shape));
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+      "boundaries tensor and input value tensor must match, but we got boundaries tensor %s and input value tensor %s",
+      tl_fmt_shape(b->ndim, b->shape), tl_fmt_shape(v->ndim, v->shape));
     return -1;
   }
   if (!sorter) return 0;
   if (sorter->ndim != b->ndim || memcmp(sorter->shape, b->shape, b->ndim * sizeof *b->shape)) {
-    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor %sand "
-                 "got sorter tensor %s", tl_fmt_shape(b->ndim, b->shape), tl_fmt_shape(sorter->ndim, sorter->shape));
+    PyErr_Format(PyExc_RuntimeError,
+                 "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor %sand "
+                 "got sorter tensor %s",
+                 tl_fmt_shape(b->ndim, b->shape), tl_fmt_shape(sorter->ndim, sorter->shape));
     return -1;
   }
   if (sorter->dtype != TL_I64) {
-    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s", tl_scalar_type[sorter->dtype]);
+    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s",
+                 tl_scalar_type[sorter->dtype]);
     return -1;
   }
   return 0;
@@ -197,14 +216,17 @@ static int search_shapes(const TlTensor *b, const TlTensor *v, const TlTensor *s
 /* a tensor argument as it is; a Python number as a 0-dim tensor that does not widen floats */
 static TlTensor *value_tensor(PyObject *o, const TlTensor *beside) {
   if (TL_CHECK(o)) return (TlTensor *)Py_NewRef(o);
-  tl_dtype d = PyFloat_Check(o) ? (tl_is_float(beside->dtype) ? beside->dtype : tl_default_dtype) : tl_is_float(beside->dtype) ? beside->dtype : TL_I64;
+  tl_dtype d = PyFloat_Check(o)             ? (tl_is_float(beside->dtype) ? beside->dtype : tl_default_dtype)
+               : tl_is_float(beside->dtype) ? beside->dtype
+                                            : TL_I64;
   if (PyComplex_Check(o)) d = TL_C64;
   TlTensor *t = tl_empty(d, 0, NULL);
   if (t && tl_fill(t, o) < 0) Py_CLEAR(t);
   return t;
 }
 
-/* id 0: searchsorted(sorted_sequence, self, out_int32, right, side, sorter); id 1: bucketize(self, boundaries, out_int32, right) */
+/* id 0: searchsorted(sorted_sequence, self, out_int32, right, side, sorter); id 1: bucketize(self, boundaries,
+ * out_int32, right) */
 PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *b = (TlTensor *)args[k->id ? 1 : 0], *v = NULL, *bc = NULL, *vc = NULL, *sc = NULL, *res = NULL;
   TlTensor *sorter = k->id ? NULL : tl_opt(args[5]);
@@ -222,7 +244,9 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
       goto done;
     }
     if (!is_right && right) {
-      PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+      PyErr_SetString(
+        PyExc_RuntimeError,
+        "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
       goto done;
     }
     right = is_right;
@@ -238,10 +262,13 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
     goto done;
   }
   tl_dtype loop = tl_compute[common];
-  struct { TlTensor *t; const char *text; } slow[] = {
+  struct {
+    TlTensor *t;
+    const char *text;
+  } slow[] = {
 #define SLOW(what) "torch.searchsorted(): " what " tensor is non-contiguous, this will lower the performance due to extra data copy when converting " \
                    "non-contiguous tensor to contiguous, please use contiguous " what " tensor if possible. This message will only appear once per program."
-      {v, SLOW("input value")}, {b, SLOW("boundary")}, {sorter, SLOW("sorter")}};
+    {v, SLOW("input value")}, {b, SLOW("boundary")}, {sorter, SLOW("sorter")}};
   for (int i = 0; i < 3; i++)
     if (slow[i].t && !tl_is_contiguous(slow[i].t) && tl_warn_once(slow[i].text) < 0) goto done;
   if (!(bc = tl_contiguous_as(b, loop)) || !(vc = tl_contiguous_as(v, loop))) goto done;
@@ -264,10 +291,16 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
       int64_t q = o * each + i, at;
       const int64_t *so = order ? order + o * n : NULL;
       switch (loop) {
-        case TL_I32: at = search_i((const int32_t *)tl_data(bc) + o * n, so, n, ((const int32_t *)tl_data(vc))[q], right); break;
-        case TL_I64: at = search_l((const int64_t *)tl_data(bc) + o * n, so, n, ((const int64_t *)tl_data(vc))[q], right); break;
-        case TL_F32: at = search_f((const float *)tl_data(bc) + o * n, so, n, ((const float *)tl_data(vc))[q], right); break;
-        default: at = search_d((const double *)tl_data(bc) + o * n, so, n, ((const double *)tl_data(vc))[q], right);
+      case TL_I32:
+        at = search_i((const int32_t *)tl_data(bc) + o * n, so, n, ((const int32_t *)tl_data(vc))[q], right);
+        break;
+      case TL_I64:
+        at = search_l((const int64_t *)tl_data(bc) + o * n, so, n, ((const int64_t *)tl_data(vc))[q], right);
+        break;
+      case TL_F32:
+        at = search_f((const float *)tl_data(bc) + o * n, so, n, ((const float *)tl_data(vc))[q], right);
+        break;
+      default: at = search_d((const double *)tl_data(bc) + o * n, so, n, ((const double *)tl_data(vc))[q], right);
       }
       if (narrow) ((int32_t *)tl_data(res))[q] = (int32_t)at;
       else ((int64_t *)tl_data(res))[q] = at;
@@ -280,7 +313,8 @@ done:
   return (PyObject *)res;
 }
 
-/* ---- histc, bincount -------------------------------------------------------------------------------------------------------- */
+/* ---- histc, bincount
+ * -------------------------------------------------------------------------------------------------------- */
 #define HISTC(NAME, T) \
   static int NAME(const T *p, int64_t n, T *h, int64_t bins, double lo_arg, double hi_arg) { \
     T lo = (T)lo_arg, hi = (T)hi_arg; \
@@ -323,7 +357,8 @@ PyObject *tl_k_histc(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
   if (!tl_is_float(t->dtype)) return tl_not_implemented("histogram_cpu", t->dtype);
   if (tl_int(args[1], &bins) < 0 || tl_double(args[2], &lo) < 0 || tl_double(args[3], &hi) < 0) return NULL;
   if (bins <= 0) {
-    PyErr_Format(PyExc_RuntimeError, "torch.histogram(): bins must be > 0, but got %lld for dimension 0", (long long)bins);
+    PyErr_Format(PyExc_RuntimeError, "torch.histogram(): bins must be > 0, but got %lld for dimension 0",
+                 (long long)bins);
     return NULL;
   }
   if (!(x = tl_contiguous_as(t, loop)) || !(h = empty1(loop, bins))) goto done;

@@ -8,7 +8,8 @@
 #define EULER 0.57721566490153286061
 
 /* B_2k / (2k) */
-static const double bernoulli_over[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};
+static const double bernoulli_over[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+                                        1.0 / 132, -691.0 / 32760, 1.0 / 12};
 
 double sp_digamma(double x) {
   if (x == 0) return copysign(INFINITY, -x);
@@ -35,7 +36,8 @@ double sp_trigamma(double x) {
 
 /* sum over k >= 0 of (q + k)^-s: direct terms, then Euler and Maclaurin */
 double sp_zeta(double s, double q) {
-  static const double b2k[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798};
+  static const double b2k[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,    5.0 / 66,
+                               -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798};
   if (s == 1) return INFINITY;
   if (!(s > 1) || isnan(q)) return NAN;
   if (q == INFINITY) return 0;
@@ -103,7 +105,8 @@ double sp_ndtri(double p) {
   if (p == 0) return -INFINITY;
   if (p == 1) return INFINITY;
   if (p == 0.5) return 0;
-  return p < 0.5 ? -1.41421356237309504880 * erfc_inverse(2 * p, 1 - 2 * p) : 1.41421356237309504880 * erfc_inverse(2 * (1 - p), 2 * p - 1);
+  return p < 0.5 ? -1.41421356237309504880 * erfc_inverse(2 * p, 1 - 2 * p)
+                 : 1.41421356237309504880 * erfc_inverse(2 * (1 - p), 2 * p - 1);
 }
 
 double sp_erfcx(double x) {
@@ -114,7 +117,10 @@ double sp_erfcx(double x) {
   }
   double z = 1 / (2 * x * x), t = 1, s = 1;
   if (x > 1e8) return 0.56418958354775628695 / x;
-  for (int k = 1; k < 40 && fabs(t) > 1e-18; k++) { t *= -(2 * k - 1) * z; s += t; }
+  for (int k = 1; k < 40 && fabs(t) > 1e-18; k++) {
+    t *= -(2 * k - 1) * z;
+    s += t;
+  }
   return s * 0.56418958354775628695 / x;
 }
 
@@ -131,7 +137,10 @@ static double bessel_i_scaled(int order, double x) {
   if (isinf(a)) return order ? copysign(0, x) : 0;
   if (a <= 30) {
     double z = a * a / 4;
-    for (int k = 1; k < 200 && t > s * 1e-17; k++) { t *= z / (k * (k + order)); s += t; }
+    for (int k = 1; k < 200 && t > s * 1e-17; k++) {
+      t *= z / (k * (k + order));
+      s += t;
+    }
     r = s * exp(-a) * (order ? a / 2 : 1);
   } else {
     double mu = 4.0 * order * order;
@@ -147,8 +156,14 @@ static double bessel_i_scaled(int order, double x) {
 double sp_i0e(double x) { return bessel_i_scaled(0, x); }
 double sp_i1e(double x) { return bessel_i_scaled(1, x); }
 /* e^|x| in two halves: I is finite a little beyond the overflow of exp. NaN at infinity, as in PyTorch */
-double sp_i0(double x) { double h = exp(fabs(x) / 2); return isinf(x) ? NAN : bessel_i_scaled(0, x) * h * h; }
-double sp_i1(double x) { double h = exp(fabs(x) / 2); return isinf(x) ? NAN : bessel_i_scaled(1, x) * h * h; }
+double sp_i0(double x) {
+  double h = exp(fabs(x) / 2);
+  return isinf(x) ? NAN : bessel_i_scaled(0, x) * h * h;
+}
+double sp_i1(double x) {
+  double h = exp(fabs(x) / 2);
+  return isinf(x) ? NAN : bessel_i_scaled(1, x) * h * h;
+}
 
 /* e^x K_nu(x) = integral over t > 0 of exp(-x (cosh t - 1)) cosh(nu t) */
 static double bessel_k_scaled(double nu, double x) {
@@ -178,7 +193,8 @@ static void bessel_j_all(double x, double *j) {
   j[MILLER - 1] = 1e-300;
   for (int k = MILLER - 1; k > 0; k--) {
     j[k - 1] = 2 * k / x * j[k] - j[k + 1];
-    if (fabs(j[k - 1]) > 1e250) for (int i = k - 1; i <= MILLER; i++) j[i] *= 1e-250;
+    if (fabs(j[k - 1]) > 1e250)
+      for (int i = k - 1; i <= MILLER; i++) j[i] *= 1e-250;
   }
   for (int k = 2; k < MILLER; k += 2) s += j[k];
   scale = 1 / (j[0] + 2 * s);
@@ -205,7 +221,10 @@ double sp_j(int order, double x) {
   if (isinf(a)) return 0;
   if (a < 1e-5) return order ? x / 2 : 1 - a * a / 4;
   if (a > SPLIT) r = bessel_far(order, a, false);
-  else { bessel_j_all(a, j); r = j[order]; }
+  else {
+    bessel_j_all(a, j);
+    r = j[order];
+  }
   return order && x < 0 ? -r : r;
 }
 
@@ -276,7 +295,10 @@ static double gamma_normal(double a, double x, bool upper) {
 }
 static double gamma_series(double a, double x) {
   double t = 1 / a, s = t;
-  for (int k = 1; k < 10000 && t > s * 1e-17; k++) { t *= x / (a + k); s += t; }
+  for (int k = 1; k < 10000 && t > s * 1e-17; k++) {
+    t *= x / (a + k);
+    s += t;
+  }
   return s * gamma_prefix(a, x);
 }
 static double gamma_fraction(double a, double x) { /* Lentz */
@@ -316,35 +338,38 @@ double sp_poly(int kind, double x, int64_t n) {
   if (kind == SP_CHEBYSHEV_T && n > 6 && fabs(x) < 1) return cos((double)n * acos(x));
   if ((kind == SP_HERMITE_H || kind == SP_HERMITE_HE) && n > 512) return NAN;
   double odd = n & 1 ? -1 : 1, all = 2 * (double)n + 1, angle = acos(x);
-  if (fabs(x) == 1) switch (kind) {                 /* closed forms: degrees have no bound */
-    case SP_CHEBYSHEV_T: case SP_LEGENDRE_P: return x > 0 ? 1 : odd;
+  if (fabs(x) == 1) switch (kind) { /* closed forms: degrees have no bound */
+    case SP_CHEBYSHEV_T:
+    case SP_LEGENDRE_P: return x > 0 ? 1 : odd;
     case SP_CHEBYSHEV_U: return ((double)n + 1) * (x > 0 ? 1 : odd);
     case SP_CHEBYSHEV_V: return x > 0 ? 1 : all * odd;
     case SP_CHEBYSHEV_W: return x > 0 ? all : odd;
-  }
+    }
   if (fabs(x) < 1 && n > 8) switch (kind) {
     case SP_CHEBYSHEV_U: return sin(((double)n + 1) * angle) / sin(angle);
     case SP_CHEBYSHEV_V: return cos(((double)n + 0.5) * angle) / cos(angle / 2);
     case SP_CHEBYSHEV_W: return sin(((double)n + 0.5) * angle) / sin(angle / 2);
-  }
-  if (n > 10000000 && kind != SP_CHEBYSHEV_U && kind != SP_CHEBYSHEV_V && kind != SP_CHEBYSHEV_W && kind != SP_CHEBYSHEV_T)
-    return NAN;                                     /* nothing is left of the recurrence's precision */
+    }
+  if (n > 10000000 && kind != SP_CHEBYSHEV_U && kind != SP_CHEBYSHEV_V && kind != SP_CHEBYSHEV_W &&
+      kind != SP_CHEBYSHEV_T)
+    return NAN; /* nothing is left of the recurrence's precision */
   double p = 1, q;
   switch (kind) {
-    case SP_CHEBYSHEV_U: case SP_HERMITE_H: q = 2 * x; break;
-    case SP_CHEBYSHEV_V: q = 2 * x - 1; break;
-    case SP_CHEBYSHEV_W: q = 2 * x + 1; break;
-    case SP_LAGUERRE_L: q = 1 - x; break;
-    default: q = x;
+  case SP_CHEBYSHEV_U:
+  case SP_HERMITE_H: q = 2 * x; break;
+  case SP_CHEBYSHEV_V: q = 2 * x - 1; break;
+  case SP_CHEBYSHEV_W: q = 2 * x + 1; break;
+  case SP_LAGUERRE_L: q = 1 - x; break;
+  default: q = x;
   }
-  for (int64_t k = 1; k < n && !isnan(q); k++) {       /* after an overflow the recurrence ends in NaN, as in PyTorch */
+  for (int64_t k = 1; k < n && !isnan(q); k++) { /* after an overflow the recurrence ends in NaN, as in PyTorch */
     double r, d = (double)k;
     switch (kind) {
-      case SP_HERMITE_H: r = 2 * x * q - 2 * d * p; break;
-      case SP_HERMITE_HE: r = x * q - d * p; break;
-      case SP_LAGUERRE_L: r = ((2 * d + 1 - x) * q - d * p) / (d + 1); break;
-      case SP_LEGENDRE_P: r = ((2 * d + 1) * x * q - d * p) / (d + 1); break;
-      default: r = 2 * x * q - p;
+    case SP_HERMITE_H: r = 2 * x * q - 2 * d * p; break;
+    case SP_HERMITE_HE: r = x * q - d * p; break;
+    case SP_LAGUERRE_L: r = ((2 * d + 1 - x) * q - d * p) / (d + 1); break;
+    case SP_LEGENDRE_P: r = ((2 * d + 1) * x * q - d * p) / (d + 1); break;
+    default: r = 2 * x * q - p;
     }
     p = q;
     q = r;

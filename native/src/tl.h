@@ -14,7 +14,7 @@
 #endif
 #include <Python.h>
 #include <stdint.h>
-#if PY_VERSION_HEX < 0x030C0000   /* CPython 3.11 has these, its headers keep them from the limited API */
+#if PY_VERSION_HEX < 0x030C0000 /* CPython 3.11 has these, its headers keep them from the limited API */
 #include <structmember.h>
 #define Py_T_PYSSIZET T_PYSSIZET
 #define Py_READONLY READONLY
@@ -26,8 +26,8 @@ PyAPI_FUNC(PyObject *) PyObject_VectorcallMethod(PyObject *, PyObject *const *, 
 PyAPI_FUNC(PyObject *) PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
 #endif
 /* The limited API takes PyObject * only and, from 3.12 on, counts references by calls. Tensors and storages are passed
- * as they are here; on WASM, where such a call leaves the module, the count is done in place: its position is part of the
- * stable ABI, and every CPython from 3.12 keeps immortal objects at or above this bound on 32-bit machines. */
+ * as they are here; on WASM, where such a call leaves the module, the count is done in place: its position is part of
+ * the stable ABI, and every CPython from 3.12 keeps immortal objects at or above this bound on 32-bit machines. */
 #if defined(__wasm32__)
 #define TL_IMMORTAL 0x3fffffffu
 PyAPI_FUNC(void) _Py_Dealloc(PyObject *);
@@ -43,10 +43,20 @@ static inline void tl_decref(PyObject *o) {
 static inline void tl_incref(PyObject *o) { Py_INCREF(o); }
 static inline void tl_decref(PyObject *o) { Py_DECREF(o); }
 #endif
-static inline PyObject *tl_newref(PyObject *o) { tl_incref(o); return o; }
-static inline PyObject *tl_xnewref(PyObject *o) { if (o) tl_incref(o); return o; }
-static inline void tl_xincref(PyObject *o) { if (o) tl_incref(o); }
-static inline void tl_xdecref(PyObject *o) { if (o) tl_decref(o); }
+static inline PyObject *tl_newref(PyObject *o) {
+  tl_incref(o);
+  return o;
+}
+static inline PyObject *tl_xnewref(PyObject *o) {
+  if (o) tl_incref(o);
+  return o;
+}
+static inline void tl_xincref(PyObject *o) {
+  if (o) tl_incref(o);
+}
+static inline void tl_xdecref(PyObject *o) {
+  if (o) tl_decref(o);
+}
 #undef Py_INCREF
 #undef Py_DECREF
 #undef Py_XINCREF
@@ -65,7 +75,7 @@ static inline void tl_xdecref(PyObject *o) { if (o) tl_decref(o); }
 #define Py_CLEAR(o) do { PyObject *tl_old_ = (PyObject *)(o); if (tl_old_) { (o) = NULL; tl_decref(tl_old_); } } while (0)
 #define Py_TYPE(o) (((PyObject *)(o))->ob_type)
 #define Py_IS_TYPE(o, t) (Py_TYPE(o) == (t))
-#undef PyVectorcall_NARGS         /* no call needed, and 3.11 does not export it */
+#undef PyVectorcall_NARGS /* no call needed, and 3.11 does not export it */
 #define PyVectorcall_NARGS(n) ((Py_ssize_t)((size_t)(n) & ~PY_VECTORCALL_ARGUMENTS_OFFSET))
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,8 +88,9 @@ static inline void tl_xdecref(PyObject *o) { if (o) tl_decref(o); }
 #define TL_ALIGN 64
 
 /* ---- dtypes --------------------------------------------------------------------------------------------------- */
-/* X(code, name, ScalarType and C++ type in PyTorch's messages, C storage type, compute class). 16-bit floats compute in float, integers of at most 32 bits and bool
- * compute in int32_t (wrap-around on store), so a kernel row lists compute types, not storage types. */
+/* X(code, name, ScalarType and C++ type in PyTorch's messages, C storage type, compute class). 16-bit floats compute in
+ * float, integers of at most 32 bits and bool compute in int32_t (wrap-around on store), so a kernel row lists compute
+ * types, not storage types. */
 #define TL_DTYPES(X) \
   X(BOOL, bool, Bool, "bool", uint8_t, I32) \
   X(U8, uint8, Byte, "unsigned char", uint8_t, I32) \
@@ -94,36 +105,48 @@ static inline void tl_xdecref(PyObject *o) { if (o) tl_decref(o); }
   X(C64, complex64, ComplexFloat, "c10::complex<float>", tl_c64, C64) \
   X(C128, complex128, ComplexDouble, "c10::complex<double>", tl_c128, C128)
 
-typedef struct { float re, im; } tl_c64;
-typedef struct { double re, im; } tl_c128;
+typedef struct {
+  float re, im;
+} tl_c64;
+typedef struct {
+  double re, im;
+} tl_c128;
 
 typedef enum {
 #define X(code, name, scalar, cpp, ctype, comp) TL_##code,
   TL_DTYPES(X)
 #undef X
-  TL_NUM_DTYPES
+    TL_NUM_DTYPES
 } tl_dtype;
 
 /* compute class: the tl_dtype a kernel runs in for operands of dtype d */
 extern const uint8_t tl_itemsize[TL_NUM_DTYPES];
 extern const uint8_t tl_compute[TL_NUM_DTYPES];
-extern const char *const tl_dtype_name[TL_NUM_DTYPES];    /* "int64" */
-extern const char *const tl_scalar_type[TL_NUM_DTYPES];   /* "Long" */
-extern const char *const tl_cpp_type[TL_NUM_DTYPES];      /* "long int" */
+extern const char *const tl_dtype_name[TL_NUM_DTYPES];  /* "int64" */
+extern const char *const tl_scalar_type[TL_NUM_DTYPES]; /* "Long" */
+extern const char *const tl_cpp_type[TL_NUM_DTYPES];    /* "long int" */
 
 static inline bool tl_is_complex(tl_dtype d) { return d >= TL_C64; }
-static inline bool tl_is_float(tl_dtype d) { return d >= TL_F16 && d <= TL_F64; }      /* real floating point */
-static inline bool tl_is_integral(tl_dtype d) { return d <= TL_I64; }                  /* bool included */
-tl_dtype tl_promote(tl_dtype a, tl_dtype b);          /* torch.promote_types */
-extern tl_dtype tl_default_dtype;                      /* torch.get_default_dtype() */
-static inline tl_dtype tl_float_of(tl_dtype d) { return tl_is_integral(d) ? tl_default_dtype : d; } /* int -> default float */
+static inline bool tl_is_float(tl_dtype d) { return d >= TL_F16 && d <= TL_F64; } /* real floating point */
+static inline bool tl_is_integral(tl_dtype d) { return d <= TL_I64; }             /* bool included */
+tl_dtype tl_promote(tl_dtype a, tl_dtype b);                                      /* torch.promote_types */
+extern tl_dtype tl_default_dtype;                                                 /* torch.get_default_dtype() */
+static inline tl_dtype tl_float_of(tl_dtype d) {
+  return tl_is_integral(d) ? tl_default_dtype : d;
+} /* int -> default float */
 static inline tl_dtype tl_real_of(tl_dtype d) { return d == TL_C64 ? TL_F32 : d == TL_C128 ? TL_F64 : d; }
 
 float tl_half_to_float(uint16_t h);
-uint16_t tl_float_to_half(float f);                    /* round to nearest even */
-static inline float tl_bf16_to_float(uint16_t h) { uint32_t u = (uint32_t)h << 16; float f; memcpy(&f, &u, 4); return f; }
+uint16_t tl_float_to_half(float f); /* round to nearest even */
+static inline float tl_bf16_to_float(uint16_t h) {
+  uint32_t u = (uint32_t)h << 16;
+  float f;
+  memcpy(&f, &u, 4);
+  return f;
+}
 static inline uint16_t tl_float_to_bf16(float f) {
-  uint32_t u; memcpy(&u, &f, 4);
+  uint32_t u;
+  memcpy(&u, &f, 4);
   if ((u & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
   return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
@@ -132,42 +155,48 @@ static inline uint16_t tl_float_to_bf16(float f) {
 enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2 };
 
 typedef struct {
-  PyObject_HEAD
-  char *data;            /* host bytes (CPU), else NULL */
+  PyObject_HEAD char *data; /* host bytes (CPU), else NULL */
   size_t nbytes;
-  PyObject *owner;       /* exporter of borrowed memory (memoryview), or the device's buffer handle */
+  PyObject *owner; /* exporter of borrowed memory (memoryview), or the device's buffer handle */
   uint8_t device, borrowed;
-  int32_t exports;       /* buffers handed out: the memory must stay where it is */
+  int32_t exports; /* buffers handed out: the memory must stay where it is */
 } TlStorage;
 
 /* version counter, shared by a tensor and all its views */
-typedef struct { int64_t refs; int64_t value; } TlVersion;
+typedef struct {
+  int64_t refs;
+  int64_t value;
+} TlVersion;
 
 typedef struct {
-  PyObject_HEAD
-  TlStorage *storage;
-  int64_t *shape, *strides;            /* point into inline_dims, or to one malloc block */
+  PyObject_HEAD TlStorage *storage;
+  int64_t *shape, *strides; /* point into inline_dims, or to one malloc block */
   int64_t offset, numel;
   uint8_t dtype, device, requires_grad;
   uint16_t flags;
   int16_t ndim;
   int64_t inline_dims[2 * TL_INLINE_DIMS];
   TlVersion *version;
-  PyObject *grad, *grad_fn, *base, *meta;   /* meta: autograd extras (hooks, view info), owned by Python */
-  int32_t output_nr, stamp;            /* stamp: of a view, the version at which grad_fn was last right */
+  PyObject *grad, *grad_fn, *base, *meta; /* meta: autograd extras (hooks, view info), owned by Python */
+  int32_t output_nr, stamp;               /* stamp: of a view, the version at which grad_fn was last right */
 } TlTensor;
-enum { TL_CONTIGUOUS = 1, TL_INFERENCE = 2, TL_RETAINS_GRAD = 4, TL_WRAPPED_NUMBER = 8,
-       TL_ONE_OF_MANY = 16,    /* one of the views that one op returned, or a view of such a one */
-       TL_MISALIGNED = 64,     /* over somebody else's memory */
-       TL_UNRECORDED = 128,    /* a view made under no_grad */
-       TL_OF_INFERENCE = 512,  /* one made under inference_mode */
-       TL_CONJ = 32,           /* the elements are the conjugates of what memory holds */
-       TL_NEG = 256,           /* they are its negatives */
-       TL_LAZY = TL_CONJ | TL_NEG,
-       TL_INDIRECT = TL_LAZY | TL_MISALIGNED };   /* not what kernels read: the dispatcher gives them a direct copy */
+enum {
+  TL_CONTIGUOUS = 1,
+  TL_INFERENCE = 2,
+  TL_RETAINS_GRAD = 4,
+  TL_WRAPPED_NUMBER = 8,
+  TL_ONE_OF_MANY = 16,   /* one of the views that one op returned, or a view of such a one */
+  TL_MISALIGNED = 64,    /* over somebody else's memory */
+  TL_UNRECORDED = 128,   /* a view made under no_grad */
+  TL_OF_INFERENCE = 512, /* one made under inference_mode */
+  TL_CONJ = 32,          /* the elements are the conjugates of what memory holds */
+  TL_NEG = 256,          /* they are its negatives */
+  TL_LAZY = TL_CONJ | TL_NEG,
+  TL_INDIRECT = TL_LAZY | TL_MISALIGNED
+}; /* not what kernels read: the dispatcher gives them a direct copy */
 
-extern PyTypeObject *tl_TensorBase;   /* the C type */
-extern PyTypeObject *tl_TensorClass;  /* the Python class results are made of (torch.Tensor) */
+extern PyTypeObject *tl_TensorBase;  /* the C type */
+extern PyTypeObject *tl_TensorClass; /* the Python class results are made of (torch.Tensor) */
 #define TL_CHECK(o) PyObject_TypeCheck((PyObject *)(o), tl_TensorBase)
 
 static inline char *tl_data(const TlTensor *t) { return t->storage->data + t->offset * (int64_t)tl_itemsize[t->dtype]; }
@@ -175,32 +204,39 @@ static inline bool tl_is_contiguous(const TlTensor *t) { return t->flags & TL_CO
 
 /* New references; NULL with an exception set on failure (torch.OutOfMemoryError when memory is short). Memory is not
  * initialised. */
-TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape);                 /* contiguous, CPU */
+TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape); /* contiguous, CPU */
 TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
-TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype);                          /* layout of an element-wise result of t alone */
-TlTensor *tl_empty_preserved(int device, const TlTensor *t, tl_dtype dtype);         /* layout of clone(): a dense t's own strides, else its order of dims */
-TlTensor *tl_preserved(TlTensor *r, const TlTensor *t);                               /* r (stolen, may be NULL) in the layout of a clone of t */
+TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype); /* layout of an element-wise result of t alone */
+TlTensor *tl_empty_preserved(int device, const TlTensor *t,
+                             tl_dtype dtype); /* layout of clone(): a dense t's own strides, else its order of dims */
+TlTensor *tl_preserved(TlTensor *r, const TlTensor *t); /* r (stolen, may be NULL) in the layout of a clone of t */
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape);
-TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset); /* same storage and version */
-int tl_restride(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides);   /* a fresh t as a view of itself; -1 on error */
-bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *strides); /* of view(); false where it needs a copy */
-TlTensor *tl_contiguous(TlTensor *t);                                                /* t itself (new reference) when contiguous already */
-TlTensor *tl_cast(TlTensor *t, tl_dtype dtype);                                      /* t itself when it has that dtype */
-TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);                             /* contiguous and of that dtype */
-PyObject *tl_scalar_object(tl_dtype dtype, const void *p);                           /* element -> Python bool/int/float/complex */
-int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v);                           /* Python number or 0-dim tensor -> element; -1 on error */
+TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides,
+                  int64_t offset); /* same storage and version */
+int tl_restride(TlTensor *t, int ndim, const int64_t *shape,
+                const int64_t *strides); /* a fresh t as a view of itself; -1 on error */
+bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape,
+                     int64_t *strides);                    /* of view(); false where it needs a copy */
+TlTensor *tl_contiguous(TlTensor *t);                      /* t itself (new reference) when contiguous already */
+TlTensor *tl_cast(TlTensor *t, tl_dtype dtype);            /* t itself when it has that dtype */
+TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);   /* contiguous and of that dtype */
+PyObject *tl_scalar_object(tl_dtype dtype, const void *p); /* element -> Python bool/int/float/complex */
+int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v); /* Python number or 0-dim tensor -> element; -1 on error */
 
-/* Memory formats. Channels last means the format of 4 or 5 dims. Where sizes of 1 leave it open, a tensor may be contiguous in
- * both formats, and its strides say which one its results shall have: tl_suggests_channels_last is PyTorch's
- * suggest_memory_format, and asks for the order of strides only, not for dense memory. */
-bool tl_is_channels_last(const TlTensor *t);                                         /* is_contiguous(memory_format=channels_last[_3d]) */
+/* Memory formats. Channels last means the format of 4 or 5 dims. Where sizes of 1 leave it open, a tensor may be
+ * contiguous in both formats, and its strides say which one its results shall have: tl_suggests_channels_last is
+ * PyTorch's suggest_memory_format, and asks for the order of strides only, not for dense memory. */
+bool tl_is_channels_last(const TlTensor *t); /* is_contiguous(memory_format=channels_last[_3d]) */
 bool tl_suggests_channels_last(const TlTensor *t);
-bool tl_suggests_last(int ndim, const int64_t *shape, const int64_t *strides);       /* the same; of 3 dims as of an image of height 1 */
-void tl_preserved_strides(const TlTensor *t, int64_t *strides);                     /* of a copy without gaps in the same order of dims */
-bool tl_is_dense(const TlTensor *t);                                                 /* no gaps, no shared elements; any order of dims */
+bool tl_suggests_last(int ndim, const int64_t *shape,
+                      const int64_t *strides);                  /* the same; of 3 dims as of an image of height 1 */
+void tl_preserved_strides(const TlTensor *t, int64_t *strides); /* of a copy without gaps in the same order of dims */
+bool tl_is_dense(const TlTensor *t);                            /* no gaps, no shared elements; any order of dims */
 void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides);
-TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool channels_last);   /* channels last (of 3 dims too), else contiguous; CPU */
-TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last);             /* t or a copy, contiguous in the format and of that dtype */
+TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape,
+                          bool channels_last); /* channels last (of 3 dims too), else contiguous; CPU */
+TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype,
+                       bool channels_last); /* t or a copy, contiguous in the format and of that dtype */
 
 /* wraps around: strides of dims that hold at most one element can be anything */
 static inline int64_t tl_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
@@ -208,35 +244,42 @@ static inline int64_t tl_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint
 
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
-/* pw_engine.c, PyTorch's checks of a tensor that is to be written. -1 with its message: elements that share memory; memory that
- * is shared with t, both dense. 1: memory may be shared with t. 0: none is, or t has the same elements in the same places. */
+/* pw_engine.c, PyTorch's checks of a tensor that is to be written. -1 with its message: elements that share memory;
+ * memory that is shared with t, both dense. 1: memory may be shared with t. 0: none is, or t has the same elements in
+ * the same places. */
 int tl_check_written(const TlTensor *out);
 int tl_check_overlap(const TlTensor *out, const TlTensor *t);
-int tl_check_apart(const TlTensor *out, const TlTensor *t);     /* the same elements are an error too; 0: fine, or not known */
+int tl_check_apart(const TlTensor *out,
+                   const TlTensor *t); /* the same elements are an error too; 0: fine, or not known */
 int tl_fill(TlTensor *dst, PyObject *value);
-int tl_check_finite(tl_dtype d, PyObject *value);      /* -1 with PyTorch's message where a finite number does not fit */
-extern bool tl_any_indirect;                           /* whether there ever was a TL_INDIRECT tensor */
-TlTensor *tl_direct(TlTensor *t);                      /* a copy of a TL_INDIRECT tensor that is not; t itself (new reference) otherwise */
+int tl_check_finite(tl_dtype d, PyObject *value); /* -1 with PyTorch's message where a finite number does not fit */
+extern bool tl_any_indirect;                      /* whether there ever was a TL_INDIRECT tensor */
+TlTensor *tl_direct(TlTensor *t); /* a copy of a TL_INDIRECT tensor that is not; t itself (new reference) otherwise */
 /* cast n contiguous elements */
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n);
 
 /* Scratch memory, 64-byte aligned; NULL with torch.OutOfMemoryError set. */
-void *tl_malloc(uint64_t nbytes);                      /* 64 bits on WASM too: a size that wraps around is not seen */
-void *tl_array(int64_t n, int64_t size);               /* n elements; sizes may overflow */
+void *tl_malloc(uint64_t nbytes);        /* 64 bits on WASM too: a size that wraps around is not seen */
+void *tl_array(int64_t n, int64_t size); /* n elements; sizes may overflow */
 void tl_free(void *p);
 
 /* ---- arguments and errors --------------------------------------------------------------------------------------- */
-int tl_wrap_dim(int64_t dim, int ndim, int *out);       /* negative dims; IndexError in PyTorch's words; 0-dim counts as 1-dim */
-int tl_int(PyObject *o, int64_t *out);                  /* int, 0-dim integer tensor, __index__ */
-int tl_warn_once(const char *text);         /* once in a process, or always after torch.set_warn_always(True); -1 where filters make it an error */
-int tl_ints(PyObject *o, int64_t *out, int *n);         /* int or sequence of ints, at most TL_DIM_LIMIT; None gives n = -1 */
+int tl_wrap_dim(int64_t dim, int ndim,
+                int *out);             /* negative dims; IndexError in PyTorch's words; 0-dim counts as 1-dim */
+int tl_int(PyObject *o, int64_t *out); /* int, 0-dim integer tensor, __index__ */
+int tl_warn_once(const char *text); /* once in a process, or always after torch.set_warn_always(True); -1 where filters
+                                       make it an error */
+int tl_ints(PyObject *o, int64_t *out, int *n); /* int or sequence of ints, at most TL_DIM_LIMIT; None gives n = -1 */
 int tl_double(PyObject *o, double *out);
-int tl_check_real(PyObject *o, tl_dtype d);    /* -1 with the error for a complex number beside values of the real dtype d */
-int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out);  /* torch.dtype object or None */
-int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int64_t *out); /* RuntimeError in PyTorch's words */
-PyObject *tl_shape_tuple(const TlTensor *t);            /* for messages: use "%S"; new reference */
-const char *tl_fmt_shape(int n, const int64_t *v);      /* "[2, 3]" in a rotating static buffer, for messages */
-int tl_expect(PyObject *o, int64_t numel, const char *name);   /* a tensor (or None) of that many elements; RuntimeError where not */
+int tl_check_real(PyObject *o,
+                  tl_dtype d); /* -1 with the error for a complex number beside values of the real dtype d */
+int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out); /* torch.dtype object or None */
+int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n,
+                 int64_t *out);                    /* RuntimeError in PyTorch's words */
+PyObject *tl_shape_tuple(const TlTensor *t);       /* for messages: use "%S"; new reference */
+const char *tl_fmt_shape(int n, const int64_t *v); /* "[2, 3]" in a rotating static buffer, for messages */
+int tl_expect(PyObject *o, int64_t numel,
+              const char *name); /* a tensor (or None) of that many elements; RuntimeError where not */
 extern PyObject *tl_OutOfMemoryError;
 
 /* Long loops call this every few milliseconds of work; -1: an exception (KeyboardInterrupt) is set. */
@@ -252,38 +295,42 @@ typedef PyObject *(*TlKernelFn)(const TlKernel *k, PyObject *const *args, Py_ssi
 struct TlKernel {
   const char *name;
   TlKernelFn fn;
-  int id;                /* row data for table-driven families */
-  int flags;             /* TL_K_OUT: accepts out; otherwise the caller computes and copies */
+  int id;    /* row data for table-driven families */
+  int flags; /* TL_K_OUT: accepts out; otherwise the caller computes and copies */
   const void *data;
 };
-enum { TL_K_OUT = 1,
-       TL_K_GEOMETRY = 2,       /* looks at no element: serves every device */
-       TL_K_CHECKS = 4,         /* no op's: looks at the number and the types of its arguments itself */
-       TL_K_APART = 8 };        /* in place, no other argument may share memory with what is written */
+enum {
+  TL_K_OUT = 1,
+  TL_K_GEOMETRY = 2, /* looks at no element: serves every device */
+  TL_K_CHECKS = 4,   /* no op's: looks at the number and the types of its arguments itself */
+  TL_K_APART = 8
+}; /* in place, no other argument may share memory with what is written */
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 
 /* each family file ends with its table, closed by {0}; module.c lists the families */
-extern const TlKernel tl_kernels_pointwise[], tl_kernels_reduce[], tl_kernels_scan[], tl_kernels_index[], tl_kernels_shape[],
-    tl_kernels_matmul[], tl_kernels_conv[], tl_kernels_pool[], tl_kernels_norm[], tl_kernels_random[], tl_kernels_sort[],
-    tl_kernels_optim[], tl_kernels_linalg[], tl_kernels_fft[];
+extern const TlKernel tl_kernels_pointwise[], tl_kernels_reduce[], tl_kernels_scan[], tl_kernels_index[],
+  tl_kernels_shape[], tl_kernels_matmul[], tl_kernels_conv[], tl_kernels_pool[], tl_kernels_norm[], tl_kernels_random[],
+  tl_kernels_sort[], tl_kernels_optim[], tl_kernels_linalg[], tl_kernels_fft[];
 
 /* ---- strided iteration (iter.c) --------------------------------------------------------------------------------- */
-/* Up to TL_MAX_OPERANDS operands broadcast to one shape; dims are coalesced and ordered so that the innermost is the most
- * contiguous one. The callback gets n elements along the innermost dim with a byte stride for each operand.
+/* Up to TL_MAX_OPERANDS operands broadcast to one shape; dims are coalesced and ordered so that the innermost is the
+ * most contiguous one. The callback gets n elements along the innermost dim with a byte stride for each operand.
  * Returning non-zero from the callback stops with an error (exception set). */
 #define TL_MAX_OPERANDS 6
 typedef int (*tl_loop_fn)(void *ctx, char **ptrs, const intptr_t *strides, int64_t n);
 typedef struct {
   int nops, ndim;
   int64_t shape[TL_MAX_DIMS];
-  intptr_t strides[TL_MAX_OPERANDS][TL_MAX_DIMS];   /* bytes; innermost dim is index 0 */
+  intptr_t strides[TL_MAX_OPERANDS][TL_MAX_DIMS]; /* bytes; innermost dim is index 0 */
   char *ptrs[TL_MAX_OPERANDS];
 } TlIter;
 /* shape: the broadcast shape; each operand is broadcast to it (stride 0 where it has size 1) */
 void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const int64_t *shape);
 int tl_iter_run(TlIter *it, tl_loop_fn fn, void *ctx);
-/* pw_engine.c: the layout that PyTorch gives a new result of operands with these strides (0 where broadcast). order: dims, innermost
- * first; the first operand that tells two dims apart decides. True where that is the order of a contiguous tensor. */
-bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order, int64_t *strides);
+/* pw_engine.c: the layout that PyTorch gives a new result of operands with these strides (0 where broadcast). order:
+ * dims, innermost first; the first operand that tells two dims apart decides. True where that is the order of a
+ * contiguous tensor. */
+bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order,
+                       int64_t *strides);
 
 #endif

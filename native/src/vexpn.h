@@ -5,11 +5,11 @@
 #include "simd.h"
 
 static inline __attribute__((always_inline)) v4f vm_exp_neg(v4f x) {
-  const v4f magic = v4_set1(12582912.0f);          /* 1.5 * 2^23: adding it rounds to an integer */
+  const v4f magic = v4_set1(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
   v4i dead = (v4i)(x < v4_set1(-87.3f));
   v4f t = v4_madd(x, v4_set1(1.44269504088896341f), magic), n = t - magic;
 #if defined(__wasm_relaxed_simd__) || defined(__FMA__)
-  v4f r = v4_madd(n, v4_set1(-0.693147182464599609f), x);       /* exact product: one constant will do */
+  v4f r = v4_madd(n, v4_set1(-0.693147182464599609f), x); /* exact product: one constant will do */
 #else
   v4f r = v4_madd(n, v4_set1(-1.42860682030941723e-6f), v4_madd(n, v4_set1(-0.693145751953125f), x));
 #endif

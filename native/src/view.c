@@ -14,27 +14,38 @@ static int infer_size(int64_t numel, int nd, int64_t *shape, const char *what) {
   int64_t known = 1;
   int hole = -1;
   int64_t given[TL_MAX_DIMS];
-  if (nd < 0) { PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None"); return -1; }
+  if (nd < 0) {
+    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
+    return -1;
+  }
   memcpy(given, shape, sizeof(int64_t) * (size_t)nd);
   for (int i = 0; i < nd; i++) {
     if (shape[i] == -1) {
-      if (hole >= 0) { PyErr_SetString(PyExc_RuntimeError, "only one dimension can be inferred"); return -1; }
+      if (hole >= 0) {
+        PyErr_SetString(PyExc_RuntimeError, "only one dimension can be inferred");
+        return -1;
+      }
       hole = i;
     } else if (shape[i] < 0) {
       PyErr_Format(PyExc_RuntimeError, "invalid shape dimension %lld", (long long)shape[i]);
       return -1;
     } else if (__builtin_mul_overflow(known, shape[i], &known)) {
-      PyErr_Format(PyExc_RuntimeError, "shape '%s' is invalid for input of size %lld", tl_fmt_shape(nd, given), (long long)numel);
+      PyErr_Format(PyExc_RuntimeError, "shape '%s' is invalid for input of size %lld", tl_fmt_shape(nd, given),
+                   (long long)numel);
       return -1;
     }
   }
   if (hole >= 0 && known == 0) {
-    PyErr_Format(PyExc_RuntimeError, "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous", tl_fmt_shape(nd, given));
+    PyErr_Format(PyExc_RuntimeError,
+                 "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be "
+                 "any value and is ambiguous",
+                 tl_fmt_shape(nd, given));
     return -1;
   }
   if (hole >= 0 && numel % known == 0) shape[hole] = numel / known;
   else if (hole >= 0 || known != numel) {
-    PyErr_Format(PyExc_RuntimeError, "shape '%s' is invalid for input of size %lld", tl_fmt_shape(nd, given), (long long)numel);
+    PyErr_Format(PyExc_RuntimeError, "shape '%s' is invalid for input of size %lld", tl_fmt_shape(nd, given),
+                 (long long)numel);
     return -1;
   }
   (void)what;
@@ -47,7 +58,10 @@ bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *s
     int64_t s = 1;
     bool same = nd == t->ndim;
     for (int i = 0; same && i < nd; i++) same = shape[i] == t->shape[i];
-    for (int i = nd - 1; i >= 0; i--) { strides[i] = same ? t->strides[i] : s; s = tl_wrap_mul(s, shape[i] > 1 ? shape[i] : 1); }
+    for (int i = nd - 1; i >= 0; i--) {
+      strides[i] = same ? t->strides[i] : s;
+      s = tl_wrap_mul(s, shape[i] > 1 ? shape[i] : 1);
+    }
     return true;
   }
   int v = nd - 1;
@@ -61,22 +75,30 @@ bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *s
         v--;
       }
       if (vnum != tnum) return false;
-      if (d > 0) { base = t->strides[d - 1]; tnum = vnum = 1; }
+      if (d > 0) {
+        base = t->strides[d - 1];
+        tnum = vnum = 1;
+      }
     }
   }
-  for (; v >= 0; v--) strides[v] = 1;       /* a 0-dim tensor viewed as [1, 1] */
+  for (; v >= 0; v--) strides[v] = 1; /* a 0-dim tensor viewed as [1, 1] */
   return true;
 }
 
 static PyObject *k_view(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int nd;
-  if (k->id && (n != 2 || !TL_CHECK(t))) { PyErr_SetString(PyExc_TypeError, "try_view(tensor, shape)"); return NULL; }
+  if (k->id && (n != 2 || !TL_CHECK(t))) {
+    PyErr_SetString(PyExc_TypeError, "try_view(tensor, shape)");
+    return NULL;
+  }
   if (tl_ints(a[1], shape, &nd) < 0 || infer_size(t->numel, nd, shape, "view") < 0) return NULL;
   if (!tl_view_strides(t, nd, shape, strides)) {
-    if (k->id) Py_RETURN_NONE;       /* try_view: the caller copies */
-    PyErr_SetString(PyExc_RuntimeError, "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+    if (k->id) Py_RETURN_NONE; /* try_view: the caller copies */
+    PyErr_SetString(PyExc_RuntimeError,
+                    "view size is not compatible with input tensor's size and stride (at least one dimension spans "
                     "across two contiguous subspaces). Use .reshape(...) instead.");
     return NULL;
   }
@@ -84,39 +106,55 @@ static PyObject *k_view(ARGS) {
 }
 
 static PyObject *k_transpose(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t d0, d1, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int i, j;
-  if (tl_int(a[1], &d0) < 0 || tl_int(a[2], &d1) < 0 || tl_wrap_dim(d0, t->ndim, &i) < 0 || tl_wrap_dim(d1, t->ndim, &j) < 0) return NULL;
+  if (tl_int(a[1], &d0) < 0 || tl_int(a[2], &d1) < 0 || tl_wrap_dim(d0, t->ndim, &i) < 0 ||
+      tl_wrap_dim(d1, t->ndim, &j) < 0)
+    return NULL;
   memcpy(shape, t->shape, sizeof(int64_t) * (size_t)t->ndim);
   memcpy(strides, t->strides, sizeof(int64_t) * (size_t)t->ndim);
   if (t->ndim) {
-    shape[i] = t->shape[j]; shape[j] = t->shape[i];
-    strides[i] = t->strides[j]; strides[j] = t->strides[i];
+    shape[i] = t->shape[j];
+    shape[j] = t->shape[i];
+    strides[i] = t->strides[j];
+    strides[j] = t->strides[i];
   }
   return as_view(t, t->ndim, shape, strides, t->offset);
 }
 
 static PyObject *k_t2(ARGS) {
-  UNUSED; T0;
-  if (t->ndim != 2) { PyErr_Format(PyExc_RuntimeError, "t() expects a tensor with 2 dimensions, but self is %dD", t->ndim); return NULL; }
+  UNUSED;
+  T0;
+  if (t->ndim != 2) {
+    PyErr_Format(PyExc_RuntimeError, "t() expects a tensor with 2 dimensions, but self is %dD", t->ndim);
+    return NULL;
+  }
   int64_t shape[2] = {t->shape[1], t->shape[0]}, strides[2] = {t->strides[1], t->strides[0]};
   return as_view(t, 2, shape, strides, t->offset);
 }
 
 static PyObject *k_permute(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t dims[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   bool seen[TL_MAX_DIMS] = {false};
   int m, d;
   if (tl_ints(a[1], dims, &m) < 0) return NULL;
   if (m != t->ndim) {
-    PyErr_Format(PyExc_RuntimeError, "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d", t->ndim, m);
+    PyErr_Format(PyExc_RuntimeError,
+                 "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                 "desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+                 t->ndim, m);
     return NULL;
   }
   for (int i = 0; i < m; i++) {
     if (tl_wrap_dim(dims[i], t->ndim, &d) < 0) return NULL;
-    if (seen[d]) { PyErr_SetString(PyExc_RuntimeError, "permute(): duplicate dims are not allowed."); return NULL; }
+    if (seen[d]) {
+      PyErr_SetString(PyExc_RuntimeError, "permute(): duplicate dims are not allowed.");
+      return NULL;
+    }
     seen[d] = true;
     shape[i] = t->shape[d];
     strides[i] = t->strides[d];
@@ -125,30 +163,38 @@ static PyObject *k_permute(ARGS) {
 }
 
 static PyObject *k_expand(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int nd;
   if (tl_ints(a[1], shape, &nd) < 0) return NULL;
   if (nd < t->ndim) {
-    PyErr_Format(PyExc_RuntimeError, "expand(torch.%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)",
+    PyErr_Format(PyExc_RuntimeError,
+                 "expand(torch.%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the "
+                 "number of dimensions in the tensor (%d)",
                  "FloatTensor", tl_fmt_shape(t->ndim, t->shape), tl_fmt_shape(nd, shape), nd, t->ndim);
     return NULL;
   }
   for (int i = nd - 1; i >= 0; i--) {
     int d = i - (nd - t->ndim);
-    int64_t size = d >= 0 ? t->shape[d] : 1, st = d >= 0 ? t->strides[d] : (i + 1 < nd ? tl_wrap_mul(shape[i + 1], strides[i + 1]) : 1);
+    int64_t size = d >= 0 ? t->shape[d] : 1,
+            st = d >= 0 ? t->strides[d] : (i + 1 < nd ? tl_wrap_mul(shape[i + 1], strides[i + 1]) : 1);
     if (shape[i] == -1) {
       if (d < 0) {
-        PyErr_Format(PyExc_RuntimeError, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", i);
+        PyErr_Format(PyExc_RuntimeError,
+                     "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", i);
         return NULL;
       }
       shape[i] = size;
     }
     if (shape[i] != size) {
       if (size != 1) {
-        int64_t want[TL_MAX_DIMS]; int m;
+        int64_t want[TL_MAX_DIMS];
+        int m;
         tl_ints(a[1], want, &m);
-        PyErr_Format(PyExc_RuntimeError, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+        PyErr_Format(PyExc_RuntimeError,
+                     "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
+                     "dimension %d.  Target sizes: %s.  Tensor sizes: %s",
                      (long long)shape[i], (long long)size, i, tl_fmt_shape(nd, want), tl_fmt_shape(t->ndim, t->shape));
         return NULL;
       }
@@ -160,7 +206,8 @@ static PyObject *k_expand(ARGS) {
 }
 
 static PyObject *k_squeeze(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], dims[TL_MAX_DIMS];
   bool drop[TL_MAX_DIMS] = {false};
   int m = 0, nd = 0, d;
@@ -168,52 +215,81 @@ static PyObject *k_squeeze(ARGS) {
     if (tl_ints(a[1], dims, &m) < 0) return NULL;
     for (int i = 0; i < m; i++) {
       if (tl_wrap_dim(dims[i], t->ndim, &d) < 0) return NULL;
-      if (drop[d] && t->ndim) { PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d); return NULL; }
+      if (drop[d] && t->ndim) {
+        PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
+        return NULL;
+      }
       drop[d] = true;
     }
   }
   for (int i = 0; i < t->ndim; i++)
-    if (!(t->shape[i] == 1 && (n == 1 || drop[i]))) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
+    if (!(t->shape[i] == 1 && (n == 1 || drop[i]))) {
+      shape[nd] = t->shape[i];
+      strides[nd++] = t->strides[i];
+    }
   return as_view(t, nd, shape, strides, t->offset);
 }
 
 static PyObject *k_unsqueeze(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t dim, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int d;
   if (tl_int(a[1], &dim) < 0 || tl_wrap_dim(dim, t->ndim + 1, &d) < 0) return NULL;
   for (int i = 0; i <= t->ndim; i++) {
-    if (i == d) { shape[i] = 1; strides[i] = d < t->ndim ? tl_wrap_mul(t->shape[d], t->strides[d]) : 1; }
-    else { shape[i] = t->shape[i - (i > d)]; strides[i] = t->strides[i - (i > d)]; }
+    if (i == d) {
+      shape[i] = 1;
+      strides[i] = d < t->ndim ? tl_wrap_mul(t->shape[d], t->strides[d]) : 1;
+    } else {
+      shape[i] = t->shape[i - (i > d)];
+      strides[i] = t->strides[i - (i > d)];
+    }
   }
   return as_view(t, t->ndim + 1, shape, strides, t->offset);
 }
 
 static PyObject *k_select(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t dim, index, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int d, nd = 0;
   if (tl_int(a[1], &dim) < 0 || tl_int(a[2], &index) < 0) return NULL;
-  if (t->ndim == 0) { PyErr_SetString(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor."); return NULL; }
+  if (t->ndim == 0) {
+    PyErr_SetString(PyExc_IndexError, "select() cannot be applied to a 0-dim tensor.");
+    return NULL;
+  }
   if (tl_wrap_dim(dim, t->ndim, &d) < 0) return NULL;
   if (index < -t->shape[d] || index >= t->shape[d]) {
-    PyErr_Format(PyExc_IndexError, "select(): index %lld out of range for tensor of size %s at dimension %d", (long long)index, tl_fmt_shape(t->ndim, t->shape), d);
+    PyErr_Format(PyExc_IndexError, "select(): index %lld out of range for tensor of size %s at dimension %d",
+                 (long long)index, tl_fmt_shape(t->ndim, t->shape), d);
     return NULL;
   }
   if (index < 0) index += t->shape[d];
   for (int i = 0; i < t->ndim; i++)
-    if (i != d) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
+    if (i != d) {
+      shape[nd] = t->shape[i];
+      strides[nd++] = t->strides[i];
+    }
   return as_view(t, nd, shape, strides, tl_wrap_add(t->offset, tl_wrap_mul(index, t->strides[d])));
 }
 
 static PyObject *k_slice(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t dim, start = 0, end = INT64_MAX, step, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int d;
-  if (tl_int(a[1], &dim) < 0 || (a[2] != Py_None && tl_int(a[2], &start) < 0) || (a[3] != Py_None && tl_int(a[3], &end) < 0) || tl_int(a[4], &step) < 0) return NULL;
-  if (t->ndim == 0) { PyErr_SetString(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor."); return NULL; }
+  if (tl_int(a[1], &dim) < 0 || (a[2] != Py_None && tl_int(a[2], &start) < 0) ||
+      (a[3] != Py_None && tl_int(a[3], &end) < 0) || tl_int(a[4], &step) < 0)
+    return NULL;
+  if (t->ndim == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "slice() cannot be applied to a 0-dim tensor.");
+    return NULL;
+  }
   if (tl_wrap_dim(dim, t->ndim, &d) < 0) return NULL;
-  if (step <= 0) { PyErr_SetString(PyExc_RuntimeError, "slice step must be positive"); return NULL; }
+  if (step <= 0) {
+    PyErr_SetString(PyExc_RuntimeError, "slice step must be positive");
+    return NULL;
+  }
   int64_t size = t->shape[d];
   if (start < 0) start += size;
   if (end < 0) end += size;
@@ -229,23 +305,38 @@ static PyObject *k_slice(ARGS) {
 }
 
 static PyObject *k_as_strided(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset;
   int nd, m;
-  if (tl_ints(a[1], shape, &nd) < 0 || tl_ints(a[2], strides, &m) < 0 || (a[3] != Py_None && tl_int(a[3], &offset) < 0)) return NULL;
-  if (nd != m) { PyErr_Format(PyExc_RuntimeError, "mismatch in length of strides and shape"); return NULL; }
-  if (t->device != TL_META && tl_check_geometry(t->storage, (tl_dtype)t->dtype, nd, shape, strides, offset) < 0) return NULL;
+  if (tl_ints(a[1], shape, &nd) < 0 || tl_ints(a[2], strides, &m) < 0 || (a[3] != Py_None && tl_int(a[3], &offset) < 0))
+    return NULL;
+  if (nd != m) {
+    PyErr_Format(PyExc_RuntimeError, "mismatch in length of strides and shape");
+    return NULL;
+  }
+  if (t->device != TL_META && tl_check_geometry(t->storage, (tl_dtype)t->dtype, nd, shape, strides, offset) < 0)
+    return NULL;
   return as_view(t, nd, shape, strides, offset);
 }
 
 static PyObject *k_unfold(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t dim, size, step, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int d;
-  if (tl_int(a[1], &dim) < 0 || tl_int(a[2], &size) < 0 || tl_int(a[3], &step) < 0 || tl_wrap_dim(dim, t->ndim, &d) < 0) return NULL;
+  if (tl_int(a[1], &dim) < 0 || tl_int(a[2], &size) < 0 || tl_int(a[3], &step) < 0 || tl_wrap_dim(dim, t->ndim, &d) < 0)
+    return NULL;
   int64_t max = t->ndim ? t->shape[d] : 1;
-  if (size < 0 || size > max) { PyErr_Format(PyExc_RuntimeError, "maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)max, (long long)size); return NULL; }
-  if (step <= 0) { PyErr_Format(PyExc_RuntimeError, "step is %lld but must be > 0", (long long)step); return NULL; }
+  if (size < 0 || size > max) {
+    PyErr_Format(PyExc_RuntimeError, "maximum size for tensor at dimension %d is %lld but size is %lld", d,
+                 (long long)max, (long long)size);
+    return NULL;
+  }
+  if (step <= 0) {
+    PyErr_Format(PyExc_RuntimeError, "step is %lld but must be > 0", (long long)step);
+    return NULL;
+  }
   memcpy(shape, t->shape, sizeof(int64_t) * (size_t)t->ndim);
   memcpy(strides, t->strides, sizeof(int64_t) * (size_t)t->ndim);
   shape[t->ndim] = size;
@@ -258,27 +349,48 @@ static PyObject *k_unfold(ARGS) {
 }
 
 static PyObject *k_diagonal(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t offset, x, y, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int d1, d2, nd = 0;
-  if (tl_int(a[1], &offset) < 0 || tl_int(a[2], &x) < 0 || tl_int(a[3], &y) < 0 || tl_wrap_dim(x, t->ndim, &d1) < 0 || tl_wrap_dim(y, t->ndim, &d2) < 0) return NULL;
-  if (d1 == d2) { PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y); return NULL; }
-  int64_t far = offset >= 0 ? t->shape[d2] - offset : t->shape[d1] + offset, near = offset >= 0 ? t->shape[d1] : t->shape[d2];
+  if (tl_int(a[1], &offset) < 0 || tl_int(a[2], &x) < 0 || tl_int(a[3], &y) < 0 || tl_wrap_dim(x, t->ndim, &d1) < 0 ||
+      tl_wrap_dim(y, t->ndim, &d2) < 0)
+    return NULL;
+  if (d1 == d2) {
+    PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y);
+    return NULL;
+  }
+  int64_t far = offset >= 0 ? t->shape[d2] - offset : t->shape[d1] + offset,
+          near = offset >= 0 ? t->shape[d1] : t->shape[d2];
   int64_t size = far < near ? far : near;
   if (size < 0) size = 0;
   for (int i = 0; i < t->ndim; i++)
-    if (i != d1 && i != d2) { shape[nd] = t->shape[i]; strides[nd++] = t->strides[i]; }
+    if (i != d1 && i != d2) {
+      shape[nd] = t->shape[i];
+      strides[nd++] = t->strides[i];
+    }
   shape[nd] = size;
   strides[nd++] = tl_wrap_add(t->strides[d1], t->strides[d2]);
-  int64_t start = tl_wrap_add(t->offset, size == 0 ? 0 : offset >= 0 ? tl_wrap_mul(offset, t->strides[d2]) : tl_wrap_mul(-offset, t->strides[d1]));
+  int64_t start = tl_wrap_add(t->offset, size == 0     ? 0
+                                         : offset >= 0 ? tl_wrap_mul(offset, t->strides[d2])
+                                                       : tl_wrap_mul(-offset, t->strides[d1]));
   return as_view(t, nd, shape, strides, start);
 }
 
-static PyObject *k_alias(ARGS) { UNUSED; T0; return as_view(t, t->ndim, t->shape, t->strides, t->offset); }
-static PyObject *k_detach(ARGS) { UNUSED; T0; return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, true); }
+static PyObject *k_alias(ARGS) {
+  UNUSED;
+  T0;
+  return as_view(t, t->ndim, t->shape, t->strides, t->offset);
+}
+static PyObject *k_detach(ARGS) {
+  UNUSED;
+  T0;
+  return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, true);
+}
 
 /* same bytes, another dtype: view.dtype, view_as_real, view_as_complex, real, imag */
-static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, const int64_t *strides, int64_t offset) {
+static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, const int64_t *strides,
+                         int64_t offset) {
   uint8_t keep = t->dtype;
   t->dtype = (uint8_t)d;
   PyObject *v = as_view(t, nd, shape, strides, offset);
@@ -293,13 +405,18 @@ static PyObject *with_signs(PyObject *v, int lazy) {
   tl_any_indirect = tl_any_indirect || lazy;
   return v;
 }
-static PyObject *k_lazy(ARGS) {          /* id: TL_CONJ or TL_NEG */
-  UNUSED; T0;
-  if (k->id == TL_CONJ && !tl_is_complex(t->dtype)) { PyErr_SetString(PyExc_RuntimeError, "_conj is only supported for complex tensors"); return NULL; }
+static PyObject *k_lazy(ARGS) { /* id: TL_CONJ or TL_NEG */
+  UNUSED;
+  T0;
+  if (k->id == TL_CONJ && !tl_is_complex(t->dtype)) {
+    PyErr_SetString(PyExc_RuntimeError, "_conj is only supported for complex tensors");
+    return NULL;
+  }
   return with_signs(as_view(t, t->ndim, t->shape, t->strides, t->offset), (t->flags & TL_LAZY) ^ k->id);
 }
 static PyObject *k_view_dtype(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   if (t->flags & TL_LAZY) {
     PyErr_Format(PyExc_RuntimeError, "torch.Tensor.view is not supported for %s when converting to a different dtype.",
                  t->flags & TL_CONJ ? "conjugate view tensors" : "tensors with negative bit set");
@@ -312,19 +429,45 @@ static PyObject *k_view_dtype(ARGS) {
   memcpy(shape, t->shape, sizeof(int64_t) * (size_t)nd);
   memcpy(strides, t->strides, sizeof(int64_t) * (size_t)nd);
   if (from != to) {
-    if (nd == 0) { PyErr_Format(PyExc_RuntimeError, "self.dim() cannot be 0 to view %s as %s (different element sizes)", tl_scalar_type[t->dtype], tl_scalar_type[d]); return NULL; }
-    if (strides[nd - 1] != 1) { PyErr_Format(PyExc_RuntimeError, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld", tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)strides[nd - 1]); return NULL; }
+    if (nd == 0) {
+      PyErr_Format(PyExc_RuntimeError, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
+                   tl_scalar_type[t->dtype], tl_scalar_type[d]);
+      return NULL;
+    }
+    if (strides[nd - 1] != 1) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
+                   tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)strides[nd - 1]);
+      return NULL;
+    }
     int64_t r = from > to ? from / to : to / from;
     if (from > to) {
       shape[nd - 1] = tl_wrap_mul(shape[nd - 1], r);
       for (int i = 0; i < nd - 1; i++) strides[i] = tl_wrap_mul(strides[i], r);
       offset = tl_wrap_mul(offset, r);
     } else {
-      if (shape[nd - 1] % r) { PyErr_Format(PyExc_RuntimeError, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)shape[nd - 1]); return NULL; }
-      if (offset % r) { PyErr_Format(PyExc_RuntimeError, "self.storage_offset() must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)offset); return NULL; }
+      if (shape[nd - 1] % r) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld",
+                     (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)shape[nd - 1]);
+        return NULL;
+      }
+      if (offset % r) {
+        PyErr_Format(
+          PyExc_RuntimeError,
+          "self.storage_offset() must be divisible by %lld to view %s as %s (different element sizes), but got %lld",
+          (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)offset);
+        return NULL;
+      }
       shape[nd - 1] /= r;
       for (int i = 0; i < nd - 1; i++) {
-        if (strides[i] % r) { PyErr_Format(PyExc_RuntimeError, "self.stride(%d) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", i, (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)strides[i]); return NULL; }
+        if (strides[i] % r) {
+          PyErr_Format(
+            PyExc_RuntimeError,
+            "self.stride(%d) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", i,
+            (long long)r, tl_scalar_type[t->dtype], tl_scalar_type[d], (long long)strides[i]);
+          return NULL;
+        }
         strides[i] /= r;
       }
       offset /= r;
@@ -332,53 +475,100 @@ static PyObject *k_view_dtype(ARGS) {
   }
   return retyped(t, d, nd, shape, strides, offset);
 }
-static PyObject *k_component(ARGS) {     /* id 0: view_as_real, 1: real, 2: imag */
-  UNUSED; T0;
+static PyObject *k_component(ARGS) { /* id 0: view_as_real, 1: real, 2: imag */
+  UNUSED;
+  T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   if (!tl_is_complex(t->dtype)) {
     if (k->id == 1) return Py_NewRef(t);
-    PyErr_SetString(PyExc_RuntimeError, k->id == 2 ? "imag is not implemented for tensors with non-complex dtypes." : "view_as_real is only supported for complex tensors");
+    PyErr_SetString(PyExc_RuntimeError, k->id == 2 ? "imag is not implemented for tensors with non-complex dtypes."
+                                                   : "view_as_real is only supported for complex tensors");
     return NULL;
   }
   if (k->id == 0 && t->flags & TL_CONJ) {
-    PyErr_SetString(PyExc_RuntimeError, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as "
-                    "real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
+    PyErr_SetString(
+      PyExc_RuntimeError,
+      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
+      "as "
+      "real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
     return NULL;
   }
-  for (int i = 0; i < t->ndim; i++) { shape[i] = t->shape[i]; strides[i] = tl_wrap_mul(2, t->strides[i]); }
+  for (int i = 0; i < t->ndim; i++) {
+    shape[i] = t->shape[i];
+    strides[i] = tl_wrap_mul(2, t->strides[i]);
+  }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
-  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides, tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == 2)),
+  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides,
+                            tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == 2)),
                     (t->flags & TL_NEG) ^ (k->id == 2 && t->flags & TL_CONJ ? TL_NEG : 0));
 }
 static PyObject *k_view_as_complex(ARGS) {
-  UNUSED; T0;
+  UNUSED;
+  T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-  if (t->dtype != TL_F32 && t->dtype != TL_F64) { PyErr_Format(PyExc_RuntimeError, "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: %s", tl_dtype_name[t->dtype]); return NULL; }
-  if (t->ndim == 0) { PyErr_SetString(PyExc_RuntimeError, "Input tensor must have one or more dimensions"); return NULL; }
-  if (t->shape[t->ndim - 1] != 2) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a last dimension of size 2"); return NULL; }
-  if (t->strides[t->ndim - 1] != 1) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a last dimension with stride 1"); return NULL; }
-  if (t->offset % 2) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a storage_offset divisible by 2"); return NULL; }
+  if (t->dtype != TL_F32 && t->dtype != TL_F64) {
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: %s",
+      tl_dtype_name[t->dtype]);
+    return NULL;
+  }
+  if (t->ndim == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "Input tensor must have one or more dimensions");
+    return NULL;
+  }
+  if (t->shape[t->ndim - 1] != 2) {
+    PyErr_SetString(PyExc_RuntimeError, "Tensor must have a last dimension of size 2");
+    return NULL;
+  }
+  if (t->strides[t->ndim - 1] != 1) {
+    PyErr_SetString(PyExc_RuntimeError, "Tensor must have a last dimension with stride 1");
+    return NULL;
+  }
+  if (t->offset % 2) {
+    PyErr_SetString(PyExc_RuntimeError, "Tensor must have a storage_offset divisible by 2");
+    return NULL;
+  }
   for (int i = 0; i < t->ndim - 1; i++) {
-    if (t->strides[i] % 2) { PyErr_SetString(PyExc_RuntimeError, "Tensor must have a stride divisible by 2 for all but last dimension"); return NULL; }
+    if (t->strides[i] % 2) {
+      PyErr_SetString(PyExc_RuntimeError, "Tensor must have a stride divisible by 2 for all but last dimension");
+      return NULL;
+    }
     shape[i] = t->shape[i];
     strides[i] = t->strides[i] / 2;
   }
   return retyped(t, t->dtype == TL_F32 ? TL_C64 : TL_C128, t->ndim - 1, shape, strides, t->offset / 2);
 }
 
-const TlKernel tl_kernels_view[] = {
-    {"view", k_view, 0, TL_K_GEOMETRY, NULL}, {"try_view", k_view, 1, TL_K_GEOMETRY | TL_K_CHECKS, NULL}, {"transpose", k_transpose, 0, TL_K_GEOMETRY, NULL}, {"t2", k_t2, 0, TL_K_GEOMETRY, NULL},
-    {"permute", k_permute, 0, TL_K_GEOMETRY, NULL}, {"expand", k_expand, 0, TL_K_GEOMETRY, NULL}, {"squeeze", k_squeeze, 0, TL_K_GEOMETRY, NULL},
-    {"unsqueeze", k_unsqueeze, 0, TL_K_GEOMETRY, NULL}, {"select", k_select, 0, TL_K_GEOMETRY, NULL}, {"slice", k_slice, 0, TL_K_GEOMETRY, NULL},
-    {"as_strided", k_as_strided, 0, TL_K_GEOMETRY, NULL}, {"unfold", k_unfold, 0, TL_K_GEOMETRY, NULL}, {"diagonal", k_diagonal, 0, TL_K_GEOMETRY, NULL},
-    {"alias", k_alias, 0, TL_K_GEOMETRY, NULL}, {"conj", k_lazy, TL_CONJ, TL_K_GEOMETRY, NULL}, {"neg_view", k_lazy, TL_NEG, TL_K_GEOMETRY, NULL},
-    {"detach", k_detach, 0, TL_K_GEOMETRY, NULL}, {"view_dtype", k_view_dtype, 0, TL_K_GEOMETRY, NULL},
-    {"view_as_real", k_component, 0, TL_K_GEOMETRY, NULL}, {"real", k_component, 1, TL_K_GEOMETRY, NULL}, {"imag", k_component, 2, TL_K_GEOMETRY, NULL},
-    {"view_as_complex", k_view_as_complex, 0, TL_K_GEOMETRY, NULL}, {0}};
+const TlKernel tl_kernels_view[] = {{"view", k_view, 0, TL_K_GEOMETRY, NULL},
+                                    {"try_view", k_view, 1, TL_K_GEOMETRY | TL_K_CHECKS, NULL},
+                                    {"transpose", k_transpose, 0, TL_K_GEOMETRY, NULL},
+                                    {"t2", k_t2, 0, TL_K_GEOMETRY, NULL},
+                                    {"permute", k_permute, 0, TL_K_GEOMETRY, NULL},
+                                    {"expand", k_expand, 0, TL_K_GEOMETRY, NULL},
+                                    {"squeeze", k_squeeze, 0, TL_K_GEOMETRY, NULL},
+                                    {"unsqueeze", k_unsqueeze, 0, TL_K_GEOMETRY, NULL},
+                                    {"select", k_select, 0, TL_K_GEOMETRY, NULL},
+                                    {"slice", k_slice, 0, TL_K_GEOMETRY, NULL},
+                                    {"as_strided", k_as_strided, 0, TL_K_GEOMETRY, NULL},
+                                    {"unfold", k_unfold, 0, TL_K_GEOMETRY, NULL},
+                                    {"diagonal", k_diagonal, 0, TL_K_GEOMETRY, NULL},
+                                    {"alias", k_alias, 0, TL_K_GEOMETRY, NULL},
+                                    {"conj", k_lazy, TL_CONJ, TL_K_GEOMETRY, NULL},
+                                    {"neg_view", k_lazy, TL_NEG, TL_K_GEOMETRY, NULL},
+                                    {"detach", k_detach, 0, TL_K_GEOMETRY, NULL},
+                                    {"view_dtype", k_view_dtype, 0, TL_K_GEOMETRY, NULL},
+                                    {"view_as_real", k_component, 0, TL_K_GEOMETRY, NULL},
+                                    {"real", k_component, 1, TL_K_GEOMETRY, NULL},
+                                    {"imag", k_component, 2, TL_K_GEOMETRY, NULL},
+                                    {"view_as_complex", k_view_as_complex, 0, TL_K_GEOMETRY, NULL},
+                                    {0}};
 
-/* ---- basic indexing ----------------------------------------------------------------------------------------------- */
-/* One view for ints, slices, None and Ellipsis. Returns NULL without an exception when the index holds anything else. */
+/* ---- basic indexing -----------------------------------------------------------------------------------------------
+ */
+/* One view for ints, slices, None and Ellipsis. Returns NULL without an exception when the index holds anything else.
+ */
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset;
   bool tuple = PyTuple_Check(index);
@@ -387,13 +577,20 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
     if (x == Py_None) continue;
-    if (x == Py_Ellipsis) { if (ellipsis++) return NULL; continue; }
+    if (x == Py_Ellipsis) {
+      if (ellipsis++) return NULL;
+      continue;
+    }
     if (PyBool_Check(x) || (!PyLong_Check(x) && !PySlice_Check(x))) return NULL;
     used++;
   }
   if (used > t->ndim) {
-    PyErr_Format(PyExc_IndexError, t->ndim == 0 && !tuple && PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor." : t->ndim == 0 ? "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-                 : "too many indices for tensor of dimension %d", t->ndim);
+    PyErr_Format(PyExc_IndexError,
+                 t->ndim == 0 && !tuple && PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor."
+                 : t->ndim == 0 ? "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                                  "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+                                : "too many indices for tensor of dimension %d",
+                 t->ndim);
     return NULL;
   }
   if (t->ndim - used + n > TL_MAX_DIMS) return NULL;
@@ -409,15 +606,20 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
       shape[nd] = 1;
       strides[nd++] = d < t->ndim ? tl_wrap_mul(t->shape[d], t->strides[d]) : 1;
     } else if (x == Py_Ellipsis) {
-      for (int m = t->ndim - used; m > 0; m--, d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
+      for (int m = t->ndim - used; m > 0; m--, d++) {
+        shape[nd] = t->shape[d];
+        strides[nd++] = t->strides[d];
+      }
     } else if (PyLong_Check(x)) {
       int64_t v;
       if (tl_int(x, &v) < 0) {
-        if (PyErr_ExceptionMatches(PyExc_RuntimeError)) PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+        if (PyErr_ExceptionMatches(PyExc_RuntimeError))
+          PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return NULL;
       }
       if (v < -t->shape[d] || v >= t->shape[d]) {
-        PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, d, (long long)t->shape[d]);
+        PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, d,
+                     (long long)t->shape[d]);
         return NULL;
       }
       offset = tl_wrap_add(offset, tl_wrap_mul(v < 0 ? v + t->shape[d] : v, t->strides[d]));
@@ -425,14 +627,20 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
     } else {
       Py_ssize_t start, stop, step;
       if (PySlice_Unpack(x, &start, &stop, &step) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();   /* tensors as bounds: the general path */
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear(); /* tensors as bounds: the general path */
         return NULL;
       }
-      if (step <= 0) { PyErr_SetString(PyExc_ValueError, "step must be greater than zero"); return NULL; }
+      if (step <= 0) {
+        PyErr_SetString(PyExc_ValueError, "step must be greater than zero");
+        return NULL;
+      }
       if (t->shape[d] <= PY_SSIZE_T_MAX) {
         shape[nd] = PySlice_AdjustIndices((Py_ssize_t)t->shape[d], &start, &stop, step);
-      } else {                      /* an expanded dim beyond 32 bits: bounds that were cut to fit mean its ends */
-        int64_t size = t->shape[d], a = start < 0 ? start + size : start, b = stop == PY_SSIZE_T_MAX ? size : stop < 0 ? stop + size : stop;
+      } else { /* an expanded dim beyond 32 bits: bounds that were cut to fit mean its ends */
+        int64_t size = t->shape[d], a = start < 0 ? start + size : start,
+                b = stop == PY_SSIZE_T_MAX ? size
+                    : stop < 0             ? stop + size
+                                           : stop;
         a = a < 0 ? 0 : a;
         b = b < a ? a : b;
         shape[nd] = b > a ? (b - a - 1) / step + 1 : 0;
@@ -446,7 +654,10 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
       d++;
     }
   }
-  for (; d < t->ndim; d++) { shape[nd] = t->shape[d]; strides[nd++] = t->strides[d]; }
+  for (; d < t->ndim; d++) {
+    shape[nd] = t->shape[d];
+    strides[nd++] = t->strides[d];
+  }
   /* a slice's __index__ can do that */
   if (t->storage != storage || t->ndim != ndim || memcmp(was, t->shape, sizeof *was * (size_t)ndim) ||
       memcmp(was + ndim, t->strides, sizeof *was * (size_t)ndim) || !tl_within(t, nd, shape, strides, offset)) {

@@ -1,8 +1,8 @@
-/* vmath.h: float functions on four lanes. The polynomials were fitted for this file (weighted least squares on Chebyshev
- * nodes, iterated to near minimax); the reductions are the textbook ones (Cody and Waite; log by the mantissa around 1).
- * Largest errors found over the tests' points, in units in the last place of the result:
- *   exp 1.0, expm1 1.4, log 0.9, log1p 1.3, log2 1.1, log10 0.9, tanh 2.5, sigmoid 2.3, erf 1.3,
- *   sin and cos 1.4 (near their zeros far from 0: 2e-11 absolute). */
+/* vmath.h: float functions on four lanes. The polynomials were fitted for this file (weighted least squares on
+ * Chebyshev nodes, iterated to near minimax); the reductions are the textbook ones (Cody and Waite; log by the mantissa
+ * around 1). Largest errors found over the tests' points, in units in the last place of the result: exp 1.0, expm1 1.4,
+ * log 0.9, log1p 1.3, log2 1.1, log10 0.9, tanh 2.5, sigmoid 2.3, erf 1.3, sin and cos 1.4 (near their zeros far from
+ * 0: 2e-11 absolute). */
 #ifndef TL_VMATH_H
 #define TL_VMATH_H
 #include <math.h>
@@ -16,7 +16,10 @@ static inline v4f vm_abs(v4f x) { return (v4f)((v4i)x & v4i_set1(0x7fffffff)); }
 static inline v4i vm_sign(v4f x) { return (v4i)x & v4i_set1((int32_t)0x80000000u); }
 static inline v4f vm_copysign(v4f x, v4f s) { return (v4f)((v4i)vm_abs(x) | vm_sign(s)); }
 /* nearest integer as float, for |x| < 2^22 */
-static inline v4f vm_round_small(v4f x) { const v4f m = v4_set1(12582912.0f); return (x + m) - m; }
+static inline v4f vm_round_small(v4f x) {
+  const v4f m = v4_set1(12582912.0f);
+  return (x + m) - m;
+}
 static inline v4i vm_int(v4f x) { return __builtin_convertvector(x, v4i); }
 static inline v4f vm_float(v4i x) { return __builtin_convertvector(x, v4f); }
 /* 2^n for -126 <= n <= 127 */
@@ -109,7 +112,9 @@ static inline v4f vm_log_base(v4f x, float hi, float lo, float ehi, float elo) {
   return vm_log_edges(x, v4_madd(e, v4_set1(ehi), y));
 }
 static inline v4f vm_log2(v4f x) { return vm_log_base(x, 1.4423828125f, 3.1222839e-4f, 1.0f, 0.0f); }
-static inline v4f vm_log10(v4f x) { return vm_log_base(x, 0.434326171875f, -3.1689971e-5f, 0.30078125f, 2.48745664e-4f); }
+static inline v4f vm_log10(v4f x) {
+  return vm_log_base(x, 0.434326171875f, -3.1689971e-5f, 0.30078125f, 2.48745664e-4f);
+}
 
 static inline v4f vm_log1p(v4f x) {
   v4f u = v4_set1(1.0f) + x, d = x - (u - v4_set1(1.0f));

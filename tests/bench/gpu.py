@@ -40,7 +40,16 @@ def main() -> int:
     def options(device: str) -> str:
         return json.dumps({"device": device, "small": a.small, "seconds": a.seconds})
 
-    ours = figures([sys.executable, str(ROOT / "tests" / "pyodide" / "run_node.py"), "--webgpu", "--script", "tests/bench/gpu_cases.py", options("webgpu")])
+    ours = figures(
+        [
+            sys.executable,
+            str(ROOT / "tests" / "pyodide" / "run_node.py"),
+            "--webgpu",
+            "--script",
+            "tests/bench/gpu_cases.py",
+            options("webgpu"),
+        ]
+    )
     if ours is None:
         return 1
     other = os.environ.get("BENCH_PYTHON", sys.executable)
@@ -48,7 +57,10 @@ def main() -> int:
     theirs = None
     if subprocess.run([other, "-c", probe], check=False, capture_output=True, cwd="/").returncode == 0:
         theirs = figures([other, str(HERE / "gpu_cases.py"), options("cuda")], pathlib.Path("/"))
-    print(f"\n{ours['name']}" + (f"; PyTorch CUDA on {theirs['name']}" if theirs else "; no PyTorch with CUDA to compare with"))
+    print(
+        f"\n{ours['name']}"
+        + (f"; PyTorch CUDA on {theirs['name']}" if theirs else "; no PyTorch with CUDA to compare with")
+    )
     for name, value in ours.items():
         if not isinstance(value, float):
             continue

@@ -97,12 +97,16 @@ def main(device, small, seconds):
     out["training step ms"] = 1e3 * clock(step, wait, seconds)
     if device == "webgpu":
         from torch.webgpu import _bridge
+
         before = _bridge.current.stats()
         step().item()
         after = _bridge.current.stats()
         out["per step"] = {k: after[k] - before[k] for k in ("dispatches", "submits", "reads")}
     with torch.no_grad():
-        past = [(made(1, heads, length - 1, wide // heads), made(1, heads, length - 1, wide // heads)) for _ in range(layers)]
+        past = [
+            (made(1, heads, length - 1, wide // heads), made(1, heads, length - 1, wide // heads))
+            for _ in range(layers)
+        ]
         out["decode ms a token"] = 1e3 * clock(lambda: model(tokens[:1, :1], length - 1, past), wait, seconds)
     return out
 

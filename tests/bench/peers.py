@@ -54,8 +54,21 @@ def measure(folder: pathlib.Path, out: pathlib.Path, a: argparse.Namespace) -> d
     pyodide = dist.prepare("314")
     peers = [*a.columns[1:], *(("torch-1t",) if a.native else ())]
     page = f"{MOUNT}/bench.html?wheel={dist.wheel('314', pyodide).name}" + ("&device=webgpu" if a.gpu else "")
-    cmd = ["node", "run.mjs", "--mount", f"{MOUNT}={HERE / 'peers'}", "--mount", f"pyodide={pyodide}", "--out", str(out),
-           "--column", f"{a.columns[0]}=page:{page}", "--peers", ",".join(peers), *a.rest]
+    cmd = [
+        "node",
+        "run.mjs",
+        "--mount",
+        f"{MOUNT}={HERE / 'peers'}",
+        "--mount",
+        f"pyodide={pyodide}",
+        "--out",
+        str(out),
+        "--column",
+        f"{a.columns[0]}=page:{page}",
+        "--peers",
+        ",".join(peers),
+        *a.rest,
+    ]
     if a.workloads:
         cmd += ["--workloads", a.workloads]
     out.unlink(missing_ok=True)
@@ -76,7 +89,12 @@ def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[s
     cells = {(r["peer"], r["workload"]): r for r in results["results"] if (r["peer"], r["workload"]) not in wrong}
     slower = []
     names = [p.split("-")[0] for p in columns[1:]]
-    print(f"\n{'ms (op/*: us)':24}{MOUNT:>12}" + "".join(f"{n:>10}" for n in names) + f"{'ratio':>8}" + ("   native" if native else ""))
+    print(
+        f"\n{'ms (op/*: us)':24}{MOUNT:>12}"
+        + "".join(f"{n:>10}" for n in names)
+        + f"{'ratio':>8}"
+        + ("   native" if native else "")
+    )
     for w in (w for w in results["workloads"] if any(k[1] == w["id"] for k in cells)):
         name, us = w["id"], bool(w.get("us"))
         row = [cells.get((p, name)) for p in columns]
@@ -87,8 +105,13 @@ def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[s
             slower.append((name, ratio))
         note = "" if row[0] else f"  {'wrong result' if (columns[0], name) in wrong else why.get(name, '')}"
         torch = cells.get(("torch-1t", name))
-        print(f"{name:24}{texts[0]:>12}" + "".join(f"{t:>10}" for t in texts[1:]) + f"{ratio:8.2f}"
-              + (f"{shown(torch['ms'], us):>9}" if torch else "") + note)
+        print(
+            f"{name:24}{texts[0]:>12}"
+            + "".join(f"{t:>10}" for t in texts[1:])
+            + f"{ratio:8.2f}"
+            + (f"{shown(torch['ms'], us):>9}" if torch else "")
+            + note
+        )
     print("ratio: ours over the fastest peer; ~: other programs used the machine during every sample")
     return slower
 

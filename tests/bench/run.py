@@ -25,8 +25,8 @@ import peers  # noqa: E402
 import run_node  # noqa: E402
 
 WHERE = ("host", "simd128", "relaxed", "chromium")
-BUDGET_US = {"a + b, 8 elements": 3.0, "a + b, recording": 8.0, "3-layer MLP, and backward": 500.0}   # in Pyodide
-IMPORT_BUDGET_US = 150e3                                                                              # in Chromium
+BUDGET_US = {"a + b, 8 elements": 3.0, "a + b, recording": 8.0, "3-layer MLP, and backward": 500.0}  # in Pyodide
+IMPORT_BUDGET_US = 150e3  # in Chromium
 
 PAGE = """
 const { loadPyodide } = await import("/dist/pyodide.mjs");
@@ -54,11 +54,20 @@ def measure(where: str, only: str, seconds: float) -> dict[str, float]:
     if where == "chromium":
         return json.loads(in_chromium(only, seconds))  # type: ignore[no-any-return]
     if where == "host":
-        done = subprocess.run([sys.executable, str(HERE / "workloads.py"), only, str(seconds)], capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+        done = subprocess.run(
+            [sys.executable, str(HERE / "workloads.py"), only, str(seconds)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
     else:
-        done = run_node.run(run_node.SCRIPT, ["/project/tests/bench/workloads.py", only, str(seconds)],
-                            env={"TORCHLITE_NATIVE": where}, capture=True)
+        done = run_node.run(
+            run_node.SCRIPT,
+            ["/project/tests/bench/workloads.py", only, str(seconds)],
+            env={"TORCHLITE_NATIVE": where},
+            capture=True,
+        )
     for line in done.stdout.splitlines():
         if line.startswith("BENCH "):
             return json.loads(line[6:])  # type: ignore[no-any-return]
@@ -72,14 +81,20 @@ def over_budget(results: dict[str, dict[str, float]]) -> list[str]:
         limits = dict(BUDGET_US) if where != "host" else {}
         if where == "chromium":
             limits["import"] = IMPORT_BUDGET_US
-        out += [f"{where}, {n}: {r[n]:.2f} us, the budget is {most:.0f}" for n, most in limits.items() if r.get(n, 0) > most]
+        out += [
+            f"{where}, {n}: {r[n]:.2f} us, the budget is {most:.0f}" for n, most in limits.items() if r.get(n, 0) > most
+        ]
     for wheel in sorted((ROOT / "wheels" / "dist").glob("torchlite-*.whl")):
         bridge = make.bridge_size(wheel)
         rest = wheel.stat().st_size - bridge
-        print(f"{wheel.name}: {rest / 1e3:.0f} kB and {bridge / 1e3:.0f} of WebGPU script, "
-              f"the budgets are {make.BUDGET / 1e3:.0f} and {make.BUDGET_BRIDGE / 1e3:.0f}")
+        print(
+            f"{wheel.name}: {rest / 1e3:.0f} kB and {bridge / 1e3:.0f} of WebGPU script, "
+            f"the budgets are {make.BUDGET / 1e3:.0f} and {make.BUDGET_BRIDGE / 1e3:.0f}"
+        )
         if rest > make.BUDGET or bridge > make.BUDGET_BRIDGE:
-            out.append(f"{wheel.name}: {rest} and {bridge} bytes, the budgets are {make.BUDGET} and {make.BUDGET_BRIDGE}")
+            out.append(
+                f"{wheel.name}: {rest} and {bridge} bytes, the budgets are {make.BUDGET} and {make.BUDGET_BRIDGE}"
+            )
     return out
 
 
@@ -104,7 +119,11 @@ def main() -> int:
     print(f"{'us a call':28}" + "".join(f"{w:>12}" for w in results) + f"{'budget':>12}")
     for n in dict.fromkeys(n for r in results.values() for n in r):
         budget = IMPORT_BUDGET_US if n == "import" else BUDGET_US.get(n)
-        print(f"{n:28}" + "".join(f"{results[w].get(n, float('nan')):12.2f}" for w in results) + (f"{budget:12.0f}" if budget else ""))
+        print(
+            f"{n:28}"
+            + "".join(f"{results[w].get(n, float('nan')):12.2f}" for w in results)
+            + (f"{budget:12.0f}" if budget else "")
+        )
     over = over_budget(results)
     for line in over:
         print("over budget:", line)

@@ -24,11 +24,15 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WASM = sys.platform == "emscripten"
 INTERRUPTS = 200
-PROCESS = 8 << 20                       # bytes: the C library keeps what others freed
-OBJECTS = {"cpu": 100, "webgpu": 20_000}     # on webgpu bounded caches of geometries fill
-BUDGET = 64 << 20                       # bytes of the GPU's pool
-PLACES = {"host cpu": [], "host webgpu": [], "node cpu": ["tests/pyodide/run_node.py", "--script"],
-          "node webgpu": ["tests/pyodide/run_node.py", "--webgpu", "--script"]}
+PROCESS = 8 << 20  # bytes: the C library keeps what others freed
+OBJECTS = {"cpu": 100, "webgpu": 20_000}  # on webgpu bounded caches of geometries fill
+BUDGET = 64 << 20  # bytes of the GPU's pool
+PLACES = {
+    "host cpu": [],
+    "host webgpu": [],
+    "node cpu": ["tests/pyodide/run_node.py", "--script"],
+    "node webgpu": ["tests/pyodide/run_node.py", "--webgpu", "--script"],
+}
 
 
 def process_bytes():
@@ -73,7 +77,9 @@ class Interrupts:
             self.armed = False
             self.done += 1
             raise KeyboardInterrupt
-        signal.setitimer(signal.ITIMER_REAL, 2e-5)          # this program's own lines, and those of the pipe to the GPU, are spared
+        signal.setitimer(
+            signal.ITIMER_REAL, 2e-5
+        )  # this program's own lines, and those of the pipe to the GPU, are spared
 
 
 class Soak:
@@ -176,11 +182,27 @@ def here(device, seconds):
         if gpu is not None:
             torch.webgpu.synchronize()
             s = gpu.stats()
-        rows.append({"storages": _C.memory_stats()[0], "objects": len(gc.get_objects()), "process": process_bytes(), "slots": s.get("slots", 0),
-                     "on the GPU": s.get("allocated", 0), "pool's peak": s.get("reserved_peak", 0),
-                     **dict(zip(("JavaScript objects", "proxies"), js_references()))})
-        print("%7.1f s  %7d steps  %3d interrupts  %s" % (time.monotonic() - start, soak.steps, soak.interrupts.done,
-                                                          "  ".join("%s %d" % x for x in rows[-1].items())), flush=True)
+        rows.append(
+            {
+                "storages": _C.memory_stats()[0],
+                "objects": len(gc.get_objects()),
+                "process": process_bytes(),
+                "slots": s.get("slots", 0),
+                "on the GPU": s.get("allocated", 0),
+                "pool's peak": s.get("reserved_peak", 0),
+                **dict(zip(("JavaScript objects", "proxies"), js_references())),
+            }
+        )
+        print(
+            "%7.1f s  %7d steps  %3d interrupts  %s"
+            % (
+                time.monotonic() - start,
+                soak.steps,
+                soak.interrupts.done,
+                "  ".join("%s %d" % x for x in rows[-1].items()),
+            ),
+            flush=True,
+        )
 
     warm = min(30.0, seconds / 10)
     while time.monotonic() - start < warm or soak.steps < 300:
@@ -193,7 +215,13 @@ def here(device, seconds):
             soak.round(not WASM and soak.interrupts.done < due)
         note()
     first, last = rows[0], rows[-1]
-    allowed = {"objects": OBJECTS[device], "process": PROCESS, "pool's peak": max(0, BUDGET - first["pool's peak"]), "JavaScript objects": 8, "proxies": 8}
+    allowed = {
+        "objects": OBJECTS[device],
+        "process": PROCESS,
+        "pool's peak": max(0, BUDGET - first["pool's peak"]),
+        "JavaScript objects": 8,
+        "proxies": 8,
+    }
     grown = {k: last[k] - first[k] for k in first if last[k] - first[k] > allowed.get(k, 0)}
     print("GREW: %s" % grown if grown else "steady: " + ", ".join("%s %+d" % (k, last[k] - first[k]) for k in first))
     return int(bool(grown))
@@ -210,7 +238,15 @@ def main():
     places, bad = [a.only] if a.only else list(PLACES), 0
     for place in places:
         print("---- %s" % place, flush=True)
-        cmd = [sys.executable, *PLACES[place], "tests/bench/soak.py", "--here", place.split()[1], "--seconds", str(a.seconds / len(places))]
+        cmd = [
+            sys.executable,
+            *PLACES[place],
+            "tests/bench/soak.py",
+            "--here",
+            place.split()[1],
+            "--seconds",
+            str(a.seconds / len(places)),
+        ]
         bad |= subprocess.run(cmd, cwd=ROOT, check=False).returncode
     return int(bad != 0)
 

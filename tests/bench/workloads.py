@@ -84,9 +84,20 @@ def workloads():
     big = mlp(784, 256, 128, 10)
     yield "MLP, batch 64, Adam", training(big, torch.optim.Adam(big.parameters()), torch.randn(64, 784), labels)
     nn = torch.nn
-    cnn = nn.Sequential(nn.Conv2d(1, 16, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5, padding=2), nn.ReLU(),
-                        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1568, 10))
-    yield "small CNN, batch 32, SGD", training(cnn, torch.optim.SGD(cnn.parameters(), lr=0.01), torch.randn(32, 1, 28, 28), labels[:32])
+    cnn = nn.Sequential(
+        nn.Conv2d(1, 16, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(1568, 10),
+    )
+    yield (
+        "small CNN, batch 32, SGD",
+        training(cnn, torch.optim.SGD(cnn.parameters(), lr=0.01), torch.randn(32, 1, 28, 28), labels[:32]),
+    )
 
 
 def measure(only="", seconds=0.25):

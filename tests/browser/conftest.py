@@ -12,7 +12,13 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "pyodide"), str(ROOT / "wheels"), str(ROOT / "native"), str(ROOT / "demos")]
+sys.path[:0] = [
+    str(HERE),
+    str(HERE.parent / "pyodide"),
+    str(ROOT / "wheels"),
+    str(ROOT / "native"),
+    str(ROOT / "demos"),
+]
 import backend  # noqa: E402
 import dist as distribution  # noqa: E402
 import firefox  # noqa: E402

@@ -59,8 +59,21 @@ class FirefoxBiDi:
         env = dict(os.environ, **vulkan_environment(pathlib.Path(self._dir.name, "vulkan")))
         env["HOME"] = self._dir.name
         self._process = subprocess.Popen(
-            [exe, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0", "--remote-allow-system-access"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
+            [
+                exe,
+                "--headless",
+                "--no-remote",
+                "--profile",
+                str(profile),
+                "--remote-debugging-port",
+                "0",
+                "--remote-allow-system-access",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
         url = self._address()
         self._socket = websocket.create_connection(url + "/session", suppress_origin=True, timeout=300)
         self._id = 0
@@ -76,10 +89,17 @@ class FirefoxBiDi:
         new one wait on one condition variable, of whose waiters one only is woken (WorkerPrivate::WaitForIsDebuggerRegistered). No test needs this."""
         chrome = self._call("browsingContext.getTree", {"moz:scope": "chrome"})["contexts"][0]["context"]
         module = "chrome://remote/content/shared/js-process-actors/WebDriverWorkerListenerActor.sys.mjs"
-        done = self._call("script.evaluate", {
-            "expression": f'ChromeUtils.importESModule("{module}").unregisterWebDriverWorkerListenerActor(); "done"',
-            "awaitPromise": False, "target": {"context": chrome}})
-        if done["type"] != "success" and "Failed to load" not in done["exceptionDetails"]["text"]:      # another Firefox may have no such module
+        done = self._call(
+            "script.evaluate",
+            {
+                "expression": f'ChromeUtils.importESModule("{module}").unregisterWebDriverWorkerListenerActor(); "done"',
+                "awaitPromise": False,
+                "target": {"context": chrome},
+            },
+        )
+        if (
+            done["type"] != "success" and "Failed to load" not in done["exceptionDetails"]["text"]
+        ):  # another Firefox may have no such module
             raise RuntimeError("Firefox's listener for workers: " + done["exceptionDetails"]["text"])
 
     def _address(self) -> str:
@@ -127,8 +147,10 @@ class FirefoxBiDi:
         given = ", ".join([*(json.dumps(a) for a in args), "r"])
         function = f"() => new Promise(r => {{ (function(){{{body}}}).apply(globalThis, [{given}]) }})"
         function += ".then(JSON.stringify)"
-        result = self._call("script.callFunction", {
-            "functionDeclaration": function, "awaitPromise": True, "target": {"context": self._context}})
+        result = self._call(
+            "script.callFunction",
+            {"functionDeclaration": function, "awaitPromise": True, "target": {"context": self._context}},
+        )
         if result["type"] == "exception":
             raise RuntimeError(result["exceptionDetails"]["text"])
         value = result["result"].get("value")

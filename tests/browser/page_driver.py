@@ -111,13 +111,16 @@ class Page:
         """Presses keys; names such as {ArrowLeft} stand for special ones."""
         special = {"{ArrowLeft}": "\ue012", "{ArrowUp}": "\ue013", "{ArrowRight}": "\ue014", "{ArrowDown}": "\ue015"}
         parts = re.findall(r"\{\w+\}|.", text, re.DOTALL)
-        actions = [
-            {"type": kind, "value": special.get(part, part)} for part in parts for kind in ("keyDown", "keyUp")
-        ]
-        self._call("input.performActions", {"context": self._context, "actions": [{"type": "key", "id": "keys", "actions": actions}]})
+        actions = [{"type": kind, "value": special.get(part, part)} for part in parts for kind in ("keyDown", "keyUp")]
+        self._call(
+            "input.performActions",
+            {"context": self._context, "actions": [{"type": "key", "id": "keys", "actions": actions}]},
+        )
 
     def resize(self, width, height):
-        self._call("browsingContext.setViewport", {"context": self._context, "viewport": {"width": width, "height": height}})
+        self._call(
+            "browsingContext.setViewport", {"context": self._context, "viewport": {"width": width, "height": height}}
+        )
 
     def screenshot(self, path, whole=False):
         path = Path(path)
@@ -143,7 +146,10 @@ class Chromium(Page):
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self._process = subprocess.Popen(
-            ["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            ["chromedriver", f"--port={port}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         args = [*FLAGS, *(pages.CHROMIUM_WEBGPU if gpu else []), f"--user-data-dir={self._folder}"]
         if dark:

@@ -17,15 +17,24 @@ ISOLATED = {
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 # Software WebGPU, and reading it back through a canvas: each of the four is needed.
-CHROMIUM_WEBGPU = ["--enable-unsafe-webgpu", "--use-angle=swiftshader", "--enable-features=Vulkan", "--use-vulkan=swiftshader"]
+CHROMIUM_WEBGPU = [
+    "--enable-unsafe-webgpu",
+    "--use-angle=swiftshader",
+    "--enable-features=Vulkan",
+    "--use-vulkan=swiftshader",
+]
 EMPTY = '<!DOCTYPE html><html><head><meta charset="utf-8"><link rel="icon" href="data:,"></head><body></body></html>'
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
     extensions_map = {
         **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm", ".whl": "application/zip",
-        ".json": "application/json", ".py": "text/x-python",
+        ".mjs": "text/javascript",
+        ".js": "text/javascript",
+        ".wasm": "application/wasm",
+        ".whl": "application/zip",
+        ".json": "application/json",
+        ".py": "text/x-python",
     }
     headers_extra: dict[str, str] = {}
     roots: dict[str, str] = {}
@@ -36,7 +45,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         for prefix, folder in self.roots.items():
             if clean.startswith(prefix):
                 self.directory = folder
-                return super().translate_path("/" + clean[len(prefix):])
+                return super().translate_path("/" + clean[len(prefix) :])
         return super().translate_path(clean)
 
     def do_GET(self) -> None:
@@ -61,11 +70,18 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serve(roots: dict[str, pathlib.Path], pages: dict[str, str] | None = None, headers: dict[str, str] | None = None) -> Iterator[str]:
+def serve(
+    roots: dict[str, pathlib.Path], pages: dict[str, str] | None = None, headers: dict[str, str] | None = None
+) -> Iterator[str]:
     """Serves folders under URL prefixes and pages given as text; yields the base URL."""
-    handler = type("Handler", (_Handler,), {
-        "roots": {k: str(v) for k, v in roots.items()}, "pages": pages or {}, "headers_extra": headers or {}})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(next(iter(roots.values())))))
+    handler = type(
+        "Handler",
+        (_Handler,),
+        {"roots": {k: str(v) for k, v in roots.items()}, "pages": pages or {}, "headers_extra": headers or {}},
+    )
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(handler, directory=str(next(iter(roots.values()))))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -85,7 +101,9 @@ def chromium(extra: list[str] | None = None) -> Any:
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
+    options.binary_location = (
+        shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
+    )
     for flag in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", *CHROMIUM_WEBGPU, *(extra or [])]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -99,7 +117,8 @@ def run_async(driver: Any, body: str) -> Any:
     text = driver.execute_async_script(
         "const done = arguments[arguments.length - 1];"
         f"(async () => {{ {body} }})().then(v => done(JSON.stringify({{ok: v === undefined ? null : v}})),"
-        " e => done(JSON.stringify({error: String(e && e.stack || e) + String(e && e.message || '')})));")
+        " e => done(JSON.stringify({error: String(e && e.stack || e) + String(e && e.message || '')})));"
+    )
     result = json.loads(text)
     if "error" in result:
         raise AssertionError(result["error"])
@@ -108,8 +127,11 @@ def run_async(driver: Any, body: str) -> Any:
 
 def python(driver: Any, code: str) -> Any:
     """Runs Python in a page whose `pyodide` is a global; the value of the last line, as JSON."""
-    return run_async(driver, f"const r = await pyodide.runPythonAsync({json.dumps(code)}); "
-                             "return r && r.toJs ? r.toJs({dict_converter: Object.fromEntries}) : r;")
+    return run_async(
+        driver,
+        f"const r = await pyodide.runPythonAsync({json.dumps(code)}); "
+        "return r && r.toJs ? r.toJs({dict_converter: Object.fromEntries}) : r;",
+    )
 
 
 def run_sync_entry(driver: Any, code: str) -> Any:
@@ -123,6 +145,7 @@ def load_text(base: str, wheel_name: str, name: str = "pyodide") -> str:
       const {{ loadPyodide }} = await import("{base}/dist/pyodide.mjs");
       const {name} = globalThis.{name} = await loadPyodide({{ indexURL: "{base}/dist/" }});
       await {name}.loadPackage("{base}/dist/torchlite/{wheel_name}", {{ messageCallback: () => {{}} }});"""
+
 
 WORKER = """
 let ready;
@@ -142,14 +165,17 @@ class Asking:
     def __init__(self, driver: Any, base: str, load: str, type: str = "module", url: str = "") -> None:
         self.driver = driver
         driver.get(base + "/empty.html")
-        run_async(driver, f"""
+        run_async(
+            driver,
+            f"""
           const url = {json.dumps(url)} || URL.createObjectURL(new Blob([{json.dumps(WORKER % load)}], {{ type: "text/javascript" }}));
           globalThis.worker = new Worker(url, {{ type: "{type}" }});
           globalThis.ask = (...what) => new Promise((ok, no) => {{
             worker.onmessage = (e) => {{ const r = JSON.parse(e.data); "error" in r ? no(new Error(r.error)) : ok(r.ok); }};
             worker.onerror = (e) => no(new Error("worker: " + e.message));
             worker.postMessage(what);
-          }});""")
+          }});""",
+        )
 
     def __call__(self, entry: str, code: str) -> Any:
         return run_async(self.driver, f"return await ask({json.dumps(entry)}, {json.dumps(code)});")

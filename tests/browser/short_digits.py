@@ -15,8 +15,10 @@ def source(steps: int, epochs: int = 1, batch: int = 8, test: int = 16) -> str:
     for old, new in (
         ("EPOCHS = 15", f"EPOCHS = {epochs}"),
         ("BATCH_SIZE = 32", f"BATCH_SIZE = {batch}"),
-        ("train_set, test_set = random_split(dataset, [1437, 360])",
-         f"train_set, test_set, _ = random_split(dataset, [{train}, {test}, {1797 - train - test}])"),
+        (
+            "train_set, test_set = random_split(dataset, [1437, 360])",
+            f"train_set, test_set, _ = random_split(dataset, [{train}, {test}, {1797 - train - test}])",
+        ),
     ):
         assert text.count(old) == 1, f"digits.py has no line {old!r} any more"
         text = text.replace(old, new)

@@ -15,7 +15,9 @@ DEMOS = ROOT / "demos"
 SHOTS = ROOT / ".out" / "demo"
 
 # The site carries one Pyodide, whatever generation the other browser tests run on.
-pytestmark = pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="the demo site is built with Pyodide 314")
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="the demo site is built with Pyodide 314"
+)
 
 KINDS = [b for b in os.environ.get("TORCHLITE_BROWSERS", "chromium,firefox").split(",") if b]
 READY = "document.body.dataset.state === 'ready'"
@@ -48,8 +50,10 @@ def test_train_draw_and_come_back_offline(visit, server, kind):
     assert page.eval("demo.editor.text") == (DEMOS / "digits" / "digits.py").read_text()
 
     # The page must stay alive while Python works: the longest time between two ticks tells.
-    page.eval("(() => { let last = performance.now(); window.gap = 0; setInterval(() => {"
-              " const now = performance.now(); window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()")
+    page.eval(
+        "(() => { let last = performance.now(); window.gap = 0; setInterval(() => {"
+        " const now = performance.now(); window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()"
+    )
     run_script(page)
     page.wait(RUNNING, 10)
     page.wait("/^[1-9]/.test(document.querySelector('#epoch').textContent)", 60)

@@ -11,7 +11,9 @@ import short_digits
 from strokes import DIGITS
 from test_demo import CONSOLE, KINDS, READY, RUNNING, SHOTS, read_drawing, run_script, text
 
-pytestmark = pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="the demo site is built with Pyodide 314")
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="the demo site is built with Pyodide 314"
+)
 
 SHORT = short_digits.source(steps=6, epochs=2)
 ENDLESS = SHORT.replace("EPOCHS = 2", "EPOCHS = 2000")
@@ -40,7 +42,9 @@ def test_same_run_on_both_devices(visit, kind):
     page.wait(READY, 90)
     page.wait("!document.querySelector('#device-choice').hidden", 30)
     assert page.eval("[...document.querySelectorAll('#device option')].map(o => o.text)") == ["CPU", "GPU (WebGPU)"]
-    assert page.eval("document.querySelector('#device').value") == "cpu" and "software" in page.eval(NOTE)  # a real GPU would be chosen
+    assert page.eval("document.querySelector('#device').value") == "cpu" and "software" in page.eval(
+        NOTE
+    )  # a real GPU would be chosen
     page.eval("(demo.engine.addEventListener('losses', e => losses.push(...e.detail.values)), 1)")
 
     losses, answer = train(page, SHORT)
@@ -82,8 +86,11 @@ def test_page_without_gpu(visit, kind):
     why = "it offers no adapter" if kind == "chromium" else "has no WebGPU"
     assert why in page.eval(NOTE) and text(page, "#gpu").startswith("Runs on the CPU; no GPU can be used: ")
     assert page.eval("document.querySelector('#device-choice').hidden")
-    run_script(page, "import torch\nprint(torch.accelerator.is_available(), torch.accelerator.current_accelerator(), torch.webgpu.device_count())\n"
-                     "torch.ones(2, device='webgpu')\n")
+    run_script(
+        page,
+        "import torch\nprint(torch.accelerator.is_available(), torch.accelerator.current_accelerator(), torch.webgpu.device_count())\n"
+        "torch.ones(2, device='webgpu')\n",
+    )
     page.wait("document.querySelector('.traceback') !== null", 20)
     shown = page.eval(CONSOLE)
     assert "False None 0" in shown and "line 3, in <module>" in shown
@@ -112,5 +119,8 @@ def test_gpu_without_stack_switching(visit, isolated):
     assert "Stopped" in page.eval(CONSOLE)
     # where no memory can be shared Stop replaced Python: its GPU is opened anew
     choose(page, "webgpu")
-    run_script(page, "import torch\nx = torch.ones(2, device=torch.accelerator.current_accelerator())\nprint(x.device, x.sum().item())\n")
+    run_script(
+        page,
+        "import torch\nx = torch.ones(2, device=torch.accelerator.current_accelerator())\nprint(x.device, x.sum().item())\n",
+    )
     page.wait(f"{CONSOLE}.includes('webgpu:0 2.0')", 30)

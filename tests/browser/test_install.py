@@ -37,11 +37,14 @@ import importlib.metadata, needs_torch
 
 def load(driver, base):
     driver.get(base + "/empty.html")
-    run_async(driver, f"""
+    run_async(
+        driver,
+        f"""
       const {{ loadPyodide }} = await import("{base}/dist/pyodide.mjs");
       globalThis.pyodide = await loadPyodide({{ indexURL: "{base}/dist/" }});
       await pyodide.loadPackage("micropip");
-    """)
+    """,
+    )
 
 
 @pytest.fixture

@@ -77,7 +77,8 @@ text
 
 
 def test_out_of_memory_leaves_everything_usable(window):
-    assert window.run("""
+    assert (
+        window.run("""
 import torch
 try:
     torch.empty(3 * 2**30 // 4 * 3)
@@ -86,12 +87,18 @@ except torch.OutOfMemoryError as e:
     result = "caught"
 assert torch.ones(4).sum().item() == 4
 result
-""") == "caught"
+""")
+        == "caught"
+    )
 
 
 def test_seed_gives_pytorchs_numbers(window):
     # torch.manual_seed(0); torch.rand(3)
-    assert window.run("import torch; torch.manual_seed(0); [round(v, 4) for v in torch.rand(3).tolist()]") == [0.4963, 0.7682, 0.0885]
+    assert window.run("import torch; torch.manual_seed(0); [round(v, 4) for v in torch.rand(3).tolist()]") == [
+        0.4963,
+        0.7682,
+        0.0885,
+    ]
 
 
 @run_in_pyodide
@@ -107,7 +114,9 @@ def test_run_in_pyodide(window):
     assert python_in_page(window)
 
 
-@pytest.mark.skipif(numpy_wheel(TARGET) is None, reason="numpy for this Pyodide is in no package index; TORCHLITE_SHARED has it for 029")
+@pytest.mark.skipif(
+    numpy_wheel(TARGET) is None, reason="numpy for this Pyodide is in no package index; TORCHLITE_SHARED has it for 029"
+)
 def test_numpy_shares_memory(window):
     window.load_package("numpy")
     window.run("""

@@ -33,7 +33,8 @@ def pages(target: str) -> dict[str, str]:
         out[f"/pyscript-{name}.html"] = (
             '<!DOCTYPE html><html><head><meta charset="utf-8"><link rel="icon" href="data:,">'
             '<link rel="stylesheet" href="/pyscript/core.css"><script type="module" src="/pyscript/core.js"></script></head>'
-            f"<body><script type=\"py\"{attribute} config='{config}'>{CODE}</script></body></html>")
+            f"<body><script type=\"py\"{attribute} config='{config}'>{CODE}</script></body></html>"
+        )
     return out
 
 

@@ -24,27 +24,35 @@ ANSWER = ["webgpu:0", 9.0, 27.0, 36.0]
 
 
 def test_import_opens_nothing(page):
-    assert python(page, """
+    assert python(
+        page,
+        """
 import sys, asyncio, torch, js
 await asyncio.sleep(0.3)
 from torchlite import _adapter
 [_adapter.answer, "torchlite.webgpu" in sys.modules, hasattr(js, "torchlite_webgpu"), float(torch.ones(2).sum())]
-""") == [True, False, False, 2.0]
+""",
+    ) == [True, False, False, 2.0]
 
 
 def test_opened_when_first_asked_for(page):
     assert python(page, READ) == ANSWER
-    info = python(page, """
+    info = python(
+        page,
+        """
 p = torch.webgpu.get_device_properties()
 [torch.accelerator.is_available(), str(torch.accelerator.current_accelerator()), torch.webgpu.device_count(), bool(p.name), p.max_buffer_size > 0,
  torch.webgpu.memory_allocated() > 0, torch.webgpu.why_not()]
-""")
+""",
+    )
     assert info == [True, "webgpu", 1, True, True, True, ""]
 
 
 def test_synchronous_code(page):
     """runPython cannot wait: an error that says so, then reads through a canvas."""
-    error = run_sync_entry(page, """
+    error = run_sync_entry(
+        page,
+        """
 import torch
 assert not torch.webgpu.is_available()
 try:
@@ -53,16 +61,23 @@ try:
 except RuntimeError as e:
     text = str(e)
 text
-""")
+""",
+    )
     assert "not there yet" in error and "await torch.webgpu.ready()" in error
     assert python(page, "import torch; await torch.ready()") is True
     assert run_sync_entry(page, READ) == ANSWER
-    assert run_sync_entry(page, "torch.webgpu.synchronize(); torch.webgpu.memory_stats()['webgpu.sync_reads'] == 3") is True
+    assert (
+        run_sync_entry(page, "torch.webgpu.synchronize(); torch.webgpu.memory_stats()['webgpu.sync_reads'] == 3")
+        is True
+    )
 
 
 def test_canvas_reads_are_exact(page):
     python(page, "import torch; await torch.ready()")
-    assert run_sync_entry(page, """
+    assert (
+        run_sync_entry(
+            page,
+            """
 import torch
 from torchlite.webgpu import _bridge
 _bridge.current.way = "canvas"
@@ -73,7 +88,10 @@ for n in (1, 3, 4, 191, 192, 1000, 65537):
     if not torch.equal(x.to("webgpu").cpu(), x):
         wrong.append(n)
 wrong
-""") == []
+""",
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("way", ["jspi", "canvas"])
@@ -83,7 +101,9 @@ def test_one_way_only(page, way):
 
 
 def test_no_way_to_read(page):
-    text = python(page, """
+    text = python(
+        page,
+        """
 import os
 os.environ["TORCHLITE_WEBGPU_READ"] = "none"
 import torch
@@ -94,14 +114,17 @@ try:
 except RuntimeError as e:
     text = str(e)
 text + str((await x.cpu_async()).tolist() if hasattr(x, "cpu_async") else [1.0, 1.0])
-""")
+""",
+    )
     assert "item_async" in text and "runPythonAsync" in text and text.endswith("[1.0, 1.0]")
 
 
 def test_event_handler(page):
     """A plain function as DOM listener is entered synchronously."""
     python(page, "import torch; await torch.ready()")
-    assert run_async(page, """
+    assert run_async(
+        page,
+        """
       pyodide.runPython(`
 import torch
 from pyodide.ffi import create_proxy
@@ -116,11 +139,14 @@ clicked = create_proxy(clicked)
       const clicked = pyodide.globals.get("clicked");
       document.body.addEventListener("click", clicked);
       for (let i = 0; i < 3; i++) document.body.click();
-      return pyodide.globals.get("seen").toJs();""") == [6.0, 12.0, 24.0]
+      return pyodide.globals.get("seen").toJs();""",
+    ) == [6.0, 12.0, 24.0]
 
 
 def test_others_run_while_a_read_waits(page):
-    assert python(page, """
+    assert python(
+        page,
+        """
 import asyncio, torch
 await torch.ready()
 from torchlite.webgpu import _bridge
@@ -133,11 +159,14 @@ async def work(k):
         await asyncio.sleep(0)
     return all(out)
 await asyncio.gather(*(work(k) for k in (3, 50, 1000)))
-""") == [True, True, True]
+""",
+    ) == [True, True, True]
 
 
 def test_lost_device(page):
-    text = python(page, """
+    text = python(
+        page,
+        """
 import torch
 await torch.ready()
 from torchlite.webgpu import _bridge
@@ -151,7 +180,8 @@ except torch.webgpu.DeviceLostError as e:
     text = str(e)
 assert torch.ones(3, device="webgpu").sum().item() == 3
 text
-""")
+""",
+    )
     assert "gone" in text
 
 
@@ -161,7 +191,10 @@ def test_worker(driver, site, wheel_name, kind):
         pytest.skip("this Pyodide runs in module workers only")
     load = load_text(site, wheel_name)
     if kind == "classic":
-        load = load.replace(f'const {{ loadPyodide }} = await import("{site}/dist/pyodide.mjs");', f'importScripts("{site}/dist/pyodide.js");')
+        load = load.replace(
+            f'const {{ loadPyodide }} = await import("{site}/dist/pyodide.mjs");',
+            f'importScripts("{site}/dist/pyodide.js");',
+        )
     ask = Asking(driver, site, load, type=kind)
     assert "not there yet" in ask("sync", "import torch; torch.webgpu.why_not()")
     assert ask("async", READ) == ANSWER
@@ -181,13 +214,17 @@ def test_content_security_policy(driver, dist_folder, wheel_name, tmp_path, poli
     """The page's own scripts do everything here: what a driver evaluates may pass the policy by."""
     with zipfile.ZipFile(dist_folder / "torchlite" / wheel_name) as z:
         (tmp_path / "bridge.js").write_bytes(z.read("torchlite/webgpu/bridge.js"))
-    own = "" if policy != "strict" else """
+    own = (
+        ""
+        if policy != "strict"
+        else """
       result.first = await pyodide.runPythonAsync("import torch; await torch.ready(); torch.webgpu.why_not()");
       await new Promise((ok, no) => {
         const script = Object.assign(document.createElement("script"), { src: "/t/bridge.js", onload: ok, onerror: no });
         document.head.append(script);
       });
       await pyodide.runPythonAsync("assert await torch.ready(), torch.webgpu.why_not()");"""
+    )
     (tmp_path / "page.mjs").write_text(f"""
       globalThis.done = (async () => {{
         const result = {{}};

@@ -38,11 +38,17 @@ def open_page(driver, site, wheel_name, before="", then="import torch, asyncio, 
 
 @pytest.fixture(scope="module")
 def opened(driver, site, wheel_name):
-    return open_page(driver, site, wheel_name, then=CHECKS + """
+    return open_page(
+        driver,
+        site,
+        wheel_name,
+        then=CHECKS
+        + """
 import asyncio, js, torch
 from torch import nn
 assert await torch.webgpu.ready()
-""")
+""",
+    )
 
 
 @pytest.fixture
@@ -54,7 +60,9 @@ def page(opened):
 
 
 def test_loss_during_training(page):
-    told = python(page, """
+    told = python(
+        page,
+        """
 torch.manual_seed(0)
 w = torch.randn(4, 1, requires_grad=True)
 model = nn.Linear(4, 1).to("webgpu")
@@ -79,14 +87,17 @@ told = [error_of(train, torch.webgpu.DeviceLostError), step, torch.webgpu.is_ava
 old = [error_of(lambda: x.sum().item()), error_of(lambda: model(x)), error_of(lambda: torch.ones(2, device="webgpu").tolist()),
        error_of(lambda: torch.webgpu.synchronize())]
 [told, old, [torch.isfinite(v).all().item() for v in copy.values()], losses == sorted(losses, reverse=True)]
-""")
+""",
+    )
     (error, step, available, why), old, copies, falling = told
     assert error.startswith("DeviceLostError: ") and "reset()" in error, error
     assert step == 11 and available is False and why
     assert all(e.startswith("DeviceLostError: ") for e in old), old
     assert copies == [True, True] and falling
 
-    again = python(page, """
+    again = python(
+        page,
+        """
 opened = await torch.webgpu.reset()
 void = [error_of(f) for f in (lambda: x.sum().item(), lambda: x + 1, lambda: model(torch.ones(1, 4, device="webgpu")), lambda: x)]
 fresh = nn.Linear(4, 1)
@@ -94,14 +105,17 @@ fresh.load_state_dict(copy)
 fresh.to("webgpu")
 z = torch.ones(2, 4)
 [opened, torch.webgpu.is_available(), void, torch.allclose(fresh(z.to("webgpu")).cpu(), torch.nn.functional.linear(z, copy["weight"], copy["bias"])), works()]
-""")
+""",
+    )
     opened, available, void, right, works = again
     assert opened is True and available is True and right and works
     assert all("DeviceLostError: this tensor lived on a webgpu device that is gone" in e for e in void), void
 
 
 def test_loss_while_a_read_waits(page):
-    told = python(page, """
+    told = python(
+        page,
+        """
 x = torch.randn(1 << 16).to("webgpu")
 async def lose():
     js.devices.at(-1).destroy()
@@ -114,14 +128,18 @@ try:
 except torch.webgpu.DeviceLostError as e:
     error2 = str(e)
 [error, error2, await torch.webgpu.reset(), works()]
-""")
+""",
+    )
     assert told[0].startswith("DeviceLostError: ") and "reset()" in told[0] and "reset()" in told[1], told
     assert told[2:] == [True, True]
 
 
 def test_loss_in_synchronous_code(page):
     """The browser has no occasion to say that the device is gone: the canvas gives back nothing."""
-    error = run_sync_entry(page, "x = torch.ones(3, device='webgpu'); x.sum().item(); js.devices.at(-1).destroy(); error_of(lambda: (x + 1).sum().item())")
+    error = run_sync_entry(
+        page,
+        "x = torch.ones(3, device='webgpu'); x.sum().item(); js.devices.at(-1).destroy(); error_of(lambda: (x + 1).sum().item())",
+    )
     assert "Error: " in error and "lost" in error, error
     run_async(page, "await devices.at(-1).lost;")
     assert "DeviceLostError: " in run_sync_entry(page, "error_of(lambda: x.tolist())")
@@ -131,22 +149,28 @@ def test_loss_in_synchronous_code(page):
 
 def test_invalid_shader(page):
     """A kernel that does not compile: what it should have made cannot be read, neither what was made of that; the rest goes on."""
-    run_async(page, "broken = '\"op\":\"sinh\"';")
-    told = python(page, """
+    run_async(page, 'broken = \'"op":"sinh"\';')
+    told = python(
+        page,
+        """
 x = torch.linspace(0, 1, 1000).to("webgpu")
 y = x.sinh()
 z = y * 0 + 1
 [error_of(lambda: z.sum().item()), error_of(lambda: y.tolist()), error_of(lambda: torch.webgpu.synchronize()), works(), x.sum().item()]
-""")
+""",
+    )
     for error in told[:2]:
         assert error.startswith("RuntimeError: ") and "does not compile" in error and "undefined_thing" in error, told
     assert told[3] is True and told[4] == pytest.approx(500, rel=1e-5)
-    run_async(page, "broken = '\"op\":\"cosh\"';")
-    told = run_sync_entry(page, """
+    run_async(page, 'broken = \'"op":"cosh"\';')
+    told = run_sync_entry(
+        page,
+        """
 x = torch.linspace(0, 1, 1000).to("webgpu")
 y = x.cosh()
 [error_of(lambda: (y * 0).sum().item()), error_of(lambda: y.tolist()), error_of(lambda: x.tolist())]
-""")
+""",
+    )
     assert all(e.startswith("RuntimeError: ") and "commands before this read failed" in e for e in told), told
     # when the page's loop has turned the reason is known, and that x has nothing to do with it
     run_async(page, "await devices.at(-1).queue.onSubmittedWorkDone();")
@@ -159,7 +183,10 @@ y = x.cosh()
 
 def test_reads_that_overlap(page):
     """Tasks read while others wait for theirs, and the tensors change and go meanwhile."""
-    assert python(page, """
+    assert (
+        python(
+            page,
+            """
 def work(seed):
     g = torch.Generator().manual_seed(seed)
     ok = []
@@ -183,11 +210,16 @@ async def bad():
     except IndexError:
         return True
 await asyncio.gather(*(task(s) for s in (1, 2, 3, 4)), bad())
-""") == [True] * 5
+""",
+        )
+        == [True] * 5
+    )
 
 
 def test_impossible_allocations(page):
-    told = python(page, """
+    told = python(
+        page,
+        """
 kept = torch.arange(1000, dtype=torch.float32).to("webgpu")
 most = torch.webgpu.get_device_properties().max_buffer_size
 before = torch.webgpu.memory_allocated()
@@ -206,7 +238,8 @@ held.clear()
 torch.webgpu.set_memory_budget(None)
 import gc; gc.collect()
 [errors, n, kept.sum().item(), works(), torch.webgpu.memory_allocated() <= before + 4096, torch.ones(1 << 20, device="webgpu").sum().item()]
-""")
+""",
+    )
     errors, n, total, works, freed, ones = told
     assert all(e.startswith("OutOfMemoryError: ") and "iB" in e for e in errors), errors
     assert 1 <= n <= 8
@@ -215,7 +248,11 @@ import gc; gc.collect()
 
 def test_no_adapter(driver, site, wheel_name):
     """No adapter, an adapter that fails, no device; then the GPU is there after all."""
-    open_page(driver, site, wheel_name, before="""
+    open_page(
+        driver,
+        site,
+        wheel_name,
+        before="""
       globalThis.mood = "null";
       const { requestAdapter } = GPU.prototype;
       GPU.prototype.requestAdapter = async function (...args) {
@@ -224,8 +261,11 @@ def test_no_adapter(driver, site, wheel_name):
         const adapter = await requestAdapter.apply(this, args);
         if (mood === "no device") adapter.requestDevice = async () => { throw new Error("too many devices"); };
         return adapter;
-      };""")
-    text = python(driver, """
+      };""",
+    )
+    text = python(
+        driver,
+        """
 def error():
     try:
         torch.ones(2, device="webgpu")
@@ -233,11 +273,21 @@ def error():
         return str(e)
 [[await torch.webgpu.ready(), torch.accelerator.is_available(), torch.webgpu.why_not(), error(), torch.ones(2).sum().item()]
  for js.mood in ("null", "reject", "no device")]
-""")
-    for (ready, available, why, error, host), word in zip(text, ("offers no adapter", "the GPU process is busy", "too many devices")):
+""",
+    )
+    for (ready, available, why, error, host), word in zip(
+        text, ("offers no adapter", "the GPU process is busy", "too many devices")
+    ):
         assert not ready and not available and host == 2
-        assert word in why and word in error and error.startswith("device webgpu is not available: "), (word, why, error)
-    found = python(driver, "js.mood = ''; [await torch.webgpu.ready(), torch.ones(2, device='webgpu').sum().item(), torch.webgpu.why_not()]")
+        assert word in why and word in error and error.startswith("device webgpu is not available: "), (
+            word,
+            why,
+            error,
+        )
+    found = python(
+        driver,
+        "js.mood = ''; [await torch.webgpu.ready(), torch.ones(2, device='webgpu').sum().item(), torch.webgpu.why_not()]",
+    )
     assert found == [True, 2.0, ""]
 
 
@@ -256,7 +306,9 @@ SMALL = {
 def test_small_device(driver, site, wheel_name):
     """Limits below those of any device: each op gives the CPU's answer or an error that names a limit."""
     open_page(driver, site, wheel_name)
-    told = python(driver, f"""
+    told = python(
+        driver,
+        f"""
 from torchlite.webgpu import _page
 _page.options.update(limits={SMALL!r}, without=["shader-f16", "subgroups"])
 import torch.nn.functional as F
@@ -282,7 +334,8 @@ for name, (fn, *args) in cases.items():
 report["limits"] = torch.webgpu.get_device_properties().limits["maxBufferSize"]
 import json
 json.dumps(report)
-""")
+""",
+    )
     report = json.loads(told)
     print(report)
     assert report.pop("limits") == 2 << 20

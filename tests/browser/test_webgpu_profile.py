@@ -32,16 +32,29 @@ json.dumps({**out, "debug": err.getvalue()})
 
 
 def check(found, waits):
-    assert {"aten::mul", "aten::relu", "aten::sum", "aten::item", "webgpu::read", "webgpu::submit"} <= set(found["rows"])
+    assert {"aten::mul", "aten::relu", "aten::sum", "aten::item", "webgpu::read", "webgpu::submit"} <= set(
+        found["rows"]
+    )
     assert found["reads"] > 0
-    assert re.search(r"^\[webgpu\] reduce sum\(exp\(sub\(mul\(a, a\), 5\)\)\) float32( \(\w+\))?  rows=1 n=4096 ", found["debug"], re.M), found["debug"]
+    assert re.search(
+        r"^\[webgpu\] reduce sum\(exp\(sub\(mul\(a, a\), 5\)\)\) float32( \(\w+\))?  rows=1 n=4096 ",
+        found["debug"],
+        re.M,
+    ), found["debug"]
     if not found["has"]:
-        assert found["kernels"] == [] and not found["columns"] and "timestamp-query" in found["said"][0] and "no timestamps" in found["debug"]
+        assert (
+            found["kernels"] == []
+            and not found["columns"]
+            and "timestamp-query" in found["said"][0]
+            and "no timestamps" in found["debug"]
+        )
     elif waits:
         assert not found["said"] and found["columns"]
-        assert any("relu(add(mul(a, a), c0))" in k for k in found["kernels"]) and any("matmul float32" in k for k in found["kernels"])
+        assert any("relu(add(mul(a, a), c0))" in k for k in found["kernels"]) and any(
+            "matmul float32" in k for k in found["kernels"]
+        )
         assert "GPU time" in found["debug"]
-    else:                       # the times come with the event loop, which has not run: what is missing is said
+    else:  # the times come with the event loop, which has not run: what is missing is said
         assert found["kernels"] or "cannot wait for the GPU's times" in found["said"][0]
 
 
@@ -55,7 +68,10 @@ def test_synchronous_code(page):
 
 
 def test_async_with_waits(page):
-    found = json.loads(python(page, """
+    found = json.loads(
+        python(
+            page,
+            """
 import json, os, torch
 os.environ["TORCHLITE_WEBGPU_READ"] = "canvas"          # synchronous code does not wait for promises
 await torch.ready()
@@ -68,7 +84,9 @@ with warnings.catch_warnings():
     async with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.WebGPU]) as p:
         y = (x @ x).exp()
 json.dumps([has, [e.name for e in p.events() if e.device_type is DeviceType.WebGPU]])
-"""))
+""",
+        )
+    )
     assert not found[0] or any("matmul float32" in k for k in found[1])
 
 

@@ -10,7 +10,9 @@ import pytest
 import short_digits
 from pages import load_text, python, run_async, run_sync_entry
 
-pytestmark = pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="once is enough; the shorter tests run on each Pyodide")
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="once is enough; the shorter tests run on each Pyodide"
+)
 
 # counts devices, and the memory of GPU buffers that were made and not destroyed
 HOOKS = """
@@ -70,7 +72,9 @@ def reads():
 """
 
 
-SCRIPT = short_digits.source(steps=6, epochs=2).replace("total += loss.item()", "losses.append(loss.item())\n        total += losses[-1]")
+SCRIPT = short_digits.source(steps=6, epochs=2).replace(
+    "total += loss.item()", "losses.append(loss.item())\n        total += losses[-1]"
+)
 ON_CPU = SCRIPT.replace("torch.accelerator.is_available()", "False")
 
 
@@ -113,7 +117,10 @@ def test_first_result(page, site, wheel_name, record_property):
     assert min(seconds) <= 1.5
     # one device, and one on which canvas reads were tried
     assert run_async(page, "return gpu.devices.length;") == 2
-    assert python(page, "import asyncio; await asyncio.gather(torch.webgpu.ready(), torch.webgpu.ready(), torch.ready())") == [True] * 3
+    assert (
+        python(page, "import asyncio; await asyncio.gather(torch.webgpu.ready(), torch.webgpu.ready(), torch.ready())")
+        == [True] * 3
+    )
     assert run_async(page, "return gpu.devices.length;") == 2
 
 
@@ -153,7 +160,10 @@ json.dumps([s["webgpu.slots"], s["webgpu.allocated"], len(_stream.waiting()), js
 
 
 def test_nothing_is_left_behind(page):
-    python(page, "import pyodide_js; pyodide_js._module.enable_pyproxy_allocation_tracing(); import torch; await torch.ready(); None")
+    python(
+        page,
+        "import pyodide_js; pyodide_js._module.enable_pyproxy_allocation_tracing(); import torch; await torch.ready(); None",
+    )
     python(page, f"train({SCRIPT!r}, 'any', 2); train({SCRIPT!r}, 'canvas', 2); None")
     run_sync_entry(page, "1")  # Pyodide keeps a proxy of its own from the first time on
     before = python(page, FIGURES)
@@ -161,7 +171,9 @@ def test_nothing_is_left_behind(page):
         python(page, f"train({SCRIPT!r}, 'any', 2); None")
         run_sync_entry(page, f"train({SCRIPT!r}, most=2); None")
     # graphs with cycles, errors and tasks that were given up
-    python(page, """
+    python(
+        page,
+        """
 import asyncio
 class Node: pass
 for i in range(50):
@@ -174,7 +186,8 @@ for i in range(50):
     await asyncio.sleep(0)
     t.cancel()
 del n, t
-""")
+""",
+    )
     after = python(page, FIGURES)
     print(page.name_, before, after)
     assert after == before

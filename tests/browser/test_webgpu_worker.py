@@ -55,7 +55,9 @@ def opened(driver, isolated, wheel_name, request):
     ask = Asking(driver, isolated, before + NO_JSPI + NO_CANVAS + load_text(isolated, wheel_name))
     ask.end_of_wire = request.param
     ask("async", SETUP + "\nNone")
-    assert ask("sync", "type(_bridge.current._js).__name__") == ("JsProxy" if request.param == "script" else "WorkerBridge")
+    assert ask("sync", "type(_bridge.current._js).__name__") == (
+        "JsProxy" if request.param == "script" else "WorkerBridge"
+    )
     yield ask
     ask.end()
 
@@ -70,8 +72,12 @@ def ask(opened):
 
 def test_way(ask):
     """Neither of the others is open, and the worker is found without being asked for."""
-    assert ask("async", "from pyodide.ffi import can_run_sync; [can_run_sync(), _bridge.current._js.rungProblem(4)]") == [False, ""]
-    assert ("canvas" if ask.end_of_wire == "script" else "may not run in this thread") in ask("sync", "_bridge.current._js.rungProblem(2)")
+    assert ask(
+        "async", "from pyodide.ffi import can_run_sync; [can_run_sync(), _bridge.current._js.rungProblem(4)]"
+    ) == [False, ""]
+    assert ("canvas" if ask.end_of_wire == "script" else "may not run in this thread") in ask(
+        "sync", "_bridge.current._js.rungProblem(2)"
+    )
     for entry in ("async", "sync"):
         assert ask(entry, READ) == ANSWER
     assert ask("sync", "s = torch.webgpu.memory_stats(); [s['webgpu.reads'], s['webgpu.sync_reads'] >= 4]") == [0, True]
@@ -79,7 +85,9 @@ def test_way(ask):
 
 @pytest.mark.parametrize("entry", ["sync", "async"])
 def test_reads(ask, entry):
-    assert ask(entry, """
+    assert ask(
+        entry,
+        """
 x = torch.tensor([[1.5, 0.0, -2.0], [0.0, 4.0, 1.5]]).to("webgpu")
 try:
     import numpy
@@ -88,12 +96,28 @@ except ImportError:
     array = x.tolist()
 [x.sum().item(), x.tolist(), repr(x), bool((x > 3).any()), "yes" if x[0, 0] > 1 else "no", int(x[1, 1]), x.nonzero().tolist(), x[x > 1].tolist(),
  torch.unique(x).tolist(), torch.equal(x, x.clone()), torch.masked_select(x, x < 0).tolist(), array]
-""") == [5.0, [[1.5, 0, -2], [0, 4, 1.5]], "tensor([[ 1.5000,  0.0000, -2.0000],\n        [ 0.0000,  4.0000,  1.5000]], device='webgpu:0')", True, "yes", 4,
-         [[0, 0], [0, 2], [1, 1], [1, 2]], [1.5, 4.0, 1.5], [-2.0, 0.0, 1.5, 4.0], True, [-2.0], [[1.5, 0, -2], [0, 4, 1.5]]]
+""",
+    ) == [
+        5.0,
+        [[1.5, 0, -2], [0, 4, 1.5]],
+        "tensor([[ 1.5000,  0.0000, -2.0000],\n        [ 0.0000,  4.0000,  1.5000]], device='webgpu:0')",
+        True,
+        "yes",
+        4,
+        [[0, 0], [0, 2], [1, 1], [1, 2]],
+        [1.5, 4.0, 1.5],
+        [-2.0, 0.0, 1.5, 4.0],
+        True,
+        [-2.0],
+        [[1.5, 0, -2], [0, 4, 1.5]],
+    ]
 
 
 def test_more_than_the_shared_memory(ask):
-    assert ask("sync", """
+    assert (
+        ask(
+            "sync",
+            """
 g = torch.Generator().manual_seed(3)
 wrong = []
 for n in (1, 3, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5_000_001):
@@ -101,7 +125,10 @@ for n in (1, 3, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5_000_001):
     if not torch.equal(x.to("webgpu").cpu(), x):
         wrong.append(n)
 wrong
-""") == []
+""",
+        )
+        == []
+    )
 
 
 TRAIN = """
@@ -129,7 +156,9 @@ def test_training(ask, entry):
 
 def test_asynchronous_reads(ask):
     """Several wait while blocking reads come in between, and the tensors change."""
-    assert ask("async", """
+    assert ask(
+        "async",
+        """
 x = torch.arange(1000, dtype=torch.float32).to("webgpu")
 async def work(k):
     ok = []
@@ -144,13 +173,16 @@ told = await asyncio.gather(*(work(k) for k in (3, 50, 1000)))
 await torch.webgpu.synchronize_async()
 torch.webgpu.synchronize()
 [*told, torch.webgpu.memory_stats()["webgpu.reads"] >= 30]
-""") == [True, True, True, True]
+""",
+    ) == [True, True, True, True]
 
 
 @once
 def test_errors(ask):
     """Of a plan, of memory, of an index that the GPU checks, of a stream that was handed over and not waited for."""
-    told = ask("sync", """
+    told = ask(
+        "sync",
+        """
 from torchlite.webgpu import _stream
 x = torch.arange(6.0).to("webgpu")
 broken = [error_of(lambda: _stream.plan("fused:{}")), error_of(lambda: _stream.plan("nonsense:{}"))]
@@ -160,7 +192,8 @@ def late():
     _bridge.current.run([5 | 6 << 8, 0x00ffff0, 0, 0x00ffff1, 0, 16])     # a copy between buffers that are not there
     return [(x + i).sum().item() for i in range(3)]
 [broken, memory, index, error_of(late), late.__name__ and (x + 1).sum().item(), works()]
-""")
+""",
+    )
     broken, memory, index, late, total, works = told
     assert all(e.startswith("Unsupported: ") for e in broken), broken
     assert memory.startswith("OutOfMemoryError: ") and "iB" in memory
@@ -171,23 +204,31 @@ def late():
 
 @once
 def test_lost_device(ask):
-    told = ask("sync", """
+    told = ask(
+        "sync",
+        """
 x = torch.arange(4.0).to("webgpu")
 gpu.postMessage("lose")
 wait_for_loss()
 [error_of(lambda: x.sum().item()), error_of(lambda: torch.ones(2, device="webgpu").tolist()), error_of(lambda: torch.webgpu.synchronize()),
  torch.webgpu.is_available(), torch.webgpu.why_not() != ""]
-""")
+""",
+    )
     assert all(e.startswith("DeviceLostError: ") and "reset()" in e for e in told[:3]), told
     assert told[3:] == [False, True]
-    told = ask("async", "[await torch.webgpu.reset(), torch.webgpu.is_available(), works(), error_of(lambda: x.tolist())]")
+    told = ask(
+        "async", "[await torch.webgpu.reset(), torch.webgpu.is_available(), works(), error_of(lambda: x.tolist())]"
+    )
     assert told[:3] == [True, True, True] and "lived on a webgpu device that is gone" in told[3]
     # while one reads
-    error = ask("sync", """
+    error = ask(
+        "sync",
+        """
 x = torch.randn(1 << 16).to("webgpu")
 gpu.postMessage("lose")
 error_of(lambda: [(x * i).sum().item() for i in range(100000)].clear())
-""")
+""",
+    )
     assert error.startswith("DeviceLostError: "), error
     assert ask("async", "[await torch.webgpu.reset(), works()]") == [True, True]
 
@@ -195,12 +236,32 @@ error_of(lambda: [(x * i).sum().item() for i in range(100000)].clear())
 @once
 def test_worker_that_ends(ask):
     """An error in place of waiting for ever, for who blocks and for who awaits; then a worker anew."""
-    error = ask("sync", "x = torch.ones(4).to('webgpu'); gpu.postMessage('end'); error_of(lambda: [x.sum().item() for i in range(1000000)].clear())")
-    assert error.startswith("DeviceLostError: ") and "the GPU worker gave no sign of life for 2 s" in error and "reset()" in error, error
-    told = ask("sync", "[error_of(lambda: x.tolist()), torch.webgpu.is_available(), torch.webgpu.why_not(), torch.webgpu.memory_allocated()]")
-    assert told[0].startswith("DeviceLostError: ") and told[1:] == [False, "the GPU worker gave no sign of life for 2 s", 0], told
-    assert ask("async", "[await torch.webgpu.reset(), works(), (torch.ones(5, device='webgpu') * 3).sum().item()]") == [True, True, 15.0]
-    error = ask("async", """
+    error = ask(
+        "sync",
+        "x = torch.ones(4).to('webgpu'); gpu.postMessage('end'); error_of(lambda: [x.sum().item() for i in range(1000000)].clear())",
+    )
+    assert (
+        error.startswith("DeviceLostError: ")
+        and "the GPU worker gave no sign of life for 2 s" in error
+        and "reset()" in error
+    ), error
+    told = ask(
+        "sync",
+        "[error_of(lambda: x.tolist()), torch.webgpu.is_available(), torch.webgpu.why_not(), torch.webgpu.memory_allocated()]",
+    )
+    assert told[0].startswith("DeviceLostError: ") and told[1:] == [
+        False,
+        "the GPU worker gave no sign of life for 2 s",
+        0,
+    ], told
+    assert ask("async", "[await torch.webgpu.reset(), works(), (torch.ones(5, device='webgpu') * 3).sum().item()]") == [
+        True,
+        True,
+        15.0,
+    ]
+    error = ask(
+        "async",
+        """
 x = torch.ones(4).to("webgpu")
 gpu.postMessage("end")
 try:
@@ -209,7 +270,8 @@ try:
 except torch.webgpu.DeviceLostError as e:
     error = str(e)
 [error, await torch.webgpu.reset(), works()]
-""")
+""",
+    )
     assert "no sign of life" in error[0] and error[1:] == [True, True]
 
 
@@ -220,14 +282,17 @@ def test_forced(driver, isolated, wheel_name):
     assert ask("async", "import os; os.environ['TORCHLITE_WEBGPU_READ'] = 'worker'\n" + READ) == ANSWER
     assert ask("async", "s = torch.webgpu.memory_stats(); [s['webgpu.reads'], s['webgpu.sync_reads']]") == [0, 2]
     # stack switching lets others run meanwhile, so it is taken where it can be
-    told = ask("async", """
+    told = ask(
+        "async",
+        """
 from pyodide.ffi import can_run_sync
 from torchlite.webgpu import _bridge
 _bridge.current.way = None
 y = torch.ones(3, device="webgpu").sum().item()
 s = torch.webgpu.memory_stats()
 [can_run_sync(), y, s["webgpu.reads"], s["webgpu.sync_reads"]]
-""")
+""",
+    )
     assert told == [True, 3.0, 1, 2]
     ask.end()
 
@@ -238,8 +303,10 @@ def test_not_asked_for(driver, isolated, wheel_name):
     ask = Asking(driver, isolated, load_text(isolated, wheel_name))
     assert ask("async", READ) == ANSWER
     assert ask("sync", READ) == ANSWER
-    assert ask("sync", "bridge = torch.webgpu._bridge.current\n[torch.webgpu.memory_stats()['webgpu.sync_reads'], bridge._js.rungProblem(4)]") == [
-        2, "the canvas works"]
+    assert ask(
+        "sync",
+        "bridge = torch.webgpu._bridge.current\n[torch.webgpu.memory_stats()['webgpu.sync_reads'], bridge._js.rungProblem(4)]",
+    ) == [2, "the canvas works"]
     ask.end()
 
 
@@ -267,7 +334,13 @@ def test_no_way(driver, site, isolated, wheel_name, where):
         assert "there is no GPU worker (the page is not cross-origin isolated (COOP and COEP headers))" in text
     else:
         driver.get(base + "/empty.html")
-        text, *rest = run_async(driver, NO_JSPI + NO_CANVAS + load_text(base, wheel_name) + f"return (await pyodide.runPythonAsync({REFUSED!r})).toJs();")
+        text, *rest = run_async(
+            driver,
+            NO_JSPI
+            + NO_CANVAS
+            + load_text(base, wheel_name)
+            + f"return (await pyodide.runPythonAsync({REFUSED!r})).toJs();",
+        )
         assert "there is no GPU worker (Python does not run in a worker)" in text
     assert rest == [3.0, [1.0, 1.0]]
     assert "item_async" in text and "runPythonAsync" in text
@@ -281,5 +354,7 @@ def test_policy_without_blob_workers(driver, dist_folder, wheel_name, tmp_path):
         ask = Asking(driver, base, "", url="/t/worker.mjs")
         text, *rest = ask("async", REFUSED)
         ask.end()
-    assert "there is no GPU worker (" in text and "a Content-Security-Policy must allow blob: in worker-src" in text, text
+    assert "there is no GPU worker (" in text and "a Content-Security-Policy must allow blob: in worker-src" in text, (
+        text
+    )
     assert rest == [3.0, [1.0, 1.0]]

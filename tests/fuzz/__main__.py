@@ -24,7 +24,7 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 OUT = ROOT / ".out" / "fuzz"
-AGAIN = 75              # a child's status: a new one has to go on
+AGAIN = 75  # a child's status: a new one has to go on
 
 
 def signature(kind: str, text: str, lines: list[str]) -> str:
@@ -32,10 +32,25 @@ def signature(kind: str, text: str, lines: list[str]) -> str:
     if kind.startswith("raises"):
         words = re.sub(r"^.*?: PyTorch|\w+\(\)|[\d\[\]().,-]+", "", text)
         return f"{kind} | {words[:120]}"
-    calls = re.findall(r"(?<![\w.])(?:torch\.|F\.)[\w.]+(?=\()|\.\w+(?=\()|\w+(?==True)|[-+*/%]+= |\] = ",
-                       re.sub(r"^t\d+ = fill.*$", "", "\n".join(lines), flags=re.M))
-    plain = {".requires_grad_", ".sum", "torch.autograd.grad", ".reshape", ".sin", ".square", ".exp", "create_graph",
-             "allow_unused", "retain_graph", "torch.tensor", ".real", "torch.no_grad"}
+    calls = re.findall(
+        r"(?<![\w.])(?:torch\.|F\.)[\w.]+(?=\()|\.\w+(?=\()|\w+(?==True)|[-+*/%]+= |\] = ",
+        re.sub(r"^t\d+ = fill.*$", "", "\n".join(lines), flags=re.M),
+    )
+    plain = {
+        ".requires_grad_",
+        ".sum",
+        "torch.autograd.grad",
+        ".reshape",
+        ".sin",
+        ".square",
+        ".exp",
+        "create_graph",
+        "allow_unused",
+        "retain_graph",
+        "torch.tensor",
+        ".real",
+        "torch.no_grad",
+    }
     return kind + " | " + " ".join(sorted(set(c.strip() for c in calls) - plain))
 
 
@@ -69,7 +84,12 @@ def child(a: argparse.Namespace) -> int:
         try:
             found = compare.check(real, lite, lines, a.device)
         except program.TooSlow:
-            print(json.dumps({"n": n, "kind": "too slow", "text": "too slow: a line took more than two minutes", "lines": lines}), flush=True)
+            print(
+                json.dumps(
+                    {"n": n, "kind": "too slow", "text": "too slow: a line took more than two minutes", "lines": lines}
+                ),
+                flush=True,
+            )
             print(json.dumps({"done": n, "lines": len(lines)}), flush=True)
             return AGAIN
         if a.kind:
@@ -78,12 +98,17 @@ def child(a: argparse.Namespace) -> int:
             small = lines
             seen[d.kind] += 1
             if not a.quick and seen[d.kind] <= 40:
+
                 def keeps(less: list[str], kind: str = d.kind, device: str = a.device) -> bool:
                     return any(x.kind == kind for x in compare.check(real, lite, less, device))
+
                 # a GPU compiles kernels for each try: what the CPU has as well is made small there, in a tenth of the time
                 there = a.device != "cpu" and keeps(lines, device="cpu")
-                small = minimise.minimise(lines, functools.partial(keeps, device="cpu") if there else keeps,
-                                          20 if a.device == "cpu" or there else 60)
+                small = minimise.minimise(
+                    lines,
+                    functools.partial(keeps, device="cpu") if there else keeps,
+                    20 if a.device == "cpu" or there else 60,
+                )
                 shown = [x for x in compare.check(real, lite, small, a.device) if x.kind == d.kind]
                 if shown:
                     d = shown[0]
@@ -118,12 +143,26 @@ def run(a: argparse.Namespace, findings: Findings, first: int) -> tuple[int, int
     programs = total = 0
     end = time.monotonic() + a.seconds if a.seconds else None
     while True:
-        options = ["--child", "--seed", str(a.seed), "--first", str(first), "--device", a.device, "--jobs", str(a.jobs),
-                   *(["--quick"] if a.quick else []), *(["--kind", a.kind] if a.kind else []),
-                   *(["--seconds", str(max(1.0, end - time.monotonic()))] if end else ["--last", str(a.first + a.programs)])]
-        process = subprocess.Popen([sys.executable, "-X", "faulthandler", __file__, *options], stdout=subprocess.PIPE,
-                                   text=True,
-                                   env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])})
+        options = [
+            "--child",
+            "--seed",
+            str(a.seed),
+            "--first",
+            str(first),
+            "--device",
+            a.device,
+            "--jobs",
+            str(a.jobs),
+            *(["--quick"] if a.quick else []),
+            *(["--kind", a.kind] if a.kind else []),
+            *(["--seconds", str(max(1.0, end - time.monotonic()))] if end else ["--last", str(a.first + a.programs)]),
+        ]
+        process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler", __file__, *options],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
+        )
         started: Any = None
         made = False
         assert process.stdout
@@ -147,11 +186,17 @@ def run(a: argparse.Namespace, findings: Findings, first: int) -> tuple[int, int
             return programs, total
         if started is None and status != AGAIN:
             raise SystemExit(f"the fuzzer itself failed with status {status}")
-        if started is not None and not made:        # PyTorch alone makes the programs
+        if started is not None and not made:  # PyTorch alone makes the programs
             print(f"\n# program {started}: PyTorch died while it was made", flush=True)
             first = started + a.jobs
         elif started is not None:
-            findings.add(started, a.seed, "died", f"the process ended with status {status}: run --first {started} --programs 1", [])
+            findings.add(
+                started,
+                a.seed,
+                "died",
+                f"the process ended with status {status}: run --first {started} --programs 1",
+                [],
+            )
             first = started + a.jobs
 
 

@@ -21,7 +21,7 @@ class Difference:
     name: str
     theirs: Any
     ours: Any
-    size: float = math.inf          # of a difference of numbers, beside the numbers
+    size: float = math.inf  # of a difference of numbers, beside the numbers
 
     def __str__(self) -> str:
         where = "at the end" if self.line < 0 else f"after line {self.line + 1}"
@@ -65,7 +65,9 @@ def tolerance(dtype: str, floor: float) -> float:
     return max(EPS.get(dtype.removeprefix("torch."), 0.0), floor if dtype.removeprefix("torch.") in EPS else 0.0)
 
 
-def differences(lines: list[str], theirs: Trace, ours: Trace, floor: float, device: str, meant: Callable[[Difference], bool]) -> list[Difference]:
+def differences(
+    lines: list[str], theirs: Trace, ours: Trace, floor: float, device: str, meant: Callable[[Difference], bool]
+) -> list[Difference]:
     """The first difference of each kind that is not meant, in the order of the program. `floor` is the least rounding error that counts."""
     found: dict[str, Difference] = {}
 
@@ -76,9 +78,14 @@ def differences(lines: list[str], theirs: Trace, ours: Trace, floor: float, devi
 
     for i, (a, b) in enumerate(zip(theirs.errors, ours.errors)):
         if a != b:
-            add(f"raises {a or 'nothing'}, {b or 'nothing'}", i, "", theirs.texts[i] or "nothing",
-                ours.texts[i] or "nothing")
-            return list(found.values())             # what follows are consequences
+            add(
+                f"raises {a or 'nothing'}, {b or 'nothing'}",
+                i,
+                "",
+                theirs.texts[i] or "nothing",
+                ours.texts[i] or "nothing",
+            )
+            return list(found.values())  # what follows are consequences
         for name in theirs.traits[i].keys() & ours.traits[i].keys():
             for field, x, y in zip(FIELDS, theirs.traits[i][name], ours.traits[i][name]):
                 if field == "device":
@@ -96,7 +103,7 @@ def differences(lines: list[str], theirs: Trace, ours: Trace, floor: float, devi
             continue
         b = ours.values[name]
         if name.endswith(".grad") and halted:
-            continue                        # how far a pass came before its error is open
+            continue  # how far a pass came before its error is open
         if name.endswith(".grad"):
             if (a is None) != (b is None):
                 add("grad's presence", -1, name, a and "a tensor", b and "a tensor")
@@ -138,7 +145,9 @@ def rounding(torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: fl
     b = {k: v[1] if k.endswith(".grad") and v is not None else v for k, v in ours.values.items()}
     moved: dict[str, float] = {}
     # a tensor of lower precision on the way rounds more
-    coarse = max((EPS.get(t[0].removeprefix("torch."), 0.0) for now in theirs.traits for t in now.values()), default=0.0)
+    coarse = max(
+        (EPS.get(t[0].removeprefix("torch."), 0.0) for now in theirs.traits for t in now.values()), default=0.0
+    )
     for jitter in (1, 2, 3, 4):
         other = execute(torch, lines, jitter=jitter, look=False, coarse=coarse, own=floor > 0)
         if other.errors != theirs.errors:
@@ -147,10 +156,10 @@ def rounding(torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: fl
             v = v[1] if k.endswith(".grad") and v is not None else v
             if isinstance(v, list) and isinstance(a.get(k), list) and len(v) == len(a[k]):
                 moved[k] = max([moved.get(k, 0.0), *(distance(x, y) for x, y in zip(a[k], v))])
-    grown = 1600 if floor else 100          # a GPU's functions are rounded more coarsely
+    grown = 1600 if floor else 100  # a GPU's functions are rounded more coarsely
     for k, v in a.items():
         if moved.get(k, 0.0) > 0.01 * size(v if isinstance(v, list) else []):
-            continue                    # noise: not even the largest number has two digits
+            continue  # noise: not even the largest number has two digits
         if isinstance(v, list) and isinstance(b.get(k), list) and len(v) == len(b[k]):
             dtype = theirs.traits[-1].get(k.removesuffix(".grad"), ("",))[0]
             if any(d > moved.get(k, 0.0) * grown for _, d in far(v, b[k], tolerance(dtype, floor))):
@@ -161,20 +170,20 @@ def rounding(torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: fl
 def is_constant(real: Any, lines: list[str], d: Difference, device: str) -> bool:
     """Whether a tensor that PyTorch says to depend on the leaves has no gradient there but 0."""
     env = environment(real, own=device != "cpu")
-    for line in lines[:d.line + 1]:
+    for line in lines[: d.line + 1]:
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile(line, "<program>", "exec"), env)
         real.set_grad_enabled(True)
     leaves = []
     for t in env.values():
-        with contextlib.suppress(RuntimeError):         # a view of several, whose base was changed
+        with contextlib.suppress(RuntimeError):  # a view of several, whose base was changed
             if isinstance(t, real.Tensor) and t.requires_grad and t.is_leaf:
                 leaves.append(t)
     try:
         t = env[d.name]
         found = real.autograd.grad(t.real.exp().sum() if t.is_complex() else t.exp().sum(), leaves, allow_unused=True)
-    except Exception:               # an error in a hook, too
+    except Exception:  # an error in a hook, too
         return False
     return all(g is None or not g.any() for g in found)
 
@@ -187,12 +196,18 @@ def check(real: Any, lite: Any, lines: list[str], device: str = "cpu") -> list[D
     constant: list[Difference] = []
 
     def meant(d: Difference) -> bool:
-        if d.kind == "graph" and "grad_fn=True" in d.theirs and "requires_grad=False" in d.ours and is_constant(real, lines, d, device):
-            constant.append(d)          # a gradient that is constant has no graph here; PyTorch's depends on its inputs in form
+        if (
+            d.kind == "graph"
+            and "grad_fn=True" in d.theirs
+            and "requires_grad=False" in d.ours
+            and is_constant(real, lines, d, device)
+        ):
+            constant.append(d)  # a gradient that is constant has no graph here; PyTorch's depends on its inputs in form
             return True
         if constant and d.kind == "raises nothing, RuntimeError" and "does not require grad" in d.ours:
             return True
         return known.justified(d, lines)
+
     found = differences(lines, theirs, ours, floor, device, meant)
     doubtful = [d for d in found if d.kind in ("value", "value of integers", "grad")]
     if doubtful and rounding(real, lines, theirs, ours, floor):

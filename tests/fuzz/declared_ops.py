@@ -15,13 +15,42 @@ import torchlite  # noqa: E402
 from torchlite.ops import _schema  # noqa: E402
 
 # results that no second run or other library can repeat, or that depend on the machine
-LEFT_OUT = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_", "set_",
-            "from_file", "empty_permuted",
-            "seed", "initial_seed", "get_device", "data_ptr", "as_strided_", "pin_memory", "apply_", "map_"}
+LEFT_OUT = {
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+    "resize_",
+    "resize_as_",
+    "set_",
+    "from_file",
+    "empty_permuted",
+    "seed",
+    "initial_seed",
+    "get_device",
+    "data_ptr",
+    "as_strided_",
+    "pin_memory",
+    "apply_",
+    "map_",
+}
 # factors that are unique up to a sign or a phase: their gradients and numbers depend on the choice
-UP_TO_SIGN = {"linalg_svd", "svd", "linalg_eigh", "linalg_eig", "linalg_qr", "qr", "geqrf", "pca_lowrank",
-              "svd_lowrank", "lobpcg", "linalg_householder_product",
-              "ormqr", "orgqr"}
+UP_TO_SIGN = {
+    "linalg_svd",
+    "svd",
+    "linalg_eigh",
+    "linalg_eig",
+    "linalg_qr",
+    "qr",
+    "geqrf",
+    "pca_lowrank",
+    "svd_lowrank",
+    "lobpcg",
+    "linalg_householder_product",
+    "ormqr",
+    "orgqr",
+}
 
 
 @dataclasses.dataclass
@@ -32,7 +61,7 @@ class Slot:
     dtype: str
     low: float
     high: float
-    text: str = ""          # how to make it where its numbers matter (an index, a positive definite matrix)
+    text: str = ""  # how to make it where its numbers matter (an index, a positive definite matrix)
 
 
 class Maker(declared.Maker):
@@ -74,21 +103,32 @@ class Declared:
         self.spec = spec
         self.name = spec.name
         self.pointwise = "pointwise" in spec.tags
-        self.random = any(spec.name.startswith(n) for n in ("dropout", "rand", "bernoulli", "multinomial", "normal",
-            "rrelu", "alpha_dropout", "feature_"))
+        self.random = any(
+            spec.name.startswith(n)
+            for n in ("dropout", "rand", "bernoulli", "multinomial", "normal", "rrelu", "alpha_dropout", "feature_")
+        )
         self.functions: list[str] = []
         place = declared.path(spec)
         for where in (place, ("ops.aten", spec.name)):
-            if where and not spec.name.startswith("_") and where[0] != "Tensor" and declared.resolve(real,
-                where) is not None and declared.resolve(torchlite, where) is not None:
+            if (
+                where
+                and not spec.name.startswith("_")
+                and where[0] != "Tensor"
+                and declared.resolve(real, where) is not None
+                and declared.resolve(torchlite, where) is not None
+            ):
                 self.functions.append("torch." + ".".join(p for p in where if p))
                 break
         names = (spec.name, *spec.alias)
         short = [n for n in names if not n.startswith("_") and "." not in n]
-        self.methods = [n for n in short if spec.namespace == "" and hasattr(real.Tensor,
-            n) and hasattr(torchlite.Tensor, n)]
-        self.inplace = [n + "_" for n in short if spec.inplace and hasattr(real.Tensor,
-            n + "_") and hasattr(torchlite.Tensor, n + "_")]
+        self.methods = [
+            n for n in short if spec.namespace == "" and hasattr(real.Tensor, n) and hasattr(torchlite.Tensor, n)
+        ]
+        self.inplace = [
+            n + "_"
+            for n in short
+            if spec.inplace and hasattr(real.Tensor, n + "_") and hasattr(torchlite.Tensor, n + "_")
+        ]
         self._samples: list[tuple[list[Any], dict[str, Any]]] | None = None
 
     @property
@@ -102,10 +142,11 @@ class Declared:
                     args, kwargs = args[:-1], args[-1]
                 names = [p.name for p in _schema.parse(self.spec.schemas[0])]
                 if "reduction=Mean" in self.spec.schemas[0] and len(args) <= names.index("reduction"):
-                    kwargs = {"reduction": 1, **kwargs}         # PyTorch's own binding takes 0 for this default
+                    kwargs = {"reduction": 1, **kwargs}  # PyTorch's own binding takes 0 for this default
                 try:
-                    self._samples.append(([self._plan(a, make) for a in args],
-                        {k: self._plan(v, make) for k, v in kwargs.items()}))
+                    self._samples.append(
+                        ([self._plan(a, make) for a in args], {k: self._plan(v, make) for k, v in kwargs.items()})
+                    )
                 except ValueError:
                     continue
         return self._samples

@@ -11,7 +11,7 @@ from typing import Any, Callable
 from fuzz import declared_ops, lines_of
 from fuzz.program import environment
 
-LARGEST = 400           # elements of a tensor
+LARGEST = 400  # elements of a tensor
 FLOATS = ("float64", "float64", "float64", "float64", "float32", "complex128")
 
 
@@ -52,8 +52,9 @@ class Generator:
         def wanted(t: Any) -> bool:
             try:
                 return bool(want(t))
-            except RuntimeError:        # a view of several, whose base was changed: it cannot be asked any more
+            except RuntimeError:  # a view of several, whose base was changed: it cannot be asked any more
                 return False
+
         return [k for k, v in self.env.items() if isinstance(v, self.real.Tensor) and wanted(v)]
 
     def pick(self, want: Callable[[Any], bool] = lambda t: True, views: bool = False) -> str | None:
@@ -65,15 +66,16 @@ class Generator:
         return self.rng.choices(names, weights)[0]
 
     def floating(self, min_dim: int = 0, views: bool = False) -> str | None:
-        return self.pick(lambda t: (t.is_floating_point() or t.is_complex()) and t.dim() >= min_dim and t.numel() > 0,
-                         views)
+        return self.pick(
+            lambda t: (t.is_floating_point() or t.is_complex()) and t.dim() >= min_dim and t.numel() > 0, views
+        )
 
     def fill(self, shape: Any, dtype: str = "", lo: float = -2, hi: float = 2) -> str:
         self.fills += 1
         args = ", ".join(str(s) for s in (self.fills, *shape))
         dtype = dtype or self.dtype
         more = "" if (lo, hi) == (-2, 2) else f", lo={lo}, hi={hi}"
-        return f'fill({args}{more})' if dtype == "float64" else f'fill({args}, dtype="{dtype}"{more})'
+        return f"fill({args}{more})" if dtype == "float64" else f'fill({args}, dtype="{dtype}"{more})'
 
     def within(self, name: str, lo: float, hi: float) -> str:
         """The variable's numbers brought to a range where the op is defined."""
@@ -85,8 +87,10 @@ class Generator:
 
     def operand(self, shape: Any, lo: float = -2, hi: float = 2) -> str:
         """Something that broadcasts to a shape, without growing it."""
+
         def fits(t: Any) -> bool:
             return t.dim() <= len(shape) and all(a in (1, b) for a, b in zip(reversed(t.shape), reversed(shape)))
+
         name = self.pick(lambda t: fits(t) and (t.is_floating_point() or t.is_complex()))
         if name is None or self.rng.random() < 0.15:
             drop = self.rng.choice((0, 0, 0, 1))
@@ -115,12 +119,20 @@ class Generator:
             return self.refuse(before)
         for name in self.tensors():
             t = self.env[name]
-            if "out=" in line and name in before and self.written(name, line) and tuple(t.shape) != shapes[name] and t.requires_grad:
+            if (
+                "out=" in line
+                and name in before
+                and self.written(name, line)
+                and tuple(t.shape) != shapes[name]
+                and t.requires_grad
+            ):
                 return self.refuse(before)  # the graph knows it in another shape
             if name not in before and self.device != "cpu" and t.dtype in (self.real.float64, self.real.complex128):
                 return self.refuse(before)  # a GPU has no float64
             if name not in before and t.numel() > LARGEST or self.written(name, line) and overlaps(t):
-                return self.refuse(before)  # numbers written through overlapping elements depend on the order of the loop
+                return self.refuse(
+                    before
+                )  # numbers written through overlapping elements depend on the order of the loop
         self.lines.append(line)
         return True
 
@@ -138,7 +150,11 @@ class Generator:
 
     def named(self, text: str) -> list[str]:
         """The variables that a text names."""
-        return [n for n in dict.fromkeys(re.findall(r"\b[gh]?\w*t\d+\b", text)) if isinstance(self.env.get(n), self.real.Tensor)]
+        return [
+            n
+            for n in dict.fromkeys(re.findall(r"\b[gh]?\w*t\d+\b", text))
+            if isinstance(self.env.get(n), self.real.Tensor)
+        ]
 
     def settled(self, line: str) -> bool:
         """False where the numbers depend on what no library promises: the order in which a loop reads memory that it writes,
@@ -149,7 +165,7 @@ class Generator:
         if ".data." in line:
             return not self.tensors(lambda t: t.grad_fn is not None)
         if re.search(r"\] .?= .*[-+*/(]", line):
-            return True                 # the value is computed before it is written
+            return True  # the value is computed before it is written
         for n in [n for n in names if self.written(n, line)]:
             t = self.env[n]
             shared = [m for m in names if self.env[m].untyped_storage().data_ptr() == t.untyped_storage().data_ptr()]
@@ -162,7 +178,13 @@ class Generator:
     def written(self, name: str, line: str) -> bool:
         """Whether a line writes to a variable itself."""
         n = re.escape(name)
-        return re.search(rf"(^|: |; ){n}(\.\w+_\(|\[.*\] .?.?= | [-+*/]+= )|F\.\w+\({n}, .*inplace|out={n}\b|{n}\.(data|detach\(\))\.", line) is not None
+        return (
+            re.search(
+                rf"(^|: |; ){n}(\.\w+_\(|\[.*\] .?.?= | [-+*/]+= )|F\.\w+\({n}, .*inplace|out={n}\b|{n}\.(data|detach\(\))\.",
+                line,
+            )
+            is not None
+        )
 
     def add(self, make: Callable[[Generator], str | None], tries: int = 6) -> bool:
         for _ in range(tries):

@@ -7,49 +7,143 @@ from typing import Any, NamedTuple
 
 
 class Meant(NamedTuple):
-    kind: str               # of the difference; these are regular expressions
-    program: str            # found in the program
-    words: str              # found in what the libraries say
-    most: float             # the largest distance of numbers; 0: any
+    kind: str  # of the difference; these are regular expressions
+    program: str  # found in the program
+    words: str  # found in what the libraries say
+    most: float  # the largest distance of numbers; 0: any
     reason: str
 
 
 MEANT = [
     Meant("value|grad", r"hardsigmoid|hardswish", "", 1e-6, "PyTorch's derivative has 1/6 as a float32 in float64 too"),
     Meant("value|grad", r"celu\(.*0\.7", "", 1e-6, "PyTorch's derivative has 1/alpha as a float32"),
-    Meant("version", r"out=", "", 0, "an op that PyTorch composes of others counts a write to out= not at all, or several times"),
+    Meant(
+        "version",
+        r"out=",
+        "",
+        0,
+        "an op that PyTorch composes of others counts a write to out= not at all, or several times",
+    ),
     Meant("raises NotImplementedError, nothing", "", r"PyTorch \"\w+\" not implemented for 'Complex", 0, "it is here"),
-    Meant("graph", "convolution_backward", "PyTorch requires_grad=False.*torchlite requires_grad=True", 0,
-          "what is linear in the weights has a graph here, whose gradient is 0"),
+    Meant(
+        "graph",
+        "convolution_backward",
+        "PyTorch requires_grad=False.*torchlite requires_grad=True",
+        0,
+        "what is linear in the weights has a graph here, whose gradient is 0",
+    ),
     Meant("value|grad", r"gamma", "", 1e-7, "PyTorch's trigamma has ten digits"),
     Meant("value|grad", r"bessel_[jy][01]", "", 1e-7, "PyTorch's Bessel functions have nine digits"),
-    Meant("value of integers", r"kthvalue|median|mode|topk|sort|(min|max)\(", "", 0, "which of equal elements is named, PyTorch leaves open"),
-    Meant("raises RuntimeError, nothing", "", "PyTorch one of the variables needed for gradient computation has been modified by an inplace", 0,
-          "where nothing that was overwritten is needed here, the gradient is right and given"),
-    Meant("raises (RuntimeError|NotImplementedError), nothing", "", r"PyTorch (derivative for aten::\w+|the derivative for '.*') is not implemented", 0,
-          "it has one here"),
-    Meant("graph|value|grad|type|raises nothing, RuntimeError", r"\.logical_\w+_\(", "", 0,
-          "a logical op in place has the gradient 0 here and is refused on a leaf; PyTorch acts as if it had not been"),
-    Meant("graph", r"autograd\.grad\(", "^graph: [gh]?\\w+ .*PyTorch requires_grad=True, is_leaf=False.*torchlite requires_grad=False", 0,
-          "a gradient that is constant has no graph here; PyTorch's depends on its inputs in form"),
-    Meant(r"raises \w+, TypeError", "", "torchlite Cannot convert a WebGPU Tensor to float64", 0, "a GPU has no float64: that fails first"),
-    Meant("graph", "", r"\(integers\)", 0, "what a tensor of integers takes of a float's history when one number is written to it"),
-    Meant("value|grad", r"logit\w*\((?s:.*)create_graph", r"torchlite \[nan", 0, "with create_graph PyTorch's gradient of logit at NaN is 0, and NaN without"),
-    Meant("value|grad", "as_strided_scatter", "", 0, "PyTorch 2.13 gives self the gradient of what was replaced, instead of the rest"),
-    Meant("raises RuntimeError, nothing", "", r"PyTorch \w+ does not support automatic differentiation for outputs with complex dtype", 0,
-          "it has a gradient here"),
-    Meant("value|grad", r"silu\((?s:.*)complex|complex(?s:.*)silu", "", 0, "the same; in place PyTorch gives one that lacks a conjugation"),
-    Meant("graph", r"native_group_norm|native_layer_norm|native_batch_norm", "", 0, "the saved statistics of a norm have no gradient here"),
-    Meant("stride", r"abs|atan2|avg_pool|batch_norm|copysign|div|/|elu|inv|layer_norm|logcumsumexp|square|\*\*|pow", r"^stride: h\d", 0,
-          "a second gradient lies as PyTorch's formula of the first one leaves it; the formula here is another, the numbers are the same"),
-    Meant("(grad's )?stride, unused", "", "", 0, "the stride of a dimension of size 1, or of an empty tensor, reaches no element"),
+    Meant(
+        "value of integers",
+        r"kthvalue|median|mode|topk|sort|(min|max)\(",
+        "",
+        0,
+        "which of equal elements is named, PyTorch leaves open",
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        "",
+        "PyTorch one of the variables needed for gradient computation has been modified by an inplace",
+        0,
+        "where nothing that was overwritten is needed here, the gradient is right and given",
+    ),
+    Meant(
+        "raises (RuntimeError|NotImplementedError), nothing",
+        "",
+        r"PyTorch (derivative for aten::\w+|the derivative for '.*') is not implemented",
+        0,
+        "it has one here",
+    ),
+    Meant(
+        "graph|value|grad|type|raises nothing, RuntimeError",
+        r"\.logical_\w+_\(",
+        "",
+        0,
+        "a logical op in place has the gradient 0 here and is refused on a leaf; PyTorch acts as if it had not been",
+    ),
+    Meant(
+        "graph",
+        r"autograd\.grad\(",
+        "^graph: [gh]?\\w+ .*PyTorch requires_grad=True, is_leaf=False.*torchlite requires_grad=False",
+        0,
+        "a gradient that is constant has no graph here; PyTorch's depends on its inputs in form",
+    ),
+    Meant(
+        r"raises \w+, TypeError",
+        "",
+        "torchlite Cannot convert a WebGPU Tensor to float64",
+        0,
+        "a GPU has no float64: that fails first",
+    ),
+    Meant(
+        "graph",
+        "",
+        r"\(integers\)",
+        0,
+        "what a tensor of integers takes of a float's history when one number is written to it",
+    ),
+    Meant(
+        "value|grad",
+        r"logit\w*\((?s:.*)create_graph",
+        r"torchlite \[nan",
+        0,
+        "with create_graph PyTorch's gradient of logit at NaN is 0, and NaN without",
+    ),
+    Meant(
+        "value|grad",
+        "as_strided_scatter",
+        "",
+        0,
+        "PyTorch 2.13 gives self the gradient of what was replaced, instead of the rest",
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        "",
+        r"PyTorch \w+ does not support automatic differentiation for outputs with complex dtype",
+        0,
+        "it has a gradient here",
+    ),
+    Meant(
+        "value|grad",
+        r"silu\((?s:.*)complex|complex(?s:.*)silu",
+        "",
+        0,
+        "the same; in place PyTorch gives one that lacks a conjugation",
+    ),
+    Meant(
+        "graph",
+        r"native_group_norm|native_layer_norm|native_batch_norm",
+        "",
+        0,
+        "the saved statistics of a norm have no gradient here",
+    ),
+    Meant(
+        "stride",
+        r"abs|atan2|avg_pool|batch_norm|copysign|div|/|elu|inv|layer_norm|logcumsumexp|square|\*\*|pow",
+        r"^stride: h\d",
+        0,
+        "a second gradient lies as PyTorch's formula of the first one leaves it; the formula here is another, the numbers are the same",
+    ),
+    Meant(
+        "(grad's )?stride, unused",
+        "",
+        "",
+        0,
+        "the stride of a dimension of size 1, or of an empty tensor, reaches no element",
+    ),
 ]
 
 
 def justified(d: Any, lines: list[str]) -> bool:
     text = "\n".join(lines)
-    return any(re.fullmatch(m.kind, d.kind) and re.search(m.program, text) and re.search(m.words, str(d)) and (d.size <= m.most or not m.most)
-               for m in MEANT)
+    return any(
+        re.fullmatch(m.kind, d.kind)
+        and re.search(m.program, text)
+        and re.search(m.words, str(d))
+        and (d.size <= m.most or not m.most)
+        for m in MEANT
+    )
 
 
 # what the fixed programs of the tests leave out until it is done: `make fuzz` shows it

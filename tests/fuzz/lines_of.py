@@ -13,8 +13,24 @@ if TYPE_CHECKING:
     from fuzz.generate import Generator
 
 Line = Callable[["Generator"], "str | None"]
-SHAPES = [(3,), (4,), (2, 3), (3, 4), (3, 3), (2, 2), (2, 3, 4), (1, 4), (4, 1), (2, 1, 3), (), (1,), (0, 3),
-          (2, 4, 2), (1, 2, 5, 5), (2, 2, 4, 4)]
+SHAPES = [
+    (3,),
+    (4,),
+    (2, 3),
+    (3, 4),
+    (3, 3),
+    (2, 2),
+    (2, 3, 4),
+    (1, 4),
+    (4, 1),
+    (2, 1, 3),
+    (),
+    (1,),
+    (0, 3),
+    (2, 4, 2),
+    (1, 2, 5, 5),
+    (2, 2, 4, 4),
+]
 
 
 def leaf(g: Generator) -> str:
@@ -36,8 +52,11 @@ def copy(g: Generator) -> str | None:
 def extra(g: Generator) -> str:
     """A tensor of another dtype: for promotion, masks and indices."""
     shape = g.rng.choice(SHAPES)
-    dtype = g.rng.choice(["int64", "bool", "int64", "float32", "int32", "uint8"] if g.device != "cpu"
-                         else ["int64", "bool", "float32", "int32", "float16", "complex64", "uint8", "bfloat16"])
+    dtype = g.rng.choice(
+        ["int64", "bool", "int64", "float32", "int32", "uint8"]
+        if g.device != "cpu"
+        else ["int64", "bool", "float32", "int32", "float16", "complex64", "uint8", "bfloat16"]
+    )
     return f"{g.new()} = {g.fill(shape, dtype, **({'lo': 0, 'hi': 3} if dtype == 'uint8' else {}))}"
 
 
@@ -55,8 +74,9 @@ def setitem(g: Generator) -> str | None:
         shape = tuple(g.env[v][eval(index, dict(g.env))].shape)
     except Exception:
         shape = ()
-    value = g.rng.choice([lambda: g.operand(shape), lambda: str(g.rng.choice([0, 0.5, -1.0, 2])),
-                          lambda: g.operand(shape)])()
+    value = g.rng.choice(
+        [lambda: g.operand(shape), lambda: str(g.rng.choice([0, 0.5, -1.0, 2])), lambda: g.operand(shape)]
+    )()
     how = g.rng.choice(["=", "=", "=", "+=", "*=", "-="])
     return f"{v}[{index}] {how} {value}"
 
@@ -76,8 +96,11 @@ def declared_any(g: Generator) -> str | None:
 
 
 def declared_grad(g: Generator) -> str | None:
-    return declared(g, g.rng.choice([d for d in g.ops if not d.random and d.spec.differentiable]),
-                    g.rng.choice(["function", "method", "method"]))
+    return declared(
+        g,
+        g.rng.choice([d for d in g.ops if not d.random and d.spec.differentiable]),
+        g.rng.choice(["function", "method", "method"]),
+    )
 
 
 def out(g: Generator) -> str | None:
@@ -121,10 +144,11 @@ def declared(g: Generator, d: Any, form: str, assign: bool = True) -> str | None
 
     def build(p: Any) -> str:
         return tensor(p) if isinstance(p, Slot) else "[" + ", ".join(map(build, p)) + "]" if isinstance(p, list) else p
+
     texts = [build(p) for p in args]
     texts += [f"{k}={build(p)}" for k, p in kwargs.items()]
     if g.device != "cpu" and not any(t in g.env or "(" in t for t in texts):
-        return None                 # it makes a tensor, on the CPU
+        return None  # it makes a tensor, on the CPU
     is_tensor = bool(args) and isinstance(args[0], Slot)
     if form == "inplace" and is_tensor:
         return f"{texts[0]}.{g.rng.choice(d.inplace)}({', '.join(texts[1:])})" if texts[0].isidentifier() else None
@@ -143,29 +167,53 @@ def random_numbers(g: Generator) -> str | None:
         return None
     n = g.rng.randrange(100)
     shape = tuple(g.env[v].shape)
-    draw = g.rng.choice([f"{v}.normal_()", f"{v}.uniform_(-1, 1)", f"{v}.bernoulli_(0.3)", f"{v}.exponential_()",
-                         f"{g.new()} = F.dropout({v}, 0.4)",
-                         f"{g.new()} = torch.rand_like({v})", f"{g.new()} = {v} * torch.randn({shape}).to({v}.device)",
-                         f"{g.new()} = {v} + torch.randint(0, 5, {shape}).to({v}.device)",
-                         f"{g.new()} = torch.bernoulli({v}.abs().clamp(0, 1))", f"{g.new()} = F.dropout1d({v}, 0.5)",
-                         f"F.dropout({v}, 0.5, inplace=True)"])
+    draw = g.rng.choice(
+        [
+            f"{v}.normal_()",
+            f"{v}.uniform_(-1, 1)",
+            f"{v}.bernoulli_(0.3)",
+            f"{v}.exponential_()",
+            f"{g.new()} = F.dropout({v}, 0.4)",
+            f"{g.new()} = torch.rand_like({v})",
+            f"{g.new()} = {v} * torch.randn({shape}).to({v}.device)",
+            f"{g.new()} = {v} + torch.randint(0, 5, {shape}).to({v}.device)",
+            f"{g.new()} = torch.bernoulli({v}.abs().clamp(0, 1))",
+            f"{g.new()} = F.dropout1d({v}, 0.5)",
+            f"F.dropout({v}, 0.5, inplace=True)",
+        ]
+    )
     return f"torch.manual_seed({n}); {draw}"
 
 
 def state(g: Generator) -> str | None:
     """Changes of what autograd knows of a tensor."""
-    v = g.pick(lambda t: (t.is_floating_point() or t.is_complex()) and t.numel() > 0 and (t.grad_fn is None or True), views=True)
-    if v is None:                       # PyTorch dies of a hook on one of several views whose base was changed
+    v = g.pick(
+        lambda t: (t.is_floating_point() or t.is_complex()) and t.numel() > 0 and (t.grad_fn is None or True),
+        views=True,
+    )
+    if v is None:  # PyTorch dies of a hook on one of several views whose base was changed
         return None
     u = g.floating() or v
-    return g.rng.choice([f"{g.new()} = {v}.detach()", f"with torch.no_grad(): {g.new()} = {v} * 2",
-                         f"with torch.no_grad(): {ex.inplace(g, v)}",
-                         f"{v}.register_hook(lambda g: g * 2)", f"{v}.retain_grad()", f"{v}.detach_()",
-                         f"with torch.no_grad(): {ex.view(g, v)}",
-                         f"with torch.enable_grad(): {g.new()} = {v}.sin()", f"{v}.requires_grad_()",
-                         f"{v}.data.mul_(2)", f"{v}.detach().zero_()",
-                         f"{g.new()} = {v}.contiguous()", f"with torch.no_grad(): {v}.copy_({u})", f"{v}.grad = None",
-                         f"{v}.register_hook(lambda g: None)", f"{v}.register_hook(lambda g: g.sin())"])
+    return g.rng.choice(
+        [
+            f"{g.new()} = {v}.detach()",
+            f"with torch.no_grad(): {g.new()} = {v} * 2",
+            f"with torch.no_grad(): {ex.inplace(g, v)}",
+            f"{v}.register_hook(lambda g: g * 2)",
+            f"{v}.retain_grad()",
+            f"{v}.detach_()",
+            f"with torch.no_grad(): {ex.view(g, v)}",
+            f"with torch.enable_grad(): {g.new()} = {v}.sin()",
+            f"{v}.requires_grad_()",
+            f"{v}.data.mul_(2)",
+            f"{v}.detach().zero_()",
+            f"{g.new()} = {v}.contiguous()",
+            f"with torch.no_grad(): {v}.copy_({u})",
+            f"{v}.grad = None",
+            f"{v}.register_hook(lambda g: None)",
+            f"{v}.register_hook(lambda g: g.sin())",
+        ]
+    )
 
 
 def grad(g: Generator) -> str | None:
@@ -175,19 +223,29 @@ def grad(g: Generator) -> str | None:
         return None
     wanted = g.tensors(lambda t: t.requires_grad)
     g.rng.shuffle(wanted)
-    wanted = wanted[:g.rng.randint(1, 2)]
+    wanted = wanted[: g.rng.randint(1, 2)]
     kind = g.rng.random()
     if kind < 0.2:
         return f"{ex.scalar(g, root)}.backward({g.rng.choice(['', 'retain_graph=True', 'retain_graph=True', 'create_graph=True'])})"
     names = ", ".join(g.new() for _ in wanted)
     options = g.rng.choice(["create_graph=True", "create_graph=True", "create_graph=True", "retain_graph=True", ""])
-    options = ", ".join(filter(None, [options, "allow_unused=True" if g.rng.random() < 0.9 else "",
-                                      "materialize_grads=True" if g.rng.random() < 0.1 else ""]))
+    options = ", ".join(
+        filter(
+            None,
+            [
+                options,
+                "allow_unused=True" if g.rng.random() < 0.9 else "",
+                "materialize_grads=True" if g.rng.random() < 0.1 else "",
+            ],
+        )
+    )
     roots = ex.scalar(g, root)
     if kind < 0.4:
         shape = tuple(g.env[root].shape)
         roots = f"{root}, grad_outputs={g.operand(shape)}"
-        return f"{names}, = torch.autograd.grad({root}, [{', '.join(wanted)}], {roots.partition('=')[2]}, {options})".replace(", )", ")")
+        return f"{names}, = torch.autograd.grad({root}, [{', '.join(wanted)}], {roots.partition('=')[2]}, {options})".replace(
+            ", )", ")"
+        )
     return f"{names}, = torch.autograd.grad({roots}, [{', '.join(wanted)}], {options})".replace(", )", ")")
 
 
@@ -205,10 +263,24 @@ def reduction(g: Generator) -> str | None:
     return v and ex.reduction(g, v)
 
 
-KINDS: list[tuple[Line, float]] = [(view, 4), (setitem, 2), (inplace, 4), (declared_inplace, 2.5),
-                                   (declared_any, 1.5), (declared_grad, 4), (out, 0.4),
-                                   (random_numbers, 0.4), (state, 1.2), (grad, 1.5), (arithmetic, 3), (layer, 1.2),
-                                   (reduction, 1.5), (copy, 1), (extra, 0.6), (leaf, 0.3)]
+KINDS: list[tuple[Line, float]] = [
+    (view, 4),
+    (setitem, 2),
+    (inplace, 4),
+    (declared_inplace, 2.5),
+    (declared_any, 1.5),
+    (declared_grad, 4),
+    (out, 0.4),
+    (random_numbers, 0.4),
+    (state, 1.2),
+    (grad, 1.5),
+    (arithmetic, 3),
+    (layer, 1.2),
+    (reduction, 1.5),
+    (copy, 1),
+    (extra, 0.6),
+    (leaf, 0.3),
+]
 
 
 def ending(g: Generator) -> list[str]:
@@ -221,11 +293,18 @@ def ending(g: Generator) -> list[str]:
     g.rng.shuffle(roots)
     for i, root in enumerate(roots[:3]):
         names = [f"g{i}{n}" for n in leaves]
-        lines.append(f"{', '.join(names)}, = torch.autograd.grad({ex.scalar(g, root)}, [{', '.join(leaves)}], create_graph=True, allow_unused=True)")
-        again = " + ".join(f"({n} * {n}.conj()).real.sum()" if g.env[v].is_complex() else f"{n}.square().sum()" for n,
-                           v in zip(names, leaves) if ex.uses(g, root, v))
+        lines.append(
+            f"{', '.join(names)}, = torch.autograd.grad({ex.scalar(g, root)}, [{', '.join(leaves)}], create_graph=True, allow_unused=True)"
+        )
+        again = " + ".join(
+            f"({n} * {n}.conj()).real.sum()" if g.env[v].is_complex() else f"{n}.square().sum()"
+            for n, v in zip(names, leaves)
+            if ex.uses(g, root, v)
+        )
         if again:
             seconds = ", ".join(f"h{i}{n}" for n in leaves)
-            lines.append(f"{seconds}, = torch.autograd.grad({again}, [{', '.join(leaves)}], retain_graph=True, allow_unused=True)")
+            lines.append(
+                f"{seconds}, = torch.autograd.grad({again}, [{', '.join(leaves)}], retain_graph=True, allow_unused=True)"
+            )
     lines.append(f"{ex.scalar(g, g.rng.choice(roots))}.backward()")
     return lines

@@ -17,7 +17,7 @@ def fewer_lines(lines: list[str], keeps: Keeps) -> list[str]:
         i = len(lines)
         while i > 0:
             i = max(0, i - size)
-            less = lines[:i] + lines[i + size:]
+            less = lines[:i] + lines[i + size :]
             if less and keeps(less):
                 lines = less
         if size == 1:
@@ -37,11 +37,14 @@ def plainer(line: str) -> Iterator[str]:
             yield f"{name} = fill(1, 3).requires_grad_()"
     if line.startswith("with torch.no_grad(): "):
         yield line.removeprefix("with torch.no_grad(): ")
-    for old, new in ((r"\((\w+)\.sigmoid\(\) \* [\d.]+ \+ -?[\d.e-]+\)", r"\1"),
-                     (r"\.(square|sin|exp|abs)\(\)\.sum\(\)", ".sum()"), (r", allow_unused=True", ""),
-                     (r"\.to\(memory_format=[\w.]+\)", ""),
-                     (r"\((t\d+) \* fill\([^()]*\)\)\.sum\(\)", r"\1.sum()"),
-                     (r"torch\.view_as_real\((\w+)\.resolve_conj\(\)\)", r"\1.real")):
+    for old, new in (
+        (r"\((\w+)\.sigmoid\(\) \* [\d.]+ \+ -?[\d.e-]+\)", r"\1"),
+        (r"\.(square|sin|exp|abs)\(\)\.sum\(\)", ".sum()"),
+        (r", allow_unused=True", ""),
+        (r"\.to\(memory_format=[\w.]+\)", ""),
+        (r"\((t\d+) \* fill\([^()]*\)\)\.sum\(\)", r"\1.sum()"),
+        (r"torch\.view_as_real\((\w+)\.resolve_conj\(\)\)", r"\1.real"),
+    ):
         new_line = re.sub(old, new, line)
         if new_line != line:
             yield new_line
@@ -50,8 +53,8 @@ def plainer(line: str) -> Iterator[str]:
         left = line.partition(", = ")[0].split(", ")
         if len(names) > 1 and len(left) == len(names) and ", = " in line:
             for i in range(len(names)):
-                rest = line.partition(", = ")[2].replace(found[0], "[" + ", ".join(names[:i] + names[i + 1:]) + "]")
-                yield ", ".join(left[:i] + left[i + 1:]) + ", = " + rest
+                rest = line.partition(", = ")[2].replace(found[0], "[" + ", ".join(names[:i] + names[i + 1 :]) + "]")
+                yield ", ".join(left[:i] + left[i + 1 :]) + ", = " + rest
 
 
 def smaller_shapes(text: str) -> Iterator[str]:
@@ -60,16 +63,25 @@ def smaller_shapes(text: str) -> Iterator[str]:
     for old in sizes:
         for new in (1, 2, 3):
             if new < old:
-                yield FILL.sub(lambda m, o=old, n=new: f"fill({m[1]}{', '.join(str(n) if s == str(o) else s for s in m[2].split(', '))}{m[3]})", text)
+                yield FILL.sub(
+                    lambda m, o=old, n=new: (
+                        f"fill({m[1]}{', '.join(str(n) if s == str(o) else s for s in m[2].split(', '))}{m[3]})"
+                    ),
+                    text,
+                )
     for m in FILL.finditer(text):
         shape = [s for s in m[2].split(", ") if s]
-        for less in ([shape[1:], shape[:-1]] if len(shape) > 0 else []):
-            yield text[:m.start()] + f"fill({', '.join([m[1], *less])}{m[3]})" + text[m.end():]
+        for less in [shape[1:], shape[:-1]] if len(shape) > 0 else []:
+            yield text[: m.start()] + f"fill({', '.join([m[1], *less])}{m[3]})" + text[m.end() :]
         for i, s in enumerate(shape):
             if int(s) > 1:
-                yield text[:m.start()] + f"fill({', '.join([m[1], *shape[:i], '1', *shape[i + 1:]])}{m[3]})" + text[m.end():]
+                yield (
+                    text[: m.start()]
+                    + f"fill({', '.join([m[1], *shape[:i], '1', *shape[i + 1 :]])}{m[3]})"
+                    + text[m.end() :]
+                )
         if "dtype" in m[3]:
-            yield text[:m.start()] + f"fill({', '.join([m[1], *shape])})" + text[m.end():]
+            yield text[: m.start()] + f"fill({', '.join([m[1], *shape])})" + text[m.end() :]
 
 
 def minimise(lines: list[str], keeps: Keeps, seconds: float = 20) -> list[str]:
@@ -80,12 +92,13 @@ def minimise(lines: list[str], keeps: Keeps, seconds: float = 20) -> list[str]:
 
     def weight(some: list[str]) -> tuple[int, int]:
         return len(some), sum(map(len, some))
+
     while True:
         before = list(lines)
         lines = fewer_lines(lines, tried)
         for i in range(len(lines)):
             for new in plainer(lines[i]):
-                less = [*lines[:i], new, *lines[i + 1:]]
+                less = [*lines[:i], new, *lines[i + 1 :]]
                 if new != lines[i] and len(new) < len(lines[i]) + 4 and tried(less):
                     lines = less
                     break

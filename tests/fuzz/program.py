@@ -8,7 +8,7 @@ import threading
 import warnings
 from typing import Any
 
-HEAD = '''\
+HEAD = """\
 import random, sys
 torch = __import__(sys.argv[1] if len(sys.argv) > 1 else "torchlite")
 F = torch.nn.functional
@@ -22,11 +22,20 @@ def fill(seed, *shape, dtype="float64", lo=-2, hi=2):
     values = [complex(one(), one()) if dtype.is_complex else rng.random() < 0.5 if dtype == torch.bool else one() for _ in range(n)]
     return torch.tensor(values, dtype=dtype).reshape(shape).clone()
 
-'''
+"""
 
-EPS = {"float64": 2.0**-50, "complex128": 2.0**-50, "float32": 2.0**-22, "complex64": 2.0**-22, "float16": 2.0**-10,
-       "bfloat16": 2.0**-7}
-SECONDS = {"cpu": 5, "webgpu": 120}     # a line may take this long; on a software GPU, compiling its kernels may take many seconds
+EPS = {
+    "float64": 2.0**-50,
+    "complex128": 2.0**-50,
+    "float32": 2.0**-22,
+    "complex64": 2.0**-22,
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+}
+SECONDS = {
+    "cpu": 5,
+    "webgpu": 120,
+}  # a line may take this long; on a software GPU, compiling its kernels may take many seconds
 
 
 class TooSlow(BaseException):
@@ -55,14 +64,22 @@ def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0,
                 return rng.randint(int(lo), int(hi))
             v = round(rng.uniform(lo, hi), 2)
             return v * (1 + eps * wobble.uniform(-1, 1)) if eps else v
-        values = [complex(one(), one()) if kind.is_complex else rng.random() < 0.5 if kind == torch.bool else one()
-                  for _ in range(n)]
-        made = torch.tensor(values, dtype=kind).reshape(shape).clone()          # no view: PyTorch forgets the leaf of views of one
+
+        values = [
+            complex(one(), one()) if kind.is_complex else rng.random() < 0.5 if kind == torch.bool else one()
+            for _ in range(n)
+        ]
+        made = (
+            torch.tensor(values, dtype=kind).reshape(shape).clone()
+        )  # no view: PyTorch forgets the leaf of views of one
         return made if own else made.to(device)
+
     return fill
 
 
-def environment(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0, own: bool = False) -> dict[str, Any]:
+def environment(
+    torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0, own: bool = False
+) -> dict[str, Any]:
     env = {"torch": torch, "F": torch.nn.functional, "fill": maker(torch, device, jitter, coarse, own)}
     env["DEVICE"] = device
     return env
@@ -76,7 +93,7 @@ def traits(t: Any, started: int = 0) -> tuple[Any, ...]:
     how often an op writes to its own new result is nobody's business."""
     try:
         graph = f"requires_grad={t.requires_grad}, is_leaf={t.is_leaf}, grad_fn={t.grad_fn is not None}"
-    except RuntimeError:                # a view of several, whose base was changed
+    except RuntimeError:  # a view of several, whose base was changed
         graph = "RuntimeError"
     return (str(t.dtype), tuple(t.shape), tuple(t.stride()), graph, t._version - started, t.device.type)
 
@@ -85,7 +102,7 @@ def numbers(t: Any) -> Any:
     """The elements in order; the error where they cannot be read."""
     try:
         t = t.detach().cpu()
-        if hasattr(t, "_is_zerotensor") and t._is_zerotensor():     # PyTorch's zeros without memory
+        if hasattr(t, "_is_zerotensor") and t._is_zerotensor():  # PyTorch's zeros without memory
             t = t.clone()
         return t.resolve_conj().resolve_neg().reshape(-1).tolist()
     except Exception as e:
@@ -110,8 +127,15 @@ def _alarm(*_: Any) -> None:
     raise TooSlow
 
 
-def execute(torch: Any, lines: list[str], device: str = "cpu", jitter: int = 0, look: bool = True,
-            coarse: float = 0.0, own: bool = False) -> Trace:
+def execute(
+    torch: Any,
+    lines: list[str],
+    device: str = "cpu",
+    jitter: int = 0,
+    look: bool = True,
+    coarse: float = 0.0,
+    own: bool = False,
+) -> Trace:
     trace = Trace()
     env = environment(torch, device, jitter, coarse, own)
     hidden = set(env) | {"__builtins__"}
@@ -130,7 +154,7 @@ def execute(torch: Any, lines: list[str], device: str = "cpu", jitter: int = 0, 
                     exec(compile(line, "<program>", "exec"), env)
                 except TooSlow:
                     if device != "cpu":
-                        raise           # in the middle of an exchange with the GPU's process: nothing it says later can be believed
+                        raise  # in the middle of an exchange with the GPU's process: nothing it says later can be believed
                     error = "TooSlow"
                 except Exception as e:
                     error, text = type(e).__name__.lstrip("_"), str(e).partition("\n")[0]

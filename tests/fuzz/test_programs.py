@@ -21,8 +21,14 @@ def test_programs(make, first):
     found = []
     for n in range(first, first + EACH):
         lines = make(n)
-        found += [f"program {n}: {d}\n{program.script(lines)}" for d in compare.check(real, lite, lines) if d.kind not in known.NOT_YET]
-    assert not found, "\n\n".join(found) + f"\n\npython tests/fuzz --seed {SEED} --first {first} --programs {EACH} makes them short"
+        found += [
+            f"program {n}: {d}\n{program.script(lines)}"
+            for d in compare.check(real, lite, lines)
+            if d.kind not in known.NOT_YET
+        ]
+    assert not found, (
+        "\n\n".join(found) + f"\n\npython tests/fuzz --seed {SEED} --first {first} --programs {EACH} makes them short"
+    )
 
 
 def test_programs_are_worth_running(make):
@@ -40,7 +46,11 @@ BROKEN = {
     "stride": ("t1 = fill(1, 3, 2).t(); t2 = t1.cosh()", "cosh", lambda f: lambda t: f(t).contiguous()),
     "graph": ("t1 = fill(1, 3).requires_grad_(); t2 = t1.cosh()", "cosh", lambda f: lambda t: f(t).detach()),
     "version": ("t1 = fill(1, 3); t1.cosh_()", "cosh_", lambda f: lambda t: f(f(t).acosh_())),
-    "grad": ("t1 = fill(1, 3).requires_grad_(); t1.cosh().sum().backward()", "cosh", lambda f: lambda t: f(t) + t.sub(t.detach())),
+    "grad": (
+        "t1 = fill(1, 3).requires_grad_(); t1.cosh().sum().backward()",
+        "cosh",
+        lambda f: lambda t: f(t) + t.sub(t.detach()),
+    ),
     "raises nothing, ValueError": ("t1 = fill(1, 3); t2 = t1.cosh()", "cosh", lambda f: lambda t: int("x")),
 }
 

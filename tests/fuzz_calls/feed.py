@@ -2,10 +2,51 @@
 
 from __future__ import annotations
 
-INTS = [-3, -2, -1, 0, 1, 2, 3, 5, 7, 64, 65, 10**30, *(sign * 2**n + d for n in (31, 32, 61, 62, 63) for d in (-1, 0, 1) for sign in (1, -1))]
+INTS = [
+    -3,
+    -2,
+    -1,
+    0,
+    1,
+    2,
+    3,
+    5,
+    7,
+    64,
+    65,
+    10**30,
+    *(sign * 2**n + d for n in (31, 32, 61, 62, 63) for d in (-1, 0, 1) for sign in (1, -1)),
+]
 FLOATS = [0.0, -0.0, 0.5, -1.5, 1e-40, 1e38, 1e300, float("nan"), float("inf"), -float("inf")]
-STRINGS = ["", "mean", "sum", "none", "floor", "trunc", "reflect", "replicate", "circular", "constant", "linear", "nearest",
-           "left", "right", "fro", "nuc", "ij", "ij,jk->ik", "max", "amin", "prod", "tanh", "\0", "x" * 300, "reduced", "complete", "gelsd"]
+STRINGS = [
+    "",
+    "mean",
+    "sum",
+    "none",
+    "floor",
+    "trunc",
+    "reflect",
+    "replicate",
+    "circular",
+    "constant",
+    "linear",
+    "nearest",
+    "left",
+    "right",
+    "fro",
+    "nuc",
+    "ij",
+    "ij,jk->ik",
+    "max",
+    "amin",
+    "prod",
+    "tanh",
+    "\0",
+    "x" * 300,
+    "reduced",
+    "complete",
+    "gelsd",
+]
 
 
 class Odd:
@@ -29,8 +70,20 @@ class Feeder:
 
     def __init__(self, torch, rng):
         self.torch, self.rng = torch, rng
-        self.dtypes = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
-                       torch.float32, torch.float64, torch.complex64, torch.complex128]
+        self.dtypes = [
+            torch.bool,
+            torch.uint8,
+            torch.int8,
+            torch.int16,
+            torch.int32,
+            torch.int64,
+            torch.float16,
+            torch.bfloat16,
+            torch.float32,
+            torch.float64,
+            torch.complex64,
+            torch.complex128,
+        ]
 
         class Sub(torch.Tensor):
             pass
@@ -39,8 +92,13 @@ class Feeder:
 
     def tensor(self):
         torch, rng = self.torch, self.rng
-        dtype = rng.choice(self.dtypes) if rng.random() < 0.4 else rng.choice([torch.float32, torch.float32, torch.int64])
-        shape = [rng.choice([0, 1, 2, 2, 3, 4]) if rng.random() < 0.3 else rng.choice([1, 2, 3, 4]) for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 7]))]
+        dtype = (
+            rng.choice(self.dtypes) if rng.random() < 0.4 else rng.choice([torch.float32, torch.float32, torch.int64])
+        )
+        shape = [
+            rng.choice([0, 1, 2, 2, 3, 4]) if rng.random() < 0.3 else rng.choice([1, 2, 3, 4])
+            for _ in range(rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4, 5, 7]))
+        ]
         if rng.random() < 0.3:
             shape = [3] * len(shape)
         n = 1
@@ -111,16 +169,57 @@ class Feeder:
         rng = self.rng
         flat = t.detach().reshape(-1)
         strides = [0] * t.dim() if rng.random() < 0.5 else [rng.choice([0, 0, 1]) for _ in t.shape]
-        return flat.as_strided(list(t.shape), strides) if sum((n - 1) * k for n, k in zip(t.shape, strides)) < flat.numel() else t
+        return (
+            flat.as_strided(list(t.shape), strides)
+            if sum((n - 1) * k for n, k in zip(t.shape, strides)) < flat.numel()
+            else t
+        )
 
     def int(self):
         return self.rng.choice([-1, 0, 1, 2, 3]) if self.rng.random() < 0.7 else self.rng.choice(INTS)
 
     def junk(self):
         rng = self.rng
-        return rng.choice([None, True, 3, -1, 2**70, 1.5, float("nan"), 1j, "sum", "", b"x", (), [], [1, 2], (1.5, "x"), [None], {}, {1: 2}, object(), Odd(),
-                           int, float, slice(None), Ellipsis, self.torch.float32, self.torch.device("cpu"), self.torch.device("meta"), "cuda", range(3), [[1, 2], [3]],
-                           self.tensor, lambda: 0, memoryview(b"abc"), self.tensor(), [self.tensor(), None], type("T", (int,), {})(2)])
+        return rng.choice(
+            [
+                None,
+                True,
+                3,
+                -1,
+                2**70,
+                1.5,
+                float("nan"),
+                1j,
+                "sum",
+                "",
+                b"x",
+                (),
+                [],
+                [1, 2],
+                (1.5, "x"),
+                [None],
+                {},
+                {1: 2},
+                object(),
+                Odd(),
+                int,
+                float,
+                slice(None),
+                Ellipsis,
+                self.torch.float32,
+                self.torch.device("cpu"),
+                self.torch.device("meta"),
+                "cuda",
+                range(3),
+                [[1, 2], [3]],
+                self.tensor,
+                lambda: 0,
+                memoryview(b"abc"),
+                self.tensor(),
+                [self.tensor(), None],
+                type("T", (int,), {})(2),
+            ]
+        )
 
     def value(self, p):
         rng, torch = self.rng, self.torch
@@ -135,9 +234,13 @@ class Feeder:
             if rng.random() < 0.4:
                 t = self.tensor()
                 return [t] * rng.randrange(4)
-            return [None if kind == "Tensor?[]" and rng.random() < 0.3 else self.tensor() for _ in range(rng.randrange(4))]
+            return [
+                None if kind == "Tensor?[]" and rng.random() < 0.3 else self.tensor() for _ in range(rng.randrange(4))
+            ]
         if kind == "Scalar":
-            return rng.choice([self.int, lambda: rng.choice(FLOATS), lambda: True, lambda: 1 + 2j, lambda: torch.tensor(2.0)])()
+            return rng.choice(
+                [self.int, lambda: rng.choice(FLOATS), lambda: True, lambda: 1 + 2j, lambda: torch.tensor(2.0)]
+            )()
         if kind == "int":
             return self.int() if rng.random() < 0.97 else torch.tensor(1)
         if kind == "int[]":
@@ -295,15 +398,15 @@ class Mutator(Feeder):
             return t.transpose(rng.randrange(len(shape)), rng.randrange(len(shape)))
         if how == 4:
             return self.like(t, shape, rng.choice(self.dtypes))
-        if how == 5 and shape:                 # zero strides
+        if how == 5 and shape:  # zero strides
             d = rng.randrange(len(shape))
             return t.narrow(d, 0, min(1, t.size(d))).expand(shape) if t.size(d) else t
-        if how == 6 and shape and t.numel():   # elements that share memory
+        if how == 6 and shape and t.numel():  # elements that share memory
             flat = t.detach().reshape(-1)
             strides = [rng.choice([0, 1, 1, 2]) for _ in shape]
             if sum((s - 1) * k for s, k in zip(shape, strides)) < flat.numel():
                 return flat.as_strided(shape, strides)
-        if how == 7:                           # gaps, and an offset
+        if how == 7:  # gaps, and an offset
             big = self.like(t, [2 * s + 1 for s in shape])
             for d, s in enumerate(shape):
                 if big.dim() == len(shape) and s:
@@ -311,26 +414,34 @@ class Mutator(Feeder):
             return big
         if how == 8:
             others = list(tensors_in(args))
-            return rng.choice(others)          # the same tensor twice
+            return rng.choice(others)  # the same tensor twice
         if how == 9:
             others = [o for o in tensors_in(args) if o.dtype == t.dtype and o.numel() and o.numel() >= t.numel()]
-            if others:                         # a view over another argument
+            if others:  # a view over another argument
                 o = rng.choice(others).detach().reshape(-1)
-                return o[:t.numel()].reshape(shape) if rng.random() < 0.5 else o.flip(0)[:t.numel()].reshape(shape)
-        if how in (10, 11) and t.numel() and not t.dtype.is_floating_point and not t.dtype.is_complex and t.dtype is not torch.bool:
+                return o[: t.numel()].reshape(shape) if rng.random() < 0.5 else o.flip(0)[: t.numel()].reshape(shape)
+        if (
+            how in (10, 11)
+            and t.numel()
+            and not t.dtype.is_floating_point
+            and not t.dtype.is_complex
+            and t.dtype is not torch.bool
+        ):
             t = t.clone()
             info = torch.iinfo(t.dtype)
             t.view(-1)[rng.randrange(t.numel())] = rng.choice([info.min, info.max, max(info.min, -1), 0, 1, 5, 50, 127])
             return t
         if how in (10, 11) and t.numel() and t.dtype.is_floating_point:
             t = t.detach().clone()
-            t.view(-1)[rng.randrange(t.numel())] = rng.choice([float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 0.0])
+            t.view(-1)[rng.randrange(t.numel())] = rng.choice(
+                [float("nan"), float("inf"), -float("inf"), 1e30, -1e30, 0.0]
+            )
             return t
         if how == 12:
             return t.detach().reshape(-1)
         if how == 13:
             return torch.zeros([0] * max(1, len(shape)), dtype=t.dtype)
-        if how == 14:                          # many elements, none of them there
+        if how == 14:  # many elements, none of them there
             huge = [1000] if self.parts else [2**20, 2**31, 2**40, 2**62]
             if len(shape) < 2 or rng.random() < 0.3:
                 return torch.zeros(0, dtype=t.dtype).expand(rng.choice(huge), 0)
@@ -363,10 +474,17 @@ class Mutator(Feeder):
             if r < 0.12:
                 ts = list(tensors_in(args))
                 lists = [a for a in args if isinstance(a, list) and a]
-                return Evil(value, rng.choice(ts) if ts else None, rng.randrange(5), rng.choice(lists) if lists and rng.random() < 0.5 else None)
+                return Evil(
+                    value,
+                    rng.choice(ts) if ts else None,
+                    rng.randrange(5),
+                    rng.choice(lists) if lists and rng.random() < 0.5 else None,
+                )
             return value + rng.choice([-2, -1, 1, 2, 7]) if r < 0.6 else self.int()
         if isinstance(value, float):
-            return rng.choice([0.0, -1.0, 1e-12, 1e12, 1e-300, float("nan"), float("inf"), -float("inf"), 3.0, value * 2])
+            return rng.choice(
+                [0.0, -1.0, 1e-12, 1e12, 1e-300, float("nan"), float("inf"), -float("inf"), 3.0, value * 2]
+            )
         if isinstance(value, str):
             return rng.choice(STRINGS)
         if isinstance(value, (list, tuple)) and depth < 3:

@@ -7,21 +7,43 @@ import pathlib
 import struct
 
 HERE = pathlib.Path(__file__).with_name("checkpoints")
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
-          "complex128")
+DTYPES = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 
 
 def contents(torch):
     """An object with every kind of thing that a checkpoint holds."""
     from collections import OrderedDict
-    base = torch.arange(24.).reshape(4, 6)
+
+    base = torch.arange(24.0).reshape(4, 6)
     made = {
-        "base": base, "view": base[1:3, ::2], "transposed": base.t(), "grad": torch.arange(4.).requires_grad_(),
-        "parameter": torch.nn.Parameter(torch.arange(6.).reshape(3, 2)), "empty": torch.empty(0),
-        "empty2": torch.empty(2, 0, 3), "scalar": torch.tensor(3.5),
+        "base": base,
+        "view": base[1:3, ::2],
+        "transposed": base.t(),
+        "grad": torch.arange(4.0).requires_grad_(),
+        "parameter": torch.nn.Parameter(torch.arange(6.0).reshape(3, 2)),
+        "empty": torch.empty(0),
+        "empty2": torch.empty(2, 0, 3),
+        "scalar": torch.tensor(3.5),
         "plain": [1, 2.5, None, True, "x", (1,), {"k": -5}, 2**70, -100000, 70000, complex(1, 2), "\u00e9\u1234"],
-        "ordered": OrderedDict(a=1, b=torch.ones(2)), "size": base.shape, "dtype": torch.float16,
-        "layout": torch.strided, "device": torch.device("cpu"), "set": {1, 2},
+        "ordered": OrderedDict(a=1, b=torch.ones(2)),
+        "size": base.shape,
+        "dtype": torch.float16,
+        "layout": torch.strided,
+        "device": torch.device("cpu"),
+        "set": {1, 2},
     }
     for name in DTYPES:
         made[name] = torch.tensor([0, 1, 1, 0]).to(getattr(torch, name))
@@ -32,8 +54,15 @@ def describe(torch, x):
     """A JSON-able description in which tensors show value, shape, strides, offset, dtype and requires_grad."""
     if isinstance(x, torch.Tensor):
         kind = "Parameter" if isinstance(x, torch.nn.Parameter) else "Tensor"
-        return [kind, str(x.detach().tolist()), list(x.shape), list(x.stride()), x.storage_offset(), str(x.dtype),
-                x.requires_grad]
+        return [
+            kind,
+            str(x.detach().tolist()),
+            list(x.shape),
+            list(x.stride()),
+            x.storage_offset(),
+            str(x.dtype),
+            x.requires_grad,
+        ]
     if isinstance(x, dict):
         return [type(x).__name__, [[k, describe(torch, v)] for k, v in x.items()]]
     if isinstance(x, (list, tuple)):
@@ -63,8 +92,12 @@ def _tar(torch):
     pickle.dump(2, data, 2)
     for key, shape, strides, offset in ((101, (2, 3), (3, 1), 0), (102, (3,), (1,), 3)):
         pickle.dump((key, 7, torch.FloatTensor), data, 2)
-        data.write(struct.pack("<ii", len(shape), 0) + struct.pack(f"<{len(shape)}q", *shape)
-                   + struct.pack(f"<{len(shape)}q", *strides) + struct.pack("<q", offset))
+        data.write(
+            struct.pack("<ii", len(shape), 0)
+            + struct.pack(f"<{len(shape)}q", *shape)
+            + struct.pack(f"<{len(shape)}q", *strides)
+            + struct.pack("<q", offset)
+        )
     parts["tensors"] = data.getvalue()
     data = io.BytesIO()
     Pickler(data, 2).dump({"a": a, "b": [b, keys]})
@@ -80,13 +113,14 @@ def _tar(torch):
 
 def main():
     import torch
+
     HERE.mkdir(exist_ok=True)
     made = contents(torch)
     torch.save(made, HERE / "zip.pt")
     torch.save(made, HERE / "legacy.pt", _use_new_zipfile_serialization=False)
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
-    x = torch.arange(6.).reshape(2, 3)
+    x = torch.arange(6.0).reshape(2, 3)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     model(x).sum().backward()
     optimizer.step()
@@ -95,8 +129,13 @@ def main():
     torch.save(model, HERE / "whole_model.pt")
     (HERE / "tar.pt").write_bytes(_tar(torch))
     tar = torch.load(HERE / "tar.pt", weights_only=False)
-    facts = {"torch": torch.__version__, "contents": describe(torch, made), "output": model(x).tolist(),
-             "optimizer": describe(torch, optimizer.state_dict()["state"]), "tar": describe(torch, tar)}
+    facts = {
+        "torch": torch.__version__,
+        "contents": describe(torch, made),
+        "output": model(x).tolist(),
+        "optimizer": describe(torch, optimizer.state_dict()["state"]),
+        "tar": describe(torch, tar),
+    }
     (HERE / "contents.json").write_text(json.dumps(facts, indent=0) + "\n")
 
 

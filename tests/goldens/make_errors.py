@@ -28,8 +28,14 @@ def snippets():
 def names(torch):
     """What a snippet can use: t is a 2x3 float tensor, g the same requiring grad, and all of torch.utils.data."""
     data = {name: getattr(torch.utils.data, name) for name in dir(torch.utils.data) if not name.startswith("_")}
-    return {**data, "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "t": torch.ones(2, 3),
-            "g": torch.ones(2, 3, requires_grad=True)}
+    return {
+        **data,
+        "torch": torch,
+        "nn": torch.nn,
+        "F": torch.nn.functional,
+        "t": torch.ones(2, 3),
+        "g": torch.ones(2, 3, requires_grad=True),
+    }
 
 
 def run(torch, code):
@@ -46,13 +52,16 @@ def parts_to_find(text):
     if "received an invalid combination of arguments" in text:
         return [text.split(", but expected")[0]]
     if "Weights only load failed" in text:
-        return ["Weights only load failed.", *re.findall(r"GLOBAL \S+ (?:was not an allowed|whose module \S+ is blocked)", text)]
+        return [
+            "Weights only load failed.",
+            *re.findall(r"GLOBAL \S+ (?:was not an allowed|whose module \S+ is blocked)", text),
+        ]
     if "at start of device string" in text:
-        return [text[text.index("device type at start"):]]
-    if text.startswith("[Errno"):       # the numbers differ between systems
+        return [text[text.index("device type at start") :]]
+    if text.startswith("[Errno"):  # the numbers differ between systems
         return [text.split("] ", 1)[1]]
     if "has no attribute" in text:
-        return [text[text.index("has no attribute"):].split(". ")[0]]
+        return [text[text.index("has no attribute") :].split(". ")[0]]
     found = []
     for line in text.splitlines()[:3]:
         line = line.split(" (Could this error")[0].split("{'")[0].split("(Triggered")[0].strip()
@@ -65,6 +74,7 @@ def main():
     import warnings
 
     import torch
+
     warnings.simplefilter("ignore")
     cases = []
     for group, code in snippets():
@@ -73,8 +83,15 @@ def main():
             print("no error:", code)
             continue
         text = str(error)
-        cases.append({"group": group, "code": code, "type": type(error).__name__, "text": text[:600],
-                      "find": parts_to_find(text)})
+        cases.append(
+            {
+                "group": group,
+                "code": code,
+                "type": type(error).__name__,
+                "text": text[:600],
+                "find": parts_to_find(text),
+            }
+        )
     data = {"torch": torch.__version__, "cases": cases}
     (HERE / "errors.json").write_text(json.dumps(data, indent=0, ensure_ascii=False) + "\n")
     print(len(cases), "cases")

@@ -92,9 +92,24 @@ torch.ones(3).max(0)
 torch.ones(2, 2).sort()
 """
 
-OPTIONS = [{}, {}, {}, {}, {"precision": 2}, {"precision": 8, "sci_mode": True}, {"sci_mode": False}, {"threshold": 5},
-           {"threshold": 5, "edgeitems": 1}, {"edgeitems": 2, "threshold": 20, "linewidth": 40}, {"profile": "full"},
-           {"profile": "short"}, {"linewidth": 120}, {"linewidth": 20}, {"threshold": 3, "edgeitems": 0}, {"precision": 0}]
+OPTIONS = [
+    {},
+    {},
+    {},
+    {},
+    {"precision": 2},
+    {"precision": 8, "sci_mode": True},
+    {"sci_mode": False},
+    {"threshold": 5},
+    {"threshold": 5, "edgeitems": 1},
+    {"edgeitems": 2, "threshold": 20, "linewidth": 40},
+    {"profile": "full"},
+    {"profile": "short"},
+    {"linewidth": 120},
+    {"linewidth": 20},
+    {"threshold": 3, "edgeitems": 0},
+    {"precision": 0},
+]
 
 
 def random_case(rng):
@@ -103,15 +118,17 @@ def random_case(rng):
     while math.prod(shape) > 60:
         shape[rng.randrange(len(shape))] = 1
     n = math.prod(shape)
-    dtype = rng.choice(["float32"] * 5 + ["float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool", "complex64",
-                                          "complex128", "int8"])
+    dtype = rng.choice(
+        ["float32"] * 5
+        + ["float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool", "complex64", "complex128", "int8"]
+    )
     scale, special = rng.choice([1, 1, 1, 10, 1e-3, 1e-6, 1e4, 1e9]), rng.random() < 0.25
     whole, wide = rng.random() < 0.3, rng.random() < 0.2
 
     def number():
         v = rng.gauss(0, 1) * scale * (math.exp(rng.gauss(0, 4)) if wide else 1)
         v = float(round(v)) if whole else float(f"{v:.7g}")
-        return rng.choice([math.nan, math.inf, -math.inf, 0., -0.]) if special and rng.random() < 0.3 else v
+        return rng.choice([math.nan, math.inf, -math.inf, 0.0, -0.0]) if special and rng.random() < 0.3 else v
 
     if dtype.startswith("complex"):
         values = [complex(number(), number()) for _ in range(n)]
@@ -141,12 +158,15 @@ def show(torch, case):
 
 def main():
     import torch
+
     rng = random.Random(0)
     cases = [{"code": code, "options": {}, "default": "float32"} for code in FIXED.strip().splitlines()]
     codes = [code for code in FIXED.strip().splitlines() if "torch.arange" in code or "tensor([" in code]
     cases += [{"code": rng.choice(codes), "options": rng.choice(OPTIONS[4:]), "default": "float32"} for _ in range(60)]
-    cases += [{"code": random_case(rng), "options": rng.choice(OPTIONS),
-               "default": rng.choice(["float32"] * 4 + ["float64"])} for _ in range(300)]
+    cases += [
+        {"code": random_case(rng), "options": rng.choice(OPTIONS), "default": rng.choice(["float32"] * 4 + ["float64"])}
+        for _ in range(300)
+    ]
     cases = [c for c in cases if not ("full" in c["options"].values() and "000" in c["code"])]
     for case in cases:
         case["text"] = show(torch, case)

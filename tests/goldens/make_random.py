@@ -84,8 +84,12 @@ def main():
     torch.randn(3)
     torch.rand(700)
     state = torch.get_rng_state()
-    out = {"torch": torch.__version__, "cases": cases, "state": bytes(state.tolist()).hex(),
-           "after_state": numbers(torch.randn(5))}
+    out = {
+        "torch": torch.__version__,
+        "cases": cases,
+        "state": bytes(state.tolist()).hex(),
+        "after_state": numbers(torch.randn(5)),
+    }
     path = pathlib.Path(__file__).with_name("random.json")
     path.write_text(json.dumps(out, separators=(",", ":")) + "\n")
     print(len(cases), "cases,", path.stat().st_size, "bytes")

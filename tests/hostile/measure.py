@@ -62,7 +62,7 @@ def _in_pyodide(case, data):
 
     before, start = _module.HEAP8.length, process.cpuUsage()
     outcome = read(case, data)
-    used = process.cpuUsage(start)      # of this process, as in _in_child: the machine may be busy
+    used = process.cpuUsage(start)  # of this process, as in _in_child: the machine may be busy
     return outcome, (used.user + used.system) / 1e6, _module.HEAP8.length - before
 
 

@@ -4,7 +4,23 @@ of a zip archive that do not agree, versions and headers that are no numbers."""
 import struct
 
 from cases import ORDINARY, REFUSED, case, pickle_case
-from parts import ORDERED, Zip, call, get, glob, legacy, number, pickled, put, real, safetensors, storage, tensor, text, tup
+from parts import (
+    ORDERED,
+    Zip,
+    call,
+    get,
+    glob,
+    legacy,
+    number,
+    pickled,
+    put,
+    real,
+    safetensors,
+    storage,
+    tensor,
+    text,
+    tup,
+)
 from pickle_files import BIG, SHARED
 
 SET = glob("builtins.set")
@@ -37,26 +53,56 @@ def calls():
         "function-new": glob("torch._utils._rebuild_tensor_v2") + b")\x81",
         "number": number(3) + b")R",
         "none": b"N)R",
-        "gradient-of-integers": tensor(storage("Long", count=number(2)), number(0), tup(number(2)), tup(number(1)), b"\x88", ORDERED),
-        "other-dtype-beyond": call("torch._utils._rebuild_tensor_v3", storage("Byte", count=number(16)), number(1), tup(number(1)),
-                                   tup(number(1)), b"\x89", ORDERED, glob("torch.complex128")),
-        "quantised": call("torch._utils._rebuild_tensor_v3", storage("Byte", count=number(16)), number(0), tup(number(16)), tup(number(1)),
-                          b"\x89", ORDERED, glob("torch.quint8")),
+        "gradient-of-integers": tensor(
+            storage("Long", count=number(2)), number(0), tup(number(2)), tup(number(1)), b"\x88", ORDERED
+        ),
+        "other-dtype-beyond": call(
+            "torch._utils._rebuild_tensor_v3",
+            storage("Byte", count=number(16)),
+            number(1),
+            tup(number(1)),
+            tup(number(1)),
+            b"\x89",
+            ORDERED,
+            glob("torch.complex128"),
+        ),
+        "quantised": call(
+            "torch._utils._rebuild_tensor_v3",
+            storage("Byte", count=number(16)),
+            number(0),
+            tup(number(16)),
+            tup(number(1)),
+            b"\x89",
+            ORDERED,
+            glob("torch.quint8"),
+        ),
     }.items():
         pickle_case("call", name, body, expect=ORDINARY.replace("value|", ""))
     for name, body in {
         "flag-number": tensor(None, number(0), tup(number(4)), tup(number(1)), huge, ORDERED),
         "size-beyond": call("torch.Size", tup(number(2**70))),
         "bool-of-any-bytes": tensor(storage("Bool", count=number(16)), number(0), tup(number(16)), tup(number(1))),
-        "bool-over-bytes": call("torch._utils._rebuild_tensor_v3", storage("Byte", count=number(16)), number(0), tup(number(16)),
-                                tup(number(1)), b"\x89", ORDERED, glob("torch.bool")),
+        "bool-over-bytes": call(
+            "torch._utils._rebuild_tensor_v3",
+            storage("Byte", count=number(16)),
+            number(0),
+            tup(number(16)),
+            tup(number(1)),
+            b"\x89",
+            ORDERED,
+            glob("torch.bool"),
+        ),
         "counter": glob("collections.Counter") + b"}(K\1" + huge + b"K\2Nu\x85R",
         "nan-keys": b"}(" + (real(float("nan")) + b"N") * 2000 + b"u",
         "nan-in-set": SET + b"](" + real(float("nan")) * 2000 + b"e\x85R",
     }.items():
         pickle_case("call", name, body, records=(BYTES,), expect=ORDINARY, reader="repr")
-    pickle_case("call", "small-dicts-colliding", *(b"}(" + b"".join(number(i * BIG) + b"N" for i in range(1, 255)) + b"u",) * 100,
-                expect="value|UnpicklingError")
+    pickle_case(
+        "call",
+        "small-dicts-colliding",
+        *(b"}(" + b"".join(number(i * BIG) + b"N" for i in range(1, 255)) + b"u",) * 100,
+        expect="value|UnpicklingError",
+    )
 
 
 # ---- states and hooks --------------------------------------------------------------------------------------------------------
@@ -64,21 +110,66 @@ def calls():
 
 def states():
     """Attributes of a tensor that stand where its methods are looked for, and hooks that are none: printing is an exception at worst."""
-    for name in ("detach", "tolist", "numel", "dim", "size", "is_complex", "reshape", "to", "item", "clone", "untyped_storage", "stride",
-                 "__repr__", "__len__", "__format__", "__torch_function__", "__class__", "__dict__", "_backward_hooks", "isfinite"):
+    for name in (
+        "detach",
+        "tolist",
+        "numel",
+        "dim",
+        "size",
+        "is_complex",
+        "reshape",
+        "to",
+        "item",
+        "clone",
+        "untyped_storage",
+        "stride",
+        "__repr__",
+        "__len__",
+        "__format__",
+        "__torch_function__",
+        "__class__",
+        "__dict__",
+        "_backward_hooks",
+        "isfinite",
+    ):
         for kind, value in {"set": SET, "number": number(3), "shared": SHARED, "itself": b"h\0"}.items():
             state = b"}q\0" + text(name) + value + b"s"
-            pickle_case("state", f"{name}-{kind}", call("torch._utils._rebuild_parameter_with_state", tensor(), b"\x88", ORDERED, state),
-                        expect=ORDINARY, reader="repr")
+            pickle_case(
+                "state",
+                f"{name}-{kind}",
+                call("torch._utils._rebuild_parameter_with_state", tensor(), b"\x88", ORDERED, state),
+                expect=ORDINARY,
+                reader="repr",
+            )
     for name in ("items", "keys", "__class__", "_metadata", "move_to_end"):
-        pickle_case("state", f"ordered-{name}", ORDERED + b"}" + text(name) + SET + b"sb", expect=ORDINARY, reader="repr")
-    for name, hooks in {"numbers": ORDERED + number(1) + number(2) + b"s", "type": ORDERED + number(1) + SET + b"s",
-                        "text": b"}" + text("a") + SET + b"s"}.items():
-        pickle_case("state", f"hooks-{name}", call("torch._utils._rebuild_parameter", tensor(), b"\x88", hooks), expect="value", reader="repr")
+        pickle_case(
+            "state", f"ordered-{name}", ORDERED + b"}" + text(name) + SET + b"sb", expect=ORDINARY, reader="repr"
+        )
+    for name, hooks in {
+        "numbers": ORDERED + number(1) + number(2) + b"s",
+        "type": ORDERED + number(1) + SET + b"s",
+        "text": b"}" + text("a") + SET + b"s",
+    }.items():
+        pickle_case(
+            "state",
+            f"hooks-{name}",
+            call("torch._utils._rebuild_parameter", tensor(), b"\x88", hooks),
+            expect="value",
+            reader="repr",
+        )
     for name in ("collections.OrderedDict", "torch.Size", "builtins.set", "torch.device"):
-        pickle_case("state", f"type-{name}", call("torch._tensor._rebuild_from_type_v2", glob("torch._utils._rebuild_tensor_v2"), glob(name),
-                                                 tup(storage(), number(0), tup(number(4)), tup(number(1)), b"\x89", ORDERED), b"}"),
-                    expect="TypeError|UnpicklingError")
+        pickle_case(
+            "state",
+            f"type-{name}",
+            call(
+                "torch._tensor._rebuild_from_type_v2",
+                glob("torch._utils._rebuild_tensor_v2"),
+                glob(name),
+                tup(storage(), number(0), tup(number(4)), tup(number(1)), b"\x89", ORDERED),
+                b"}",
+            ),
+            expect="TypeError|UnpicklingError",
+        )
 
 
 # ---- containers many times over ------------------------------------------------------------------------------------------------
@@ -91,8 +182,13 @@ def shared():
         "dicts": b"N" + b"q\0}(K\0h\0K\1h\0u" * 60,
         "ordered": b"N" + b"".join(put(i) + ORDERED + b"(K\0" + get(i) + b"K\1" + get(i) + b"u" for i in range(60)),
         "wide": b"](" + b"N" * 4000 + b"eq\0](" + b"h\0" * 4000 + b"eq\0](" + b"h\0" * 4000 + b"e",
-        "filled-late": b"]q\0" + b"".join(b"]" + put(i) + get(i - 1) + b"a" + get(i - 1) + b"a" for i in range(1, 60))
-                       + get(0) + b"(" + b"N" * 10_000 + b"e" + get(59),
+        "filled-late": b"]q\0"
+        + b"".join(b"]" + put(i) + get(i - 1) + b"a" + get(i - 1) + b"a" for i in range(1, 60))
+        + get(0)
+        + b"("
+        + b"N" * 10_000
+        + b"e"
+        + get(59),
         "beside-a-ring": b"]q\0h\0a" + SHARED + b"\x86",
     }.items():
         pickle_case("shared", name, body, reader="repr")
@@ -149,11 +245,29 @@ def headers():
 
 def versions():
     empty = glob("torch.Tensor") + b")R"
-    for name, item in {"shared": SHARED, "text": text("a" * 1_000_000), "tensor": empty, "number": number(2**2000), "none": b"N",
-                       "parameter": glob("torch.nn.parameter.Parameter") + b")R", "float": real(float("nan")), "list": b"]q\0h\0a"}.items():
-        case("version", name, lambda item=item: legacy(pickled(b"N")).replace(pickled(number(1001)), pickled(item), 1), "RuntimeError|UnpicklingError")
+    for name, item in {
+        "shared": SHARED,
+        "text": text("a" * 1_000_000),
+        "tensor": empty,
+        "number": number(2**2000),
+        "none": b"N",
+        "parameter": glob("torch.nn.parameter.Parameter") + b")R",
+        "float": real(float("nan")),
+        "list": b"]q\0h\0a",
+    }.items():
+        case(
+            "version",
+            name,
+            lambda item=item: legacy(pickled(b"N")).replace(pickled(number(1001)), pickled(item), 1),
+            "RuntimeError|UnpicklingError",
+        )
         case("version", f"magic-{name}", lambda item=item: pickled(item), "RuntimeError|UnpicklingError")
-        case("version", f"endian-{name}", lambda item=item: legacy(pickled(b"N"), facts=b"}" + text("little_endian") + item + b"s"), ORDINARY)
+        case(
+            "version",
+            f"endian-{name}",
+            lambda item=item: legacy(pickled(b"N"), facts=b"}" + text("little_endian") + item + b"s"),
+            ORDINARY,
+        )
         case("version", f"keys-{name}", lambda item=item: legacy(pickled(b"N"), item), ORDINARY)
 
 
@@ -165,6 +279,23 @@ def sizes():
             n = 2**power + more
             case("tensors", f"spaces-{n}", lambda n=n: safetensors(b"{}" + b" " * n), "value", "safetensors")
     for length in (0, 1, 2, 7, 8, 2**31, 2**32, 2**32 + 2, 2**63 - 1, 2**64 - 1):
-        case("tensors", f"length-{length}", lambda length=length: safetensors(one, bytes(4), length=length), "SafetensorError", "safetensors")
-    for name, shape in {"product": [2**32, 2**32], "product-and-zero": [2**32, 2**32, 0], "bytes": [2**62], "dims-70": [1] * 70}.items():
-        case("tensors", name, lambda shape=shape: safetensors({"a": {**one["a"], "shape": shape}}, bytes(4)), "SafetensorError", "safetensors")
+        case(
+            "tensors",
+            f"length-{length}",
+            lambda length=length: safetensors(one, bytes(4), length=length),
+            "SafetensorError",
+            "safetensors",
+        )
+    for name, shape in {
+        "product": [2**32, 2**32],
+        "product-and-zero": [2**32, 2**32, 0],
+        "bytes": [2**62],
+        "dims-70": [1] * 70,
+    }.items():
+        case(
+            "tensors",
+            name,
+            lambda shape=shape: safetensors({"a": {**one["a"], "shape": shape}}, bytes(4)),
+            "SafetensorError",
+            "safetensors",
+        )

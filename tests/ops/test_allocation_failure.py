@@ -12,7 +12,7 @@ from declared import calls, declared_function, ident, sampled, tensors
 from torchlite import _C
 
 MANY = 1 << 40
-MOST = 60                # points of one call; the longest bodies repeat the same ops
+MOST = 60  # points of one call; the longest bodies repeat the same ops
 
 
 def count(run):
@@ -58,22 +58,28 @@ def backward(spec, args, kwargs):
 
 def program(spec, grad):
     args, kwargs = calls(spec, torch.float64, grad=grad)[0]
-    if spec.name.endswith("_"):                  # in place: on a fresh copy each time
+    if spec.name.endswith("_"):  # in place: on a fresh copy each time
+
         def run():
             torch.manual_seed(0)
             return backward(spec, (args[0] * 1 if grad else args[0].clone(), *args[1:]), kwargs)
     else:
+
         def run():
             torch.manual_seed(0)
             return backward(spec, args, kwargs)
+
     return run
 
 
 SPECS = [s for s in sampled() if not s.name.startswith("empty")]
 
 
-@pytest.mark.parametrize("grad, spec", [(g, s) for s in SPECS for g in (False, True) if s.differentiable or not g],
-                         ids=lambda v: ident(v) if hasattr(v, "schemas") else "backward" if v else "forward")
+@pytest.mark.parametrize(
+    "grad, spec",
+    [(g, s) for s in SPECS for g in (False, True) if s.differentiable or not g],
+    ids=lambda v: ident(v) if hasattr(v, "schemas") else "backward" if v else "forward",
+)
 def test_op(grad, spec):
     run = program(spec, grad)
     with warnings.catch_warnings():

@@ -7,9 +7,20 @@ import torchlite as torch
 from declared import calls, declared_function, ident, sampled, tensors
 
 # random, of no defined values, about memory itself, and what the place of a view in its memory changes
-LEFT_OUT = ("dropout", "alpha_dropout", "feature_dropout", "rrelu", "rand", "randn", "bernoulli", "multinomial", "normal", "empty")
+LEFT_OUT = (
+    "dropout",
+    "alpha_dropout",
+    "feature_dropout",
+    "rrelu",
+    "rand",
+    "randn",
+    "bernoulli",
+    "multinomial",
+    "normal",
+    "empty",
+)
 BY_MEMORY = {"as_strided", "as_strided_scatter", "view_as_complex"}
-ON_LEAVES = {"fill_diagonal_"}          # the error for a leaf that is a view has another text
+ON_LEAVES = {"fill_diagonal_"}  # the error for a leaf that is a view has another text
 
 
 def plain(t):
@@ -52,7 +63,9 @@ def outcome(spec, args, kwargs, view, inplace):
         found = [seen(t) for t in outs] + [seen(t) for t in tensors(list(args))]
         outs = [t for t in outs if t.requires_grad]
         if outs and leaves:
-            signs = [torch.arange(1.0, 1 + t.numel(), dtype=torch.float64).cos().reshape(t.shape).to(t.dtype) for t in outs]
+            signs = [
+                torch.arange(1.0, 1 + t.numel(), dtype=torch.float64).cos().reshape(t.shape).to(t.dtype) for t in outs
+            ]
             found += [seen(g) for g in torch.autograd.grad(outs, leaves, mapped(signs, view), allow_unused=True)]
     except Exception as e:
         return [(type(e).__name__, str(e)[:200])]
@@ -64,7 +77,10 @@ def alike(a, b):
         return type(a) is type(b) and len(a) == len(b) and all(map(alike, a, b))
     if isinstance(a, (float, complex)) and isinstance(b, (float, complex)):
         a, b = complex(a), complex(b)
-        return all(x == y or (x != x and y != y) or math.isclose(x, y, rel_tol=1e-7, abs_tol=1e-9) for x, y in ((a.real, b.real), (a.imag, b.imag)))
+        return all(
+            x == y or (x != x and y != y) or math.isclose(x, y, rel_tol=1e-7, abs_tol=1e-9)
+            for x, y in ((a.real, b.real), (a.imag, b.imag))
+        )
     return a == b
 
 
@@ -98,7 +114,9 @@ def test_views_of_conjugates_and_negatives(spec):
             for inplace in (False, True) if spec.inplace else (False,):
                 try:
                     samples = calls(spec, dtype, grad=grad)
-                except (TypeError, ValueError, RuntimeError):       # samples that only real numbers have
+                except (TypeError, ValueError, RuntimeError):  # samples that only real numbers have
                     continue
                 for args, kwargs in samples:
-                    assert alike(outcome(spec, args, kwargs, plain, inplace), outcome(spec, args, kwargs, view, inplace)), (view.__name__, inplace, args)
+                    assert alike(
+                        outcome(spec, args, kwargs, plain, inplace), outcome(spec, args, kwargs, view, inplace)
+                    ), (view.__name__, inplace, args)

@@ -12,6 +12,7 @@ from torchlite import _C
 
 try:
     import torch as real
+
     if not hasattr(real, "_C") or hasattr(real.version, "torchlite"):
         real = None
 except ImportError:
@@ -19,7 +20,7 @@ except ImportError:
 
 needs_torch = pytest.mark.skipif(real is None, reason="real PyTorch is not importable here")
 TOL = {"float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
-UNIQUE_UP_TO_SIGN = {"linalg_svd"}         # its own tests look at what the factors must satisfy
+UNIQUE_UP_TO_SIGN = {"linalg_svd"}  # its own tests look at what the factors must satisfy
 RANDOM = {"dropout", "rand", "randn", "bernoulli", "multinomial", "normal", "rrelu", "alpha_dropout", "feature_dropout"}
 
 
@@ -45,7 +46,7 @@ def same(ours, theirs, spec, dtype):
 
 
 def run(spec, args, kwargs):
-    if spec.name.endswith("_") and args and isinstance(args[0], torch.Tensor):      # in place: the sample stays as it is
+    if spec.name.endswith("_") and args and isinstance(args[0], torch.Tensor):  # in place: the sample stays as it is
         args = (args[0].clone(), *args[1:])
     return declared_function(spec)(*args, **kwargs)
 
@@ -53,7 +54,11 @@ def run(spec, args, kwargs):
 def to_real(x):
     if isinstance(x, torch.Tensor):
         t = real.tensor(x.detach().tolist(), dtype=getattr(real, str(x.dtype)[6:])).reshape(tuple(x.shape))
-        return real.as_strided(_room(x), tuple(x.shape), x.stride(), 0).copy_(t) if x.numel() and not x.is_contiguous() else t
+        return (
+            real.as_strided(_room(x), tuple(x.shape), x.stride(), 0).copy_(t)
+            if x.numel() and not x.is_contiguous()
+            else t
+        )
     if isinstance(x, torch.dtype):
         return getattr(real, str(x)[6:])
     if isinstance(x, (list, tuple)):
@@ -62,7 +67,9 @@ def to_real(x):
 
 
 def _room(x):
-    return real.zeros(1 + sum((s - 1) * st for s, st in zip(x.shape, x.stride())), dtype=getattr(real, str(x.dtype)[6:]))
+    return real.zeros(
+        1 + sum((s - 1) * st for s, st in zip(x.shape, x.stride())), dtype=getattr(real, str(x.dtype)[6:])
+    )
 
 
 def real_tensors(x):
@@ -90,7 +97,16 @@ def test_declaration(spec):
 
 
 # declared with the signature of PyTorch's Python function, which differs from the operator of the same name
-PYTHON_SIGNATURES = {"embedding", "embedding_bag", "pad", "dropout", "alpha_dropout", "feature_alpha_dropout", "nonzero", "polygamma"}
+PYTHON_SIGNATURES = {
+    "embedding",
+    "embedding_bag",
+    "pad",
+    "dropout",
+    "alpha_dropout",
+    "feature_alpha_dropout",
+    "nonzero",
+    "polygamma",
+}
 
 
 def _arguments(schema):
@@ -110,16 +126,20 @@ def test_schemas_are_pytorchs():
             try:
                 theirs = real._C._get_schema("aten::" + full, overload)
             except RuntimeError:
-                continue                    # Python functions of PyTorch have no schema
+                continue  # Python functions of PyTorch have no schema
             ours = [(p.name, p.kwonly) for p in _schema.parse(text) if p.name not in ("requires_grad", "generator")]
-            want = [(n, k) for n, _, k in _arguments(theirs) if n != "generator"]      # overloads with and without it are one here
+            want = [
+                (n, k) for n, _, k in _arguments(theirs) if n != "generator"
+            ]  # overloads with and without it are one here
             if ours != want:
                 wrong.append((text, want))
     assert not wrong
 
 
 @needs_torch
-@pytest.mark.parametrize("spec", [s for s in sampled() if path(s) and not is_random(s) and s.name not in UNIQUE_UP_TO_SIGN], ids=ident)
+@pytest.mark.parametrize(
+    "spec", [s for s in sampled() if path(s) and not is_random(s) and s.name not in UNIQUE_UP_TO_SIGN], ids=ident
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_against_pytorch(spec, dtype):
     fn = getattr(real._C._nn, spec.name, None) if spec.namespace == "nn" else None
@@ -129,7 +149,7 @@ def test_against_pytorch(spec, dtype):
     for args, kwargs in calls(spec, getattr(torch, dtype)):
         names = [p.name for p in _schema.parse(spec.schemas[0])]
         if "reduction=Mean" in spec.schemas[0] and len(args) <= names.index("reduction"):
-            kwargs = {"reduction": 1, **kwargs}             # PyTorch's own binding takes 0 for this default
+            kwargs = {"reduction": 1, **kwargs}  # PyTorch's own binding takes 0 for this default
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             want = fn(*to_real(list(args)), **{k: to_real(v) for k, v in kwargs.items()})
@@ -145,16 +165,21 @@ def test_kernel_against_body(spec):
         for ov in spec.overloads:
             params = _schema.parse(ov.schema)
             if len(args) <= len(params) and set(kwargs) <= {p.name for p in params}:
-                values = list(args) + [kwargs.get(p.name, p.default) for p in params[len(args):]]
+                values = list(args) + [kwargs.get(p.name, p.default) for p in params[len(args) :]]
                 if NotImplemented not in values:
-                    bound = [(v,) * (p.size or 1) if p.type == "int[]" and isinstance(v, int) else v for p, v in zip(params, values)]
+                    bound = [
+                        (v,) * (p.size or 1) if p.type == "int[]" and isinstance(v, int) else v
+                        for p, v in zip(params, values)
+                    ]
                     break
         assert bound is not None
         body = spec.body(*bound)
         same(ours, tensors(body), spec, "float64")
 
 
-DIFFERENTIABLE = [s for s in sampled() if s.differentiable and s.grad != {} and not is_random(s) and s.name not in UNIQUE_UP_TO_SIGN]
+DIFFERENTIABLE = [
+    s for s in sampled() if s.differentiable and s.grad != {} and not is_random(s) and s.name not in UNIQUE_UP_TO_SIGN
+]
 
 
 def _function(spec, args, kwargs):
@@ -179,8 +204,14 @@ def _function(spec, args, kwargs):
         def build(p):
             value, kind = p
             return [ts[i] if k else i for i, k in value] if kind == "list" else ts[value] if kind else value
+
         out = run(spec, [build(p) for p in plan], {k: build(p) for k, p in named.items()})
-        return tuple(t for i, t in enumerate(tensors(out)) if i not in spec.nondiff and (t.dtype.is_floating_point or t.dtype.is_complex))
+        return tuple(
+            t
+            for i, t in enumerate(tensors(out))
+            if i not in spec.nondiff and (t.dtype.is_floating_point or t.dtype.is_complex)
+        )
+
     return fn, slots
 
 
@@ -221,8 +252,11 @@ def _smallest_complex(spec):
     try:
         made = [_function(spec, args, kwargs) for args, kwargs in calls(spec, torch.complex128, grad=True)]
     except (RuntimeError, TypeError):
-        return None                         # the sample itself is made for real numbers
-    made = sorted((m for m in made if any(t.requires_grad and t.is_complex() for t in m[1])), key=lambda m: sum(t.numel() for t in m[1]))
+        return None  # the sample itself is made for real numbers
+    made = sorted(
+        (m for m in made if any(t.requires_grad and t.is_complex() for t in m[1])),
+        key=lambda m: sum(t.numel() for t in m[1]),
+    )
     for fn, ts in made:
         if sum(t.numel() for t in ts) > 36:
             return None
@@ -267,7 +301,9 @@ def test_inplace_variant(spec):
     assert done, "no sample keeps its shape"
 
 
-@pytest.mark.parametrize("spec", [s for s in sampled() if s.out and path(s) and path(s)[0] != "Tensor" and not is_random(s)], ids=ident)
+@pytest.mark.parametrize(
+    "spec", [s for s in sampled() if s.out and path(s) and path(s)[0] != "Tensor" and not is_random(s)], ids=ident
+)
 def test_out_variant(spec):
     for args, kwargs in calls(spec, torch.float32)[:3]:
         want = run(spec, args, kwargs)
@@ -283,6 +319,7 @@ def test_out_variant(spec):
 def test_strides_do_not_matter(spec):
     """Transposed, expanded and offset inputs give the values of contiguous ones."""
     for args, kwargs in calls(spec, torch.float32)[:2]:
+
         def spread(v):
             if not isinstance(v, torch.Tensor) or v.dim() == 0:
                 return v
@@ -290,4 +327,5 @@ def test_strides_do_not_matter(spec):
             view = room[tuple(slice(1, None, 2) for _ in v.shape)]
             view.copy_(v)
             return view
+
         same(run(spec, [spread(a) for a in args], kwargs), tensors(run(spec, args, kwargs)), spec, "float32")

@@ -7,7 +7,7 @@ import torchlite as torch
 from declared import calls, declared_function, ident, sampled
 
 RANDOM = {"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout", "rrelu_"}
-SMALL = 30          # elements; differences take a call for each
+SMALL = 30  # elements; differences take a call for each
 
 
 def _forms():
@@ -68,6 +68,7 @@ def build(fn, args, kwargs, place):
         got = fn(part, *given[1:], **kwargs)
         assert got is part or got.data_ptr() == part.data_ptr()
         return whole
+
     return run, [args[i] for i in slots]
 
 

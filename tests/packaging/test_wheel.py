@@ -62,10 +62,17 @@ def test_contents(built, target):
         assert [n for n in names if ".so" in n] == ["torchlite/_C.abi3.so"]
         assert {"torchlite/_C_relaxed.patch", "torch/__init__.py"} <= names
         # bytecode in place of the source for what `import torch` loads, source for the rest
-        assert {"torchlite/__init__.pyc", "torchlite/nn/modules/linear.pyc", "torchlite/_native.pyc", "torchlite/distributions/normal.py"} <= names
+        assert {
+            "torchlite/__init__.pyc",
+            "torchlite/nn/modules/linear.pyc",
+            "torchlite/_native.pyc",
+            "torchlite/distributions/normal.py",
+        } <= names
         assert not [n for n in names if n.endswith(".pyc") and n[:-1] in names]
         # Pyodide takes the first folder of a wheel that ends like this
-        assert {n.split("/")[0] for n in names if n.split("/")[0].endswith(".dist-info")} == {backend.name_version() + ".dist-info"}
+        assert {n.split("/")[0] for n in names if n.split("/")[0].endswith(".dist-info")} == {
+            backend.name_version() + ".dist-info"
+        }
 
 
 def read_leb(data, at):
@@ -85,7 +92,7 @@ def wasm_section(data, wanted):
         kind = data[at]
         size, at = read_leb(data, at + 1)
         if kind == wanted:
-            return data[at:at + size]
+            return data[at : at + size]
         at += size
     return b"\0"
 
@@ -98,7 +105,7 @@ def wasm_imports(data):
         names = []
         for _ in range(2):
             size, at = read_leb(section, at)
-            names.append(section[at:at + size].decode())
+            names.append(section[at : at + size].decode())
             at += size
         kind = section[at]
         at += 1
@@ -121,7 +128,7 @@ def wasm_exports(data):
     names = set()
     for _ in range(n):
         size, at = read_leb(section, at)
-        names.add(section[at:at + size].decode())
+        names.add(section[at : at + size].decode())
         _, at = read_leb(section, at + size + 1)
     return names
 
@@ -147,10 +154,16 @@ def test_every_import_of_the_core_exists_in_pyodide(built, target):
 def test_the_two_builds_differ_by_relaxed_simd_only(built):
     """The SIMD128 build must be valid without relaxed SIMD; node's validator is asked with the feature off."""
     node = shutil.which("node")
-    if node is None or int(subprocess.run([node, "--version"], capture_output=True, text=True).stdout[1:].split(".")[0]) >= 22:
+    if (
+        node is None
+        or int(subprocess.run([node, "--version"], capture_output=True, text=True).stdout[1:].split(".")[0]) >= 22
+    ):
         pytest.skip("needs a node without relaxed SIMD (20) on the path")
     code = "const b=require('fs').readFileSync(0);console.log(WebAssembly.validate(b))"
-    answers = [subprocess.run([node, "-e", code], input=b, capture_output=True).stdout.strip() for b in both_builds(built["314"])]
+    answers = [
+        subprocess.run([node, "-e", code], input=b, capture_output=True).stdout.strip()
+        for b in both_builds(built["314"])
+    ]
     assert answers == [b"true", b"false"]
 
 
@@ -160,20 +173,37 @@ def test_install_from_source(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True)
     python = env / "bin" / "python"
     wheel = tmp_path / backend.build_wheel(str(tmp_path))
-    site = subprocess.run([str(python), "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True,
-                          check=True).stdout.strip()
+    site = subprocess.run(
+        [str(python), "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     with zipfile.ZipFile(wheel) as z:
         assert not [n for n in z.namelist() if n.startswith("torch/")], "a desktop wheel must not bring the name torch"
         z.extractall(site)
-    code = ("import torchlite as t, importlib.util as u; x = t.ones(3, requires_grad=True); (x * x).sum().backward();"
-            "print(x.grad.tolist(), u.find_spec('torch'))")
+    code = (
+        "import torchlite as t, importlib.util as u; x = t.ones(3, requires_grad=True); (x * x).sum().backward();"
+        "print(x.grad.tolist(), u.find_spec('torch'))"
+    )
     done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout.strip() == "[2.0, 2.0, 2.0] None", done.stderr
 
 
 def test_pip_finds_the_backend(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "-w", str(tmp_path),
-                           str(ROOT)], capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-build-isolation",
+            "--no-deps",
+            "-w",
+            str(tmp_path),
+            str(ROOT),
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert [p.name.split("-")[0] for p in tmp_path.glob("*.whl")] == ["torchlite"]
 
@@ -188,4 +218,11 @@ def test_sdist_is_complete_and_repeatable(tmp_path):
     assert a.read_bytes() == b.read_bytes()
     with tarfile.open(a) as tar:
         names = {n.split("/", 1)[1] for n in tar.getnames()}
-    assert {"pyproject.toml", "PKG-INFO", "native/build.py", "native/backend.py", "native/src/tl.h", "torchlite/__init__.py"} <= names
+    assert {
+        "pyproject.toml",
+        "PKG-INFO",
+        "native/build.py",
+        "native/backend.py",
+        "native/src/tl.h",
+        "torchlite/__init__.py",
+    } <= names

@@ -1,4 +1,5 @@
 """REINFORCE and actor-critic on a corridor with torch.distributions: Categorical and Normal policies."""
+
 from collections import namedtuple
 
 import torch
@@ -93,4 +94,6 @@ for it in range(6):
         opt.zero_grad()
         loss.backward()
         opt.step()
-    print(f"ppo {it} reward {reward.mean().item():.5f} loss {loss.item():.6f} kl {kl_divergence(old, new).mean().item():.6f}")
+    print(
+        f"ppo {it} reward {reward.mean().item():.5f} loss {loss.item():.6f} kl {kl_divergence(old, new).mean().item():.6f}"
+    )

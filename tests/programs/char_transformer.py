@@ -1,4 +1,5 @@
 """A small GPT on characters: causal attention, tied weights, parameter groups, warm-up and cosine, clipping, generation."""
+
 import math
 from dataclasses import dataclass
 
@@ -7,8 +8,10 @@ import torch.nn as nn
 from torch.nn import functional as F
 
 torch.manual_seed(1337)
-text = ("To be, or not to be, that is the question: Whether 'tis nobler in the mind to suffer "
-        "the slings and arrows of outrageous fortune, Or to take arms against a sea of troubles ") * 4
+text = (
+    "To be, or not to be, that is the question: Whether 'tis nobler in the mind to suffer "
+    "the slings and arrows of outrageous fortune, Or to take arms against a sea of troubles "
+) * 4
 chars = sorted(set(text))
 stoi = {ch: i for i, ch in enumerate(chars)}
 itos = {i: ch for ch, i in stoi.items()}
@@ -35,8 +38,12 @@ class CausalSelfAttention(nn.Module):
         self.resid_dropout = nn.Dropout(config.dropout)
         self.n_head = config.n_head
         self.flash = flash
-        self.register_buffer("bias", torch.tril(torch.ones(config.block_size, config.block_size))
-                             .view(1, 1, config.block_size, config.block_size))
+        self.register_buffer(
+            "bias",
+            torch.tril(torch.ones(config.block_size, config.block_size)).view(
+                1, 1, config.block_size, config.block_size
+            ),
+        )
 
     def forward(self, x):
         B, T, C = x.size()
@@ -61,8 +68,14 @@ class Block(nn.Module):
         self.ln_1 = nn.LayerNorm(config.n_embd)
         self.attn = CausalSelfAttention(config, flash)
         self.ln_2 = nn.LayerNorm(config.n_embd, bias=False)
-        self.mlp = nn.ModuleDict(dict(c_fc=nn.Linear(config.n_embd, 4 * config.n_embd), act=nn.GELU(approximate="tanh"),
-                                      c_proj=nn.Linear(4 * config.n_embd, config.n_embd), dropout=nn.Dropout(config.dropout)))
+        self.mlp = nn.ModuleDict(
+            dict(
+                c_fc=nn.Linear(config.n_embd, 4 * config.n_embd),
+                act=nn.GELU(approximate="tanh"),
+                c_proj=nn.Linear(4 * config.n_embd, config.n_embd),
+                dropout=nn.Dropout(config.dropout),
+            )
+        )
 
     def forward(self, x):
         x = x + self.attn(self.ln_1(x))
@@ -74,10 +87,15 @@ class GPT(nn.Module):
     def __init__(self, config):
         super().__init__()
         self.config = config
-        self.transformer = nn.ModuleDict(dict(
-            wte=nn.Embedding(config.vocab_size, config.n_embd), wpe=nn.Embedding(config.block_size, config.n_embd),
-            drop=nn.Dropout(config.dropout), h=nn.ModuleList([Block(config, i % 2 == 1) for i in range(config.n_layer)]),
-            ln_f=nn.LayerNorm(config.n_embd)))
+        self.transformer = nn.ModuleDict(
+            dict(
+                wte=nn.Embedding(config.vocab_size, config.n_embd),
+                wpe=nn.Embedding(config.block_size, config.n_embd),
+                drop=nn.Dropout(config.dropout),
+                h=nn.ModuleList([Block(config, i % 2 == 1) for i in range(config.n_layer)]),
+                ln_f=nn.LayerNorm(config.n_embd),
+            )
+        )
         self.lm_head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
         self.transformer.wte.weight = self.lm_head.weight
         self.apply(self._init_weights)
@@ -110,14 +128,24 @@ class GPT(nn.Module):
         params = {pn: p for pn, p in self.named_parameters() if p.requires_grad}
         decay = [p for p in params.values() if p.dim() >= 2]
         nodecay = [p for p in params.values() if p.dim() < 2]
-        print("decayed", len(decay), sum(p.numel() for p in decay), "others", len(nodecay), sum(p.numel() for p in nodecay))
-        return torch.optim.AdamW([{"params": decay, "weight_decay": weight_decay}, {"params": nodecay, "weight_decay": 0.0}],
-                                 lr=learning_rate, betas=betas)
+        print(
+            "decayed",
+            len(decay),
+            sum(p.numel() for p in decay),
+            "others",
+            len(nodecay),
+            sum(p.numel() for p in nodecay),
+        )
+        return torch.optim.AdamW(
+            [{"params": decay, "weight_decay": weight_decay}, {"params": nodecay, "weight_decay": 0.0}],
+            lr=learning_rate,
+            betas=betas,
+        )
 
     @torch.no_grad()
     def generate(self, idx, max_new_tokens, temperature=1.0, top_k=None):
         for _ in range(max_new_tokens):
-            idx_cond = idx if idx.size(1) <= self.config.block_size else idx[:, -self.config.block_size:]
+            idx_cond = idx if idx.size(1) <= self.config.block_size else idx[:, -self.config.block_size :]
             logits, _ = self(idx_cond)
             logits = logits[:, -1, :] / temperature
             if top_k is not None:
@@ -131,7 +159,7 @@ class GPT(nn.Module):
 def get_batch(batch_size=8):
     n = model.config.block_size
     ix = torch.randint(len(data) - n, (batch_size,))
-    return torch.stack([data[i:i + n] for i in ix]), torch.stack([data[i + 1:i + 1 + n] for i in ix])
+    return torch.stack([data[i : i + n] for i in ix]), torch.stack([data[i + 1 : i + 1 + n] for i in ix])
 
 
 device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,4 +1,5 @@
 """Save and resume with optimizer, scheduler and random state; weights averaged by swa_utils; the two runs agree."""
+
 import copy
 import io
 import os
@@ -11,11 +12,18 @@ from torch.optim.swa_utils import SWALR, AveragedModel, get_ema_multi_avg_fn, up
 
 def build():
     torch.manual_seed(8)
-    model = nn.Sequential(nn.Linear(6, 16, bias=False), nn.BatchNorm1d(16), nn.SiLU(), nn.Dropout(0.1), nn.Linear(16, 3))
+    model = nn.Sequential(
+        nn.Linear(6, 16, bias=False), nn.BatchNorm1d(16), nn.SiLU(), nn.Dropout(0.1), nn.Linear(16, 3)
+    )
     opt = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.05)
-    sched = torch.optim.lr_scheduler.SequentialLR(opt, [
-        torch.optim.lr_scheduler.LinearLR(opt, start_factor=0.2, total_iters=4),
-        torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=16)], milestones=[4])
+    sched = torch.optim.lr_scheduler.SequentialLR(
+        opt,
+        [
+            torch.optim.lr_scheduler.LinearLR(opt, start_factor=0.2, total_iters=4),
+            torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=16),
+        ],
+        milestones=[4],
+    )
     return model, opt, sched
 
 
@@ -43,8 +51,17 @@ resumed = []
 steps(model, opt, sched, 6, resumed)
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "checkpoint.pt")
-    torch.save({"epoch": 6, "model_state_dict": model.state_dict(), "optimizer_state_dict": opt.state_dict(),
-                "scheduler": sched.state_dict(), "rng": torch.get_rng_state(), "best": torch.tensor(0.5)}, path)
+    torch.save(
+        {
+            "epoch": 6,
+            "model_state_dict": model.state_dict(),
+            "optimizer_state_dict": opt.state_dict(),
+            "scheduler": sched.state_dict(),
+            "rng": torch.get_rng_state(),
+            "best": torch.tensor(0.5),
+        },
+        path,
+    )
     model, opt, sched = build()
     ckpt = torch.load(path, map_location="cpu", weights_only=True)
 model.load_state_dict(ckpt["model_state_dict"])

@@ -1,4 +1,5 @@
 """Image classification with convolutions, BatchNorm and Dropout: DataLoader, train and eval, StepLR, accuracy."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -37,7 +38,11 @@ def train(model, loader, optimizer, epoch):
         loss.backward()
         optimizer.step()
         if batch_idx % 4 == 0:
-            print("Train Epoch: {} [{}/{}] Loss: {:.6f}".format(epoch, batch_idx * len(data), len(loader.dataset), loss.item()))
+            print(
+                "Train Epoch: {} [{}/{}] Loss: {:.6f}".format(
+                    epoch, batch_idx * len(data), len(loader.dataset), loss.item()
+                )
+            )
 
 
 def test(model, loader):
@@ -50,7 +55,9 @@ def test(model, loader):
             pred = output.argmax(dim=1, keepdim=True)
             correct += pred.eq(target.view_as(pred)).sum().item()
     n = len(loader.dataset)
-    print("Test: Average loss: {:.5f}, Accuracy: {}/{} ({:.0f}%)".format(test_loss / n, correct, n, 100. * correct / n))
+    print(
+        "Test: Average loss: {:.5f}, Accuracy: {}/{} ({:.0f}%)".format(test_loss / n, correct, n, 100.0 * correct / n)
+    )
 
 
 def main():

@@ -1,4 +1,5 @@
 """Compares what a program printed with what it printed under PyTorch: the same text, numbers to a relative tolerance."""
+
 import re
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:inf|nan)\b")
@@ -25,7 +26,7 @@ def _line(x, y, rtol, atol):
         if not re.search(r"[.einf]", v):
             return f"{u} instead of {v}"
         digits = len(v.partition(".")[2].partition("e")[0])
-        unit = 0 if "e" in v.lower() else 1.01 * 10.0 ** -digits  # the last printed digit may be rounded the other way
+        unit = 0 if "e" in v.lower() else 1.01 * 10.0**-digits  # the last printed digit may be rounded the other way
         if not abs(float(u) - float(v)) <= max(rtol * abs(float(v)), unit, atol):
             return f"{u} instead of {v}"
     return None

@@ -1,10 +1,20 @@
 """Datasets of one's own: collate_fn, Sampler, batch sampler, IterableDataset, ConcatDataset, WeightedRandomSampler, default collate."""
+
 import random
 from collections import Counter
 
 import torch
-from torch.utils.data import (BatchSampler, ConcatDataset, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, Subset,
-                              WeightedRandomSampler)
+from torch.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    Sampler,
+    Subset,
+    WeightedRandomSampler,
+)
 
 torch.manual_seed(4)
 random.seed(4)
@@ -25,7 +35,11 @@ class Sentences(Dataset):
 def collate(batch):
     batch.sort(key=lambda p: len(p[0]), reverse=True)
     seqs, labels = zip(*batch)
-    return torch.nn.utils.rnn.pad_sequence(seqs, batch_first=True), torch.tensor([len(s) for s in seqs]), torch.tensor(labels)
+    return (
+        torch.nn.utils.rnn.pad_sequence(seqs, batch_first=True),
+        torch.tensor([len(s) for s in seqs]),
+        torch.tensor(labels),
+    )
 
 
 class BucketSampler(Sampler):
@@ -34,7 +48,7 @@ class BucketSampler(Sampler):
 
     def __iter__(self):
         order = sorted(range(len(self.lengths)), key=lambda i: self.lengths[i])
-        buckets = [order[i:i + self.batch_size] for i in range(0, len(order), self.batch_size)]
+        buckets = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
         for k in torch.randperm(len(buckets)).tolist():
             yield buckets[k]
 
@@ -53,7 +67,9 @@ class Stream(IterableDataset):
 
 
 ds = Sentences(20)
-for seqs, lengths, labels in DataLoader(ds, batch_sampler=BucketSampler([len(s) for s, _ in ds], 6), collate_fn=collate):
+for seqs, lengths, labels in DataLoader(
+    ds, batch_sampler=BucketSampler([len(s) for s, _ in ds], 6), collate_fn=collate
+):
     print(tuple(seqs.shape), lengths.tolist(), labels.tolist(), seqs.sum().item())
 both = ConcatDataset([ds, Subset(Sentences(10), range(0, 10, 2))])
 print(len(both), both[22][0].tolist())

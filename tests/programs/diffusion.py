@@ -1,4 +1,5 @@
 """Denoising diffusion on two moons with sinusoidal time embedding, EMA by hand, ancestral sampling; a normalising flow."""
+
 import math
 
 import torch
@@ -93,6 +94,8 @@ for step in range(20):
     opt.step()
     if step % 5 == 4:
         print(f"flow {step} {nll.item():.6f}")
-logistic = TransformedDistribution(Uniform(torch.tensor(0.), torch.tensor(1.)), [SigmoidTransform().inv, AffineTransform(2.0, 0.5)])
+logistic = TransformedDistribution(
+    Uniform(torch.tensor(0.0), torch.tensor(1.0)), [SigmoidTransform().inv, AffineTransform(2.0, 0.5)]
+)
 v = logistic.sample((5,))
 print("logistic", [f"{u:.5f}" for u in v.tolist()], [f"{u:.5f}" for u in logistic.log_prob(v).tolist()])

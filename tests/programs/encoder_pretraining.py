@@ -1,4 +1,5 @@
 """nn.Transformer as in the tutorials: positional encoding, masks, encoder pretraining by masked tokens, encoder-decoder copying."""
+
 import math
 
 import torch
@@ -18,7 +19,7 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("pe", pe, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(x + self.pe[:x.size(0)])
+        return self.dropout(x + self.pe[: x.size(0)])
 
 
 class MaskedLM(nn.Module):
@@ -57,7 +58,9 @@ for step in range(8):
     sched.step()
     print(f"mlm {step} {loss.item():.6f} masked {int(hide.sum())}")
 
-s2s = nn.Transformer(d_model=16, nhead=4, num_encoder_layers=1, num_decoder_layers=2, dim_feedforward=24, dropout=0.0, batch_first=True)
+s2s = nn.Transformer(
+    d_model=16, nhead=4, num_encoder_layers=1, num_decoder_layers=2, dim_feedforward=24, dropout=0.0, batch_first=True
+)
 emb, head = nn.Embedding(V, 16), nn.Linear(16, V)
 opt = torch.optim.NAdam([*s2s.parameters(), *emb.parameters(), *head.parameters()], lr=2e-3)
 for step in range(6):

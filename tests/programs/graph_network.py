@@ -1,4 +1,5 @@
 """Graph convolution and attention by scatter and einsum on a random graph: index_add, scatter_reduce, segment softmax."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -42,7 +43,9 @@ class GATConv(nn.Module):
         h = self.lin(x).view(-1, self.heads, self.o)
         a = torch.einsum("nho,kho->knh", h, self.att)
         e = F.leaky_relu(a[0][row] + a[1][col], 0.2)
-        top = torch.full((x.size(0), self.heads), -torch.inf).scatter_reduce(0, col[:, None].expand_as(e), e.detach(), "amax")
+        top = torch.full((x.size(0), self.heads), -torch.inf).scatter_reduce(
+            0, col[:, None].expand_as(e), e.detach(), "amax"
+        )
         w = (e - top[col]).exp()
         total = torch.zeros_like(top).index_add_(0, col, w)
         w = w / (total[col] + 1e-16)
@@ -61,7 +64,13 @@ class Net(nn.Module):
 
 
 model = Net()
-opt = torch.optim.Adam([{"params": model.conv1.parameters(), "weight_decay": 5e-4}, {"params": [*model.conv2.parameters(), *model.out.parameters()]}], lr=0.02)
+opt = torch.optim.Adam(
+    [
+        {"params": model.conv1.parameters(), "weight_decay": 5e-4},
+        {"params": [*model.conv2.parameters(), *model.out.parameters()]},
+    ],
+    lr=0.02,
+)
 print("edges", edge_index.shape[1], "degree", torch.bincount(edge_index[1], minlength=N).max().item())
 for epoch in range(15):
     model.train()

@@ -1,4 +1,5 @@
 """Word-level LSTM language model: truncated backpropagation with a detached state, tied weights; packed variable lengths."""
+
 import math
 
 import torch
@@ -55,11 +56,11 @@ for kind in ("LSTM", "GRU"):
     lr = 2.0
     for epoch in range(2):
         model.train()
-        total, count = 0., 0
+        total, count = 0.0, 0
         hidden = model.init_hidden(4)
         for i in range(0, train_data.size(0) - 1, bptt):
             seq_len = min(bptt, len(train_data) - 1 - i)
-            data, targets = train_data[i:i + seq_len], train_data[i + 1:i + 1 + seq_len].view(-1)
+            data, targets = train_data[i : i + seq_len], train_data[i + 1 : i + 1 + seq_len].view(-1)
             model.zero_grad()
             hidden = repackage_hidden(hidden)
             output, hidden = model(data, hidden)

@@ -1,4 +1,5 @@
 """Writes goldens.json: what every program here prints under PyTorch. Run it with a Python that has torch."""
+
 import json
 import pathlib
 import subprocess
@@ -15,10 +16,17 @@ def main(names):
     for name, program in programs.items():
         if names and name not in names:
             continue
-        done = subprocess.run([sys.executable, "-W", "ignore", str(program)], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", str(program)], capture_output=True, text=True, check=True
+        )
         goldens[name] = done.stdout
-    path.write_text(json.dumps({k: goldens[k].split("\n") if isinstance(goldens[k], str) else goldens[k] for k in sorted(programs)},
-                               indent=0) + "\n")
+    path.write_text(
+        json.dumps(
+            {k: goldens[k].split("\n") if isinstance(goldens[k], str) else goldens[k] for k in sorted(programs)},
+            indent=0,
+        )
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

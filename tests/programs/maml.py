@@ -1,4 +1,5 @@
 """Meta-learning of sine waves: second order through functional_call, and the same with vmap and grad."""
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -51,4 +52,7 @@ def adapted_loss(x, y, xq, yq):
 xs, ys, xq, yq = tasks(4)
 print("vmap", [f"{v:.5f}" for v in vmap(adapted_loss)(xs, ys, xq, yq).tolist()])
 per_sample = vmap(grad(task_loss), in_dims=(None, 0, 0))(params, xs[0].unsqueeze(1), ys[0].unsqueeze(1))
-print("per sample norms", [f"{v:.4f}" for v in sum(g.flatten(1).pow(2).sum(1) for g in per_sample.values()).sqrt().tolist()])
+print(
+    "per sample norms",
+    [f"{v:.4f}" for v in sum(g.flatten(1).pow(2).sum(1) for g in per_sample.values()).sqrt().tolist()],
+)

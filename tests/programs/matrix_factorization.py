@@ -1,4 +1,5 @@
 """Recommender: user and item embeddings with biases, EmbeddingBag side features, sparse-free Adagrad, MSE and BPR."""
+
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
@@ -16,7 +17,12 @@ class Ratings(Dataset):
         return len(self.r)
 
     def __getitem__(self, k):
-        return {"user": self.u[k], "item": self.i[k], "rating": self.r[k], "tags": [int(self.i[k]) % 4, int(self.i[k]) % 7]}
+        return {
+            "user": self.u[k],
+            "item": self.i[k],
+            "rating": self.r[k],
+            "tags": [int(self.i[k]) % 4, int(self.i[k]) % 7],
+        }
 
 
 class MF(nn.Module):
@@ -34,7 +40,12 @@ class MF(nn.Module):
 
     def forward(self, user, item, tags):
         v = self.item(item) + self.tags(tags)
-        return self.mu + (self.user(user) * v).sum(-1) + self.user_bias(user).squeeze(-1) + self.item_bias(item).squeeze(-1)
+        return (
+            self.mu
+            + (self.user(user) * v).sum(-1)
+            + self.user_bias(user).squeeze(-1)
+            + self.item_bias(item).squeeze(-1)
+        )
 
 
 torch.manual_seed(2)

@@ -1,4 +1,5 @@
 """Siamese contrastive and triplet training with shared weights, hard negatives by cdist, KNN evaluation."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Assorted idioms: custom autograd Function, hooks, spectral and weight norm, gradient accumulation, quantile loss, mixup, printing."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -16,7 +17,7 @@ class StraightThrough(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        x, = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         return g * (x.abs() <= 1).float()
 
 
@@ -34,7 +35,9 @@ class GradientReversal(torch.autograd.Function):
 class Residual(nn.Module):
     def __init__(self, dim):
         super().__init__()
-        self.block = nn.Sequential(nn.LayerNorm(dim), spectral_norm(nn.Linear(dim, dim)), nn.ELU(), weight_norm(nn.Linear(dim, dim)))
+        self.block = nn.Sequential(
+            nn.LayerNorm(dim), spectral_norm(nn.Linear(dim, dim)), nn.ELU(), weight_norm(nn.Linear(dim, dim))
+        )
         self.gamma = nn.Parameter(1e-1 * torch.ones(dim))
 
     def forward(self, x):
@@ -66,7 +69,10 @@ z = torch.tensor([-2.0, -0.5, 0.5, 2.0], requires_grad=True)
 print(z.grad)
 w = torch.ones(3, requires_grad=True)
 GradientReversal.apply(w * 2, 0.3).sum().backward()
-print(w.grad, torch.autograd.gradcheck(lambda t: torch.tanh(t).prod(), torch.rand(3, dtype=torch.double, requires_grad=True)))
+print(
+    w.grad,
+    torch.autograd.gradcheck(lambda t: torch.tanh(t).prod(), torch.rand(3, dtype=torch.double, requires_grad=True)),
+)
 vec = parameters_to_vector(model.parameters())
 vector_to_parameters(vec * 0.5, model.parameters())
 print(f"norm {vec.norm().item():.5f} -> {parameters_to_vector(model.parameters()).norm().item():.5f}")
@@ -79,7 +85,7 @@ keep = sorted_p.cumsum(-1) - sorted_p < 0.7
 nucleus = torch.zeros_like(probs).scatter(1, idx, sorted_p * keep)
 print(torch.multinomial(nucleus, 4, replacement=True).tolist())
 print(f"{torch.nn.functional.kl_div(logits.log_softmax(-1), probs.roll(1, 0), reduction='batchmean').item():.6f}")
-boxes = torch.tensor([[0., 0., 2., 2.], [1., 1., 3., 3.]])
+boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 3.0, 3.0]])
 lt = torch.max(boxes[:, None, :2], boxes[:, :2])
 rb = torch.min(boxes[:, None, 2:], boxes[:, 2:])
 inter = (rb - lt).clamp(min=0).prod(-1)
@@ -87,7 +93,11 @@ area = (boxes[:, 2:] - boxes[:, :2]).prod(-1)
 print(inter / (area[:, None] + area - inter))
 mask = torch.rand(2, 3) > 0.5
 print(torch.where(mask, 1.0, -1.0), mask.nonzero(as_tuple=True), torch.nan_to_num(torch.tensor([float("nan"), 1.0])))
-print(torch.histc(x, 4, -2, 2), torch.bucketize(torch.tensor([0.1, 0.9]), torch.tensor([0.0, 0.5, 1.0])), x[:2].mean(0, keepdim=True))
+print(
+    torch.histc(x, 4, -2, 2),
+    torch.bucketize(torch.tensor([0.1, 0.9]), torch.tensor([0.0, 0.5, 1.0])),
+    x[:2].mean(0, keepdim=True),
+)
 try:
     torch.ones(2, 3) @ torch.ones(2, 3)
 except RuntimeError as e:

@@ -1,4 +1,5 @@
 """Physics-informed network for u'' = -u and the heat equation: autograd.grad with create_graph, SiLU, Adam then LBFGS."""
+
 import torch
 from torch import nn
 
@@ -55,13 +56,19 @@ tt = torch.rand(60, 1, dtype=torch.double, requires_grad=True)
 xb = torch.rand(20, 1, dtype=torch.double)
 opt = torch.optim.LBFGS(net.parameters(), lr=0.8, max_iter=4)
 for it in range(4):
+
     def closure():
         opt.zero_grad()
         v = net(x, tt)
         vx = d(v, x)
-        loss = (d(v, tt) - 0.1 * d(vx, x)).square().mean() + (net(xb, torch.zeros_like(xb)) - torch.sin(torch.pi * xb)).square().mean()
+        loss = (d(v, tt) - 0.1 * d(vx, x)).square().mean() + (
+            net(xb, torch.zeros_like(xb)) - torch.sin(torch.pi * xb)
+        ).square().mean()
         loss.backward()
         return loss
+
     print(f"heat {it} {opt.step(closure).item():.8f}")
-jac = torch.autograd.functional.jacobian(lambda z: net(z[:, :1], z[:, 1:]).sum(), torch.tensor([[0.3, 0.2]], dtype=torch.double))
+jac = torch.autograd.functional.jacobian(
+    lambda z: net(z[:, :1], z[:, 1:]).sum(), torch.tensor([[0.3, 0.2]], dtype=torch.double)
+)
 print("gradient", [f"{g:.6f}" for g in jac.flatten().tolist()])

@@ -1,11 +1,12 @@
 """Least squares three ways: closed form, LBFGS with strong Wolfe, hand-written gradient descent; polynomial features and prints."""
+
 import torch
 
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float64)
 x = torch.linspace(-1, 1, 50).unsqueeze(1)
-y = 0.5 + 2 * x - 3 * x ** 2 + 0.1 * torch.randn(50, 1)
-X = torch.cat([x ** k for k in range(4)], dim=1)
+y = 0.5 + 2 * x - 3 * x**2 + 0.1 * torch.randn(50, 1)
+X = torch.cat([x**k for k in range(4)], dim=1)
 w_exact = torch.linalg.lstsq(X, y).solution
 print("closed form", [f"{v:.6f}" for v in w_exact.flatten().tolist()])
 print("normal equations", [f"{v:.6f}" for v in torch.linalg.solve(X.T @ X, X.T @ y).flatten().tolist()])
@@ -42,9 +43,13 @@ pts = torch.randn(64, 2)
 label = (pts.sum(1) > 0.2).float().unsqueeze(1)
 opt = torch.optim.LBFGS(logistic.parameters(), lr=0.5, history_size=5)
 for epoch in range(3):
+
     def closure():
         opt.zero_grad()
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(logistic(pts), label) + 1e-2 * sum(p.pow(2).sum() for p in logistic.parameters())
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(logistic(pts), label) + 1e-2 * sum(
+            p.pow(2).sum() for p in logistic.parameters()
+        )
         loss.backward()
         return loss
+
     print(f"logistic {epoch} {opt.step(closure).item():.6f}")

@@ -1,4 +1,5 @@
 """GRU encoder and decoder with additive attention and teacher forcing, reversing sequences."""
+
 import random
 
 import torch
@@ -88,4 +89,8 @@ encoder.eval()
 decoder.eval()
 with torch.no_grad():
     out, _, attn = decoder(*encoder(torch.tensor([[2, 3, 4, 5, 6]])))
-    print(out.argmax(-1).squeeze().tolist(), [f"{v:.5f}" for v in attn[0].sum(-1).tolist()], f"{out.exp().max().item():.6f}")
+    print(
+        out.argmax(-1).squeeze().tolist(),
+        [f"{v:.5f}" for v in attn[0].sum(-1).tolist()],
+        f"{out.exp().max().item():.6f}",
+    )

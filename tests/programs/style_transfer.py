@@ -1,4 +1,5 @@
 """Neural style transfer: Gram matrices of fixed features, an image optimised by LBFGS through hooks and total variation."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -24,8 +25,17 @@ class Normalization(nn.Module):
         return (img - self.mean) / self.std
 
 
-cnn = nn.Sequential(nn.Conv2d(3, 6, 3, padding=1), nn.ReLU(inplace=False), nn.AvgPool2d(2),
-                    nn.Conv2d(6, 8, 3, padding=1, padding_mode="reflect"), nn.ReLU(inplace=False)).eval().requires_grad_(False)
+cnn = (
+    nn.Sequential(
+        nn.Conv2d(3, 6, 3, padding=1),
+        nn.ReLU(inplace=False),
+        nn.AvgPool2d(2),
+        nn.Conv2d(6, 8, 3, padding=1, padding_mode="reflect"),
+        nn.ReLU(inplace=False),
+    )
+    .eval()
+    .requires_grad_(False)
+)
 model = nn.Sequential(Normalization(torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])), *cnn)
 features = {}
 
@@ -33,6 +43,7 @@ features = {}
 def keep(name):
     def hook(module, args, output):
         features[name] = output
+
     return hook
 
 
@@ -47,6 +58,7 @@ img = content.clone().requires_grad_(True)
 optimizer = optim.LBFGS([img], lr=0.5, max_iter=5)
 run = [0]
 while run[0] < 15:
+
     def closure():
         with torch.no_grad():
             img.clamp_(0, 1)
@@ -61,6 +73,7 @@ while run[0] < 15:
         if run[0] % 5 == 0:
             print(f"run {run[0]}: style {style_score.item():.6f} content {content_score.item():.6f} tv {tv.item():.5f}")
         return loss
+
     optimizer.step(closure)
 for h in handles:
     h.remove()

@@ -1,4 +1,5 @@
 """ESPCN: PixelShuffle, orthogonal initialisation with gains, PSNR, bicubic baseline, exponential schedule."""
+
 from math import log10
 
 import torch
@@ -13,7 +14,7 @@ class Net(nn.Module):
         self.relu = nn.ReLU()
         self.conv1 = nn.Conv2d(1, 16, (5, 5), (1, 1), (2, 2))
         self.conv2 = nn.Conv2d(16, 8, (3, 3), (1, 1), (1, 1))
-        self.conv3 = nn.Conv2d(8, upscale_factor ** 2, (3, 3), (1, 1), (1, 1))
+        self.conv3 = nn.Conv2d(8, upscale_factor**2, (3, 3), (1, 1), (1, 1))
         self.pixel_shuffle = nn.PixelShuffle(upscale_factor)
         init.orthogonal_(self.conv1.weight, init.calculate_gain("relu"))
         init.orthogonal_(self.conv2.weight, init.calculate_gain("relu"))
@@ -43,7 +44,10 @@ for step in range(20):
     if step % 5 == 4:
         print(f"step {step} loss {loss.item():.6f} lr {scheduler.get_last_lr()[0]:.7f}")
 with torch.no_grad():
-    for name, out in (("model", model(low[8:])), ("bicubic", F.interpolate(low[8:], scale_factor=2, mode="bicubic", align_corners=False)),
-                      ("bilinear", nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)(low[8:])),
-                      ("nearest", F.interpolate(low[8:], size=(24, 24)))):
+    for name, out in (
+        ("model", model(low[8:])),
+        ("bicubic", F.interpolate(low[8:], scale_factor=2, mode="bicubic", align_corners=False)),
+        ("bilinear", nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)(low[8:])),
+        ("nearest", F.interpolate(low[8:], size=(24, 24))),
+    ):
         print(f"{name} PSNR {10 * log10(1 / criterion(out, high[8:]).item()):.4f} dB")

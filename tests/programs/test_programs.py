@@ -1,4 +1,5 @@
 """Whole programs, as people write them for PyTorch: run unmodified, they print what they print under PyTorch."""
+
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ def run(name):
         import runpy
 
         import torch
+
         out = io.StringIO()
         default = torch.get_default_dtype()
         try:
@@ -31,7 +33,9 @@ def run(name):
             torch.use_deterministic_algorithms(False)
         return out.getvalue()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-m", "torchlite", str(program)], capture_output=True, text=True, env=env, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "torchlite", str(program)], capture_output=True, text=True, env=env, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 

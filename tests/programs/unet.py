@@ -1,4 +1,5 @@
 """U-Net segmentation: skip connections, bilinear and transposed upsampling, padding, Dice plus BCE, OneCycleLR, autocast."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -6,14 +7,24 @@ import torch.nn.functional as F
 
 class DoubleConv(nn.Sequential):
     def __init__(self, i, o):
-        super().__init__(nn.Conv2d(i, o, 3, padding=1, bias=False), nn.GroupNorm(2, o), nn.ReLU(inplace=True),
-                         nn.Conv2d(o, o, 3, padding=1, bias=False), nn.BatchNorm2d(o), nn.ReLU(inplace=True))
+        super().__init__(
+            nn.Conv2d(i, o, 3, padding=1, bias=False),
+            nn.GroupNorm(2, o),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(o, o, 3, padding=1, bias=False),
+            nn.BatchNorm2d(o),
+            nn.ReLU(inplace=True),
+        )
 
 
 class Up(nn.Module):
     def __init__(self, i, o, bilinear):
         super().__init__()
-        self.up = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True) if bilinear else nn.ConvTranspose2d(i // 2, i // 2, 2, 2)
+        self.up = (
+            nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
+            if bilinear
+            else nn.ConvTranspose2d(i // 2, i // 2, 2, 2)
+        )
         self.conv = DoubleConv(i, o)
 
     def forward(self, x1, x2):
@@ -47,9 +58,9 @@ def dice_loss(logits, target, smooth=1.0):
 
 
 torch.manual_seed(0)
-yy, xx = torch.meshgrid(torch.arange(18.), torch.arange(22.), indexing="ij")
+yy, xx = torch.meshgrid(torch.arange(18.0), torch.arange(22.0), indexing="ij")
 cy, cx, r = torch.rand(8, 1, 1) * 10 + 4, torch.rand(8, 1, 1) * 12 + 5, torch.rand(8, 1, 1) * 2 + 2
-masks = (((yy - cy) ** 2 + (xx - cx) ** 2) < r ** 2).float().unsqueeze(1)
+masks = (((yy - cy) ** 2 + (xx - cx) ** 2) < r**2).float().unsqueeze(1)
 images = masks + 0.4 * torch.randn_like(masks)
 model = UNet()
 opt = torch.optim.AdamW(model.parameters(), lr=1e-3)

@@ -1,4 +1,5 @@
 """Variational autoencoder: the reparameterisation trick, BCE plus KL."""
+
 import torch
 from torch import nn, optim
 from torch.nn import functional as F

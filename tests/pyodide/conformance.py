@@ -42,8 +42,13 @@ def fixtures() -> pathlib.Path | None:
 
 def in_pyodide(options: dict[str, Any], target: str = "314", env: dict[str, str] | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as tmp:
-        done = run_node.run(CODE, [json.dumps(options)], target=target, env=env,
-                            mounts={"/conformance": str(fixtures()), "/result": tmp})
+        done = run_node.run(
+            CODE,
+            [json.dumps(options)],
+            target=target,
+            env=env,
+            mounts={"/conformance": str(fixtures()), "/result": tmp},
+        )
         result = pathlib.Path(tmp, "result.json")
         if done.returncode or not result.exists():
             raise SystemExit(f"the run inside Pyodide ended with status {done.returncode}")
@@ -60,9 +65,13 @@ def on_host(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def line(where: str, r: dict[str, Any]) -> str:
-    samples = ", ".join(f"{k} {v['pct']}%" for k, v in r["samples"].items() if k in ("fwd", "bwd", "inplace", "out", "view", "errors"))
-    return (f"conformance, {where}: {r['ops_all_forward_pass']} of {r['ops']} ops pass all forward samples "
-            f"({r['ops_all_forward_pass_pct']}%), samples: {samples}; {r['seconds']} s")
+    samples = ", ".join(
+        f"{k} {v['pct']}%" for k, v in r["samples"].items() if k in ("fwd", "bwd", "inplace", "out", "view", "errors")
+    )
+    return (
+        f"conformance, {where}: {r['ops_all_forward_pass']} of {r['ops']} ops pass all forward samples "
+        f"({r['ops_all_forward_pass_pct']}%), samples: {samples}; {r['seconds']} s"
+    )
 
 
 def worse(host: dict[str, Any], wasm: dict[str, Any]) -> list[str]:
@@ -86,7 +95,9 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--out", type=pathlib.Path)
     a = p.parse_args(argv)
     if fixtures() is None:
-        print("conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)")
+        print(
+            "conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)"
+        )
         return 0
     options: dict[str, Any] = {"only": a.only, "groups": a.groups.split(",") if a.groups else None}
     if a.max_samples:

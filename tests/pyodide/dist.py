@@ -43,8 +43,20 @@ def _download(requirement: str, python: str, folder: pathlib.Path) -> pathlib.Pa
     name, version = requirement.split("==")
     have = list(folder.glob(f"{name.replace('-', '_')}-{version}-*none-any.whl"))
     if not have:
-        cmd = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-               "--python-version", python, "-d", str(folder), requirement]
+        cmd = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--python-version",
+            python,
+            "-d",
+            str(folder),
+            requirement,
+        ]
         done = subprocess.run(cmd, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             raise runtime.Missing(f"`{' '.join(cmd)}` failed: {done.stdout}")
@@ -62,7 +74,9 @@ def prepare(target: str, wheels: pathlib.Path | None = None) -> pathlib.Path:
     npm = runtime.pyodide(t.npm)
     lock = json.loads((npm / "pyodide-lock.json").read_text())
     numpy = numpy_wheel(target)
-    key = hashlib.sha256(json.dumps([(npm / "package.json").read_text(), PURE, str(numpy), 3]).encode()).hexdigest()[:12]
+    key = hashlib.sha256(json.dumps([(npm / "package.json").read_text(), PURE, str(numpy), 3]).encode()).hexdigest()[
+        :12
+    ]
     dist = CACHE / f"{target}-{key}"
     if not (dist / "ready").exists():
         shutil.rmtree(dist, ignore_errors=True)
@@ -89,6 +103,7 @@ def prepare(target: str, wheels: pathlib.Path | None = None) -> pathlib.Path:
 def _sync_wheels(to: pathlib.Path, wheels: pathlib.Path) -> None:
     if not any(wheels.glob("*.whl")):
         raise runtime.Missing(f"there are no wheels in {wheels}: run `make wheel`")
+
     def content(folder: pathlib.Path) -> dict[str, bytes]:
         return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 

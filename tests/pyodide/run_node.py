@@ -53,9 +53,21 @@ await __import__("pyodide").code.eval_code_async(argv[0], {"__name__": "__main__
 """
 
 
-def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str, ...] = (), mounts: dict[str, str] | None = None,
-        env: dict[str, str] | None = None, install: bool = True, timeout: float | None = None, capture: bool = False,
-        webgpu: bool = False, deno: bool = False, wheels: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    code: str,
+    argv: list[str],
+    *,
+    target: str = "314",
+    packages: tuple[str, ...] = (),
+    mounts: dict[str, str] | None = None,
+    env: dict[str, str] | None = None,
+    install: bool = True,
+    timeout: float | None = None,
+    capture: bool = False,
+    webgpu: bool = False,
+    deno: bool = False,
+    wheels: pathlib.Path | None = None,
+) -> subprocess.CompletedProcess[str]:
     """Runs `code` in a fresh Pyodide; the list `argv` is a global of it. /project is the source tree. With `webgpu` there is
     navigator.gpu, from Dawn. `deno` runs it in Deno, which has a navigator.gpu of its own."""
     folder = distribution.prepare(target, wheels)
@@ -66,7 +78,11 @@ def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str,
         "wheelName": wheel.name,
         "packages": ["micropip", *packages],
         "mounts": {"/project": str(ROOT), **(mounts or {})},
-        "env": {"PYTHONDONTWRITEBYTECODE": "1", **{k: v for k, v in os.environ.items() if k.startswith("TORCHLITE_")}, **(env or {})},
+        "env": {
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **{k: v for k, v in os.environ.items() if k.startswith("TORCHLITE_")},
+            **(env or {}),
+        },
         "argv": argv,
         "code": code,
         "webgpu": str(dawn.modules() / "webgpu" / "index.js") if webgpu and not deno else None,
@@ -76,16 +92,22 @@ def run(code: str, argv: list[str], *, target: str = "314", packages: tuple[str,
         cmd = [dawn.deno(), "run", "--no-config", "--no-lock", "--allow-all", "--v8-flags=--stack-size=4000", script]
     else:
         cmd = [runtime.node(), "--stack-size=4000", script]
-    return subprocess.run(cmd, input=json.dumps(job), text=True, check=False, timeout=timeout,
-                          env=dawn.environment() if webgpu or deno else runtime.environment(),
-                          capture_output=capture)
+    return subprocess.run(
+        cmd,
+        input=json.dumps(job),
+        text=True,
+        check=False,
+        timeout=timeout,
+        env=dawn.environment() if webgpu or deno else runtime.environment(),
+        capture_output=capture,
+    )
 
 
 def inside(arg: str) -> str:
     """A path of the source tree as Pyodide sees it."""
     path = pathlib.Path(arg.split("::")[0])
     if arg and not arg.startswith("-") and path.exists() and path.resolve().is_relative_to(ROOT):
-        rest = arg[len(str(path)):] if arg.startswith(str(path)) else ""
+        rest = arg[len(str(path)) :] if arg.startswith(str(path)) else ""
         return "/project/" + path.resolve().relative_to(ROOT).as_posix() + rest
     return arg
 
@@ -108,7 +130,10 @@ def main(argv: list[str] | None = None) -> int:
         if a.script:
             return run(SCRIPT, args, **options).returncode
         if not any(x.startswith("/project/") for x in args):
-            args = [*(f"/project/tests/{n}" for n in ("unit", "ops", "hostile") if (ROOT / "tests" / n).is_dir()), *args]
+            args = [
+                *(f"/project/tests/{n}" for n in ("unit", "ops", "hostile") if (ROOT / "tests" / n).is_dir()),
+                *args,
+            ]
         return run(PYTEST, args, **{**options, "packages": ("pytest", *packages)}).returncode
     except runtime.Missing as e:
         print(f"run_node: {e}", file=sys.stderr)

@@ -3,6 +3,7 @@
 In a line `torch`, `F`, `nn`, `np` and `math` are there; its last expression is the result. Every warning counts, also those that a
 process gives once, in the order of their first showing.
 """
+
 import ast
 import math
 import re
@@ -24,7 +25,14 @@ def _number(v):
 
 def _shown(x, lib):
     if isinstance(x, lib.Tensor):
-        return (type(x).__name__, _number(x.detach().tolist()), str(x.dtype), tuple(x.shape), x.stride(), x.requires_grad)
+        return (
+            type(x).__name__,
+            _number(x.detach().tolist()),
+            str(x.dtype),
+            tuple(x.shape),
+            x.stride(),
+            x.requires_grad,
+        )
     if isinstance(x, np.ndarray):
         return ("ndarray", _number(x.tolist()), str(x.dtype), x.shape)
     if isinstance(x, (list, tuple)):

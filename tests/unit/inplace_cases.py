@@ -5,11 +5,13 @@ CASES = {}
 
 def case(*changes):
     """A program that makes x * 1 and changes it by these functions of (torch, z, x)."""
+
     def run(m, x):
         z = x * 1
         for change in changes:
             change(m, z, x)
         return z
+
     return run
 
 
@@ -19,8 +21,10 @@ def forms(**programs):
 
 def put(where, value):
     """z[where] = value, each a function of (torch, z, x) or as it is."""
+
     def change(m, z, x):
         z[where(m, z, x) if callable(where) else where] = value(m, z, x) if callable(value) else value
+
     return change
 
 
@@ -46,7 +50,9 @@ forms(
     polygamma=case(lambda m, z, x: z.polygamma_(1)),
     logit=case(lambda m, z, x: z.logit_()),
     sinh=case(lambda m, z, x: z.sinh_()),
-    chain=case(lambda m, z, x: z.log_(), lambda m, z, x: z.square_(), lambda m, z, x: z.add_(x), lambda m, z, x: z.tanh_()),
+    chain=case(
+        lambda m, z, x: z.log_(), lambda m, z, x: z.square_(), lambda m, z, x: z.add_(x), lambda m, z, x: z.tanh_()
+    ),
     clamp_then_mul=case(lambda m, z, x: z.clamp_(0.2, 0.7), lambda m, z, x: z.mul_(x)),
     masked_fill_then_mul=case(lambda m, z, x: z.masked_fill_(x > 0.5, 2.0), lambda m, z, x: z.mul_(x)),
     fmod_then_mul=case(lambda m, z, x: z.fmod_(0.4), lambda m, z, x: z.mul_(x)),
@@ -68,17 +74,19 @@ forms(
     index_add=case(lambda m, z, x: z.index_add_(0, m.tensor([0, 2], device=x.device), x[:2] ** 2)),
     index_copy=case(lambda m, z, x: z.index_copy_(1, m.tensor([3, 0], device=x.device), x[:, :2] ** 2)),
     scatter=case(lambda m, z, x: z.scatter_(1, m.tensor([[0, 1], [2, 3], [1, 0]], device=x.device), x[:, :2] ** 2)),
-    scatter_add=case(lambda m, z, x: z.scatter_add_(1, m.tensor([[0, 0], [2, 3], [1, 0]], device=x.device), x[:, :2] ** 2)),
-    index_put=case(lambda m, z, x: z.index_put_((m.tensor([0, 0, 2], device=x.device),), x ** 2, accumulate=True)),
+    scatter_add=case(
+        lambda m, z, x: z.scatter_add_(1, m.tensor([[0, 0], [2, 3], [1, 0]], device=x.device), x[:, :2] ** 2)
+    ),
+    index_put=case(lambda m, z, x: z.index_put_((m.tensor([0, 0, 2], device=x.device),), x**2, accumulate=True)),
     masked_scatter=case(lambda m, z, x: z.masked_scatter_(x > 0.5, x.exp())),
     copy=case(lambda m, z, x: z.copy_(x[0] ** 2), lambda m, z, x: z.mul_(x)),
     fill_tensor=case(lambda m, z, x: z.fill_(x[0, 0] ** 3), lambda m, z, x: z.mul_(x)),
-    zero=case(lambda m, z, x: z.zero_(), lambda m, z, x: z.add_(x ** 3)),
+    zero=case(lambda m, z, x: z.zero_(), lambda m, z, x: z.add_(x**3)),
     fill_diagonal=case(lambda m, z, x: z.fill_diagonal_(0.3), lambda m, z, x: z.mul_(x)),
     tril=case(lambda m, z, x: z.tril_(), lambda m, z, x: z.mul_(x)),
     other_only=lambda m, x: m.full((3, 4), 0.5, dtype=x.dtype, device=x.device).mul_(x).mul_(x),
 )
-forms(       # views
+forms(  # views
     row=case(lambda m, z, x: z[0].mul_(x[1])),
     rows=case(lambda m, z, x: z[1:].sin_()),
     column=case(lambda m, z, x: z[:, 1].exp_()),
@@ -97,7 +105,9 @@ forms(       # views
     view_clamped=case(lambda m, z, x: z[1:].clamp_(0.2, 0.7), lambda m, z, x: z.mul_(x)),
     view_added=case(lambda m, z, x: z[1:].add_(x[1:] ** 2), lambda m, z, x: z[:, 0].sub_(x[:, 1] ** 2)),
     view_copied=case(lambda m, z, x: z[:, :2].copy_(x[:, 2:] ** 2)),
-    crossing_views=case(lambda m, z, x: z[0].sin_(), lambda m, z, x: z[:, 1].log_(), lambda m, z, x: z[1:3, 1:3].mul_(z[0, 0] * 1)),
+    crossing_views=case(
+        lambda m, z, x: z[0].sin_(), lambda m, z, x: z[:, 1].log_(), lambda m, z, x: z[1:3, 1:3].mul_(z[0, 0] * 1)
+    ),
     transposed_base=lambda m, x: case(lambda m, z, x: z[1:].mul_(x[1:] ** 2))(m, x.t()),
     base_with_steps=lambda m, x: case(lambda m, z, x: z[:, 0].sin_())(m, x[:, ::2]),
     no_history_before=lambda m, x: _into_zeros(m, x),
@@ -109,8 +119,14 @@ forms(       # views
     put_mask=case(put(lambda m, z, x: x > 0.5, lambda m, z, x: x[x > 0.5] ** 2)),
     put_into_view=case(lambda m, z, x: put((slice(None), [1]), x[1:, :1].exp())(m, z[1:], x)),
     put_ellipsis=case(put((..., None, 2), lambda m, z, x: x[:, :1] ** 3)),
-    geometry=case(lambda m, z, x: z.t_(), lambda m, z, x: z[1:].sin_(), lambda m, z, x: z.unsqueeze_(0), lambda m, z, x: z.mul_(z * 1),
-                  lambda m, z, x: z.squeeze_(0), lambda m, z, x: z.transpose_(0, 1)),
+    geometry=case(
+        lambda m, z, x: z.t_(),
+        lambda m, z, x: z[1:].sin_(),
+        lambda m, z, x: z.unsqueeze_(0),
+        lambda m, z, x: z.mul_(z * 1),
+        lambda m, z, x: z.squeeze_(0),
+        lambda m, z, x: z.transpose_(0, 1),
+    ),
 )
 COMPLEX = dict(
     real_part=lambda m, x: _parts(m, x, lambda z: z.real.sin_()),

@@ -3,11 +3,45 @@
 import torch
 import torchlite as tl
 
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+DTYPES = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-SHAPES = ((), (1,), (5,), (3, 4), (2, 3, 4), (7, 33), (33, 7), (2, 3, 4, 5), (1100,), (65, 70), (0,), (3, 0), (0, 3), (600, 3))
-TOL = {"float16": (4e-3, 2e-3), "bfloat16": (3e-2, 2e-2), "float32": (2e-5, 2e-5), "float64": (1e-9, 1e-9), "complex64": (2e-5, 2e-5),
-       "complex128": (1e-9, 1e-9)}
+SHAPES = (
+    (),
+    (1,),
+    (5,),
+    (3, 4),
+    (2, 3, 4),
+    (7, 33),
+    (33, 7),
+    (2, 3, 4, 5),
+    (1100,),
+    (65, 70),
+    (0,),
+    (3, 0),
+    (0, 3),
+    (600, 3),
+)
+TOL = {
+    "float16": (4e-3, 2e-3),
+    "bfloat16": (3e-2, 2e-2),
+    "float32": (2e-5, 2e-5),
+    "float64": (1e-9, 1e-9),
+    "complex64": (2e-5, 2e-5),
+    "complex128": (1e-9, 1e-9),
+}
 
 
 def make(rng, dtype, shape=None):
@@ -55,7 +89,12 @@ def same(a, b, scale=1):
         assert a == b
         return
     name = str(b.dtype)[6:]
-    assert str(a.dtype)[6:] == name and tuple(a.shape) == tuple(b.shape), (a.dtype, b.dtype, tuple(a.shape), tuple(b.shape))
+    assert str(a.dtype)[6:] == name and tuple(a.shape) == tuple(b.shape), (
+        a.dtype,
+        b.dtype,
+        tuple(a.shape),
+        tuple(b.shape),
+    )
     back = torch.tensor(a.tolist(), dtype=b.dtype).reshape(b.shape)
     if name in TOL:
         rtol, atol = TOL[name]

@@ -18,7 +18,9 @@ def python(*args, expect=0):
 
 
 def test_modules_are_the_same_objects():
-    out = python("-c", """
+    out = python(
+        "-c",
+        """
 import torchlite, sys
 torchlite.install_as_torch()
 torchlite.install_as_torch()   # twice does no harm
@@ -33,36 +35,48 @@ assert torchlite.nn.__spec__.name == "torchlite.nn" and torchlite.__spec__.name 
 import importlib, importlib.util
 assert importlib.import_module("torch.nn") is nn and importlib.util.find_spec("torch.nn") is not None
 print("same")
-""")
+""",
+    )
     assert out == "same"
 
 
 def test_a_module_imported_late_is_not_imported_twice():
-    out = python("-c", """
+    out = python(
+        "-c",
+        """
 import torchlite, sys
 torchlite.install_as_torch()
 import torch.utils.checkpoint as a
 import torchlite.utils.checkpoint as b
 print(a is b, a.__name__)
-""")
+""",
+    )
     assert out == "True torchlite.utils.checkpoint"
 
 
 def test_missing_submodule_is_named_as_asked():
-    assert "No module named 'torch.nothing_like_this'" in python("-c", """
+    assert "No module named 'torch.nothing_like_this'" in python(
+        "-c",
+        """
 import torchlite
 torchlite.install_as_torch()
 import torch.nothing_like_this
-""", expect=1)
+""",
+        expect=1,
+    )
 
 
 def test_refuses_when_another_torch_is_imported():
-    message = python("-c", """
+    message = python(
+        "-c",
+        """
 import sys, types
 sys.modules["torch"] = types.ModuleType("torch")
 import torchlite
 torchlite.install_as_torch()
-""", expect=1)
+""",
+        expect=1,
+    )
     assert "RuntimeError: torchlite cannot take the name torch: another torch is already imported" in message
 
 
@@ -73,7 +87,9 @@ def test_importing_torchlite_does_not_take_the_name():
 def test_run_a_script(tmp_path):
     script = tmp_path / "program.py"
     (tmp_path / "helper.py").write_text("import torch\nvalue = torch.ones(2).sum().item()\n")
-    script.write_text("import sys, torch, helper, torchlite\nprint(__name__, torch is torchlite, helper.value, sys.argv[1:])\n")
+    script.write_text(
+        "import sys, torch, helper, torchlite\nprint(__name__, torch is torchlite, helper.value, sys.argv[1:])\n"
+    )
     assert python("-m", "torchlite", str(script), "--epochs", "3") == "__main__ True 2.0 ['--epochs', '3']"
 
 
@@ -83,11 +99,14 @@ def test_run_a_command_and_a_module():
 
 
 def test_pickle_under_either_name():
-    out = python("-c", """
+    out = python(
+        "-c",
+        """
 import torchlite, pickle
 torchlite.install_as_torch()
 import torch
 d = pickle.loads(pickle.dumps(torch.nn.Linear(2, 2).state_dict()))
 print(sorted(d), torch.Size([1]) == torchlite.Size([1]))
-""")
+""",
+    )
     assert out == "['bias', 'weight'] True"

@@ -71,9 +71,9 @@ def shared_gradient_is_not_aliased(t):
 @scenario
 def second_order(t):
     x = leaf(t, 0.5, -1.5)
-    g, = t.autograd.grad((x ** 3).sum(), x, create_graph=True)
-    gg, = t.autograd.grad(g.sum(), x, create_graph=True)
-    ggg, = t.autograd.grad(gg.sum(), x)
+    (g,) = t.autograd.grad((x**3).sum(), x, create_graph=True)
+    (gg,) = t.autograd.grad(g.sum(), x, create_graph=True)
+    (ggg,) = t.autograd.grad(gg.sum(), x)
     return g, gg, ggg
 
 
@@ -82,7 +82,7 @@ def grad_through_grad_penalty(t):
     w = leaf(t, 1.0, -2.0, 3.0)
     x = leaf(t, 0.1, 0.2, 0.3)
     out = (w * x).tanh().sum()
-    g, = t.autograd.grad(out, x, create_graph=True)
+    (g,) = t.autograd.grad(out, x, create_graph=True)
     (g.norm() - 1).pow(2).backward()
     return w.grad, x.grad
 
@@ -104,8 +104,8 @@ def grad_of_intermediate(t):
     x = leaf(t, 1.0, 2.0)
     y = x * 3
     z = (y * y).sum()
-    gy, = t.autograd.grad(z, y, retain_graph=True)
-    gx, = t.autograd.grad(z, x)
+    (gy,) = t.autograd.grad(z, y, retain_graph=True)
+    (gx,) = t.autograd.grad(z, x)
     return gy, gx
 
 
@@ -161,12 +161,62 @@ def node_hooks(t):
 def names(t):
     x = leaf(t, 1.0, 2.0)
     m = t.eye(2, dtype=t.float64, requires_grad=True)
-    outs = [x + 1, x * 2, x.sum(), x.mean(), x.sum(0), m @ m, m.mm(m), m.t(), m.view(4), m[0], m[:, 0:1], x.exp(), x.relu(), x.softmax(0),
-            x.log_softmax(0), x.clone(), x.unsqueeze(0), x.expand(3, 2), t.cat([x, x]), t.stack([x, x]), x / 2, x - 1, 1 - x, -x, x ** 2,
-            x.max(), x.max(0)[0], x.reshape(2, 1), m.permute(1, 0), x.pow(3), x.sqrt(), x.sigmoid(), x.tanh(), x.clamp(0, 1), x.norm(),
-            t.nn.functional.linear(m, m, x), m.transpose(0, 1), x.std(), x.var(), x.prod(), x.cumsum(0),
-            x.gather(0, t.tensor([0])), x.index_select(0, t.tensor([0])), x[t.tensor([0])], x.masked_fill(x > 1, 0.0), t.where(x > 1, x, x * 1),
-            x.abs(), x.double().float(), t.nn.functional.gelu(x), t.nn.functional.silu(x), x.split(1)[0], x.unbind()[1], x.squeeze(), x.flip(0)]
+    outs = [
+        x + 1,
+        x * 2,
+        x.sum(),
+        x.mean(),
+        x.sum(0),
+        m @ m,
+        m.mm(m),
+        m.t(),
+        m.view(4),
+        m[0],
+        m[:, 0:1],
+        x.exp(),
+        x.relu(),
+        x.softmax(0),
+        x.log_softmax(0),
+        x.clone(),
+        x.unsqueeze(0),
+        x.expand(3, 2),
+        t.cat([x, x]),
+        t.stack([x, x]),
+        x / 2,
+        x - 1,
+        1 - x,
+        -x,
+        x**2,
+        x.max(),
+        x.max(0)[0],
+        x.reshape(2, 1),
+        m.permute(1, 0),
+        x.pow(3),
+        x.sqrt(),
+        x.sigmoid(),
+        x.tanh(),
+        x.clamp(0, 1),
+        x.norm(),
+        t.nn.functional.linear(m, m, x),
+        m.transpose(0, 1),
+        x.std(),
+        x.var(),
+        x.prod(),
+        x.cumsum(0),
+        x.gather(0, t.tensor([0])),
+        x.index_select(0, t.tensor([0])),
+        x[t.tensor([0])],
+        x.masked_fill(x > 1, 0.0),
+        t.where(x > 1, x, x * 1),
+        x.abs(),
+        x.double().float(),
+        t.nn.functional.gelu(x),
+        t.nn.functional.silu(x),
+        x.split(1)[0],
+        x.unbind()[1],
+        x.squeeze(),
+        x.flip(0),
+    ]
     return [o.grad_fn.name() for o in outs]
 
 
@@ -175,7 +225,11 @@ def next_functions(t):
     x = leaf(t, 1.0)
     y = x * 2
     z = y + 1
-    return z.grad_fn.name(), z.grad_fn.next_functions[0][0].name(), z.grad_fn.next_functions[0][0].next_functions[0][0].name()
+    return (
+        z.grad_fn.name(),
+        z.grad_fn.next_functions[0][0].name(),
+        z.grad_fn.next_functions[0][0].next_functions[0][0].name(),
+    )
 
 
 @scenario
@@ -224,7 +278,7 @@ def setitem(t):
     y[1] = x[0] * 3
     y[2:] = x
     y[0] = 7.0
-    (y ** 2).sum().backward()
+    (y**2).sum().backward()
     return x.grad, y
 
 
@@ -234,7 +288,7 @@ def setitem_index_tensor(t):
     y = t.zeros(4, dtype=t.float64)
     y[t.tensor([3, 1])] = x * 2
     y[t.tensor([True, False, False, False])] = 5.0
-    (y ** 2).sum().backward()
+    (y**2).sum().backward()
     return x.grad, y
 
 
@@ -278,6 +332,7 @@ def no_grad_forms(t):
     @t.no_grad()
     def f():
         return x * 5
+
     with t.inference_mode():
         d = x * 6
     return [v.requires_grad for v in (a, b, c, f(), d)], d.is_inference(), t.is_grad_enabled()
@@ -315,7 +370,16 @@ def detach_shares(t):
 def flags(t):
     x = leaf(t, 1.0)
     y = x * 2
-    return x.is_leaf, y.is_leaf, x.requires_grad, y.requires_grad, x.grad_fn is None, y.detach().requires_grad, (y > 1).requires_grad, y.long().requires_grad
+    return (
+        x.is_leaf,
+        y.is_leaf,
+        x.requires_grad,
+        y.requires_grad,
+        x.grad_fn is None,
+        y.detach().requires_grad,
+        (y > 1).requires_grad,
+        y.long().requires_grad,
+    )
 
 
 @scenario
@@ -367,17 +431,18 @@ def custom_function(t):
         def forward(ctx, x, k):
             ctx.save_for_backward(x)
             ctx.k = k
-            return x ** 3 * k
+            return x**3 * k
 
         @staticmethod
         def backward(ctx, g):
-            x, = ctx.saved_tensors
+            (x,) = ctx.saved_tensors
             return g * 3 * x * x * ctx.k, None
+
     x = leaf(t, 1.0, 2.0)
     y = Cube.apply(x, 2)
     y.sum().backward(create_graph=True)
     g = x.grad.clone()
-    second, = t.autograd.grad(x.grad.sum(), x)
+    (second,) = t.autograd.grad(x.grad.sum(), x)
     return g.detach(), second, y.grad_fn.name()
 
 
@@ -393,7 +458,10 @@ def custom_function_many(t):
         @staticmethod
         def backward(ctx, g1, g2):
             a, b = ctx.saved_tensors
-            return (g1 * b + g2 if ctx.needs_input_grad[0] else None), (g1 * a + g2 if ctx.needs_input_grad[1] else None)
+            return (g1 * b + g2 if ctx.needs_input_grad[0] else None), (
+                g1 * a + g2 if ctx.needs_input_grad[1] else None
+            )
+
     a, b = leaf(t, 1.0, 2.0), t.tensor([3.0, 4.0], dtype=t.float64)
     p, s = Both.apply(a, b)
     p.sum().backward()
@@ -414,6 +482,7 @@ def custom_function_setup_context(t):
         @staticmethod
         def backward(ctx, g):
             return g * ctx.k, None
+
     x = leaf(t, 1.0, 2.0)
     Scale.apply(x, 4).sum().backward()
     return x.grad
@@ -429,6 +498,7 @@ def straight_through(t):
         @staticmethod
         def backward(ctx, g):
             return g
+
     x = leaf(t, 1.3, 2.7)
     (Round.apply(x) * x).sum().backward()
     return x.grad
@@ -446,8 +516,9 @@ def inplace_custom_function(t):
 
         @staticmethod
         def backward(ctx, g):
-            x, = ctx.saved_tensors
+            (x,) = ctx.saved_tensors
             return g * (x > 0)
+
     x = leaf(t, -1.0, 2.0)
     y = x * 1
     z = Relu.apply(y)
@@ -462,6 +533,7 @@ def saved_hooks(t):
     def pack(v):
         packed.append(v.shape)
         return v * 1
+
     x = leaf(t, 1.0, 2.0)
     with t.autograd.graph.saved_tensors_hooks(pack, lambda v: v):
         y = x * x
@@ -483,14 +555,22 @@ def complex_gradient(t):
 def jacobian_hessian(t):
     f = t.autograd.functional
     x = t.tensor([1.0, 2.0], dtype=t.float64)
-    return (f.jacobian(lambda v: v ** 2 * v.sum(), x), f.hessian(lambda v: (v ** 3).sum() * v[0], x), f.vjp(lambda v: v ** 2, x, t.ones(2, dtype=t.float64)),
-            f.jvp(lambda v: v ** 2, x, t.ones(2, dtype=t.float64)))
+    return (
+        f.jacobian(lambda v: v**2 * v.sum(), x),
+        f.hessian(lambda v: (v**3).sum() * v[0], x),
+        f.vjp(lambda v: v**2, x, t.ones(2, dtype=t.float64)),
+        f.jvp(lambda v: v**2, x, t.ones(2, dtype=t.float64)),
+    )
 
 
 @scenario
 def func_transforms(t):
     x = t.tensor([1.0, 2.0], dtype=t.float64)
-    return t.func.grad(lambda v: (v ** 2).sum())(x), t.func.jacrev(lambda v: v ** 3)(x), t.func.vmap(lambda v: v * 2)(t.ones(3, 2))
+    return (
+        t.func.grad(lambda v: (v**2).sum())(x),
+        t.func.jacrev(lambda v: v**3)(x),
+        t.func.vmap(lambda v: v * 2)(t.ones(3, 2)),
+    )
 
 
 @scenario
@@ -545,6 +625,7 @@ def gradient_layout(t):
 @scenario
 def modes_belong_to_threads(t):
     import threading
+
     seen = []
     with t.no_grad():
         thread = threading.Thread(target=lambda: seen.append(t.is_grad_enabled()))

@@ -37,7 +37,13 @@ def attempt(run, *args, **kwargs):
 def seen(x):
     if isinstance(x, (ours.Tensor, real.Tensor)):
         made = attempt(lambda: x.grad_fn and x.grad_fn.name())
-        return tuple(x.shape), str(x.dtype)[-7:], [round(v, 6) for v in x.detach().reshape(-1).tolist()], x.requires_grad, made
+        return (
+            tuple(x.shape),
+            str(x.dtype)[-7:],
+            [round(v, 6) for v in x.detach().reshape(-1).tolist()],
+            x.requires_grad,
+            made,
+        )
     return [seen(v) for v in x] if isinstance(x, (list, tuple)) else x
 
 
@@ -54,8 +60,15 @@ def outcome(run, t):
 def hooks_of_a_leafs_node(t, note):
     x = leaf(t)
     node = x.view_as(x).grad_fn.next_functions[0][0]
-    note([node.name(), node is x.view_as(x).grad_fn.next_functions[0][0], node.variable is x, node.next_functions,
-          isinstance(node, t.autograd.graph.Node)])
+    note(
+        [
+            node.name(),
+            node is x.view_as(x).grad_fn.next_functions[0][0],
+            node.variable is x,
+            node.next_functions,
+            isinstance(node, t.autograd.graph.Node),
+        ]
+    )
     node.register_hook(lambda inputs, outputs: note(["after", inputs, outputs, x.grad.clone()]))
     node.register_prehook(lambda g: note(["before", g, x.grad]) or (g[0] * 10,))
     x.register_hook(lambda g: note(["tensor", g]))
@@ -131,13 +144,22 @@ def gradients_and_inputs_that_do_not_fit(t, note):
     y, ones = x.exp(), t.ones(3, dtype=t.float64)
     rows = t.ones(2, 3, dtype=t.float64)
     grad, backward = t.autograd.grad, t.autograd.backward
-    for call in (lambda: grad(y.sum(), []), lambda: grad([y, y.sum()], x, [ones]), lambda: grad(y.sum(), (x, None)), lambda: grad("a", x),
-                 lambda: grad(y.sum(), "a"), lambda: backward([None]), lambda: backward([y, y], [ones]), lambda: y.sum().backward(inputs=t.ones(1)),
-                 lambda: backward(y.sum(), ones[0], grad_variables=ones[0]), lambda: grad(y, x, is_grads_batched=True),
-                 lambda: grad([y, y], x, [rows, rows[:1]], is_grads_batched=True, retain_graph=True),
-                 lambda: grad(y, x, rows[:0], is_grads_batched=True),
-                 lambda: grad(y, [x, other], rows, is_grads_batched=True, allow_unused=True, retain_graph=True)[0],
-                 lambda: grad(y.sum(), x, only_inputs=False, retain_graph=True)):
+    for call in (
+        lambda: grad(y.sum(), []),
+        lambda: grad([y, y.sum()], x, [ones]),
+        lambda: grad(y.sum(), (x, None)),
+        lambda: grad("a", x),
+        lambda: grad(y.sum(), "a"),
+        lambda: backward([None]),
+        lambda: backward([y, y], [ones]),
+        lambda: y.sum().backward(inputs=t.ones(1)),
+        lambda: backward(y.sum(), ones[0], grad_variables=ones[0]),
+        lambda: grad(y, x, is_grads_batched=True),
+        lambda: grad([y, y], x, [rows, rows[:1]], is_grads_batched=True, retain_graph=True),
+        lambda: grad(y, x, rows[:0], is_grads_batched=True),
+        lambda: grad(y, [x, other], rows, is_grads_batched=True, allow_unused=True, retain_graph=True)[0],
+        lambda: grad(y.sum(), x, only_inputs=False, retain_graph=True),
+    ):
         note(attempt(call))
 
 
@@ -170,7 +192,15 @@ def callbacks_at_the_end(t, note):
 
 @case
 def a_number_that_was_saved_is_freed(t, note):
-    for f in (lambda x: x * 2, lambda x: 2 * x, lambda x: x / 2, lambda x: x + 2, lambda x: x - 2, lambda x: -x, lambda x: x[1:].mul_(2)):
+    for f in (
+        lambda x: x * 2,
+        lambda x: 2 * x,
+        lambda x: x / 2,
+        lambda x: x + 2,
+        lambda x: x - 2,
+        lambda x: -x,
+        lambda x: x[1:].mul_(2),
+    ):
         y = f(leaf(t) * 1).sum()
         y.backward()
         note(attempt(y.backward))
@@ -194,8 +224,14 @@ def hooks_on_saved_tensors(t, note):
 @case
 def requires_grad_is_a_bool(t, note):
     x = t.ones(2)
-    for run in (lambda: x.requires_grad_(None), lambda: x.requires_grad_(1), lambda: setattr(x, "requires_grad", 1),
-                lambda: setattr(x, "requires_grad", None), lambda: delattr(x, "requires_grad"), lambda: delattr(x, "data")):
+    for run in (
+        lambda: x.requires_grad_(None),
+        lambda: x.requires_grad_(1),
+        lambda: setattr(x, "requires_grad", 1),
+        lambda: setattr(x, "requires_grad", None),
+        lambda: delattr(x, "requires_grad"),
+        lambda: delattr(x, "data"),
+    ):
         note(attempt(run))
 
 
@@ -209,9 +245,17 @@ def keywords_of_a_function(t, note):
         note(ctx.needs_input_grad)
         ctx.save_for_backward(a, b)
         return a * b
+
     kind = function(t, forward, backward)
     x, y = leaf(t), leaf(t)
-    for args, kwargs in (((x,), {"b": y}), ((), {"b": y, "a": x}), ((x, y), {"only": 2}), ((x,), {"k": 3}), ((x, y), {"b": y}), ((x,), {"c": 1})):
+    for args, kwargs in (
+        ((x,), {"b": y}),
+        ((), {"b": y, "a": x}),
+        ((x, y), {"only": 2}),
+        ((x,), {"k": 3}),
+        ((x, y), {"b": y}),
+        ((x,), {"c": 1}),
+    ):
         r = attempt(kind.apply, *args, **kwargs)
         note(r)
         if isinstance(r, t.Tensor):
@@ -226,9 +270,17 @@ def keywords_of_a_function_with_setup_context(t, note):
     def setup_context(ctx, inputs, output):
         note(inputs)
         ctx.k = inputs[1]
+
     kind = function(t, forward, lambda ctx, g: (g * ctx.k, None), setup_context=setup_context)
     x = leaf(t)
-    for args, kwargs in (((x,), {}), ((x, 3), {}), ((x,), {"k": 4}), ((), {"k": 4, "a": x}), ((x,), {"z": 1}), ((), {})):
+    for args, kwargs in (
+        ((x,), {}),
+        ((x, 3), {}),
+        ((x,), {"k": 4}),
+        ((), {"k": 4, "a": x}),
+        ((x,), {"z": 1}),
+        ((), {}),
+    ):
         r = attempt(kind.apply, *args, **kwargs)
         note(r if isinstance(r, tuple) else t.autograd.grad(r.sum(), x))
 
@@ -250,7 +302,7 @@ def an_input_and_a_view_that_a_function_returns(t, note):
         r = function(t, forward, lambda ctx, g: t.cat([g, g])[:3] * 5).apply(z)
         note([r, r._is_view()])
         note(attempt(lambda: r.mul_(2)))
-        z.mul_(2)                          # what r shows has changed: its history is lost
+        z.mul_(2)  # what r shows has changed: its history is lost
         note(attempt(lambda: r.sum().backward()))
         note(x.grad)
 
@@ -261,11 +313,17 @@ def what_a_function_marks(t, note):
         def run(ctx, a, n):
             mark(ctx, a, n)
             return result(a, n)
+
         return run
+
     for mark, result in (
-            (lambda ctx, a, n: ctx.mark_dirty(3), lambda a, n: a * 1), (lambda ctx, a, n: ctx.mark_non_differentiable("a"), lambda a, n: a * 1),
-            (lambda ctx, a, n: ctx.mark_dirty(n), lambda a, n: (a * 1, n.add_(1))), (lambda ctx, a, n: ctx.mark_dirty(a), lambda a, n: a.mul_(2)),
-            (lambda ctx, a, n: ctx.mark_non_differentiable(a), lambda a, n: (a, a * 2)), (lambda ctx, a, n: None, lambda a, n: (a * 1, n, n[1:]))):
+        (lambda ctx, a, n: ctx.mark_dirty(3), lambda a, n: a * 1),
+        (lambda ctx, a, n: ctx.mark_non_differentiable("a"), lambda a, n: a * 1),
+        (lambda ctx, a, n: ctx.mark_dirty(n), lambda a, n: (a * 1, n.add_(1))),
+        (lambda ctx, a, n: ctx.mark_dirty(a), lambda a, n: a.mul_(2)),
+        (lambda ctx, a, n: ctx.mark_non_differentiable(a), lambda a, n: (a, a * 2)),
+        (lambda ctx, a, n: None, lambda a, n: (a * 1, n, n[1:])),
+    ):
         z, n = leaf(t) * 1, t.arange(3)
         r = attempt(function(t, forward(mark, result), lambda ctx, *g: (g[0], None)).apply, z, n)
         note([r, [v is z or v is n for v in r] if isinstance(r, tuple) else r is z, z._version, n._version])
@@ -279,7 +337,9 @@ def functions_that_are_made_wrongly(t, note):
     note(attempt(made, leaf(t)))
     both = function(t, lambda ctx, a: a * 2, lambda ctx, g: g, vjp=lambda ctx, g: g)
     note(attempt(lambda: both.apply(leaf(t)).sum().backward()))
-    saves = function(t, lambda a: a, lambda ctx, g: g, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]))
+    saves = function(
+        t, lambda a: a, lambda ctx, g: g, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0])
+    )
     note(attempt(lambda: saves.apply(leaf(t))))
 
 
@@ -302,8 +362,14 @@ def which_hooks_a_pass_runs(t, note):
     b = a.exp()
     c = b.sin().sum()
     node = b.grad_fn.next_functions[0][0]
-    for kind, register in (("before leaf", node.register_prehook), ("before", b.grad_fn.register_prehook), ("a", a.register_hook), ("b", b.register_hook),
-                           ("after", b.grad_fn.register_hook), ("after leaf", node.register_hook)):
+    for kind, register in (
+        ("before leaf", node.register_prehook),
+        ("before", b.grad_fn.register_prehook),
+        ("a", a.register_hook),
+        ("b", b.register_hook),
+        ("after", b.grad_fn.register_hook),
+        ("after leaf", node.register_hook),
+    ):
         register(lambda *_, kind=kind: note(kind))
     for inputs in ([b], [a, b], [a], None):
         note("grad" if inputs else "backward")
@@ -348,6 +414,7 @@ def checkpoints_of_what_changes_or_differs(t, note):
     def fewer(a):
         runs.append(1)
         return (a.sin() * a).exp() if len(runs) == 1 else a.exp()
+
     checkpoint = checkpoint_of(t).checkpoint
     for f in (changes, twice, fewer, lambda a: (note("run"), a.exp(), note("late"), a * 1)[1]):
         for options in ({}, {"early_stop": False}, {"determinism_check": "x"}, {"determinism_check": "none"}):
@@ -385,6 +452,7 @@ def what_a_backward_switches_ends_with_it(t, note):
     def backward(ctx, g):
         t.set_grad_enabled(True)
         return g * 2
+
     x = leaf(t)
     y = function(t, lambda ctx, a: a * 2, backward).apply(x.exp())
     y.sum().backward()

@@ -1,4 +1,5 @@
 """torch.utils.checkpoint: the same gradients as without it, the function run twice, dropout repeated."""
+
 import warnings
 
 import pytest
@@ -16,9 +17,10 @@ def grads(reentrant):
     def f(x):
         runs.append(1)
         return m(x)
+
     torch.manual_seed(7)
     y = f(x) if reentrant is None else checkpoint(f, x, use_reentrant=reentrant)
-    torch.rand(5)                      # the second run must not be moved by later draws
+    torch.rand(5)  # the second run must not be moved by later draws
     y.sum().backward()
     return [x.grad.tolist(), *[p.grad.tolist() for p in m.parameters()]], len(runs)
 
@@ -52,5 +54,6 @@ def test_messages():
     def changes(a):
         n.append(1)
         return a.sin().exp() if len(n) == 1 else a.sin()
+
     with pytest.raises(CheckpointError, match="different number of tensors"), warnings.catch_warnings():
         checkpoint(changes, x, use_reentrant=False).sum().backward()

@@ -1,4 +1,5 @@
 """Complex functions at zeros, infinities, NaN, huge and tiny arguments: C99's annex G, and PyTorch where it is installed."""
+
 import math
 
 import pytest
@@ -11,57 +12,198 @@ except ImportError:
     torch = None
 
 INF, NAN, PI = math.inf, math.nan, math.pi
-ANY = None                                # annex G leaves it open
+ANY = None  # annex G leaves it open
 DTYPES = [tl.complex64, tl.complex128]
 
 # function, symmetry, [((x, y), (re, im))] for y >= 0 (and x >= 0 where the function is odd or even)
 # conj: f(conj z) = conj f(z); odd and even: that, and f(-z) = -f(z) or f(z)
 RULES = [
-    ("exp", "conj", [
-        ((0., 0.), (1, 0.)), ((-0., 0.), (1, 0.)), ((1., INF), (NAN, NAN)), ((1., NAN), (NAN, NAN)),
-        ((INF, 0.), (INF, 0.)), ((-INF, 1.), (0., 0.)), ((-INF, 2.), (-0., 0.)), ((INF, 1.), (INF, INF)),
-        ((INF, 2.), (-INF, INF)), ((-INF, INF), (0., 0.)), ((INF, INF), (INF, NAN)), ((-INF, NAN), (0., ANY)),
-        ((INF, NAN), (INF, NAN)), ((NAN, 0.), (NAN, 0.)), ((NAN, 1.), (NAN, NAN)), ((NAN, NAN), (NAN, NAN))]),
-    ("log", "conj", [
-        ((-0., 0.), (-INF, PI)), ((0., 0.), (-INF, 0.)), ((1., INF), (INF, PI / 2)), ((1., NAN), (NAN, NAN)),
-        ((-INF, 1.), (INF, PI)), ((INF, 1.), (INF, 0.)), ((-INF, INF), (INF, 3 * PI / 4)), ((INF, INF), (INF, PI / 4)),
-        ((INF, NAN), (INF, NAN)), ((NAN, 1.), (NAN, NAN)), ((NAN, INF), (INF, NAN))]),
-    ("sqrt", "conj", [
-        ((0., 0.), (0., 0.)), ((-0., 0.), (0., 0.)), ((1., INF), (INF, INF)), ((NAN, INF), (INF, INF)),
-        ((1., NAN), (NAN, NAN)), ((-INF, 1.), (0., INF)), ((INF, 1.), (INF, 0.)), ((-INF, NAN), (NAN, ANY)),
-        ((INF, NAN), (INF, NAN)), ((NAN, 1.), (NAN, NAN))]),
-    ("acos", "conj", [
-        ((0., 0.), (PI / 2, -0.)), ((-0., 0.), (PI / 2, -0.)), ((0., NAN), (PI / 2, NAN)), ((1., INF), (PI / 2, -INF)),
-        ((1., NAN), (NAN, NAN)), ((-INF, 1.), (PI, -INF)), ((INF, 1.), (0., -INF)), ((-INF, INF), (3 * PI / 4, -INF)),
-        ((INF, INF), (PI / 4, -INF)), ((INF, NAN), (NAN, ANY)), ((NAN, 1.), (NAN, NAN)), ((NAN, INF), (NAN, -INF)),
-        ((2., 0.), (0., -math.acosh(2))), ((-2., 0.), (PI, -math.acosh(2)))]),
-    ("acosh", "conj", [
-        ((0., 0.), (0., PI / 2)), ((-0., 0.), (0., PI / 2)), ((1., INF), (INF, PI / 2)), ((0., NAN), (NAN, PI / 2)),
-        ((1., NAN), (NAN, NAN)), ((-INF, 1.), (INF, PI)), ((INF, 1.), (INF, 0.)), ((-INF, INF), (INF, 3 * PI / 4)),
-        ((INF, INF), (INF, PI / 4)), ((INF, NAN), (INF, NAN)), ((NAN, 1.), (NAN, NAN)), ((NAN, INF), (INF, NAN)),
-        ((-2., 0.), (math.acosh(2), PI))]),
-    ("asinh", "odd", [
-        ((0., 0.), (0., 0.)), ((1., INF), (INF, PI / 2)), ((1., NAN), (NAN, NAN)), ((INF, 1.), (INF, 0.)),
-        ((INF, INF), (INF, PI / 4)), ((INF, NAN), (INF, NAN)), ((NAN, 0.), (NAN, 0.)), ((NAN, 1.), (NAN, NAN)),
-        ((NAN, INF), (INF, NAN)), ((0., 2.), (math.acosh(2), PI / 2))]),
-    ("atanh", "odd", [
-        ((0., 0.), (0., 0.)), ((0., NAN), (0., NAN)), ((1., 0.), (INF, 0.)), ((1., INF), (0., PI / 2)),
-        ((1., NAN), (NAN, NAN)), ((INF, 1.), (0., PI / 2)), ((INF, INF), (0., PI / 2)), ((INF, NAN), (0., NAN)),
-        ((NAN, 1.), (NAN, NAN)), ((NAN, INF), (0., PI / 2)), ((2., 0.), (math.atanh(.5), PI / 2))]),
-    ("sinh", "odd", [
-        ((0., 0.), (0., 0.)), ((0., INF), (0., NAN)), ((0., NAN), (0., NAN)), ((1., INF), (NAN, NAN)),
-        ((1., NAN), (NAN, NAN)), ((INF, 0.), (INF, 0.)), ((INF, 1.), (INF, INF)), ((INF, 2.), (-INF, INF)),
-        ((NAN, 0.), (NAN, 0.)), ((NAN, 1.), (NAN, NAN))]),
-    ("cosh", "even", [
-        ((0., 0.), (1., 0.)), ((0., INF), (NAN, ANY)), ((0., NAN), (NAN, ANY)), ((1., INF), (NAN, NAN)),
-        ((1., NAN), (NAN, NAN)), ((INF, 0.), (INF, 0.)), ((INF, 1.), (INF, INF)), ((INF, 2.), (-INF, INF)),
-        ((INF, INF), (INF, NAN)), ((INF, NAN), (INF, NAN)), ((NAN, 0.), (NAN, ANY)), ((NAN, 1.), (NAN, NAN))]),
-    ("tanh", "odd", [
-        ((0., 0.), (0., 0.)), ((0., INF), (0., NAN)), ((0., NAN), (0., NAN)), ((1., INF), (NAN, NAN)),
-        ((1., NAN), (NAN, NAN)), ((INF, 1.), (1., 0.)), ((INF, 2.), (1., -0.)), ((INF, INF), (1., ANY)),
-        ((INF, NAN), (1., ANY)), ((NAN, 0.), (NAN, 0.)), ((NAN, 1.), (NAN, NAN))]),
+    (
+        "exp",
+        "conj",
+        [
+            ((0.0, 0.0), (1, 0.0)),
+            ((-0.0, 0.0), (1, 0.0)),
+            ((1.0, INF), (NAN, NAN)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((INF, 0.0), (INF, 0.0)),
+            ((-INF, 1.0), (0.0, 0.0)),
+            ((-INF, 2.0), (-0.0, 0.0)),
+            ((INF, 1.0), (INF, INF)),
+            ((INF, 2.0), (-INF, INF)),
+            ((-INF, INF), (0.0, 0.0)),
+            ((INF, INF), (INF, NAN)),
+            ((-INF, NAN), (0.0, ANY)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, 0.0), (NAN, 0.0)),
+            ((NAN, 1.0), (NAN, NAN)),
+            ((NAN, NAN), (NAN, NAN)),
+        ],
+    ),
+    (
+        "log",
+        "conj",
+        [
+            ((-0.0, 0.0), (-INF, PI)),
+            ((0.0, 0.0), (-INF, 0.0)),
+            ((1.0, INF), (INF, PI / 2)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((-INF, 1.0), (INF, PI)),
+            ((INF, 1.0), (INF, 0.0)),
+            ((-INF, INF), (INF, 3 * PI / 4)),
+            ((INF, INF), (INF, PI / 4)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, 1.0), (NAN, NAN)),
+            ((NAN, INF), (INF, NAN)),
+        ],
+    ),
+    (
+        "sqrt",
+        "conj",
+        [
+            ((0.0, 0.0), (0.0, 0.0)),
+            ((-0.0, 0.0), (0.0, 0.0)),
+            ((1.0, INF), (INF, INF)),
+            ((NAN, INF), (INF, INF)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((-INF, 1.0), (0.0, INF)),
+            ((INF, 1.0), (INF, 0.0)),
+            ((-INF, NAN), (NAN, ANY)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, 1.0), (NAN, NAN)),
+        ],
+    ),
+    (
+        "acos",
+        "conj",
+        [
+            ((0.0, 0.0), (PI / 2, -0.0)),
+            ((-0.0, 0.0), (PI / 2, -0.0)),
+            ((0.0, NAN), (PI / 2, NAN)),
+            ((1.0, INF), (PI / 2, -INF)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((-INF, 1.0), (PI, -INF)),
+            ((INF, 1.0), (0.0, -INF)),
+            ((-INF, INF), (3 * PI / 4, -INF)),
+            ((INF, INF), (PI / 4, -INF)),
+            ((INF, NAN), (NAN, ANY)),
+            ((NAN, 1.0), (NAN, NAN)),
+            ((NAN, INF), (NAN, -INF)),
+            ((2.0, 0.0), (0.0, -math.acosh(2))),
+            ((-2.0, 0.0), (PI, -math.acosh(2))),
+        ],
+    ),
+    (
+        "acosh",
+        "conj",
+        [
+            ((0.0, 0.0), (0.0, PI / 2)),
+            ((-0.0, 0.0), (0.0, PI / 2)),
+            ((1.0, INF), (INF, PI / 2)),
+            ((0.0, NAN), (NAN, PI / 2)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((-INF, 1.0), (INF, PI)),
+            ((INF, 1.0), (INF, 0.0)),
+            ((-INF, INF), (INF, 3 * PI / 4)),
+            ((INF, INF), (INF, PI / 4)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, 1.0), (NAN, NAN)),
+            ((NAN, INF), (INF, NAN)),
+            ((-2.0, 0.0), (math.acosh(2), PI)),
+        ],
+    ),
+    (
+        "asinh",
+        "odd",
+        [
+            ((0.0, 0.0), (0.0, 0.0)),
+            ((1.0, INF), (INF, PI / 2)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((INF, 1.0), (INF, 0.0)),
+            ((INF, INF), (INF, PI / 4)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, 0.0), (NAN, 0.0)),
+            ((NAN, 1.0), (NAN, NAN)),
+            ((NAN, INF), (INF, NAN)),
+            ((0.0, 2.0), (math.acosh(2), PI / 2)),
+        ],
+    ),
+    (
+        "atanh",
+        "odd",
+        [
+            ((0.0, 0.0), (0.0, 0.0)),
+            ((0.0, NAN), (0.0, NAN)),
+            ((1.0, 0.0), (INF, 0.0)),
+            ((1.0, INF), (0.0, PI / 2)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((INF, 1.0), (0.0, PI / 2)),
+            ((INF, INF), (0.0, PI / 2)),
+            ((INF, NAN), (0.0, NAN)),
+            ((NAN, 1.0), (NAN, NAN)),
+            ((NAN, INF), (0.0, PI / 2)),
+            ((2.0, 0.0), (math.atanh(0.5), PI / 2)),
+        ],
+    ),
+    (
+        "sinh",
+        "odd",
+        [
+            ((0.0, 0.0), (0.0, 0.0)),
+            ((0.0, INF), (0.0, NAN)),
+            ((0.0, NAN), (0.0, NAN)),
+            ((1.0, INF), (NAN, NAN)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((INF, 0.0), (INF, 0.0)),
+            ((INF, 1.0), (INF, INF)),
+            ((INF, 2.0), (-INF, INF)),
+            ((NAN, 0.0), (NAN, 0.0)),
+            ((NAN, 1.0), (NAN, NAN)),
+        ],
+    ),
+    (
+        "cosh",
+        "even",
+        [
+            ((0.0, 0.0), (1.0, 0.0)),
+            ((0.0, INF), (NAN, ANY)),
+            ((0.0, NAN), (NAN, ANY)),
+            ((1.0, INF), (NAN, NAN)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((INF, 0.0), (INF, 0.0)),
+            ((INF, 1.0), (INF, INF)),
+            ((INF, 2.0), (-INF, INF)),
+            ((INF, INF), (INF, NAN)),
+            ((INF, NAN), (INF, NAN)),
+            ((NAN, 0.0), (NAN, ANY)),
+            ((NAN, 1.0), (NAN, NAN)),
+        ],
+    ),
+    (
+        "tanh",
+        "odd",
+        [
+            ((0.0, 0.0), (0.0, 0.0)),
+            ((0.0, INF), (0.0, NAN)),
+            ((0.0, NAN), (0.0, NAN)),
+            ((1.0, INF), (NAN, NAN)),
+            ((1.0, NAN), (NAN, NAN)),
+            ((INF, 1.0), (1.0, 0.0)),
+            ((INF, 2.0), (1.0, -0.0)),
+            ((INF, INF), (1.0, ANY)),
+            ((INF, NAN), (1.0, ANY)),
+            ((NAN, 0.0), (NAN, 0.0)),
+            ((NAN, 1.0), (NAN, NAN)),
+        ],
+    ),
 ]
-TURNED = {"sin": "sinh", "cos": "cosh", "tan": "tanh", "asin": "asinh", "atan": "atanh"}     # f(z) = -i g(i z); cos(z) = cosh(i z)
+TURNED = {
+    "sin": "sinh",
+    "cos": "cosh",
+    "tan": "tanh",
+    "asin": "asinh",
+    "atan": "atanh",
+}  # f(z) = -i g(i z); cos(z) = cosh(i z)
 
 
 def _image(symmetry, z, w):
@@ -70,6 +212,7 @@ def _image(symmetry, z, w):
 
     def neg(v):
         return v if v is ANY else -v
+
     yield z, w
     yield (x, -y), (a, neg(b))
     if symmetry != "conj":
@@ -94,8 +237,11 @@ def _like(got, want, tol):
 def _check(name, points, values, dtype):
     got = getattr(tl, name)(_tensor(points, dtype))
     tol = 1e-6 if dtype == tl.complex64 else 1e-14
-    wrong = [f"{name}{z}: {(re, im)}, not {w}" for z, w, re, im in zip(points, values, got.real.tolist(), got.imag.tolist())
-             if not (_like(re, w[0], tol) and _like(im, w[1], tol))]
+    wrong = [
+        f"{name}{z}: {(re, im)}, not {w}"
+        for z, w, re, im in zip(points, values, got.real.tolist(), got.imag.tolist())
+        if not (_like(re, w[0], tol) and _like(im, w[1], tol))
+    ]
     assert not wrong, "\n".join(wrong)
 
 
@@ -112,19 +258,31 @@ def test_turned(name, dtype):
     """The circular functions have the values of the hyperbolic ones, turned by i."""
     _, symmetry, rules = next(r for r in RULES if r[0] == TURNED[name])
     cases = [c for z, w in rules for c in _image(symmetry, z, w)]
-    points = [(y, -x) for (x, y), _ in cases]                       # z = -i (x + i y)
+    points = [(y, -x) for (x, y), _ in cases]  # z = -i (x + i y)
     values = [(a, b) if name == "cos" else (b, a if a is ANY else -a) for _, (a, b) in cases]
     _check(name, points, values, dtype)
 
 
 # parts that overflow, underflow or cancel on the way although the result is an ordinary number
 FAR = [
-    ("exp", 800, 1e-300, INF, 2.7263745721125665e47), ("exp", -800, 1., 0., 0.), ("sinh", 800, 1e-300, INF, 1.3631872860562833e47),
-    ("cosh", -800, 1e-300, INF, -1.3631872860562833e47), ("log", 1e308, 1.7e308, 709.875446, 1.0390722595360911),
-    ("sqrt", 2.**-1064, 0., 2.**-532, 0.), ("asinh", 1e200, 1e200, 461.5567237, PI / 4), ("asinh", -3e300, 1., -692.5672873674, 0.),
-    ("acos", -1e300, 1e300, 3 * PI / 4, -691.8152495), ("acosh", 1e300, 1e300, 691.8152495, PI / 4), ("atanh", 1e200, 1., 1e-200, PI / 2),
-    ("atanh", 1., 1e-200, 230.6050910797, PI / 4), ("atan", 0., 1e200, PI / 2, 1e-200), ("log1p", 1e-310, 1e-310, 1e-310, 1e-310),
-    ("log1p", 0., 1e-200, 0., 1e-200), ("tanh", 400., 1., 1., 0.), ("expm1", 800., 0., INF, NAN), ("reciprocal", 1e300, 1e300, 5e-301, -5e-301),
+    ("exp", 800, 1e-300, INF, 2.7263745721125665e47),
+    ("exp", -800, 1.0, 0.0, 0.0),
+    ("sinh", 800, 1e-300, INF, 1.3631872860562833e47),
+    ("cosh", -800, 1e-300, INF, -1.3631872860562833e47),
+    ("log", 1e308, 1.7e308, 709.875446, 1.0390722595360911),
+    ("sqrt", 2.0**-1064, 0.0, 2.0**-532, 0.0),
+    ("asinh", 1e200, 1e200, 461.5567237, PI / 4),
+    ("asinh", -3e300, 1.0, -692.5672873674, 0.0),
+    ("acos", -1e300, 1e300, 3 * PI / 4, -691.8152495),
+    ("acosh", 1e300, 1e300, 691.8152495, PI / 4),
+    ("atanh", 1e200, 1.0, 1e-200, PI / 2),
+    ("atanh", 1.0, 1e-200, 230.6050910797, PI / 4),
+    ("atan", 0.0, 1e200, PI / 2, 1e-200),
+    ("log1p", 1e-310, 1e-310, 1e-310, 1e-310),
+    ("log1p", 0.0, 1e-200, 0.0, 1e-200),
+    ("tanh", 400.0, 1.0, 1.0, 0.0),
+    ("expm1", 800.0, 0.0, INF, NAN),
+    ("reciprocal", 1e300, 1e300, 5e-301, -5e-301),
 ]
 
 
@@ -136,18 +294,21 @@ def test_far(name, x, y, re, im):
 
 
 def test_powers():
-    z = _tensor([(0., 0.), (1., 0.), (INF, 0.), (0., 2.), (-2., 0.)], tl.complex128)
+    z = _tensor([(0.0, 0.0), (1.0, 0.0), (INF, 0.0), (0.0, 2.0), (-2.0, 0.0)], tl.complex128)
     assert tl.pow(z, 0).tolist() == [1] * 5
-    assert tl.pow(1, _tensor([(0., INF), (NAN, NAN), (INF, 0.), (2., 3.), (0., 0.)], tl.complex128)).tolist() == [1] * 5
+    assert (
+        tl.pow(1, _tensor([(0.0, INF), (NAN, NAN), (INF, 0.0), (2.0, 3.0), (0.0, 0.0)], tl.complex128)).tolist()
+        == [1] * 5
+    )
     assert tl.pow(z, 2 + 1j).tolist()[0] == 0
     assert tl.pow(z, 2).tolist()[3:] == [-4, 4]
-    assert tl.pow(z, -2).tolist()[3:] == [-.25, .25]
+    assert tl.pow(z, -2).tolist()[3:] == [-0.25, 0.25]
     assert tl.pow(z, -2).tolist()[2] == 0 or tl.pow(z, -2)[2].isnan()
 
 
 def test_negative_zero():
     """-z has no negative zeros, so that roots and logarithms of -1 are on the upper side of the cut, as in PyTorch."""
-    z = -_tensor([(1., 0.), (0., 0.)], tl.complex64)
+    z = -_tensor([(1.0, 0.0), (0.0, 0.0)], tl.complex64)
     assert tl.sqrt(z)[0].item() == 1j and tl.log(z)[0].imag.item() == pytest.approx(PI)
     assert [math.copysign(1, v) for v in (z[1].real.item(), z[1].imag.item())] == [1, 1]
 
@@ -155,19 +316,25 @@ def test_negative_zero():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sums_of_exponentials(dtype):
     """logaddexp and logcumsumexp: infinite real parts keep a defined imaginary part."""
-    z = _tensor([(1., .5), (INF, 2.), (INF, 2.)], dtype)
+    z = _tensor([(1.0, 0.5), (INF, 2.0), (INF, 2.0)], dtype)
     got = tl.logcumsumexp(z, 0)
     assert got.real.tolist()[1:] == [INF, INF] and got[1].imag.item() == pytest.approx(2.0)
-    got = tl.logaddexp(_tensor([(-INF, 1.), (-INF, 1.), (NAN, 0.), (0., NAN)], dtype), _tensor([(-INF, 1.), (3., 1.), (1., 1.), (-INF, 1.)], dtype))
+    got = tl.logaddexp(
+        _tensor([(-INF, 1.0), (-INF, 1.0), (NAN, 0.0), (0.0, NAN)], dtype),
+        _tensor([(-INF, 1.0), (3.0, 1.0), (1.0, 1.0), (-INF, 1.0)], dtype),
+    )
     assert got[0].real.item() == -INF and got[1].item() == 3 + 1j and got[2:].isnan().all()
 
 
 @pytest.mark.skipif(torch is None, reason="compares with PyTorch")
-@pytest.mark.parametrize("name", "exp exp2 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid neg square abs "
-                         "angle sgn reciprocal".split())
+@pytest.mark.parametrize(
+    "name",
+    "exp exp2 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid neg square abs "
+    "angle sgn reciprocal".split(),
+)
 def test_against_torch(name):
     """Same kind of number (NaN, infinite, sign) and value on a grid of 13 x 13; where PyTorch has NaN, a number is as good."""
-    grid = [v for m in (0., 1e-200, .7, 1., 800., INF) for v in (m, -m)] + [NAN]
+    grid = [v for m in (0.0, 1e-200, 0.7, 1.0, 800.0, INF) for v in (m, -m)] + [NAN]
     points = [(x, y) for x in grid for y in grid]
     got = getattr(tl, name)(_tensor(points, tl.complex128))
     z = torch.complex(*torch.tensor(points, dtype=torch.float64).T.contiguous())
@@ -176,8 +343,8 @@ def test_against_torch(name):
     wrong = []
     for g, w in pairs:
         for p, a, b in zip(points, g.tolist(), w.tolist()):
-            same = b != b or (abs(a - b) <= 1e-12 * max(1., abs(b)) if math.isfinite(b) else a == b)
+            same = b != b or (abs(a - b) <= 1e-12 * max(1.0, abs(b)) if math.isfinite(b) else a == b)
             if not same and not (math.isinf(b) and a != a):
                 wrong.append((p, a, b))
-    open_sign = {"sin", "sinh"}                             # the sign of an infinity beside NaN is nobody's
+    open_sign = {"sin", "sinh"}  # the sign of an infinity beside NaN is nobody's
     assert not [w for w in wrong if not (name in open_sign and math.isinf(w[1]) and w[1] == -w[2])]

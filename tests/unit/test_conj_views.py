@@ -1,4 +1,5 @@
 """Views of conjugates and negatives: what they share, what ops make of them, how writes and gradients pass through them."""
+
 import io
 import pickle
 
@@ -15,7 +16,9 @@ def facts(lib, t):
 
 
 # the result is a view of conjugates (or negatives) where PyTorch's is, and has its values and strides
-@pytest.mark.parametrize("line", """
+@pytest.mark.parametrize(
+    "line",
+    """
 z.conj()
 z.mH
 z.H
@@ -83,7 +86,8 @@ torch.tensor([3, -5], dtype=torch.uint8)._neg_view() + 0
 torch.tensor([1., -2.], dtype=torch.half)._neg_view() + 0
 torch.tensor([1., -2.], dtype=torch.bfloat16)._neg_view() + 0
 torch.ones(3)._neg_view().bool()
-""".strip().split("\n"))
+""".strip().split("\n"),
+)
 def test_results(line):
     got = []
     for lib in (torchlite, torch):
@@ -217,10 +221,12 @@ torch.cat([a, a.conj()]).imag
 def test_gradients(line):
     lead = "a = torch.tensor([[1+2j, -3-4j], [2., 7-1j]], dtype=torch.complex128, requires_grad=True); w = torch.arange(1., 5).reshape(2, 2); "
     parts = line.rsplit("; ", 1)
-    alike(lead + "; ".join([*parts[:-1], f"r = {parts[-1]}"]) + "; r = r if r.shape == (2, 2) else r[:2]; "
-          "g, = torch.autograd.grad((r * (w + 1j * w.T)).real.sum() if r.is_complex() else (r * w).sum(), a, create_graph=True); "
-          "h = torch.autograd.grad((g * g.conj()).real.sum(), a, allow_unused=True)[0] if g.requires_grad else None; "
-          "[None if t is None else (t + 0).contiguous() for t in (g, h)]")
+    alike(
+        lead + "; ".join([*parts[:-1], f"r = {parts[-1]}"]) + "; r = r if r.shape == (2, 2) else r[:2]; "
+        "g, = torch.autograd.grad((r * (w + 1j * w.T)).real.sum() if r.is_complex() else (r * w).sum(), a, create_graph=True); "
+        "h = torch.autograd.grad((g * g.conj()).real.sum(), a, allow_unused=True)[0] if g.requires_grad else None; "
+        "[None if t is None else (t + 0).contiguous() for t in (g, h)]"
+    )
 
 
 def test_gradient_of_the_imaginary_part_of_a_conjugate_base():
@@ -229,7 +235,7 @@ def test_gradient_of_the_imaginary_part_of_a_conjugate_base():
     b = a.detach().clone().conj().detach()
     b.imag.copy_(a.real * 3)
     assert b.tolist() == [1 + 3j, -3 - 9j]
-    g, = torchlite.autograd.grad((b * (1 + 2j)).real.sum(), a)
+    (g,) = torchlite.autograd.grad((b * (1 + 2j)).real.sum(), a)
     assert g.tolist() == [-6, -6]
 
 
@@ -253,7 +259,9 @@ def test_names_in_the_graph():
 
 def test_a_view_of_a_leaf_is_not_written():
     a = torchlite.ones(2, dtype=torchlite.complex64, requires_grad=True)
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation."):
+    with pytest.raises(
+        RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation."
+    ):
         a.conj().mul_(2)
 
 
@@ -264,7 +272,8 @@ def test_files(of, weights_only):
         file = io.BytesIO()
         lib.save(t, file)
         return file.getvalue()
-    z, y = (lib.tensor([[1 + 2j, -3j], [2., 5j]]) for lib in (torchlite, torch))
+
+    z, y = (lib.tensor([[1 + 2j, -3j], [2.0, 5j]]) for lib in (torchlite, torch))
     for lib in (torchlite, torch):
         for data in (through(torchlite, of(z)), through(torch, of(y))):
             back = lib.load(io.BytesIO(data), weights_only=weights_only)
@@ -275,8 +284,9 @@ def test_files(of, weights_only):
 
 def test_memory_of_somebody_else():
     import numpy as np
+
     raw = np.zeros(3 * 16 + 1, np.uint8)
-    a = np.frombuffer(raw.data, np.complex128, 3, 1)            # misaligned
+    a = np.frombuffer(raw.data, np.complex128, 3, 1)  # misaligned
     a[:] = 1 + 2j, 3j, -1
     t = torchlite.from_numpy(a)
     assert (t.conj() + 0).tolist() == [1 - 2j, -3j, -1]
@@ -287,12 +297,13 @@ def test_memory_of_somebody_else():
 
 def test_optimizers_see_signs():
     def trained(lib):
-        p = lib.nn.Parameter(lib.tensor([1., 2.]))
+        p = lib.nn.Parameter(lib.tensor([1.0, 2.0]))
         o = lib.optim.SGD([p], lr=0.5)
-        p.grad = lib.tensor([1., 4.])._neg_view()
+        p.grad = lib.tensor([1.0, 4.0])._neg_view()
         o.step()
-        q = lib.nn.Parameter(lib.tensor([1., 2.])._neg_view())
+        q = lib.nn.Parameter(lib.tensor([1.0, 2.0])._neg_view())
         q.grad = lib.ones(2)
         lib.optim.Adam([q]).step()
         return p.tolist(), [round(v, 5) for v in q.tolist()]
+
     assert trained(torchlite) == trained(torch)

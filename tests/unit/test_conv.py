@@ -1,4 +1,5 @@
 """Convolutions against PyTorch: every option in one to three dims, gradients, second gradients, messages."""
+
 import random
 
 import pytest
@@ -13,13 +14,17 @@ def case(seed):
         nd = r.choice([1, 2, 2, 3])
         groups, ic, oc, n = r.choice([1, 1, 2, 3]), r.choice([1, 2, 3]), r.choice([1, 2, 4]), r.choice([1, 2, 3])
         if r.random() < 0.25:
-            groups, ic = r.choice([4, 6]), 1          # depthwise
+            groups, ic = r.choice([4, 6]), 1  # depthwise
         k, s = [r.choice([1, 2, 3, 4]) for _ in range(nd)], [r.choice([1, 1, 2, 3]) for _ in range(nd)]
         p, d = [r.choice([0, 0, 1, 2]) for _ in range(nd)], [r.choice([1, 1, 2]) for _ in range(nd)]
         size, tr = [r.choice([1, 4, 7, 9]) for _ in range(nd)], r.random() < 0.4
         outpad = [r.randrange(max(a, b)) for a, b in zip(s, d)] if tr else [0] * nd
         x = torch.randn(n, groups * ic, *size, dtype=torch.float64)
-        w = torch.randn(groups * ic, oc, *k, dtype=torch.float64) if tr else torch.randn(groups * oc, ic, *k, dtype=torch.float64)
+        w = (
+            torch.randn(groups * ic, oc, *k, dtype=torch.float64)
+            if tr
+            else torch.randn(groups * oc, ic, *k, dtype=torch.float64)
+        )
         b = torch.randn(groups * oc, dtype=torch.float64) if r.random() < 0.5 else None
         args = (s, p, d, tr, outpad, groups)
         try:
@@ -38,21 +43,38 @@ def test_convolution(seed):
     s, p, d, tr, outpad, groups = args
     n = x.dim() - 2
     if tr:
-        check(lambda t, x, w, b: getattr(t.nn.functional, f"conv_transpose{n}d")(x, w, b, s, p, outpad, groups, d), x[0], w, b)
+        check(
+            lambda t, x, w, b: getattr(t.nn.functional, f"conv_transpose{n}d")(x, w, b, s, p, outpad, groups, d),
+            x[0],
+            w,
+            b,
+        )
     else:
         check(lambda t, x, w, b: getattr(t.nn.functional, f"conv{n}d")(x, w, b, s, p, d, groups), x[0], w, b)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.complex64, torch.complex128])
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.complex64, torch.complex128]
+)
 def test_dtypes(dtype):
     torch.manual_seed(0)
 
     def make(*s):
-        return torch.randn(s, dtype=dtype) if dtype.is_complex or dtype.is_floating_point else torch.randint(-4, 4, s).to(dtype)
+        return (
+            torch.randn(s, dtype=dtype)
+            if dtype.is_complex or dtype.is_floating_point
+            else torch.randint(-4, 4, s).to(dtype)
+        )
+
     x, w, b = make(2, 4, 6, 5), make(6, 2, 3, 3), make(6)
     check(lambda t, x, w, b: t.nn.functional.conv2d(x, w, b, padding=1, groups=2), x, w, b, grad=dtype.is_complex)
     if dtype != torch.int8:
-        check(lambda t, x, w: t.nn.functional.conv_transpose2d(x, w, stride=2, groups=2), x, make(4, 2, 3, 3), grad=dtype.is_complex)
+        check(
+            lambda t, x, w: t.nn.functional.conv_transpose2d(x, w, stride=2, groups=2),
+            x,
+            make(4, 2, 3, 3),
+            grad=dtype.is_complex,
+        )
 
 
 def test_layouts_and_words_for_padding():
@@ -72,22 +94,42 @@ def test_large_images_go_in_pieces():
 
 
 MISTAKES = [
-    (((1, 4, 8, 8), (4, 3, 3, 3), None), {}), (((8, 8), (4, 3, 3, 3), None), {}), (((1, 4, 8, 8), (1, 2, 3, 3), None), {"groups": 2}),
-    (((1, 4, 8, 8), (3, 2, 3, 3), None), {"groups": 2}), (((1, 3, 8, 8), (4, 3, 3, 3), (3,)), {}), (((1, 3, 2, 2), (4, 3, 3, 3), None), {}),
-    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"padding": -1}), (((1, 3, 8, 8), (4, 3, 3, 3), None), {"stride": 0}),
-    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"dilation": 0}), (((1, 3, 8, 8), (4, 3, 3, 3), None), {"stride": (1, 2, 3)}),
-    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"padding": "foo"}), (((1, 3, 8, 8), (4, 3, 3, 3), None), {"padding": "same", "stride": 2}),
+    (((1, 4, 8, 8), (4, 3, 3, 3), None), {}),
+    (((8, 8), (4, 3, 3, 3), None), {}),
+    (((1, 4, 8, 8), (1, 2, 3, 3), None), {"groups": 2}),
+    (((1, 4, 8, 8), (3, 2, 3, 3), None), {"groups": 2}),
+    (((1, 3, 8, 8), (4, 3, 3, 3), (3,)), {}),
+    (((1, 3, 2, 2), (4, 3, 3, 3), None), {}),
+    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"padding": -1}),
+    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"stride": 0}),
+    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"dilation": 0}),
+    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"stride": (1, 2, 3)}),
+    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"padding": "foo"}),
+    (((1, 3, 8, 8), (4, 3, 3, 3), None), {"padding": "same", "stride": 2}),
 ]
 
 
 @pytest.mark.parametrize("i", range(len(MISTAKES)))
 def test_messages(i):
     (x, w, b), kw = MISTAKES[i]
-    fails_alike(lambda t, x, w, b: t.nn.functional.conv2d(x, w, b, **kw), torch.ones(x), torch.ones(w), None if b is None else torch.ones(b))
+    fails_alike(
+        lambda t, x, w, b: t.nn.functional.conv2d(x, w, b, **kw),
+        torch.ones(x),
+        torch.ones(w),
+        None if b is None else torch.ones(b),
+    )
 
 
-@pytest.mark.parametrize("x,w,kw", [((1, 5, 8, 8), (4, 3, 3, 3), {}), ((1, 4, 8, 8), (4, 3, 3, 3), {"output_padding": 1}), ((8, 8), (4, 3, 3, 3), {}),
-                                    ((1, 4, 8, 8), (4, 3, 3, 3), {"padding": 20}), ((1, 4, 8, 8), (4, 3, 3, 3), {"groups": 3})])
+@pytest.mark.parametrize(
+    "x,w,kw",
+    [
+        ((1, 5, 8, 8), (4, 3, 3, 3), {}),
+        ((1, 4, 8, 8), (4, 3, 3, 3), {"output_padding": 1}),
+        ((8, 8), (4, 3, 3, 3), {}),
+        ((1, 4, 8, 8), (4, 3, 3, 3), {"padding": 20}),
+        ((1, 4, 8, 8), (4, 3, 3, 3), {"groups": 3}),
+    ],
+)
 def test_transposed_messages(x, w, kw):
     fails_alike(lambda t, x, w: t.nn.functional.conv_transpose2d(x, w, **kw), torch.ones(x), torch.ones(w))
 

@@ -1,10 +1,12 @@
 """Data loading against PyTorch: the same seed gives the same batches, with and without workers."""
+
 import random
 import warnings
 
 import pytest
 
 import torchlite
+
 torch = pytest.importorskip("torch")
 
 
@@ -33,7 +35,8 @@ def same(f):
 
 
 LOADERS = {
-    "shuffle": lambda lib, d, ds: {"batch_size": 3, "shuffle": True}, "drop_last": lambda lib, d, ds: {"batch_size": 4, "drop_last": True},
+    "shuffle": lambda lib, d, ds: {"batch_size": 3, "shuffle": True},
+    "drop_last": lambda lib, d, ds: {"batch_size": 4, "drop_last": True},
     "no batching": lambda lib, d, ds: {"batch_size": None},
     "generator": lambda lib, d, ds: {"batch_size": 3, "shuffle": True, "generator": lib.Generator().manual_seed(3)},
     "weighted": lambda lib, d, ds: {"batch_size": 2, "sampler": d.WeightedRandomSampler([1.0, 2, 3], 5)},
@@ -49,6 +52,7 @@ def test_batches(case):
         ds = d.TensorDataset(lib.arange(20.0).reshape(10, 2), lib.arange(10))
         dl = d.DataLoader(ds, **LOADERS[case](lib, d, ds))
         return [list(dl), list(dl), lib.rand(2)]
+
     same(run)
 
 
@@ -60,8 +64,13 @@ def test_workers_have_pytorchs_seeds_and_turns():
         def __iter__(self):
             info = d.get_worker_info()
             yield from range(info.id, 7, info.num_workers)
+
     started = []
-    with pytest.warns(UserWarning, match="no worker processes") if not d.dataloader._warned else warnings.catch_warnings():
+    with (
+        pytest.warns(UserWarning, match="no worker processes")
+        if not d.dataloader._warned
+        else warnings.catch_warnings()
+    ):
         dl = d.DataLoader(Stream(), batch_size=2, num_workers=2, worker_init_fn=started.append)
     torchlite.manual_seed(1)
     batches = [b.tolist() for b in dl]
@@ -79,8 +88,14 @@ def test_random_split():
 
 
 SAMPLES = {
-    "dict": [{"a": 1, "b": (1.5, "x")}, {"a": 2, "b": (2.5, "y")}], "numbers": [1, 2], "floats": [1.5, 2.5], "strings": ["a", "b"],
-    "nested": [[1, [2.0]], [3, [4.0]]], "uneven": [[1], [1, 2]], "object": [object()], "bool": [True, False],
+    "dict": [{"a": 1, "b": (1.5, "x")}, {"a": 2, "b": (2.5, "y")}],
+    "numbers": [1, 2],
+    "floats": [1.5, 2.5],
+    "strings": ["a", "b"],
+    "nested": [[1, [2.0]], [3, [4.0]]],
+    "uneven": [[1], [1, 2]],
+    "object": [object()],
+    "bool": [True, False],
 }
 
 
@@ -97,17 +112,32 @@ def test_datasets():
     def run(lib, d):
         a, b = d.TensorDataset(lib.arange(3)), d.TensorDataset(lib.arange(4))
         c = a + b
-        return [len(c), c[3], c[-1], d.Subset(c, [5, 0])[0], d.StackDataset(x=a, y=a)[1], d.StackDataset(a, a).__getitems__([0, 2])]
+        return [
+            len(c),
+            c[3],
+            c[-1],
+            d.Subset(c, [5, 0])[0],
+            d.StackDataset(x=a, y=a)[1],
+            d.StackDataset(a, a).__getitems__([0, 2]),
+        ]
+
     same(run)
 
 
 ERRORS = {
-    "workers": lambda d, ds: d.DataLoader(ds, num_workers=-1), "prefetch": lambda d, ds: d.DataLoader(ds, prefetch_factor=2),
-    "persistent": lambda d, ds: d.DataLoader(ds, persistent_workers=True), "both": lambda d, ds: d.DataLoader(ds, shuffle=True, sampler=[1]),
-    "batch sampler": lambda d, ds: d.DataLoader(ds, batch_size=2, batch_sampler=[[1]]), "size": lambda d, ds: d.DataLoader(ds, batch_size=0),
-    "empty": lambda d, ds: d.DataLoader([], shuffle=True), "set": lambda d, ds: setattr(d.DataLoader(ds), "batch_size", 3),
-    "split": lambda d, ds: d.random_split(ds, [1, 2]), "concat": lambda d, ds: d.ConcatDataset([]), "range": lambda d, ds: d.ConcatDataset([ds])[-100],
-    "samples": lambda d, ds: d.WeightedRandomSampler([1], 0), "abstract": lambda d, ds: d.Dataset()[0],
+    "workers": lambda d, ds: d.DataLoader(ds, num_workers=-1),
+    "prefetch": lambda d, ds: d.DataLoader(ds, prefetch_factor=2),
+    "persistent": lambda d, ds: d.DataLoader(ds, persistent_workers=True),
+    "both": lambda d, ds: d.DataLoader(ds, shuffle=True, sampler=[1]),
+    "batch sampler": lambda d, ds: d.DataLoader(ds, batch_size=2, batch_sampler=[[1]]),
+    "size": lambda d, ds: d.DataLoader(ds, batch_size=0),
+    "empty": lambda d, ds: d.DataLoader([], shuffle=True),
+    "set": lambda d, ds: setattr(d.DataLoader(ds), "batch_size", 3),
+    "split": lambda d, ds: d.random_split(ds, [1, 2]),
+    "concat": lambda d, ds: d.ConcatDataset([]),
+    "range": lambda d, ds: d.ConcatDataset([ds])[-100],
+    "samples": lambda d, ds: d.WeightedRandomSampler([1], 0),
+    "abstract": lambda d, ds: d.Dataset()[0],
 }
 
 

@@ -25,7 +25,7 @@ def test_op(name):
     first = deterministic.run(name)
     assert first == deterministic.run(name)
     torch.use_deterministic_algorithms(False)
-    assert first == deterministic.run(name)             # the mode changes no numbers here
+    assert first == deterministic.run(name)  # the mode changes no numbers here
 
 
 def test_training():

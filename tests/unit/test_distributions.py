@@ -1,4 +1,5 @@
 """torch.distributions against PyTorch: samples of the same seed, densities, moments, divergences, gradients, messages."""
+
 import pytest
 import torchlite
 
@@ -11,7 +12,9 @@ BOTH = (torch, torchlite)
 def same(a, b, rtol=2e-5, atol=2e-6):
     assert tuple(a.shape) == tuple(b.shape)
     assert str(a.dtype) == str(b.dtype)
-    torch.testing.assert_close(torch.tensor(b.detach().tolist(), dtype=a.dtype), a.detach(), rtol=rtol, atol=atol, equal_nan=True)
+    torch.testing.assert_close(
+        torch.tensor(b.detach().tolist(), dtype=a.dtype), a.detach(), rtol=rtol, atol=atol, equal_nan=True
+    )
 
 
 def vec(m, *v):
@@ -54,11 +57,19 @@ MAKE = {
     "RelaxedOneHotCategorical": lambda m, d: d.RelaxedOneHotCategorical(m.tensor(0.6), vec(m, 0.3, 0.5, 0.2)),
     "VonMises": lambda m, d: d.VonMises(vec(m, 0.3, -1.0), vec(m, 0.5, 4.0)),
     "MultivariateNormal": lambda m, d: d.MultivariateNormal(vec(m, 0.3, -1.0), m.tensor([[2.0, 0.5], [0.5, 1.0]])),
-    "MultivariateNormal precision": lambda m, d: d.MultivariateNormal(m.zeros(3, 2), precision_matrix=m.tensor([[2.0, 0.5], [0.5, 1.0]])),
-    "MultivariateNormal tril": lambda m, d: d.MultivariateNormal(m.zeros(2), scale_tril=m.tensor([[2.0, 0.0], [0.5, 1.0]])),
+    "MultivariateNormal precision": lambda m, d: d.MultivariateNormal(
+        m.zeros(3, 2), precision_matrix=m.tensor([[2.0, 0.5], [0.5, 1.0]])
+    ),
+    "MultivariateNormal tril": lambda m, d: d.MultivariateNormal(
+        m.zeros(2), scale_tril=m.tensor([[2.0, 0.0], [0.5, 1.0]])
+    ),
     "Independent": lambda m, d: d.Independent(d.Normal(m.arange(6.0).view(2, 3), 1.0), 1),
-    "MixtureSameFamily": lambda m, d: d.MixtureSameFamily(d.Categorical(vec(m, 0.3, 0.7)), d.Normal(vec(m, -1.0, 2.0), vec(m, 0.5, 1.0))),
-    "Transformed": lambda m, d: d.TransformedDistribution(d.Normal(m.zeros(2), 1.0), [d.AffineTransform(vec(m, 1.0, 2.0), -2.0), d.SigmoidTransform()]),
+    "MixtureSameFamily": lambda m, d: d.MixtureSameFamily(
+        d.Categorical(vec(m, 0.3, 0.7)), d.Normal(vec(m, -1.0, 2.0), vec(m, 0.5, 1.0))
+    ),
+    "Transformed": lambda m, d: d.TransformedDistribution(
+        d.Normal(m.zeros(2), 1.0), [d.AffineTransform(vec(m, 1.0, 2.0), -2.0), d.SigmoidTransform()]
+    ),
 }
 
 
@@ -103,9 +114,14 @@ def test_densities_and_moments(name):
     v, w = value(real, ours)
     same(real.log_prob(v), ours.log_prob(w), atol=1e-5)
     both_raise_or_same(lambda d: d.cdf(v if d is real else w), real, ours, atol=1e-5)
-    both_raise_or_same(lambda d: d.icdf(torch.full(d.batch_shape, 0.3) if d is real else torchlite.full(d.batch_shape, 0.3)), real, ours, atol=1e-5)
+    both_raise_or_same(
+        lambda d: d.icdf(torch.full(d.batch_shape, 0.3) if d is real else torchlite.full(d.batch_shape, 0.3)),
+        real,
+        ours,
+        atol=1e-5,
+    )
     for what in ("mean", "variance", "stddev", "mode"):
-        if (name, what) == ("Kumaraswamy", "mode"):     # PyTorch's is NaN everywhere; ours is the maximum of the density
+        if (name, what) == ("Kumaraswamy", "mode"):  # PyTorch's is NaN everywhere; ours is the maximum of the density
             continue
         both_raise_or_same(lambda d: getattr(d, what), real, ours)
     for what in ("entropy", "perplexity", "enumerate_support"):
@@ -127,8 +143,19 @@ def test_expand(name):
 
 
 GRADS = {
-    "Normal": (0.5, 1.5), "Gamma": (1.5, 0.5), "Laplace": (0.5, 1.5), "Uniform": (0.5, 2.5), "Cauchy": (0.5, 2.5), "StudentT": (2.5, 0.5, 1.5),
-    "Exponential": (0.5,), "Gumbel": (0.5, 1.5), "LogNormal": (0.5, 0.5), "Weibull": (1.5, 2.0), "HalfNormal": (1.5,), "Pareto": (0.5, 2.0)}
+    "Normal": (0.5, 1.5),
+    "Gamma": (1.5, 0.5),
+    "Laplace": (0.5, 1.5),
+    "Uniform": (0.5, 2.5),
+    "Cauchy": (0.5, 2.5),
+    "StudentT": (2.5, 0.5, 1.5),
+    "Exponential": (0.5,),
+    "Gumbel": (0.5, 1.5),
+    "LogNormal": (0.5, 0.5),
+    "Weibull": (1.5, 2.0),
+    "HalfNormal": (1.5,),
+    "Pareto": (0.5, 2.0),
+}
 
 
 @pytest.mark.parametrize("name", GRADS)
@@ -143,11 +170,15 @@ def test_gradients(name):
         loss.backward()
         results.append([p.grad for p in params])
     for a, b in zip(*results):
-        same(a, b, rtol=1e-3, atol=1e-4)     # PyTorch's gamma gradient is an approximation
+        same(a, b, rtol=1e-3, atol=1e-4)  # PyTorch's gamma gradient is an approximation
 
 
 def test_score_function_gradients():
-    for make_logits in (lambda d, t: d.Categorical(logits=t), lambda d, t: d.Bernoulli(logits=t), lambda d, t: d.OneHotCategorical(logits=t)):
+    for make_logits in (
+        lambda d, t: d.Categorical(logits=t),
+        lambda d, t: d.Bernoulli(logits=t),
+        lambda d, t: d.OneHotCategorical(logits=t),
+    ):
         out = []
         for m in BOTH:
             m.manual_seed(2)
@@ -164,17 +195,38 @@ def test_dirichlet_pathwise_gradient_is_unbiased():
     torchlite.manual_seed(0)
     c = torchlite.tensor([2.0, 3.0, 1.0], dtype=torchlite.float64, requires_grad=True)
     torchlite.distributions.Dirichlet(c).rsample((20000,))[:, 0].mean().backward()
-    exact = torch.tensor([4 / 36, -2 / 36, -2 / 36], dtype=torch.float64)      # of c0 / (c0 + c1 + c2)
+    exact = torch.tensor([4 / 36, -2 / 36, -2 / 36], dtype=torch.float64)  # of c0 / (c0 + c1 + c2)
     assert (torch.tensor(c.grad.tolist()) - exact).abs().max() < 5e-3
 
 
-KL = ["Normal", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Dirichlet", "Exponential", "Gamma", "Geometric", "Gumbel",
-      "HalfNormal", "Laplace", "MultivariateNormal", "OneHotCategorical", "Pareto", "Poisson", "Uniform", "Independent", "LogNormal"]
+KL = [
+    "Normal",
+    "Bernoulli",
+    "Beta",
+    "Binomial",
+    "Categorical",
+    "Cauchy",
+    "Dirichlet",
+    "Exponential",
+    "Gamma",
+    "Geometric",
+    "Gumbel",
+    "HalfNormal",
+    "Laplace",
+    "MultivariateNormal",
+    "OneHotCategorical",
+    "Pareto",
+    "Poisson",
+    "Uniform",
+    "Independent",
+    "LogNormal",
+]
 
 
 @pytest.mark.parametrize("p", KL)
 def test_kl(p):
     import warnings
+
     for q in KL:
         a, b = make(p), make(q)
         with warnings.catch_warnings():
@@ -189,14 +241,22 @@ def test_kl(p):
 
 
 TRANSFORMS = {
-    "ExpTransform": lambda m, d: d.ExpTransform(), "SigmoidTransform": lambda m, d: d.SigmoidTransform(), "TanhTransform": lambda m, d: d.TanhTransform(),
-    "SoftplusTransform": lambda m, d: d.SoftplusTransform(), "AffineTransform": lambda m, d: d.AffineTransform(1.0, -2.0),
-    "Compose": lambda m, d: d.ComposeTransform([d.AffineTransform(0.5, 2.0), d.TanhTransform()]), "Softmax": lambda m, d: d.SoftmaxTransform(),
-    "StickBreaking": lambda m, d: d.StickBreakingTransform(), "Inverse": lambda m, d: d.SigmoidTransform().inv.inv,
+    "ExpTransform": lambda m, d: d.ExpTransform(),
+    "SigmoidTransform": lambda m, d: d.SigmoidTransform(),
+    "TanhTransform": lambda m, d: d.TanhTransform(),
+    "SoftplusTransform": lambda m, d: d.SoftplusTransform(),
+    "AffineTransform": lambda m, d: d.AffineTransform(1.0, -2.0),
+    "Compose": lambda m, d: d.ComposeTransform([d.AffineTransform(0.5, 2.0), d.TanhTransform()]),
+    "Softmax": lambda m, d: d.SoftmaxTransform(),
+    "StickBreaking": lambda m, d: d.StickBreakingTransform(),
+    "Inverse": lambda m, d: d.SigmoidTransform().inv.inv,
     "Cat": lambda m, d: d.CatTransform([d.ExpTransform(), d.SigmoidTransform()], -1, [1, 2]),
     "Stack": lambda m, d: d.StackTransform([d.ExpTransform(), d.SigmoidTransform(), d.TanhTransform()], -1),
-    "Reshape": lambda m, d: d.ReshapeTransform((3,), (3, 1)), "Independent": lambda m, d: d.IndependentTransform(d.ExpTransform(), 1),
-    "Cdf": lambda m, d: d.CumulativeDistributionTransform(d.Normal(0.0, 1.0)), "Power": lambda m, d: d.ComposeTransform([d.ExpTransform(), d.PowerTransform(2.0)])}
+    "Reshape": lambda m, d: d.ReshapeTransform((3,), (3, 1)),
+    "Independent": lambda m, d: d.IndependentTransform(d.ExpTransform(), 1),
+    "Cdf": lambda m, d: d.CumulativeDistributionTransform(d.Normal(0.0, 1.0)),
+    "Power": lambda m, d: d.ComposeTransform([d.ExpTransform(), d.PowerTransform(2.0)]),
+}
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -219,19 +279,41 @@ def test_transforms(name):
 def test_constraint_transforms():
     for m in BOTH:
         c = m.distributions.constraints
-        for kind in (c.positive, c.unit_interval, c.simplex, c.interval(-2.0, 3.0), c.greater_than(1.5), c.real, c.less_than(0.0), c.lower_cholesky,
-                     c.positive_definite):
+        for kind in (
+            c.positive,
+            c.unit_interval,
+            c.simplex,
+            c.interval(-2.0, 3.0),
+            c.greater_than(1.5),
+            c.real,
+            c.less_than(0.0),
+            c.lower_cholesky,
+            c.positive_definite,
+        ):
             x = m.linspace(-1, 1, 9).view(3, 3)
             assert kind.check(m.distributions.transform_to(kind)(x)).all()
 
 
-BAD = [lambda m, d: d.Normal(0.0, -1.0), lambda m, d: d.Categorical(m.tensor([-1.0, 0.5])), lambda m, d: d.Normal(0.0, 1.0).log_prob(1),
-       lambda m, d: d.Bernoulli(0.5).log_prob(m.tensor(2.0)), lambda m, d: d.Categorical(), lambda m, d: d.Categorical(m.tensor(1.0)),
-       lambda m, d: d.Normal(m.zeros(2), m.ones(2)).log_prob(m.zeros(3)), lambda m, d: d.Independent(d.Normal(m.zeros(2, 3), 1.0), 3),
-       lambda m, d: d.MultivariateNormal(m.zeros(2)), lambda m, d: d.Uniform(1.0, 0.0), lambda m, d: d.Normal(0.0, "a"),
-       lambda m, d: d.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 2.0], [2.0, 1.0]])), lambda m, d: d.Categorical(m.ones(2)).rsample(),
-       lambda m, d: d.biject_to(d.constraints.integer_interval(0, 1)), lambda m, d: d.Dirichlet(m.tensor(1.0)), lambda m, d: d.Geometric(0.0),
-       lambda m, d: d.Categorical(m.ones(3)).log_prob(m.tensor(4)), lambda m, d: d.Normal(m.tensor([0.0, float("nan")]), 1.0)]
+BAD = [
+    lambda m, d: d.Normal(0.0, -1.0),
+    lambda m, d: d.Categorical(m.tensor([-1.0, 0.5])),
+    lambda m, d: d.Normal(0.0, 1.0).log_prob(1),
+    lambda m, d: d.Bernoulli(0.5).log_prob(m.tensor(2.0)),
+    lambda m, d: d.Categorical(),
+    lambda m, d: d.Categorical(m.tensor(1.0)),
+    lambda m, d: d.Normal(m.zeros(2), m.ones(2)).log_prob(m.zeros(3)),
+    lambda m, d: d.Independent(d.Normal(m.zeros(2, 3), 1.0), 3),
+    lambda m, d: d.MultivariateNormal(m.zeros(2)),
+    lambda m, d: d.Uniform(1.0, 0.0),
+    lambda m, d: d.Normal(0.0, "a"),
+    lambda m, d: d.MultivariateNormal(m.zeros(2), m.tensor([[1.0, 2.0], [2.0, 1.0]])),
+    lambda m, d: d.Categorical(m.ones(2)).rsample(),
+    lambda m, d: d.biject_to(d.constraints.integer_interval(0, 1)),
+    lambda m, d: d.Dirichlet(m.tensor(1.0)),
+    lambda m, d: d.Geometric(0.0),
+    lambda m, d: d.Categorical(m.ones(3)).log_prob(m.tensor(4)),
+    lambda m, d: d.Normal(m.tensor([0.0, float("nan")]), 1.0),
+]
 
 
 @pytest.mark.parametrize("i", range(len(BAD)))
@@ -247,6 +329,7 @@ def test_messages(i):
 def test_lazy():
     import subprocess
     import sys
+
     code = "import torchlite, sys; assert not any('distributions' in n for n in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
     assert torchlite.distributions.normal.Normal is torchlite.distributions.Normal

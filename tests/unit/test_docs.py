@@ -9,8 +9,18 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / n for n in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "wheels/README.md", "demos/README.md",
-                            "demos/docs/architecture.md")]
+PAGES = [
+    ROOT / n
+    for n in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "wheels/README.md",
+        "demos/README.md",
+        "demos/docs/architecture.md",
+    )
+]
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
 pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
 
@@ -23,12 +33,18 @@ SNIPPETS = [(page.name, i, words, code) for page in PAGES for i, (words, code) i
 
 
 def run(*args):
-    done = subprocess.run([sys.executable, *args], cwd=ROOT, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    done = subprocess.run(
+        [sys.executable, *args], cwd=ROOT, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": ""}
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-@pytest.mark.parametrize("page, number, words, code", SNIPPETS, ids=lambda v: str(v) if isinstance(v, (str, int)) and len(str(v)) < 20 else "")
+@pytest.mark.parametrize(
+    "page, number, words, code",
+    SNIPPETS,
+    ids=lambda v: str(v) if isinstance(v, (str, int)) and len(str(v)) < 20 else "",
+)
 def test_snippet(page, number, words, code):
     """Python blocks run where `import torch` is torchlite, and print what their comments say; those for a page (fence
     "python page") have to compile."""
@@ -37,7 +53,7 @@ def test_snippet(page, number, words, code):
         return
     said = re.findall(r"^print\(.*\) +# (.*)$", code, re.M)
     out = run("-c", code) if "install_as_torch" in code else run("-m", "torchlite", "-c", code)
-    assert not said or out.splitlines()[-len(said):] == said
+    assert not said or out.splitlines()[-len(said) :] == said
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -49,7 +65,9 @@ def test_links_and_commands(page):
     for command in re.findall(r"(?:^|`)make ([a-z]+)\b", text, re.M):
         assert command in targets, command
     for path in re.findall(r"`((?:native|tests|torchlite|wheels|demos)/[\w./-]+)`", text):
-        assert (ROOT / path).exists() or path.startswith(("wheels/dist", "demos/_site", "demos/docs/_site", "torchlite/_C.abi3", "torchlite/_C_relaxed")), path
+        assert (ROOT / path).exists() or path.startswith(
+            ("wheels/dist", "demos/_site", "demos/docs/_site", "torchlite/_C.abi3", "torchlite/_C_relaxed")
+        ), path
 
 
 def test_every_layer_is_described():
@@ -67,7 +85,7 @@ def test_support_table_lists_the_declared_ops():
     finally:
         sys.path.pop(0)
     text = (ROOT / "demos" / "docs" / "support.md").read_text()
-    listed = re.findall(r"^\| `([^`]+)` \|", text[text.index("## Declared ops"):], re.M)
+    listed = re.findall(r"^\| `([^`]+)` \|", text[text.index("## Declared ops") :], re.M)
     want = list(op_list.by_name())
     assert len(set(listed)) == len(listed)
     assert set(listed) == set(want), f"run make docs: {sorted(set(listed) ^ set(want))}"

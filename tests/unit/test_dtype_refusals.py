@@ -1,4 +1,5 @@
 """Types that a function refuses, and types of results of mixed arguments: as PyTorch."""
+
 from alike import alike, cases
 
 

@@ -18,13 +18,17 @@ from torchlite import _C, nn
 from torchlite.autograd import _node
 
 HOME = str(pathlib.Path(torch.__file__).parent)
-POINTS = 20                 # of each program, spread over its run
+POINTS = 20  # of each program, spread over its run
 
 
 class Attention(nn.Module):
     def __init__(self):
         super().__init__()
-        self.lstm, self.attend, self.out = nn.LSTM(6, 8, batch_first=True), nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(8, 3)
+        self.lstm, self.attend, self.out = (
+            nn.LSTM(6, 8, batch_first=True),
+            nn.MultiheadAttention(8, 2, batch_first=True),
+            nn.Linear(8, 3),
+        )
 
     def forward(self, x):
         y, _ = self.lstm(x)
@@ -33,10 +37,24 @@ class Attention(nn.Module):
 
 MODELS = {
     "mlp": (lambda: nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3)), (5, 6)),
-    "cnn": (lambda: nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 3)), (4, 2, 6, 6)),
+    "cnn": (
+        lambda: nn.Sequential(
+            nn.Conv2d(2, 4, 3),
+            nn.BatchNorm2d(4),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(16, 3),
+        ),
+        (4, 2, 6, 6),
+    ),
     "lstm and attention": (Attention, (3, 4, 6)),
 }
-OPTIMIZERS = {"SGD": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), "Adam": lambda p: torch.optim.Adam(p, 0.01), "LBFGS": lambda p: torch.optim.LBFGS(p, 0.1, max_iter=2)}
+OPTIMIZERS = {
+    "SGD": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
+    "Adam": lambda p: torch.optim.Adam(p, 0.01),
+    "LBFGS": lambda p: torch.optim.LBFGS(p, 0.1, max_iter=2),
+}
 
 
 class Training:
@@ -57,6 +75,7 @@ class Training:
             loss = nn.functional.cross_entropy(self.model(self.x), self.y)
             loss.backward()
             return loss
+
         return self.optimizer.step(closure).item()
 
     def state(self):
@@ -78,7 +97,13 @@ def checkpoint(t):
 
 
 def modes():
-    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), list(_node.saved_hooks), list(_node.anomaly), torch.get_default_dtype()
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        list(_node.saved_hooks),
+        list(_node.anomaly),
+        torch.get_default_dtype(),
+    )
 
 
 def ends_block(frame):
@@ -98,7 +123,9 @@ def interrupted(n, run, traced, event, spared=lambda frame: False):
         return local
 
     old = sys.gettrace()
-    sys.settrace(lambda frame, kind, arg: local if frame.f_code.co_filename.startswith(HOME) and traced(frame.f_code) else None)
+    sys.settrace(
+        lambda frame, kind, arg: local if frame.f_code.co_filename.startswith(HOME) and traced(frame.f_code) else None
+    )
     try:
         run()
     finally:
@@ -139,6 +166,7 @@ def test_training(model, optimizer, fault):
     def program():
         t.step()
         checkpoint(t)
+
     points = many - strike(many, program)
     t.restore(start)
     want = [t.step() for _ in range(2)]
@@ -155,7 +183,9 @@ def test_training(model, optimizer, fault):
 def interrupt_return(n, run):
     """Interrupted where the n-th function of the library has returned and its caller has nothing of it yet: Python looks for interrupts there."""
     # a generator that yields has not returned; and between __enter__ and its block Python looks for no interrupt
-    return interrupted(n, run, lambda code: not code.co_flags & inspect.CO_GENERATOR and code.co_name != "__enter__", "return")
+    return interrupted(
+        n, run, lambda code: not code.co_flags & inspect.CO_GENERATOR and code.co_name != "__enter__", "return"
+    )
 
 
 CALLS = {
@@ -163,7 +193,11 @@ CALLS = {
     "differentiable optimizer": lambda: torch.optim.SGD([nn.Parameter(torch.ones(2))], 0.1, differentiable=True).step(),
     "jacobian": lambda: torch.autograd.functional.jacobian(lambda x: x * x, torch.ones(2)),
     "hvp": lambda: torch.autograd.functional.hvp(lambda x: (x * x).sum(), torch.ones(2), torch.ones(2)),
-    "checkpoint": lambda: torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(2, requires_grad=True), use_reentrant=False).sum().backward(),
+    "checkpoint": lambda: (
+        torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(2, requires_grad=True), use_reentrant=False)
+        .sum()
+        .backward()
+    ),
     "clip": lambda: nn.utils.clip_grad_norm_([nn.Parameter(torch.ones(2))], 1.0),
     "func": lambda: torch.func.grad(lambda x: (x * x).sum())(torch.ones(2)),
 }

@@ -19,8 +19,11 @@ def call(name, *args, **kwargs):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_lengths(n, dtype):
     torch.manual_seed(n)
-    x, z = torch.randn(2, n, dtype=dtype), torch.randn(2, n, dtype=torch.complex64 if dtype is torch.float32 else torch.complex128)
-    tol = (1e-5, 1e-5 * n ** 0.5) if dtype is torch.float32 else (1e-10, 1e-12 * n)
+    x, z = (
+        torch.randn(2, n, dtype=dtype),
+        torch.randn(2, n, dtype=torch.complex64 if dtype is torch.float32 else torch.complex128),
+    )
+    tol = (1e-5, 1e-5 * n**0.5) if dtype is torch.float32 else (1e-10, 1e-12 * n)
     for name in ("fft", "ifft"):
         check(call(name), z, tol=tol)
         check(call(name), x, tol=tol)
@@ -58,12 +61,19 @@ def test_arguments(kind, norm):
 @pytest.mark.parametrize("dim", [0, 1, 2, 3])
 def test_strides(dim):
     """Results lie in memory as PyTorch's do, whatever the input's strides."""
-    for x in (torch.randn(2, 3, 4, 5), torch.randn(2, 3, 4, 5).transpose(0, 3), torch.randn(4, 6, 8, 10)[::2, ::2, ::2, ::2]):
+    for x in (
+        torch.randn(2, 3, 4, 5),
+        torch.randn(2, 3, 4, 5).transpose(0, 3),
+        torch.randn(4, 6, 8, 10)[::2, ::2, ::2, ::2],
+    ):
         for name in ("fft", "rfft", "irfft", "hfft", "ihfft"):
             want, got = getattr(torch.fft, name)(x, dim=dim), getattr(tl.fft, name)(tl.from_numpy(x.numpy()), dim=dim)
             same(got, want, TOL)
             assert got.stride() == want.stride()
-        want, got = torch.fft.fftn(x, dim=(dim, (dim + 1) % 4)), tl.fft.fftn(tl.from_numpy(x.numpy()), dim=(dim, (dim + 1) % 4))
+        want, got = (
+            torch.fft.fftn(x, dim=(dim, (dim + 1) % 4)),
+            tl.fft.fftn(tl.from_numpy(x.numpy()), dim=(dim, (dim + 1) % 4)),
+        )
         same(got, want, TOL)
         assert got.stride() == want.stride()
 
@@ -89,11 +99,29 @@ def test_helpers():
             same(tl.fft.rfftfreq(n, d, dtype=tl.float64), torch.fft.rfftfreq(n, d, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("name, args, kwargs", [
-    ("fft", (0,), {}), ("fft", (), {"dim": 5}), ("fft", (), {"norm": "bad"}), ("rfft", (-1,), {}), ("irfft", (0,), {}), ("fft2", ((2,),), {}),
-    ("fft2", (), {"dim": (0, 0)}), ("fft2", (), {"dim": (0, 3)}), ("fftn", ((2, 3, 4),), {}), ("fftn", ((0, 3),), {}), ("fftn", ((-2, 3),), {}),
-    ("fftn", ((2, 3), (0,)), {}), ("rfftn", (), {"dim": ()}), ("irfftn", (), {"dim": ()}), ("hfftn", (), {"dim": ()}), ("ihfftn", (), {"dim": ()}),
-    ("fftshift", (3,), {}), ("fft", (2.5,), {})])
+@pytest.mark.parametrize(
+    "name, args, kwargs",
+    [
+        ("fft", (0,), {}),
+        ("fft", (), {"dim": 5}),
+        ("fft", (), {"norm": "bad"}),
+        ("rfft", (-1,), {}),
+        ("irfft", (0,), {}),
+        ("fft2", ((2,),), {}),
+        ("fft2", (), {"dim": (0, 0)}),
+        ("fft2", (), {"dim": (0, 3)}),
+        ("fftn", ((2, 3, 4),), {}),
+        ("fftn", ((0, 3),), {}),
+        ("fftn", ((-2, 3),), {}),
+        ("fftn", ((2, 3), (0,)), {}),
+        ("rfftn", (), {"dim": ()}),
+        ("irfftn", (), {"dim": ()}),
+        ("hfftn", (), {"dim": ()}),
+        ("ihfftn", (), {"dim": ()}),
+        ("fftshift", (3,), {}),
+        ("fft", (2.5,), {}),
+    ],
+)
 def test_errors(name, args, kwargs):
     fails_alike(call(name, *args, **kwargs), torch.randn(3, 4))
 
@@ -109,8 +137,17 @@ def test_type_errors():
     fails_alike(lambda lib: lib.fft.fftfreq(4, dtype=lib.int64))
 
 
-STFT = [{}, {"hop_length": 3}, {"win_length": 6}, {"center": False}, {"pad_mode": "constant"}, {"normalized": True}, {"onesided": False},
-        {"center": False, "align_to_window": True, "win_length": 6}, {"center": False, "align_to_window": False, "win_length": 6}]
+STFT = [
+    {},
+    {"hop_length": 3},
+    {"win_length": 6},
+    {"center": False},
+    {"pad_mode": "constant"},
+    {"normalized": True},
+    {"onesided": False},
+    {"center": False, "align_to_window": True, "win_length": 6},
+    {"center": False, "align_to_window": False, "win_length": 6},
+]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -126,8 +163,19 @@ def test_stft(options):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("options", [{}, {"hop_length": 3}, {"win_length": 6}, {"normalized": True}, {"length": 9}, {"length": 60},
-                                     {"center": False, "window": None}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"hop_length": 3},
+        {"win_length": 6},
+        {"normalized": True},
+        {"length": 9},
+        {"length": 60},
+        {"center": False, "window": None},
+    ],
+    ids=str,
+)
 def test_istft(options):
     for shape in ((5, 7), (2, 5, 7)):
         z = torch.randn(shape, dtype=torch.complex128)
@@ -149,9 +197,14 @@ def test_round_trip():
 
 def test_stft_errors():
     x = torch.randn(20)
-    for args, kwargs in (((8,), {}), ((0,), {"center": False, "return_complex": True}), ((30,), {"center": False, "return_complex": True}),
-                         ((8, 0), {"return_complex": True}), ((8, 2, 9), {"return_complex": True}),
-                         ((8,), {"return_complex": True, "align_to_window": True})):
+    for args, kwargs in (
+        ((8,), {}),
+        ((0,), {"center": False, "return_complex": True}),
+        ((30,), {"center": False, "return_complex": True}),
+        ((8, 0), {"return_complex": True}),
+        ((8, 2, 9), {"return_complex": True}),
+        ((8,), {"return_complex": True, "align_to_window": True}),
+    ):
         fails_alike(lambda lib, a, p=args, k=kwargs: lib.stft(a, *p, **k), x)
     fails_alike(lambda lib, a: lib.stft(a, 8, return_complex=True), x.long())
     fails_alike(lambda lib, a: lib.stft(a, 8, window=a[:4], return_complex=True), x)
@@ -169,15 +222,30 @@ def test_windows(name, dtype):
     fn = name + "_window"
     more = {"hamming": (0.4, 0.3), "kaiser": (5.0,)}.get(name, ())
     for n in (0, 1, 2, 5, 16, 33):
-        for args in ((n,), (n, True), (n, False), *((n, False) + more[:i + 1] for i in range(len(more)))):
+        for args in ((n,), (n, True), (n, False), *((n, False) + more[: i + 1] for i in range(len(more)))):
             tol = (1e-5, 1e-6) if dtype != "float16" else (2e-2, 2e-3)
-            same(getattr(tl, fn)(*args, dtype=getattr(tl, dtype)), getattr(torch, fn)(*args, dtype=getattr(torch, dtype)), tol)
+            same(
+                getattr(tl, fn)(*args, dtype=getattr(tl, dtype)),
+                getattr(torch, fn)(*args, dtype=getattr(torch, dtype)),
+                tol,
+            )
     fails_alike(lambda lib: getattr(lib, fn)(-1))
     fails_alike(lambda lib: getattr(lib, fn)(4, dtype=lib.int64))
 
 
-SIGNAL = {"bartlett": {}, "blackman": {}, "cosine": {}, "exponential": {"tau": 2.0}, "gaussian": {"std": 0.7}, "general_cosine": {"a": [0.4, 0.3, 0.2]},
-          "general_hamming": {"alpha": 0.6}, "hamming": {}, "hann": {}, "kaiser": {"beta": 4.0}, "nuttall": {}}
+SIGNAL = {
+    "bartlett": {},
+    "blackman": {},
+    "cosine": {},
+    "exponential": {"tau": 2.0},
+    "gaussian": {"std": 0.7},
+    "general_cosine": {"a": [0.4, 0.3, 0.2]},
+    "general_hamming": {"alpha": 0.6},
+    "hamming": {},
+    "hann": {},
+    "kaiser": {"beta": 4.0},
+    "nuttall": {},
+}
 
 
 @pytest.mark.parametrize("name", list(SIGNAL))
@@ -185,7 +253,10 @@ def test_signal_windows(name):
     for n in (0, 1, 2, 5, 16):
         for sym in (True, False):
             for dtype in ("float32", "float64"):
-                run = [getattr(lib.signal.windows, name)(n, sym=sym, dtype=getattr(lib, dtype), **SIGNAL[name]) for lib in (tl, torch)]
+                run = [
+                    getattr(lib.signal.windows, name)(n, sym=sym, dtype=getattr(lib, dtype), **SIGNAL[name])
+                    for lib in (tl, torch)
+                ]
                 same(*run, (1e-5, 1e-6) if dtype == "float32" else (1e-9, 1e-10))
     assert getattr(tl.signal.windows, name)(4, requires_grad=True, **SIGNAL[name]).requires_grad
     fails_alike(lambda lib: getattr(lib.signal.windows, name)(-1, **SIGNAL[name]))

@@ -1,4 +1,5 @@
 """Gamma, beta and Dirichlet draws: small concentrations, and derivatives with respect to the concentrations."""
+
 import pytest
 
 import torchlite
@@ -6,38 +7,41 @@ from torchlite import distributions as D
 
 
 @pytest.mark.parametrize("dtype", [torchlite.float32, torchlite.float64])
-@pytest.mark.parametrize("a,b", [(1e-4, 1e-4), (1e-3, 1e-3), (.01, .01), (.1, .02), (1e-3, 3e-3)])
+@pytest.mark.parametrize("a,b", [(1e-4, 1e-4), (1e-3, 1e-3), (0.01, 0.01), (0.1, 0.02), (1e-3, 3e-3)])
 def test_beta_at_small_concentrations(a, b, dtype):
     """Draws pile up at both ends, never on 0, 1 or the middle, where underflow would put them."""
     torchlite.manual_seed(0)
     x = D.Beta(torchlite.tensor(a, dtype=dtype), torchlite.tensor(b, dtype=dtype)).sample((20000,))
     assert ((x > 0) & (x < 1)).all()
-    assert ((x - .5).abs() < .01).float().mean() < .001 + .2 * min(a, b)
-    assert abs((x > .5).float().mean().item() - a / (a + b)) < .02
-    assert abs(x.double().mean().item() - a / (a + b)) < .02
+    assert ((x - 0.5).abs() < 0.01).float().mean() < 0.001 + 0.2 * min(a, b)
+    assert abs((x > 0.5).float().mean().item() - a / (a + b)) < 0.02
+    assert abs(x.double().mean().item() - a / (a + b)) < 0.02
 
 
 def test_dirichlet_at_small_concentrations():
     torchlite.manual_seed(0)
     x = D.Dirichlet(torchlite.tensor([1e-4, 2e-4, 1e-4])).sample((20000,))
     assert ((x > 0) & (x < 1)).all() and ((x.sum(-1) - 1).abs() < 1e-6).all()
-    assert ((x.mean(0) - torchlite.tensor([.25, .5, .25])).abs() < .02).all()
+    assert ((x.mean(0) - torchlite.tensor([0.25, 0.5, 0.25])).abs() < 0.02).all()
 
 
 def test_derivative_of_beta_draws():
     """Beta(a, 1) has the distribution function x**a, and Beta(1, b) 1 - (1 - x)**b."""
-    x = torchlite.tensor([1e-30, 1e-3, .3, .7, .999, 1 - 1e-9], dtype=torchlite.float64)
-    for a in (1e-3, .2, 1., 7., 300., 1e4):
+    x = torchlite.tensor([1e-30, 1e-3, 0.3, 0.7, 0.999, 1 - 1e-9], dtype=torchlite.float64)
+    for a in (1e-3, 0.2, 1.0, 7.0, 300.0, 1e4):
         alpha = torchlite.full_like(x, a)
         got = torchlite._dirichlet_grad(x, alpha, alpha + 1)
         torchlite.testing.assert_close(got, -x * x.log() / a / (1 - x), rtol=1e-7, atol=0)
-    assert torchlite._dirichlet_grad(torchlite.zeros(2), torchlite.ones(2), torchlite.full((2,), 2.)).tolist() == [0, 0]
+    assert torchlite._dirichlet_grad(torchlite.zeros(2), torchlite.ones(2), torchlite.full((2,), 2.0)).tolist() == [
+        0,
+        0,
+    ]
 
 
 def test_derivative_of_gamma_draws():
     """Both expansions meet; Gamma(1) has 1 - exp(-x), and its derivative by the shape is known at small x."""
     a = torchlite.logspace(-2, 5, 15, dtype=torchlite.float64)
-    for z in (-3., -1., 0., 1., 3., 5.):
+    for z in (-3.0, -1.0, 0.0, 1.0, 3.0, 5.0):
         x = (a + z * a.sqrt()).clamp(min=1e-3)
         step = a * 1e-5
         cdf = torchlite.special.gammainc
@@ -48,11 +52,13 @@ def test_derivative_of_gamma_draws():
 
 def test_derivatives_at_the_edges_of_the_shape():
     nan = float("nan")
-    assert torchlite._standard_gamma(torchlite.tensor([nan, -1., 0.])).isnan().tolist() == [True, True, False]
-    assert torchlite._standard_gamma_grad(torchlite.tensor([1., 1.]), torchlite.tensor([0., nan])).isnan().tolist() == [False, True]
+    assert torchlite._standard_gamma(torchlite.tensor([nan, -1.0, 0.0])).isnan().tolist() == [True, True, False]
+    assert torchlite._standard_gamma_grad(
+        torchlite.tensor([1.0, 1.0]), torchlite.tensor([0.0, nan])
+    ).isnan().tolist() == [False, True]
 
 
-@pytest.mark.parametrize("concentration", [[.01, .01], [.3, .4, 5.], [1., 2.], [40., 3., 9., 100.]])
+@pytest.mark.parametrize("concentration", [[0.01, 0.01], [0.3, 0.4, 5.0], [1.0, 2.0], [40.0, 3.0, 9.0, 100.0]])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_dirichlet_is_pytorchs(concentration, dtype):
     """The same seed gives the same draws, and each draw the same derivative (PyTorch's is good to about 1e-3)."""

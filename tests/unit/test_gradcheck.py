@@ -1,4 +1,5 @@
 """gradcheck and gradgradcheck: for each option a function that fails with it and passes without, and PyTorch's texts."""
+
 import warnings
 
 import pytest
@@ -16,11 +17,17 @@ def x(*shape, dtype=torch.float64):
 
 def function(forward, backward, materialize=True):
     """A Function of one tensor."""
+
     def run(ctx, a):
         ctx.set_materialize_grads(materialize)
         ctx.save_for_backward(a)
         return forward(a)
-    made = type("Made", (Function,), {"forward": staticmethod(run), "backward": staticmethod(lambda ctx, *g: backward(ctx.saved_tensors[0], *g))})
+
+    made = type(
+        "Made",
+        (Function,),
+        {"forward": staticmethod(run), "backward": staticmethod(lambda ctx, *g: backward(ctx.saved_tensors[0], *g))},
+    )
     return made.apply
 
 
@@ -29,7 +36,9 @@ WRONG = function(lambda a: a * 2, lambda a, g: g * 3)
 
 @FAST
 def test_mismatch(fast):
-    with pytest.raises(GradcheckError, match=r"(?s)Jacobian mismatch for output 0 with respect to input 0,\nnumerical:.*\nanalytical:"):
+    with pytest.raises(
+        GradcheckError, match=r"(?s)Jacobian mismatch for output 0 with respect to input 0,\nnumerical:.*\nanalytical:"
+    ):
         gradcheck(WRONG, x(3), fast_mode=fast)
     assert gradcheck(WRONG, x(3), fast_mode=fast, raise_exception=False) is False
     assert gradcheck(lambda a, b: (a * b, a.exp()), (x(3), x(3)), fast_mode=fast)
@@ -41,13 +50,15 @@ def test_mismatch(fast):
 def test_tolerances(fast):
     assert gradcheck(WRONG, x(3), fast_mode=fast, atol=5.0)
     assert gradcheck(WRONG, x(3), fast_mode=fast, rtol=0.6)
-    cube = function(lambda a: a ** 3, lambda a, g: g * (3 * a * a + 0.25))         # the difference with a step of 0.5
+    cube = function(lambda a: a**3, lambda a, g: g * (3 * a * a + 0.25))  # the difference with a step of 0.5
     assert gradcheck(cube, x(1), fast_mode=fast, eps=0.5)
     assert not gradcheck(cube, x(1), fast_mode=fast, raise_exception=False)
 
 
 def test_fast_mode_shows_the_matrices():
-    with pytest.raises(GradcheckError, match=r"(?s)slow mode:.*Numerical:.*Analytical:.*max per-element difference \(slow mode\) is: "):
+    with pytest.raises(
+        GradcheckError, match=r"(?s)slow mode:.*Numerical:.*Analytical:.*max per-element difference \(slow mode\) is: "
+    ):
         gradcheck(WRONG, x(3), fast_mode=True)
 
 
@@ -64,6 +75,7 @@ def test_nondet_tol(fast):
     def unsteady(a, g):
         turn.append(1)
         return g * (1 + 1e-7 * (len(turn) % 2))
+
     fn = function(lambda a: a * 1, unsteady)
     with pytest.raises(GradcheckError, match=r"Backward is not reentrant.*The tolerance for nondeterminism was 0.0\."):
         gradcheck(fn, x(3), fast_mode=fast)
@@ -77,6 +89,7 @@ def test_nondet_tol_batched():
     def counting(a, g):
         calls.append(1)
         return g * (1 + len(calls))
+
     fn = function(lambda a: a * 1, counting)
     options = {"atol": 1e9, "nondet_tol": 1e9}
     assert gradcheck(fn, x(3), **options)
@@ -99,9 +112,15 @@ def hooked(a):
 
 
 UNDEFINED = {
-    "none": (function(lambda a: a * 1, lambda a, g: none_is_an_error(g), False), "Expected backward function to handle undefined output grads"),
+    "none": (
+        function(lambda a: a * 1, lambda a, g: none_is_an_error(g), False),
+        "Expected backward function to handle undefined output grads",
+    ),
     "a hook": (hooked, "Expected backward function to handle undefined output grads"),
-    "not zero": (function(lambda a: a * 1, lambda a, g: torch.ones_like(a) if g is None else g, False), "Expected all input grads to be undefined or zero"),
+    "not zero": (
+        function(lambda a: a * 1, lambda a, g: torch.ones_like(a) if g is None else g, False),
+        "Expected all input grads to be undefined or zero",
+    ),
 }
 
 
@@ -109,7 +128,10 @@ UNDEFINED = {
 @pytest.mark.parametrize("name", UNDEFINED)
 def test_check_undefined_grad(name, fast):
     fn, text = UNDEFINED[name]
-    with pytest.warns(UserWarning, match="New undefined gradient support checking feature"), pytest.raises(GradcheckError, match=text):
+    with (
+        pytest.warns(UserWarning, match="New undefined gradient support checking feature"),
+        pytest.raises(GradcheckError, match=text),
+    ):
         gradcheck(fn, x(3), fast_mode=fast)
     assert gradcheck(fn, x(3), fast_mode=fast, check_undefined_grad=False)
 
@@ -127,6 +149,7 @@ def test_check_grad_dtypes(monkeypatch):
 
     def narrow(*args, **kwargs):
         return tuple(g.float() if g is not None else g for g in plain(*args, **kwargs))
+
     monkeypatch.setattr(torch.autograd, "grad", narrow)
     with pytest.raises(GradcheckError, match="Gradient has dtype mismatch"):
         gradcheck(torch.sin, x(3), check_grad_dtypes=True)
@@ -151,7 +174,9 @@ def test_forward_mode_is_refused():
 @FAST
 def test_complex(fast):
     no_conjugate = function(lambda a: a * a, lambda a, g: g * 2 * a)
-    with pytest.raises(GradcheckError, match="While considering the imaginary part of complex outputs only, Jacobian mismatch"):
+    with pytest.raises(
+        GradcheckError, match="While considering the imaginary part of complex outputs only, Jacobian mismatch"
+    ):
         gradcheck(no_conjugate, x(2, dtype=torch.complex128), fast_mode=fast)
     for fn in (torch.abs, torch.exp, lambda z: (z * z.conj(), z.real)):
         assert gradcheck(fn, x(2, dtype=torch.complex128), fast_mode=fast)
@@ -163,15 +188,20 @@ def test_complex(fast):
 def test_inputs(fast):
     with pytest.raises(ValueError, match="but none of them have requires_grad=True"):
         gradcheck(torch.sin, torch.ones(2, dtype=torch.float64), fast_mode=fast)
-    with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping"):
+    with pytest.raises(
+        RuntimeError,
+        match="The 0th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping",
+    ):
         gradcheck(torch.sin, torch.ones(1, dtype=torch.float64).expand(3).requires_grad_(), fast_mode=fast)
-    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point or complex"):
+    with pytest.warns(
+        UserWarning, match="Input #0 requires gradient and is not a double precision floating point or complex"
+    ):
         gradcheck(lambda a: a * 2, x(3, dtype=torch.float32), fast_mode=fast, raise_exception=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert gradcheck(lambda a, n: a * n, (x(3), 2), fast_mode=fast)
         assert gradcheck(torch.sin, torch.zeros(0, dtype=torch.float64, requires_grad=True), fast_mode=fast)
-        assert gradcheck(lambda a: torch.autograd.grad((a ** 3).sum(), a, create_graph=True)[0], x(2), fast_mode=fast)
+        assert gradcheck(lambda a: torch.autograd.grad((a**3).sum(), a, create_graph=True)[0], x(2), fast_mode=fast)
 
 
 @FAST
@@ -181,7 +211,9 @@ def test_outputs(fast):
     assert gradcheck(lambda a: torch.ones(3, dtype=torch.float64), x(3), fast_mode=fast)
     assert gradcheck(lambda a: [a * 2, a], x(3), fast_mode=fast)
     calls = []
-    with pytest.raises(AssertionError, match="Expected `func` to return outputs with the same shape when inputs are perturbed"):
+    with pytest.raises(
+        AssertionError, match="Expected `func` to return outputs with the same shape when inputs are perturbed"
+    ):
         gradcheck(lambda a: (calls.append(1), a.repeat(len(calls)))[1], x(3), fast_mode=fast)
 
 
@@ -190,7 +222,7 @@ def test_second_gradients(fast):
     assert gradgradcheck(lambda a, b: a * b.exp(), (x(3), x(3)), fast_mode=fast)
     assert gradgradcheck(torch.exp, x(3), x(3), fast_mode=fast)
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
-        gradgradcheck(function(lambda a: a ** 3, lambda a, g: g * 3 * a.detach() * a), x(3), fast_mode=fast)
+        gradgradcheck(function(lambda a: a**3, lambda a, g: g * 3 * a.detach() * a), x(3), fast_mode=fast)
     strides = []
     seen = function(lambda a: a * 1, lambda a, g: (strides.append(g.is_contiguous()), g * 1)[1])
     assert gradgradcheck(seen, x(2, 3), gen_non_contig_grad_outputs=True, fast_mode=fast) and not strides[0]
@@ -209,6 +241,7 @@ def test_inputs_come_back():
         if len(calls) == 4:
             raise KeyError("stop")
         return a * 2
+
     with pytest.raises(KeyError):
         gradcheck(breaks, t)
     assert t.tolist() == before and t._version == 0

@@ -1,4 +1,5 @@
 """Strides of gradients, and of results whose operands' memory leaves a choice, beside PyTorch."""
+
 import itertools
 
 import alike
@@ -9,10 +10,12 @@ import torchlite
 torch = pytest.importorskip("torch")
 
 # A is a matrix by columns, that is a leaf, B another one; Z and W are complex; G makes the gradient of a sum
-HEAD = ("A = ((torch.arange(4.).double() * 0.7 + 1).sin() + 2).reshape(2, 2).t().detach().requires_grad_(); B = A.detach().cos() * 0.5 + 1; "
-        "Z = torch.complex(A.detach(), B).detach().requires_grad_(); W = Z.detach().conj().mT * 2j; "
-        "R = torch.arange(24.).double().cos().reshape(4, 3, 2).transpose(0, 1).detach().requires_grad_(); "
-        "G = lambda y, x=A: torch.autograd.grad(y.sum() if not y.is_complex() else y.real.sum(), [x]); ")
+HEAD = (
+    "A = ((torch.arange(4.).double() * 0.7 + 1).sin() + 2).reshape(2, 2).t().detach().requires_grad_(); B = A.detach().cos() * 0.5 + 1; "
+    "Z = torch.complex(A.detach(), B).detach().requires_grad_(); W = Z.detach().conj().mT * 2j; "
+    "R = torch.arange(24.).double().cos().reshape(4, 3, 2).transpose(0, 1).detach().requires_grad_(); "
+    "G = lambda y, x=A: torch.autograd.grad(y.sum() if not y.is_complex() else y.real.sum(), [x]); "
+)
 LINES = """
 C = R.detach().contiguous().requires_grad_(); y = torch.conv_tbc(C, torch.ones(2, 2, 5).double(), torch.ones(5).double(), 1); G(y, C), y.detach()
 w = torch.ones(2, 2, 5).double().requires_grad_(); G(torch.conv_tbc(R.detach().contiguous(), w, torch.ones(5).double()), w)
@@ -54,9 +57,25 @@ def test_lines(line):
     alike.alike(HEAD + line)
 
 
-PRODUCTS = [((3,), (3, 4)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((1, 3), (3, 4)), ((2, 1), (1, 4)), ((3,), (5, 3, 4)), ((5, 2, 3), (3,)),
-            ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)),
-            ((5, 2, 3), (1, 1, 3, 4)), ((2, 3), (2, 1, 3, 4)), ((2, 1, 2, 3), (5, 3, 4)), ((0, 2, 3), (3, 4)), ((5, 1, 3), (3, 1))]
+PRODUCTS = [
+    ((3,), (3, 4)),
+    ((2, 3), (3,)),
+    ((2, 3), (3, 4)),
+    ((1, 3), (3, 4)),
+    ((2, 1), (1, 4)),
+    ((3,), (5, 3, 4)),
+    ((5, 2, 3), (3,)),
+    ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((1, 2, 3), (5, 3, 4)),
+    ((5, 2, 3), (1, 3, 4)),
+    ((5, 2, 3), (1, 1, 3, 4)),
+    ((2, 3), (2, 1, 3, 4)),
+    ((2, 1, 2, 3), (5, 3, 4)),
+    ((0, 2, 3), (3, 4)),
+    ((5, 1, 3), (3, 1)),
+]
 
 
 def laid(lib, shape, order, leaf):
@@ -67,7 +86,7 @@ def laid(lib, shape, order, leaf):
 
 
 def orders(shape):
-    return list(itertools.permutations(range(len(shape))))[::1 if len(shape) < 4 else 5]
+    return list(itertools.permutations(range(len(shape))))[:: 1 if len(shape) < 4 else 5]
 
 
 CASES = [("matmul", *p) for p in PRODUCTS] + [("linear", a, b[::-1]) for a, b in PRODUCTS if len(b) < 3]
@@ -89,4 +108,6 @@ def test_products(name, left, right):
                     results.append([z, *lib.autograd.grad(z, [t for t in (x, y) if t.requires_grad], given)])
                 for want, got in zip(*results):
                     assert got.stride() == want.stride(), (a, b, leaves)
-                    torch.testing.assert_close(torch.from_numpy(got.detach().contiguous().numpy()), want.detach().contiguous())
+                    torch.testing.assert_close(
+                        torch.from_numpy(got.detach().contiguous().numpy()), want.detach().contiguous()
+                    )

@@ -1,4 +1,5 @@
 """torch.autograd.graph: hooks on saved tensors and on several gradients."""
+
 import pytest
 import torchlite as torch
 from torchlite.autograd import graph
@@ -21,6 +22,7 @@ def packed_now():
     assert len(log) == 2
     node = (x * x).grad_fn
     from torchlite.autograd import _node
+
     return bool(_node.saved_hooks) or node is None
 
 
@@ -37,6 +39,7 @@ def test_context_inside_unpack():
     def unpack(t):
         with graph.saved_tensors_hooks(same, unpack):
             return t * 1
+
     x = ones()
     with graph.saved_tensors_hooks(same, unpack):
         y = (x * x).sum()
@@ -54,6 +57,7 @@ def test_inner_contexts_that_were_never_left():
     def unpack(t):
         graph.saved_tensors_hooks(same, unpack).__enter__()
         raise KeyError
+
     x = ones()
     hooks = graph.saved_tensors_hooks(same, unpack)
     with pytest.raises(KeyError), hooks:
@@ -79,11 +83,19 @@ def test_disabled():
     with graph.disable_saved_tensors_hooks("outer"):
         with pytest.raises(RuntimeError, match="^outer$"), graph.saved_tensors_hooks(same, same):
             pass
-        with graph.disable_saved_tensors_hooks("inner"), pytest.raises(RuntimeError, match="^inner$"), graph.save_on_cpu():
+        with (
+            graph.disable_saved_tensors_hooks("inner"),
+            pytest.raises(RuntimeError, match="^inner$"),
+            graph.save_on_cpu(),
+        ):
             pass
         with pytest.raises(RuntimeError, match="^outer$"), graph.save_on_cpu():
             pass
-    with graph.saved_tensors_hooks(same, same), pytest.raises(RuntimeError, match="^late$"), graph.disable_saved_tensors_hooks("late"):
+    with (
+        graph.saved_tensors_hooks(same, same),
+        pytest.raises(RuntimeError, match="^late$"),
+        graph.disable_saved_tensors_hooks("late"),
+    ):
         pass
     with graph.save_on_cpu():
         x = ones()
@@ -105,7 +117,12 @@ def test_multi_grad_hook_waits_for_what_comes():
     c.sum().backward(inputs=(a,), retain_graph=True)
     (c + d).sum().backward(retain_graph=True)
     torch.autograd.grad(d.sum(), b, retain_graph=True)
-    assert calls == [[True, True, True, False], [True, False, True, False], [True, True, True, True], [False, True, False, True]]
+    assert calls == [
+        [True, True, True, False],
+        [True, False, True, False],
+        [True, True, True, True],
+        [False, True, False, True],
+    ]
     handle.remove()
     c.sum().backward()
     assert len(calls) == 4
@@ -144,12 +161,18 @@ def test_multi_grad_hook_errors():
         graph.register_multi_grad_hook((torch.ones(1),), print)
 
 
-PACKS = {"as it is": lambda t: t, "copied": lambda t: t.clone(), "without history": lambda t: t.detach().clone(), "as numbers": lambda t: t.tolist()}
+PACKS = {
+    "as it is": lambda t: t,
+    "copied": lambda t: t.clone(),
+    "without history": lambda t: t.detach().clone(),
+    "as numbers": lambda t: t.tolist(),
+}
 
 
 @pytest.mark.parametrize("pack", PACKS)
 def test_what_a_hook_returns_has_the_history_of_what_was_saved(pack):
     """First, second and mixed derivatives do not depend on hooks: leaves, results and values from before a change in place."""
+
     def derivatives():
         x, y = torch.arange(1.0, 7).div(7).reshape(2, 3).requires_grad_(), torch.tensor([0.5, 2, 1], requires_grad=True)
         z = x * y

@@ -1,4 +1,5 @@
 """Corners of the graph, compared with PyTorch: saved tensors and their hooks, parts that are no views, names of nodes, views of inference mode, empty convolutions."""
+
 import re
 
 import pytest
@@ -60,7 +61,7 @@ def test_allow_mutation_on_saved_tensors(lib):
     a = lib.full((2,), 3.0, requires_grad=True)
     with graph.allow_mutation_on_saved_tensors() as context:
         b = a.clone()
-        out = (b ** 2).sum() + b.view(2).exp().mul_(2).sum()
+        out = (b**2).sum() + b.view(2).exp().mul_(2).sum()
         b[0] = 5
         b.mul_(3)
         out.backward()
@@ -69,7 +70,9 @@ def test_allow_mutation_on_saved_tensors(lib):
         cleared = (a.clone() ** 2).sum()
         context.clear()
     for loss in (late, cleared):
-        with pytest.raises(AssertionError, match="Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"):
+        with pytest.raises(
+            AssertionError, match="Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+        ):
             loss.backward()
     with graph.allow_mutation_on_saved_tensors():
         with pytest.raises(RuntimeError, match="allow_mutation_on_saved_tensors contexts cannot be nested"):

@@ -114,6 +114,7 @@ def view_of_a_leaf_that_is_a_view(change):
     def case(t):
         x = t.zeros(4).view(2, 2).requires_grad_()
         change(t, x)
+
     case.__name__ = "leaf_view_" + change.__name__
     return case
 
@@ -142,7 +143,13 @@ def result_of_two(t):
 
 def pixel_shuffle_copies(t):
     x = t.arange(4.0).reshape(1, 4, 1, 1)
-    made = [t.pixel_shuffle(x, 1), t.pixel_shuffle(x, 2), t.pixel_unshuffle(x, 1), t.channel_shuffle(x, 4), t.channel_shuffle(x, 1)]
+    made = [
+        t.pixel_shuffle(x, 1),
+        t.pixel_shuffle(x, 2),
+        t.pixel_unshuffle(x, 1),
+        t.channel_shuffle(x, 4),
+        t.channel_shuffle(x, 1),
+    ]
     x.zero_()
     return made
 
@@ -150,21 +157,48 @@ def pixel_shuffle_copies(t):
 def complex_operands(name, *numbers):
     def case(t):
         return getattr(t, name)(t.ones(2, dtype=t.complex64), *(t.ones(2, dtype=t.complex64) for _ in numbers))
+
     case.__name__ = "complex_" + name
     return case
 
 
-CASES = [out_of_a_comparison, out_of_a_derivable, out_requires_grad, out_of_heaviside_requires_grad, out_of_a_polynomial_requires_grad, out_of_softmax,
-         out_is_a_leaf_of_another_shape, out_is_expanded_and_resized, out_is_expanded, resize_of_a_leaf, floor_divide_of_what_requires_grad,
-         gradient_of_floor_divide, gradient_of_floor_divide_in_place, broadcast_of_one_shape, materialized, grad_of_the_root, mean_overwritten,
-         deviation_overwritten, scattered_and_changed, pixel_shuffle_copies, result_of_two,
-         *map(view_of_a_leaf_that_is_a_view, (row, whole, listed, deeper)), *(complex_operands(n) for n in ("relu", "sign", "signbit", "deg2rad", "rad2deg", "isposinf", "isneginf")),
-         *(complex_operands(n, 1) for n in ("maximum", "minimum", "fmax", "fmin", "heaviside"))]
+CASES = [
+    out_of_a_comparison,
+    out_of_a_derivable,
+    out_requires_grad,
+    out_of_heaviside_requires_grad,
+    out_of_a_polynomial_requires_grad,
+    out_of_softmax,
+    out_is_a_leaf_of_another_shape,
+    out_is_expanded_and_resized,
+    out_is_expanded,
+    resize_of_a_leaf,
+    floor_divide_of_what_requires_grad,
+    gradient_of_floor_divide,
+    gradient_of_floor_divide_in_place,
+    broadcast_of_one_shape,
+    materialized,
+    grad_of_the_root,
+    mean_overwritten,
+    deviation_overwritten,
+    scattered_and_changed,
+    pixel_shuffle_copies,
+    result_of_two,
+    *map(view_of_a_leaf_that_is_a_view, (row, whole, listed, deeper)),
+    *(complex_operands(n) for n in ("relu", "sign", "signbit", "deg2rad", "rad2deg", "isposinf", "isneginf")),
+    *(complex_operands(n, 1) for n in ("maximum", "minimum", "fmax", "fmin", "heaviside")),
+]
 
 
 def seen(x):
     if isinstance(x, (ours.Tensor, real.Tensor)):
-        return tuple(x.shape), [round(v, 5) for v in x.detach().reshape(-1).tolist()], x.requires_grad, x.is_leaf, x.grad_fn is not None
+        return (
+            tuple(x.shape),
+            [round(v, 5) for v in x.detach().reshape(-1).tolist()],
+            x.requires_grad,
+            x.is_leaf,
+            x.grad_fn is not None,
+        )
     return [seen(v) for v in x] if isinstance(x, (list, tuple)) else x
 
 

@@ -1,4 +1,5 @@
 """Every form of index, assignment, and op with an index or a mask: PyTorch's result, exception and warnings."""
+
 from alike import alike, cases
 
 

@@ -7,7 +7,20 @@ import pytest
 torch = pytest.importorskip("torch")
 import torchlite as tl  # noqa: E402
 
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 F = {"float32", "float64"}
 
 
@@ -58,7 +71,11 @@ def compare(call, *args):
 
 def make(rng, shape, name=None):
     dtype = getattr(torch, name or rng.choice(DTYPES))
-    t = torch.tensor([rng.randint(0 if dtype is torch.uint8 else -4, 4) for _ in range(torch.Size(shape).numel())]).reshape(shape).to(dtype)
+    t = (
+        torch.tensor([rng.randint(0 if dtype is torch.uint8 else -4, 4) for _ in range(torch.Size(shape).numel())])
+        .reshape(shape)
+        .to(dtype)
+    )
     if dtype.is_complex:
         t = t * (1 + 2j)
     if t.dim() > 1 and rng.random() < 0.4:
@@ -72,7 +89,9 @@ def shape_of(rng, least=0, most=3):
 
 def index_of(rng, size, shape, negative=False):
     n = torch.Size(shape).numel()
-    return torch.tensor([rng.randint(-size if negative else 0, size - 1) for _ in range(n)], dtype=torch.int64).reshape(shape)
+    return torch.tensor([rng.randint(-size if negative else 0, size - 1) for _ in range(n)], dtype=torch.int64).reshape(
+        shape
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -92,7 +111,11 @@ def test_advanced_indexing(seed):
                 d += 1
             elif kind < 0.8:
                 k = min(rng.randint(1, 2), x.dim() - d)
-                items.append(torch.tensor([rng.random() < 0.5 for _ in range(torch.Size(x.shape[d:d + k]).numel())]).reshape(x.shape[d:d + k]))
+                items.append(
+                    torch.tensor([rng.random() < 0.5 for _ in range(torch.Size(x.shape[d : d + k]).numel())]).reshape(
+                        x.shape[d : d + k]
+                    )
+                )
                 d += k
             elif kind < 0.9 and x.shape[d]:
                 items.append(rng.randrange(-x.shape[d], x.shape[d]))
@@ -153,7 +176,12 @@ def test_along_a_dim(name):
             continue
         for reduce in ("prod", "mean", "amax", "amin"):
             for include in (True, False):
-                compare(lambda m, x, i, s: x.scatter_reduce(d, i, s, reduce, include_self=include), x, i, make(rng, shape, name))
+                compare(
+                    lambda m, x, i, s: x.scatter_reduce(d, i, s, reduce, include_self=include),
+                    x,
+                    i,
+                    make(rng, shape, name),
+                )
                 if nd and x.numel():
                     compare(lambda m, x, v, s: x.index_reduce(d, v, s, reduce, include_self=include), x, v, src)
 
@@ -164,7 +192,9 @@ def test_masks_and_positions(name):
     for _ in range(25):
         x = make(rng, shape_of(rng, 0, 3), name)
         cut = rng.randint(0, x.dim())
-        mask = torch.tensor([rng.random() < 0.5 for _ in range(torch.Size(x.shape[cut:]).numel())]).reshape(x.shape[cut:])
+        mask = torch.tensor([rng.random() < 0.5 for _ in range(torch.Size(x.shape[cut:]).numel())]).reshape(
+            x.shape[cut:]
+        )
         compare(lambda m, x, k: x.masked_fill(k, 2), x, mask)
         compare(lambda m, x, k: x.masked_select(k), x, mask)
         compare(lambda m, x, k, s: x.masked_scatter(k, s), x, mask, make(rng, [100], name))
@@ -179,21 +209,42 @@ def test_masks_and_positions(name):
 
 
 def test_out_of_range_and_wrong_types():
-    x = torch.arange(12.).view(3, 4)
+    x = torch.arange(12.0).view(3, 4)
     i = torch.tensor
     cases = [
-        lambda m, x, a, b: x[a], lambda m, x, a, b: x[b], lambda m, x, a, b: x.index_select(0, a), lambda m, x, a, b: x.take(a + 20),
-        lambda m, x, a, b: x.gather(0, a), lambda m, x, a, b: x.gather(0, a.unsqueeze(0)), lambda m, x, a, b: x.scatter(0, a.unsqueeze(0), 1.0),
-        lambda m, x, a, b: x.index_copy(0, a, x[:1]), lambda m, x, a, b: x.index_fill(0, a, 1), lambda m, x, a, b: x.index_add(0, a, x),
-        lambda m, x, a, b: x.masked_fill(a, 1), lambda m, x, a, b: x.masked_select(a), lambda m, x, a, b: x.masked_fill(b, 1),
-        lambda m, x, a, b: x.masked_scatter(x > 0, x[0]), lambda m, x, a, b: m.nn.functional.embedding(a, x),
-        lambda m, x, a, b: m.nn.functional.embedding(x, x), lambda m, x, a, b: m.nn.functional.one_hot(a, 3),
-        lambda m, x, a, b: m.nn.functional.one_hot(-a), lambda m, x, a, b: m.nn.functional.one_hot(x), lambda m, x, a, b: x.scatter_add(0, a, x),
-        lambda m, x, a, b: x.scatter(0, a.unsqueeze(0), x.long()), lambda m, x, a, b: x.scatter_reduce(0, a.unsqueeze(0), x, "foo"),
-        lambda m, x, a, b: m.take_along_dim(x, a, 0), lambda m, x, a, b: x[a, a, a], lambda m, x, a, b: x[0.5 * a],
-        lambda m, x, a, b: m.where(a, x, x), lambda m, x, a, b: m.unravel_index(x, (3, 4)), lambda m, x, a, b: x[5], lambda m, x, a, b: x[:, a],
-        lambda m, x, a, b: x[m.tensor([0, 1]), m.tensor([0, 1, 2])], lambda m, x, a, b: x.index_put_((a * 0,), x.long()),
-        lambda m, x, a, b: x.put(a * 0, x), lambda m, x, a, b: m.nn.functional.embedding_bag(a * 0, x),
+        lambda m, x, a, b: x[a],
+        lambda m, x, a, b: x[b],
+        lambda m, x, a, b: x.index_select(0, a),
+        lambda m, x, a, b: x.take(a + 20),
+        lambda m, x, a, b: x.gather(0, a),
+        lambda m, x, a, b: x.gather(0, a.unsqueeze(0)),
+        lambda m, x, a, b: x.scatter(0, a.unsqueeze(0), 1.0),
+        lambda m, x, a, b: x.index_copy(0, a, x[:1]),
+        lambda m, x, a, b: x.index_fill(0, a, 1),
+        lambda m, x, a, b: x.index_add(0, a, x),
+        lambda m, x, a, b: x.masked_fill(a, 1),
+        lambda m, x, a, b: x.masked_select(a),
+        lambda m, x, a, b: x.masked_fill(b, 1),
+        lambda m, x, a, b: x.masked_scatter(x > 0, x[0]),
+        lambda m, x, a, b: m.nn.functional.embedding(a, x),
+        lambda m, x, a, b: m.nn.functional.embedding(x, x),
+        lambda m, x, a, b: m.nn.functional.one_hot(a, 3),
+        lambda m, x, a, b: m.nn.functional.one_hot(-a),
+        lambda m, x, a, b: m.nn.functional.one_hot(x),
+        lambda m, x, a, b: x.scatter_add(0, a, x),
+        lambda m, x, a, b: x.scatter(0, a.unsqueeze(0), x.long()),
+        lambda m, x, a, b: x.scatter_reduce(0, a.unsqueeze(0), x, "foo"),
+        lambda m, x, a, b: m.take_along_dim(x, a, 0),
+        lambda m, x, a, b: x[a, a, a],
+        lambda m, x, a, b: x[0.5 * a],
+        lambda m, x, a, b: m.where(a, x, x),
+        lambda m, x, a, b: m.unravel_index(x, (3, 4)),
+        lambda m, x, a, b: x[5],
+        lambda m, x, a, b: x[:, a],
+        lambda m, x, a, b: x[m.tensor([0, 1]), m.tensor([0, 1, 2])],
+        lambda m, x, a, b: x.index_put_((a * 0,), x.long()),
+        lambda m, x, a, b: x.put(a * 0, x),
+        lambda m, x, a, b: m.nn.functional.embedding_bag(a * 0, x),
         lambda m, x, a, b: m.nn.functional.embedding_bag(a * 0, x, a),
     ]
     for case in cases:
@@ -202,15 +253,27 @@ def test_out_of_range_and_wrong_types():
 
 def test_embedding():
     rng = random.Random(0)
-    w = torch.arange(15.).view(5, 3)
+    w = torch.arange(15.0).view(5, 3)
     i = torch.tensor([[0, 4, 4], [1, 0, 2]])
     compare(lambda m, w, i: m.nn.functional.embedding(i, w), w, i)
     compare(lambda m, w, i: m.nn.functional.embedding(i.int(), w, max_norm=2.0), w, i)
     compare(lambda m, i: m.nn.functional.one_hot(i), i)
     for mode in ("sum", "mean", "max"):
         compare(lambda m, w, i: m.nn.functional.embedding_bag(i, w, mode=mode), w, i)
-        compare(lambda m, w, i: m.nn.functional.embedding_bag(i.reshape(-1), w, m.tensor([0, 2, 2, 5]), mode=mode, padding_idx=4), w, i)
-        compare(lambda m, w, i: m.nn.functional.embedding_bag(i.reshape(-1), w, m.tensor([0, 2, 6]), mode=mode, include_last_offset=True), w, i)
+        compare(
+            lambda m, w, i: m.nn.functional.embedding_bag(
+                i.reshape(-1), w, m.tensor([0, 2, 2, 5]), mode=mode, padding_idx=4
+            ),
+            w,
+            i,
+        )
+        compare(
+            lambda m, w, i: m.nn.functional.embedding_bag(
+                i.reshape(-1), w, m.tensor([0, 2, 6]), mode=mode, include_last_offset=True
+            ),
+            w,
+            i,
+        )
     for freq in (False, True):
         g = make(rng, (2, 3, 3), "float32")
 
@@ -218,14 +281,33 @@ def test_embedding():
             w = w.clone().requires_grad_()
             m.nn.functional.embedding(i, w, padding_idx=1, scale_grad_by_freq=freq).backward(g)
             return w.grad
+
         compare(gradient, w, i, g)
 
 
 def test_samples_gradients():
     from torchlite.ops._declare import namespace, specs
+
     names = {s.name for s in specs if s.body is None or s.grad} & {
-        "index", "index_put", "gather", "scatter", "scatter_add", "scatter_reduce", "index_select", "index_add", "index_copy", "index_fill",
-        "index_reduce", "masked_fill", "masked_select", "masked_scatter", "take", "put", "embedding", "take_along_dim"}
+        "index",
+        "index_put",
+        "gather",
+        "scatter",
+        "scatter_add",
+        "scatter_reduce",
+        "index_select",
+        "index_add",
+        "index_copy",
+        "index_fill",
+        "index_reduce",
+        "masked_fill",
+        "masked_select",
+        "masked_scatter",
+        "take",
+        "put",
+        "embedding",
+        "take_along_dim",
+    }
     g = tl.Generator().manual_seed(3)
 
     def t(*shape, lo=-2, hi=2, dtype=None):
@@ -239,7 +321,7 @@ def test_samples_gradients():
             kw = args[-1] if isinstance(args[-1], dict) else {}
             args = args[:-1] if kw else args
             if s.name == "embedding" and len(args) > 2 and args[2] is not None:
-                continue                # the padding row has no gradient by design
+                continue  # the padding row has no gradient by design
             fn = namespace(s.namespace)[s.name]
             where = [n for n, a in enumerate(args) if isinstance(a, tl.Tensor) and a.requires_grad]
 
@@ -248,6 +330,7 @@ def test_samples_gradients():
                 for n, leaf in zip(where, leaves):
                     full[n] = leaf
                 return fn(*full, **kw)
+
             leaves = [args[n] for n in where]
             assert tl.autograd.gradcheck(call, leaves), s.name
             assert tl.autograd.gradgradcheck(call, leaves), s.name

@@ -9,6 +9,7 @@ import torchlite as ours
 
 try:
     import torch as real
+
     if not hasattr(real, "_C") or hasattr(real.version, "torchlite"):
         real = None
 except ImportError:
@@ -27,6 +28,7 @@ def test_differences(run):
     def fn(x):
         ours.manual_seed(0)
         return run(ours, x)
+
     assert ours.autograd.gradcheck(fn, start(ours), atol=1e-5, rtol=1e-3)
     assert ours.autograd.gradgradcheck(fn, start(ours), atol=1e-4, rtol=1e-3)
 
@@ -37,11 +39,22 @@ def outcome(m, run):
     x = start(m)
     z = run(m, x)
     w = m.linspace(-1, 1, z.numel(), dtype=m.float64).reshape(z.shape)
-    first, = m.autograd.grad((z * w).sum(), x, create_graph=True, retain_graph=True)
-    second = m.autograd.grad((first * first * w.sum(-1, True).sum()).sum() + first.exp().sum(), x, allow_unused=True, retain_graph=True)[0] if first.requires_grad else None
+    (first,) = m.autograd.grad((z * w).sum(), x, create_graph=True, retain_graph=True)
+    second = (
+        m.autograd.grad(
+            (first * first * w.sum(-1, True).sum()).sum() + first.exp().sum(), x, allow_unused=True, retain_graph=True
+        )[0]
+        if first.requires_grad
+        else None
+    )
     (z * w).sum().backward()
     plain = lambda t: None if t is None else (t.detach().tolist(), str(t.dtype))
-    return [plain(z), plain(first), plain(second), plain(x.grad)], [tuple(t.stride()) for t in (z, first, x.grad)], z._version, z.requires_grad
+    return (
+        [plain(z), plain(first), plain(second), plain(x.grad)],
+        [tuple(t.stride()) for t in (z, first, x.grad)],
+        z._version,
+        z.requires_grad,
+    )
 
 
 def near(a, b):

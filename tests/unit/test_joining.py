@@ -47,11 +47,24 @@ def test_rearranging(name):
         shifts = [rng.randint(-5, 5) for _ in dims]
         repeats = [rng.randint(0, 3) for _ in range(rng.randint(0, nd + 2))]
         k = rng.randint(-3, 3)
-        for call in (lambda m, x: x.flip(dims), lambda m, x: x.roll(shifts, dims), lambda m, x: x.roll(2), lambda m, x: x.repeat(repeats),
-                     lambda m, x: x.tile(repeats), lambda m, x: x.tril(k), lambda m, x: x.triu(k), lambda m, x: x.diag_embed(k),
-                     lambda m, x: m.diag(x, k), lambda m, x: x.rot90(k, (0, 1)), lambda m, x: x.repeat_interleave(2),
-                     lambda m, x: x.reshape(x.shape or (1,)).repeat_interleave(3, dim=0), lambda m, x: x.fliplr(), lambda m, x: x.flipud(), lambda m, x: m.diagflat(x, k),
-                     lambda m, x: m.constant_pad_nd(x, [1, -1] * min(nd, 1) + [0, 2] * max(0, min(nd - 1, 1)), 2)):
+        for call in (
+            lambda m, x: x.flip(dims),
+            lambda m, x: x.roll(shifts, dims),
+            lambda m, x: x.roll(2),
+            lambda m, x: x.repeat(repeats),
+            lambda m, x: x.tile(repeats),
+            lambda m, x: x.tril(k),
+            lambda m, x: x.triu(k),
+            lambda m, x: x.diag_embed(k),
+            lambda m, x: m.diag(x, k),
+            lambda m, x: x.rot90(k, (0, 1)),
+            lambda m, x: x.repeat_interleave(2),
+            lambda m, x: x.reshape(x.shape or (1,)).repeat_interleave(3, dim=0),
+            lambda m, x: x.fliplr(),
+            lambda m, x: x.flipud(),
+            lambda m, x: m.diagflat(x, k),
+            lambda m, x: m.constant_pad_nd(x, [1, -1] * min(nd, 1) + [0, 2] * max(0, min(nd - 1, 1)), 2),
+        ):
             compare(call, x)
         if name not in ("bool", "float16", "bfloat16"):
             compare(lambda m, x: m.trace(x), x)
@@ -67,8 +80,14 @@ def test_padding(mode):
     rng = random.Random(mode)
     for dims in (1, 2, 3):
         for _ in range(25):
-            x = make(rng, [rng.randint(1, 4) for _ in range(dims + rng.randint(1, 2))], rng.choice(["float32", "float64", "int64", "complex64"]))
-            pad = [rng.randint(0 if mode == "circular" else -1, 3) for _ in range(2 * dims)]    # -1 there reads what was not written
+            x = make(
+                rng,
+                [rng.randint(1, 4) for _ in range(dims + rng.randint(1, 2))],
+                rng.choice(["float32", "float64", "int64", "complex64"]),
+            )
+            pad = [
+                rng.randint(0 if mode == "circular" else -1, 3) for _ in range(2 * dims)
+            ]  # -1 there reads what was not written
             compare(lambda m, x: m.nn.functional.pad(x, pad, mode=mode), x)
 
             def gradient(m, x):
@@ -76,6 +95,7 @@ def test_padding(mode):
                 y = m.nn.functional.pad(x, pad, mode=mode)
                 (y * m.arange(y.numel(), dtype=y.dtype).reshape(y.shape)).sum().backward()
                 return x.grad
+
             if x.dtype in (torch.float32, torch.float64):
                 try:
                     if 0 in torch.nn.functional.pad(x, pad, mode=mode).shape:
@@ -105,8 +125,32 @@ def test_factories():
 
 def test_samples_gradients():
     from torchlite.ops._declare import specs
-    names = {"cat", "stack", "hstack", "vstack", "dstack", "column_stack", "flip", "roll", "rot90", "repeat", "tile", "repeat_interleave", "tril",
-             "triu", "diag_embed", "diag", "diagflat", "constant_pad_nd", "pad", "trace", "slice_scatter", "select_scatter", "diagonal_scatter"}
+
+    names = {
+        "cat",
+        "stack",
+        "hstack",
+        "vstack",
+        "dstack",
+        "column_stack",
+        "flip",
+        "roll",
+        "rot90",
+        "repeat",
+        "tile",
+        "repeat_interleave",
+        "tril",
+        "triu",
+        "diag_embed",
+        "diag",
+        "diagflat",
+        "constant_pad_nd",
+        "pad",
+        "trace",
+        "slice_scatter",
+        "select_scatter",
+        "diagonal_scatter",
+    }
     g = tl.Generator().manual_seed(3)
 
     def t(*shape, lo=-2, hi=2, dtype=None):
@@ -119,28 +163,45 @@ def test_samples_gradients():
         for args in s.samples(t):
             kw = args[-1] if isinstance(args[-1], dict) else {}
             args = args[:-1] if kw else args
-            leaves = [a for a in itertools.chain(*[a if isinstance(a, list) else [a] for a in args]) if isinstance(a, tl.Tensor) and a.requires_grad]
+            leaves = [
+                a
+                for a in itertools.chain(*[a if isinstance(a, list) else [a] for a in args])
+                if isinstance(a, tl.Tensor) and a.requires_grad
+            ]
 
             def call(*values):
                 values = iter(values)
 
                 def put(a):
                     return next(values) if isinstance(a, tl.Tensor) and a.requires_grad else a
+
                 full = [[put(x) for x in a] if isinstance(a, list) else put(a) for a in args]
-                return getattr(tl.ops.aten, s.name, None)(*full, **kw) if s.name != "repeat" else full[0].repeat(*full[1:])
+                return (
+                    getattr(tl.ops.aten, s.name, None)(*full, **kw) if s.name != "repeat" else full[0].repeat(*full[1:])
+                )
+
             assert tl.autograd.gradcheck(call, leaves), s.name
             assert tl.autograd.gradgradcheck(call, leaves), s.name
             checked.add(s.name)
     assert checked == names
 
 
-LAYOUTS = [lambda b: b[:12].clone().reshape(4, 3), lambda b: b[5:17].reshape(4, 3), lambda b: b[5:17].reshape(4, 3).t(), lambda b: b[:24].reshape(4, 6)[:, 1::2],
-           lambda b: b.reshape(5, 8)[1:4, 2:6], lambda b: b[3:7].reshape(4, 1).expand(4, 3), lambda b: b[3:7].expand(3, 4).t(), lambda b: b.as_strided((4, 3), (2, 1), 3)]
+LAYOUTS = [
+    lambda b: b[:12].clone().reshape(4, 3),
+    lambda b: b[5:17].reshape(4, 3),
+    lambda b: b[5:17].reshape(4, 3).t(),
+    lambda b: b[:24].reshape(4, 6)[:, 1::2],
+    lambda b: b.reshape(5, 8)[1:4, 2:6],
+    lambda b: b[3:7].reshape(4, 1).expand(4, 3),
+    lambda b: b[3:7].expand(3, 4).t(),
+    lambda b: b.as_strided((4, 3), (2, 1), 3),
+]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_as_strided_scatter(layout):
     """Values are PyTorch's. Gradients are those that PyTorch finds for the same in steps: its own for this op is not the derivative."""
+
     def values(m, b, size, stride, offset):
         src = -m.arange(1, 1 + math.prod(size), dtype=b.dtype).reshape(size)
         return m.as_strided_scatter(layout(b), src, size, stride, offset)
@@ -159,7 +220,16 @@ def test_as_strided_scatter(layout):
         return *first, *m.autograd.grad(sum((g * g).sum() for g in first), (b, src))
 
     b = torch.arange(40, dtype=torch.float64)
-    for size, stride in (((2, 2), (3, 1)), ((2, 2), (1, 2)), ((3,), (4,)), ((), ()), ((2, 3), (1, 1)), ((2, 3), (0, 1)), ((0, 2), (1, 4)), ((9, 9), (9, 9))):
+    for size, stride in (
+        ((2, 2), (3, 1)),
+        ((2, 2), (1, 2)),
+        ((3,), (4,)),
+        ((), ()),
+        ((2, 3), (1, 1)),
+        ((2, 3), (0, 1)),
+        ((0, 2), (1, 4)),
+        ((9, 9), (9, 9)),
+    ):
         for offset in (None, 0, 1, 5, 7, 24):
             compare(values, b, size, stride, offset)
             compare(gradients, b, size, stride, offset)

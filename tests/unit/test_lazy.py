@@ -41,4 +41,6 @@ def test_by_namespace():
 
 
 def test_unknown_names_stay_unknown():
-    run("assert not hasattr(torch, 'no_such_op') and not hasattr(torch.ones(1), 'no_such_op')\nassert hasattr(torch, 'norm')")
+    run(
+        "assert not hasattr(torch, 'no_such_op') and not hasattr(torch.ones(1), 'no_such_op')\nassert hasattr(torch, 'norm')"
+    )

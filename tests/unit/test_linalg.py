@@ -1,4 +1,5 @@
 """torch.linalg against PyTorch: values that are unique, factors by what they satisfy, gradients, messages."""
+
 import pytest
 from against_torch import check, fails_alike, ours, torch
 
@@ -22,15 +23,35 @@ def positive(n, dtype=torch.float64):
 def test_unique_results(dtype):
     tol = (TOL[dtype], TOL[dtype])
     a, b, h = matrix(2, 4, 4, dtype=dtype), matrix(2, 4, 3, dtype=dtype), positive(4, dtype)
-    for call in (lambda t, a: t.linalg.inv(a), lambda t, a: t.linalg.det(a), lambda t, a: t.linalg.slogdet(a), lambda t, a: t.linalg.pinv(a[..., :3]),
-                 lambda t, a: t.linalg.matrix_power(a, -2), lambda t, a: t.linalg.matrix_exp(a), lambda t, a: t.linalg.lu(a), lambda t, a: t.linalg.svdvals(a),
-                 lambda t, a: t.linalg.matrix_norm(a, "nuc"), lambda t, a: t.linalg.norm(a, 2, dim=(-2, -1)), lambda t, a: t.linalg.cond(a), lambda t, a: t.linalg.qr(a),
-                 lambda t, a: t.linalg.qr(a[..., :3, :]), lambda t, a: t.linalg.qr(a[..., :3]), lambda t, a: t.linalg.lu(a[..., :3]),
-                 lambda t, a: t.linalg.lu(a[..., :3, :]), lambda t, a: t.linalg.eigvals(a).abs().sum(), lambda t, a: t.linalg.lu_solve(*t.linalg.lu_factor(a), a)):
+    for call in (
+        lambda t, a: t.linalg.inv(a),
+        lambda t, a: t.linalg.det(a),
+        lambda t, a: t.linalg.slogdet(a),
+        lambda t, a: t.linalg.pinv(a[..., :3]),
+        lambda t, a: t.linalg.matrix_power(a, -2),
+        lambda t, a: t.linalg.matrix_exp(a),
+        lambda t, a: t.linalg.lu(a),
+        lambda t, a: t.linalg.svdvals(a),
+        lambda t, a: t.linalg.matrix_norm(a, "nuc"),
+        lambda t, a: t.linalg.norm(a, 2, dim=(-2, -1)),
+        lambda t, a: t.linalg.cond(a),
+        lambda t, a: t.linalg.qr(a),
+        lambda t, a: t.linalg.qr(a[..., :3, :]),
+        lambda t, a: t.linalg.qr(a[..., :3]),
+        lambda t, a: t.linalg.lu(a[..., :3]),
+        lambda t, a: t.linalg.lu(a[..., :3, :]),
+        lambda t, a: t.linalg.eigvals(a).abs().sum(),
+        lambda t, a: t.linalg.lu_solve(*t.linalg.lu_factor(a), a),
+    ):
         check(call, a, tol=tol)
     check(lambda t, a, b: t.linalg.solve(a, b), a, b, tol=tol)
     check(lambda t, a, b: t.linalg.solve(a, b.mT, left=False), a, b, tol=tol)
-    check(lambda t, a, b: t.linalg.solve_triangular(a, b, upper=False), a.tril() + 3 * torch.eye(4, dtype=dtype), b, tol=tol)
+    check(
+        lambda t, a, b: t.linalg.solve_triangular(a, b, upper=False),
+        a.tril() + 3 * torch.eye(4, dtype=dtype),
+        b,
+        tol=tol,
+    )
     check(lambda t, a, b: t.linalg.lstsq(a, b)[0], matrix(2, 5, 3, dtype=dtype), matrix(2, 5, 2, dtype=dtype), tol=tol)
     check(lambda t, h: t.linalg.cholesky(h), h, tol=tol)
     check(lambda t, h: t.linalg.eigvalsh(h), h, tol=tol)
@@ -45,6 +66,7 @@ def test_factors(dtype, m, n):
     def near(u, v):
         assert u.shape == v.shape
         assert float((u - v).abs().max()) < tol * max(m, n)
+
     for full in (False, True):
         u, s, vh = torchlite.linalg.svd(a, full_matrices=full)
         k = min(m, n)
@@ -79,20 +101,28 @@ def test_singular_matrices():
 
 def test_second_gradients():
     a = matrix(3, 3)
-    for call in (lambda t, a: t.linalg.inv(a), lambda t, a: t.linalg.det(a), lambda t, a: t.linalg.cholesky(a @ a.mT), lambda t, a: t.linalg.svdvals(a)):
+    for call in (
+        lambda t, a: t.linalg.inv(a),
+        lambda t, a: t.linalg.det(a),
+        lambda t, a: t.linalg.cholesky(a @ a.mT),
+        lambda t, a: t.linalg.svdvals(a),
+    ):
         check(call, a, second=True, tol=(1e-6, 1e-6))
 
 
 def test_sign_of_a_real_determinant_has_no_gradient():
     def of(t, a, which):
         return t.autograd.grad(t.linalg.slogdet(a)[which].real, a, allow_unused=True)[0]
+
     a = matrix(3, 3)
     assert of(torchlite, ours(a, True), 0) is None is of(torch, a.clone().requires_grad_(), 0)
     assert of(torchlite, ours(a, True), 1) is not None
     assert of(torchlite, ours(a.to(torch.complex128), True), 0) is not None
 
 
-@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh", "eig", "eigvals", "svd", "qr", "matrix_exp", "lu_factor"])
+@pytest.mark.parametrize(
+    "name", ["inv", "det", "slogdet", "cholesky", "eigh", "eig", "eigvals", "svd", "qr", "matrix_exp", "lu_factor"]
+)
 def test_messages(name):
     for x in (torch.ones(3), torch.ones(2, 2, dtype=torch.int64)):
         fails_alike(lambda t, a: getattr(t.linalg, name)(a), x)

@@ -1,4 +1,5 @@
 """torch.linalg on matrices without elements and with elements that are not finite."""
+
 import math
 
 import pytest
@@ -62,9 +63,9 @@ def test_nan_does_not_converge():
     texts = {
         tl.linalg.svd: "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.",
         tl.linalg.eigh: "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
-                        "repeated eigenvalues (error code: 2).",
+        "repeated eigenvalues (error code: 2).",
         tl.linalg.eigvalsh: "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
-                            "repeated eigenvalues (error code: 1).",
+        "repeated eigenvalues (error code: 1).",
     }
     for fn in (tl.linalg.svdvals, tl.linalg.pinv, tl.linalg.cond, tl.linalg.matrix_rank):
         texts[fn] = texts[tl.linalg.svd]
@@ -91,8 +92,8 @@ def test_gradients_pass_by_infinite_matrices():
 
 
 def test_a_nan_pivot_is_no_choice():
-    LU, pivots = tl.linalg.lu_factor(tl.tensor([[1., 2.], [NAN, 1.], [3., 4.]]))
+    LU, pivots = tl.linalg.lu_factor(tl.tensor([[1.0, 2.0], [NAN, 1.0], [3.0, 4.0]]))
     assert pivots.tolist()[0] == 3 and LU[0].tolist() == [3, 4]
     with pytest.raises(tl.linalg.LinAlgError, match="The diagonal element 1 is zero"):
-        tl.linalg.inv(tl.tensor([[0., 1.], [NAN, 1.]]))
-    assert tl.linalg.det(tl.tensor([[0., 1.], [NAN, 1.]])).isnan()
+        tl.linalg.inv(tl.tensor([[0.0, 1.0], [NAN, 1.0]]))
+    assert tl.linalg.det(tl.tensor([[0.0, 1.0], [NAN, 1.0]])).isnan()

@@ -1,20 +1,27 @@
 """Long sums in float32: dot products and deep matrix products."""
+
 import pytest
 
 import torchlite
 
 DEEP = {
-    "dot": lambda x, y: torchlite.dot(x, y), "vdot": lambda x, y: torchlite.vdot(x, y), "inner": lambda x, y: torchlite.inner(x, y),
-    "einsum": lambda x, y: torchlite.einsum("i,i->", x, y), "matmul": lambda x, y: x @ y,
-    "strided": lambda x, y: x.repeat_interleave(2)[::2] @ y, "rows": lambda x, y: torchlite.mv(x.expand(3, -1).contiguous(), y),
-    "columns": lambda x, y: x @ y[:, None].expand(-1, 3).contiguous(), "wide": lambda x, y: x @ y[:, None].expand(-1, 20).contiguous(),
-    "tiles": lambda x, y: x.expand(9, -1) @ y[:, None].expand(-1, 9), "linear": lambda x, y: torchlite.nn.functional.linear(x[None], y[None]),
+    "dot": lambda x, y: torchlite.dot(x, y),
+    "vdot": lambda x, y: torchlite.vdot(x, y),
+    "inner": lambda x, y: torchlite.inner(x, y),
+    "einsum": lambda x, y: torchlite.einsum("i,i->", x, y),
+    "matmul": lambda x, y: x @ y,
+    "strided": lambda x, y: x.repeat_interleave(2)[::2] @ y,
+    "rows": lambda x, y: torchlite.mv(x.expand(3, -1).contiguous(), y),
+    "columns": lambda x, y: x @ y[:, None].expand(-1, 3).contiguous(),
+    "wide": lambda x, y: x @ y[:, None].expand(-1, 20).contiguous(),
+    "tiles": lambda x, y: x.expand(9, -1) @ y[:, None].expand(-1, 9),
+    "linear": lambda x, y: torchlite.nn.functional.linear(x[None], y[None]),
     "added": lambda x, y: torchlite.addmv(torchlite.zeros(2), x.expand(2, -1), y),
     "complex": lambda x, y: torchlite.dot(torchlite.complex(x, x), torchlite.complex(y, 0 * y)).real,
 }
 
 
-@pytest.mark.parametrize("value", [.1, 1e4])
+@pytest.mark.parametrize("value", [0.1, 1e4])
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_products_keep_their_digits(name, value):
     """The error of a long sum does not grow with its length: rounding errors of equal terms all have one sign."""

@@ -1,4 +1,5 @@
 """Products of matrices against PyTorch: dtypes, strides, broadcasting, empty dims, gradients, messages."""
+
 import itertools
 import math
 
@@ -6,7 +7,16 @@ import pytest
 from against_torch import check, fails_alike, torch
 
 REAL = [torch.float32, torch.float64]
-ALL = REAL + [torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64, torch.complex64, torch.complex128]
+ALL = REAL + [
+    torch.float16,
+    torch.bfloat16,
+    torch.int8,
+    torch.uint8,
+    torch.int32,
+    torch.int64,
+    torch.complex64,
+    torch.complex128,
+]
 
 
 def make(*shape, dtype=torch.float32):
@@ -21,13 +31,18 @@ def seed():
 
 
 @pytest.mark.parametrize("dtype", ALL)
-@pytest.mark.parametrize("m,k,n", [(1, 1, 1), (2, 3, 4), (5, 17, 9), (33, 40, 29), (1, 64, 65), (70, 300, 1), (0, 3, 2), (2, 0, 3), (130, 13, 70)])
+@pytest.mark.parametrize(
+    "m,k,n",
+    [(1, 1, 1), (2, 3, 4), (5, 17, 9), (33, 40, 29), (1, 64, 65), (70, 300, 1), (0, 3, 2), (2, 0, 3), (130, 13, 70)],
+)
 def test_mm(dtype, m, k, n):
     a, b = make(m, k, dtype=dtype), make(k, n, dtype=dtype)
     grad = dtype in REAL
     check(lambda t, x, y: t.mm(x, y), a, b, grad=grad)
     check(lambda t, x, y: x @ y, make(k, m, dtype=dtype).t(), make(n, k, dtype=dtype).t(), grad=grad)
-    check(lambda t, x, y: t.addmm(x[0, :1], x, y, beta=2, alpha=3), make(m + 1, k, dtype=dtype)[1:], b, grad=False) if m and k else None
+    check(
+        lambda t, x, y: t.addmm(x[0, :1], x, y, beta=2, alpha=3), make(m + 1, k, dtype=dtype)[1:], b, grad=False
+    ) if m and k else None
 
 
 def test_large_product_in_blocks():
@@ -36,21 +51,62 @@ def test_large_product_in_blocks():
     check(lambda t, x, y: t.mm(y, x.t()), a, b, grad=False)
 
 
-@pytest.mark.parametrize("a,b", [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 3)), ((2, 3, 4), (4,)), ((4,), (2, 4, 3)), ((2, 3, 4), (4, 5)),
-                                 ((2, 3, 4), (2, 4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((1, 3, 4), (6, 4, 2)), ((3, 4), (2, 4, 5)), ((2, 0, 4), (4, 3))])
+@pytest.mark.parametrize(
+    "a,b",
+    [
+        ((4,), (4,)),
+        ((3, 4), (4,)),
+        ((4,), (4, 3)),
+        ((2, 3, 4), (4,)),
+        ((4,), (2, 4, 3)),
+        ((2, 3, 4), (4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        ((1, 3, 4), (6, 4, 2)),
+        ((3, 4), (2, 4, 5)),
+        ((2, 0, 4), (4, 3)),
+    ],
+)
 def test_matmul_shapes(a, b):
     for dtype in (torch.float64, torch.complex128):
-        check(lambda t, x, y: t.matmul(x, y), make(*a, dtype=dtype), make(*b, dtype=dtype), second=dtype == torch.float64)
+        check(
+            lambda t, x, y: t.matmul(x, y), make(*a, dtype=dtype), make(*b, dtype=dtype), second=dtype == torch.float64
+        )
 
 
 @pytest.mark.parametrize("beta,alpha", [(1, 1), (0, 1), (2, 1), (1, 3), (0.5, 2)])
 def test_scaled_sums(beta, alpha):
     d = torch.float64
-    check(lambda t, s, x, y: t.addmm(s, x, y, beta=beta, alpha=alpha), make(5, dtype=d), make(3, 4, dtype=d), make(4, 5, dtype=d))
-    check(lambda t, s, x, y: t.addmv(s, x, y, beta=beta, alpha=alpha), make(3, dtype=d), make(3, 4, dtype=d), make(4, dtype=d))
-    check(lambda t, s, x, y: t.baddbmm(s, x, y, beta=beta, alpha=alpha), make(3, 5, dtype=d), make(2, 3, 4, dtype=d), make(2, 4, 5, dtype=d))
-    check(lambda t, s, x, y: t.addbmm(s, x, y, beta=beta, alpha=alpha), make(3, 5, dtype=d), make(2, 3, 4, dtype=d), make(2, 4, 5, dtype=d))
-    check(lambda t, s, x, y: t.addr(s, x, y, beta=beta, alpha=alpha), make(3, 4, dtype=d), make(3, dtype=d), make(4, dtype=d))
+    check(
+        lambda t, s, x, y: t.addmm(s, x, y, beta=beta, alpha=alpha),
+        make(5, dtype=d),
+        make(3, 4, dtype=d),
+        make(4, 5, dtype=d),
+    )
+    check(
+        lambda t, s, x, y: t.addmv(s, x, y, beta=beta, alpha=alpha),
+        make(3, dtype=d),
+        make(3, 4, dtype=d),
+        make(4, dtype=d),
+    )
+    check(
+        lambda t, s, x, y: t.baddbmm(s, x, y, beta=beta, alpha=alpha),
+        make(3, 5, dtype=d),
+        make(2, 3, 4, dtype=d),
+        make(2, 4, 5, dtype=d),
+    )
+    check(
+        lambda t, s, x, y: t.addbmm(s, x, y, beta=beta, alpha=alpha),
+        make(3, 5, dtype=d),
+        make(2, 3, 4, dtype=d),
+        make(2, 4, 5, dtype=d),
+    )
+    check(
+        lambda t, s, x, y: t.addr(s, x, y, beta=beta, alpha=alpha),
+        make(3, 4, dtype=d),
+        make(3, dtype=d),
+        make(4, dtype=d),
+    )
 
 
 def test_beta_zero_ignores_nan():
@@ -64,9 +120,22 @@ def test_linear(shape):
         check(lambda t, x, w, b: t.nn.functional.linear(x, w, b), make(*shape), make(5, 4), bias)
 
 
-EQUATIONS = [("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ij->ji", (2, 3)), ("ii->i", (3, 3)), ("ii", (3, 3)), ("...ij,...jk->...ik", (5, 2, 3), (3, 4)),
-             ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("i,j->ij", (2,), (3,)), ("ij,ij->", (2, 3), (2, 3)), ("abc,cd,d->ab", (2, 3, 4), (4, 5), (5,)),
-             ("ab...,b...->a...", (2, 3, 4), (3, 4)), ("bn,anm,bm->ba", (2, 5), (3, 5, 4), (2, 4)), ("i j , j k -> i k", (2, 3), (3, 4)), ("...->...", (2, 3))]
+EQUATIONS = [
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("ij,jk", (2, 3), (3, 4)),
+    ("ij->ji", (2, 3)),
+    ("ii->i", (3, 3)),
+    ("ii", (3, 3)),
+    ("...ij,...jk->...ik", (5, 2, 3), (3, 4)),
+    ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+    ("i,j->ij", (2,), (3,)),
+    ("ij,ij->", (2, 3), (2, 3)),
+    ("abc,cd,d->ab", (2, 3, 4), (4, 5), (5,)),
+    ("ab...,b...->a...", (2, 3, 4), (3, 4)),
+    ("bn,anm,bm->ba", (2, 5), (3, 5, 4), (2, 4)),
+    ("i j , j k -> i k", (2, 3), (3, 4)),
+    ("...->...", (2, 3)),
+]
 
 
 @pytest.mark.parametrize("case", EQUATIONS, ids=[c[0] for c in EQUATIONS])
@@ -82,16 +151,39 @@ def test_products_with_rules_of_their_own():
     check(lambda t, x, y: t.inner(x, y), make(2, 3, dtype=d), make(4, 3, dtype=d))
     check(lambda t, x, y: t.outer(x, y), make(2, dtype=d), make(3, dtype=d))
     check(lambda t, x, y: t.vdot(x, y), make(3, dtype=torch.complex128), make(3, dtype=torch.complex128))
-    check(lambda t, x, y, w, b: t.nn.functional.bilinear(x, y, w, b), make(2, 3, dtype=d), make(2, 4, dtype=d), make(5, 3, 4, dtype=d), make(5, dtype=d))
-    check(lambda t, *m: t.linalg.multi_dot(list(m)), make(3, dtype=d), make(3, 4, dtype=d), make(4, 2, dtype=d), make(2, dtype=d))
+    check(
+        lambda t, x, y, w, b: t.nn.functional.bilinear(x, y, w, b),
+        make(2, 3, dtype=d),
+        make(2, 4, dtype=d),
+        make(5, 3, 4, dtype=d),
+        make(5, dtype=d),
+    )
+    check(
+        lambda t, *m: t.linalg.multi_dot(list(m)),
+        make(3, dtype=d),
+        make(3, 4, dtype=d),
+        make(4, 2, dtype=d),
+        make(2, dtype=d),
+    )
     check(lambda t, x, y: t.cross(x, y, dim=-1), make(4, 3, dtype=d), make(4, 3, dtype=d))
 
 
-@pytest.mark.parametrize("causal,masked,gqa", [c for c in itertools.product([False, True], ["", "bool", "float"], [False, True]) if not (c[0] and c[1])])
+@pytest.mark.parametrize(
+    "causal,masked,gqa",
+    [c for c in itertools.product([False, True], ["", "bool", "float"], [False, True]) if not (c[0] and c[1])],
+)
 def test_attention(causal, masked, gqa):
     q, k, v = make(2, 4, 5, 8), make(2, 2 if gqa else 4, 5, 8), make(2, 2 if gqa else 4, 5, 6)
     mask = None if not masked else torch.rand(5, 5) > 0.4 if masked == "bool" else make(5, 5)
-    check(lambda t, q, k, v, m: t.nn.functional.scaled_dot_product_attention(q, k, v, m, is_causal=causal, enable_gqa=gqa, scale=0.3), q, k, v, mask)
+    check(
+        lambda t, q, k, v, m: t.nn.functional.scaled_dot_product_attention(
+            q, k, v, m, is_causal=causal, enable_gqa=gqa, scale=0.3
+        ),
+        q,
+        k,
+        v,
+        mask,
+    )
 
 
 def test_attention_rows_that_see_nothing():
@@ -106,14 +198,29 @@ def test_attention_rows_that_see_nothing():
 
 
 MISTAKES = [
-    (lambda t, x, y: t.mm(x, y), (2, 3), (4, 5)), (lambda t, x, y: t.mm(x, y), (2,), (4, 5)), (lambda t, x, y: t.mm(x, y), (2, 3), (3,)),
-    (lambda t, x, y: x @ y, (2, 3), (4, 5)), (lambda t, x, y: x @ y, (3,), (4,)), (lambda t, x, y: x @ y, (2, 3), (4,)),
-    (lambda t, x, y: x @ y, (2, 3, 4), (3, 4, 5)), (lambda t, x, y: x @ y, (2, 3, 4), (2, 5, 5)), (lambda t, x, y: x @ y, (), (3,)),
-    (lambda t, x, y: t.bmm(x, y), (2, 3, 4), (2, 3, 4)), (lambda t, x, y: t.bmm(x, y), (3, 4), (3, 4, 4)), (lambda t, x, y: t.dot(x, y), (2,), (3,)),
-    (lambda t, x, y: t.dot(x, y), (2, 1), (2,)), (lambda t, x, y: t.mv(x, y), (2, 3), (4,)), (lambda t, x, y: t.nn.functional.linear(x, y), (2, 3), (4, 5)),
-    (lambda t, x, y: t.outer(x, y), (2, 3), (3,)), (lambda t, x, y: t.inner(x, y), (2, 3), (4, 2)), (lambda t, x, y: t.tensordot(x, y, 1), (2, 3), (4, 3)),
-    (lambda t, x, y: t.einsum("ij,jk->ik", x, y), (2, 3), (4, 5)), (lambda t, x, y: t.einsum("ij->i", x), (3,), (1,)),
-    (lambda t, x, y: t.einsum("i1,j", x, y), (2, 3), (2,)), (lambda t, x, y: t.einsum("ij,jk", x), (2, 3), (2,)), (lambda t, x, y: t.einsum("i,j->k", x, y), (2,), (3,)),
+    (lambda t, x, y: t.mm(x, y), (2, 3), (4, 5)),
+    (lambda t, x, y: t.mm(x, y), (2,), (4, 5)),
+    (lambda t, x, y: t.mm(x, y), (2, 3), (3,)),
+    (lambda t, x, y: x @ y, (2, 3), (4, 5)),
+    (lambda t, x, y: x @ y, (3,), (4,)),
+    (lambda t, x, y: x @ y, (2, 3), (4,)),
+    (lambda t, x, y: x @ y, (2, 3, 4), (3, 4, 5)),
+    (lambda t, x, y: x @ y, (2, 3, 4), (2, 5, 5)),
+    (lambda t, x, y: x @ y, (), (3,)),
+    (lambda t, x, y: t.bmm(x, y), (2, 3, 4), (2, 3, 4)),
+    (lambda t, x, y: t.bmm(x, y), (3, 4), (3, 4, 4)),
+    (lambda t, x, y: t.dot(x, y), (2,), (3,)),
+    (lambda t, x, y: t.dot(x, y), (2, 1), (2,)),
+    (lambda t, x, y: t.mv(x, y), (2, 3), (4,)),
+    (lambda t, x, y: t.nn.functional.linear(x, y), (2, 3), (4, 5)),
+    (lambda t, x, y: t.outer(x, y), (2, 3), (3,)),
+    (lambda t, x, y: t.inner(x, y), (2, 3), (4, 2)),
+    (lambda t, x, y: t.tensordot(x, y, 1), (2, 3), (4, 3)),
+    (lambda t, x, y: t.einsum("ij,jk->ik", x, y), (2, 3), (4, 5)),
+    (lambda t, x, y: t.einsum("ij->i", x), (3,), (1,)),
+    (lambda t, x, y: t.einsum("i1,j", x, y), (2, 3), (2,)),
+    (lambda t, x, y: t.einsum("ij,jk", x), (2, 3), (2,)),
+    (lambda t, x, y: t.einsum("i,j->k", x, y), (2,), (3,)),
     (lambda t, x, y: t.addmm(x, y, y.t()), (2, 3), (2, 3)),
 ]
 

@@ -35,7 +35,9 @@ IMPOSSIBLE = {
     "repeat": lambda: torch.ones(4).repeat(HUGE),
     "matmul": lambda: big(10**8)[:, None] @ big(10**8)[None],
     "outer": lambda: torch.outer(big(10**8), big(10**8)),
-    "conv": lambda: torch.nn.functional.conv2d(torch.ones(1, 1, 1, 1).expand(1, 1, 10**7, 10**7), torch.ones(1, 1, 1, 1)),
+    "conv": lambda: torch.nn.functional.conv2d(
+        torch.ones(1, 1, 1, 1).expand(1, 1, 10**7, 10**7), torch.ones(1, 1, 1, 1)
+    ),
     "pad": lambda: torch.nn.functional.pad(torch.ones(3), (0, HUGE)),
     "interpolate": lambda: torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), size=(10**8, 10**8)),
     "one_hot": lambda: torch.nn.functional.one_hot(torch.tensor([1]), HUGE),
@@ -88,24 +90,41 @@ def test_near_the_limit():
             t[-1] = 1
             assert t[-1].item() == 1 and t.untyped_storage().nbytes() == n * dtype.itemsize
             del t
-    for n in (2**29, 2**30, 2**31):                 # accumulators of 8 bytes for each
+    for n in (2**29, 2**30, 2**31):  # accumulators of 8 bytes for each
         with pytest.raises(torch.OutOfMemoryError):
             torch.ones(1, dtype=torch.uint8).expand(n, 2).sum(1)
     assert torch.ones(1000).sum().item() == 1000
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("offset, shape, strides", [
-    (0, (5,), (1,)), (-1, (1,), (1,)), (0, (2,), (-1,)), (0, (-2,), (1,)), (1, (4,), (1,)), (2**62, (1,), (1,)), (0, (2,), (2**62,)), (0, (2**62,), (4,)),
-    (0, (2, 2**62), (0, 0)), (2**63 - 1, (2,), (1,)), (0, (2, 2), (2**62, 2**62)), (0, (3, 2), (2, 1)), (0, (2**32 + 1,), (2**32,)),
-])
+@pytest.mark.parametrize(
+    "offset, shape, strides",
+    [
+        (0, (5,), (1,)),
+        (-1, (1,), (1,)),
+        (0, (2,), (-1,)),
+        (0, (-2,), (1,)),
+        (1, (4,), (1,)),
+        (2**62, (1,), (1,)),
+        (0, (2,), (2**62,)),
+        (0, (2**62,), (4,)),
+        (0, (2, 2**62), (0, 0)),
+        (2**63 - 1, (2,), (1,)),
+        (0, (2, 2), (2**62, 2**62)),
+        (0, (3, 2), (2, 1)),
+        (0, (2**32 + 1,), (2**32,)),
+    ],
+)
 def test_geometry_outside_of_the_storage(offset, shape, strides):
     s = torch.arange(4.0).untyped_storage()
     if strides == (0, 0):
         t = torch.ones(4).as_strided(shape, strides, offset) if shape[0] * shape[1] < 2**63 else None
         assert t is None or t.storage_offset() == offset
         return
-    for make in (lambda: _C.tensor_from_storage(s, torch.float32, offset, shape, strides), lambda: torch.arange(4.0).as_strided(shape, strides, offset)):
+    for make in (
+        lambda: _C.tensor_from_storage(s, torch.float32, offset, shape, strides),
+        lambda: torch.arange(4.0).as_strided(shape, strides, offset),
+    ):
         with pytest.raises(RuntimeError):
             make()
 
@@ -123,8 +142,17 @@ def test_geometry_arguments():
 def test_dimensions():
     deep = torch.ones([1] * 64)
     assert deep.dim() == 64 and (deep + deep).sum().item() == 2
-    for call in (lambda: deep.unsqueeze(0), lambda: deep[None], lambda: deep.unfold(0, 1, 1), lambda: torch.stack([deep, deep]), lambda: torch.ones([1] * 65),
-                 lambda: deep.expand(2, *deep.shape), lambda: deep.view([1] * 65), lambda: deep[None, None, ..., None], lambda: torch.tensor(0)[(None,) * 80]):
+    for call in (
+        lambda: deep.unsqueeze(0),
+        lambda: deep[None],
+        lambda: deep.unfold(0, 1, 1),
+        lambda: torch.stack([deep, deep]),
+        lambda: torch.ones([1] * 65),
+        lambda: deep.expand(2, *deep.shape),
+        lambda: deep.view([1] * 65),
+        lambda: deep[None, None, ..., None],
+        lambda: torch.tensor(0)[(None,) * 80],
+    ):
         with pytest.raises(RuntimeError):
             call()
 
@@ -133,7 +161,7 @@ def test_resize():
     t = torch.arange(8.0)
     v = t[4:]
     t.untyped_storage().resize_(0)
-    v.sum(), t.tolist()                             # the block stays as long as tensors may look at it
+    v.sum(), t.tolist()  # the block stays as long as tensors may look at it
     t.untyped_storage().resize_(64)
     assert t.untyped_storage().nbytes() == 64
     with pytest.raises(RuntimeError):
@@ -163,18 +191,46 @@ def test_unaligned(dtype, shift):
     assert t.tolist() == values.tolist() and t[3].item() == values[3].item()
     m, w = t.view(3, 4), values.view(3, 4)
     float_ = dtype.is_floating_point or dtype.is_complex
-    for call in (lambda a: a + 1, lambda a: a * a, lambda a: a.sum(0), lambda a: a.t().contiguous(), lambda a: a.clone(), lambda a: a.to(torch.complex128),
-                 lambda a: torch.cat([a, a]), lambda a: torch.stack([a, a.flip(0)]), lambda a: a[[0, 2]], lambda a: a[:, 1:3].reshape(-1), lambda a: a.t() @ a,
-                 lambda a: a.cumsum(0), lambda a: torch.where(a == 3, a, a + a), lambda a: a.repeat(2, 1), lambda a: a.roll(1, 0), lambda a: a[a == 5],
-                 lambda a: torch.outer(a[0], a[1]), lambda a: a.expand(2, 3, 4).sum(0), lambda a: a.diagonal() * 2):
+    for call in (
+        lambda a: a + 1,
+        lambda a: a * a,
+        lambda a: a.sum(0),
+        lambda a: a.t().contiguous(),
+        lambda a: a.clone(),
+        lambda a: a.to(torch.complex128),
+        lambda a: torch.cat([a, a]),
+        lambda a: torch.stack([a, a.flip(0)]),
+        lambda a: a[[0, 2]],
+        lambda a: a[:, 1:3].reshape(-1),
+        lambda a: a.t() @ a,
+        lambda a: a.cumsum(0),
+        lambda a: torch.where(a == 3, a, a + a),
+        lambda a: a.repeat(2, 1),
+        lambda a: a.roll(1, 0),
+        lambda a: a[a == 5],
+        lambda a: torch.outer(a[0], a[1]),
+        lambda a: a.expand(2, 3, 4).sum(0),
+        lambda a: a.diagonal() * 2,
+    ):
         assert call(m).tolist() == call(w).tolist()
     if not dtype.is_complex:
         assert m.sort(1, descending=True).values.tolist() == w.sort(1, descending=True).values.tolist()
         assert (m.max(), m.argmin(1).tolist()) == (w.max(), w.argmin(1).tolist())
-    for change in (lambda a: a.add_(1), lambda a: a.mul_(a), lambda a: a.t().copy_(torch.ones(4, 3)), lambda a: a.__setitem__((0, slice(None)), 5),
-                   lambda a: a[1:].zero_(), lambda a: a.__setitem__(a == 5, 2), lambda a: a.fill_(3), lambda a: a.view(-1).index_fill_(0, torch.tensor([1, 5]), 7),
-                   lambda a: a.index_add_(0, torch.tensor([0, 0]), a[:2].clone()), lambda a: a.scatter_(1, torch.tensor([[0], [1], [2]]), 4),
-                   lambda a: a.clamp_(0, 6) if not dtype.is_complex else a, lambda a: a.sub_(a[0].clone()), lambda a: torch.add(a, 1, out=a)):
+    for change in (
+        lambda a: a.add_(1),
+        lambda a: a.mul_(a),
+        lambda a: a.t().copy_(torch.ones(4, 3)),
+        lambda a: a.__setitem__((0, slice(None)), 5),
+        lambda a: a[1:].zero_(),
+        lambda a: a.__setitem__(a == 5, 2),
+        lambda a: a.fill_(3),
+        lambda a: a.view(-1).index_fill_(0, torch.tensor([1, 5]), 7),
+        lambda a: a.index_add_(0, torch.tensor([0, 0]), a[:2].clone()),
+        lambda a: a.scatter_(1, torch.tensor([[0], [1], [2]]), 4),
+        lambda a: a.clamp_(0, 6) if not dtype.is_complex else a,
+        lambda a: a.sub_(a[0].clone()),
+        lambda a: torch.add(a, 1, out=a),
+    ):
         change(m)
         change(w)
         assert m.tolist() == w.tolist()
@@ -200,7 +256,9 @@ def test_unaligned_arrays():
 
 # ---- interrupts -------------------------------------------------------------------------------------------------------------------------
 @pytest.mark.skipif(BROWSER or not hasattr(signal, "setitimer"), reason="no timer signals here")
-@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread only")
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread only"
+)
 @pytest.mark.parametrize("name", ["matmul", "conv", "sort", "lu", "svd", "exp", "randn", "fft"])
 def test_interrupt(name):
     def calls():
@@ -239,7 +297,7 @@ def test_interrupt(name):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
-    assert took < 2.5                               # a fraction of a second where nothing else runs
+    assert took < 2.5  # a fraction of a second where nothing else runs
     gc.collect()
     assert _C.memory_stats()[0] == before
     assert (torch.eye(3) @ torch.ones(3)).tolist() == [1, 1, 1]

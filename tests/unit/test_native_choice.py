@@ -26,10 +26,15 @@ def test_probe_is_a_module_of_relaxed_simd():
     code = "console.log(WebAssembly.validate(Buffer.from(process.argv[1], 'hex')))"
     version = int(subprocess.run([node, "--version"], capture_output=True, text=True).stdout[1:].split(".")[0])
     flags = ["--experimental-wasm-relaxed-simd"] if version < 22 else []
-    answer = subprocess.run([node, *flags, "-e", code, _RELAXED_PROBE.hex()], capture_output=True, text=True).stdout.strip()
+    answer = subprocess.run(
+        [node, *flags, "-e", code, _RELAXED_PROBE.hex()], capture_output=True, text=True
+    ).stdout.strip()
     assert answer == "true"
     if version < 22:
-        assert subprocess.run([node, "-e", code, _RELAXED_PROBE.hex()], capture_output=True, text=True).stdout.strip() == "false"
+        assert (
+            subprocess.run([node, "-e", code, _RELAXED_PROBE.hex()], capture_output=True, text=True).stdout.strip()
+            == "false"
+        )
 
 
 @pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
@@ -39,6 +44,14 @@ def test_a_missing_build_says_what_to_do(tmp_path):
     source = pathlib.Path(__file__).resolve().parents[2] / "torchlite" / "_native.py"
     (package / "__init__.py").write_text("from . import _native\n")
     shutil.copy(source, package / "_native.py")
-    done = subprocess.run([sys.executable, "-c", "import torchlite"], cwd=tmp_path, capture_output=True, text=True,
-                          env={"PYTHONPATH": str(tmp_path)})
-    assert "ImportError: torchlite's native core could not be loaded; it is not built: run `python native/build.py host`" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", "import torchlite"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(tmp_path)},
+    )
+    assert (
+        "ImportError: torchlite's native core could not be loaded; it is not built: run `python native/build.py host`"
+        in done.stderr
+    )

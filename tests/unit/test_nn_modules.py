@@ -1,4 +1,5 @@
 """Modules against PyTorch: initial values from the same seed, outputs, representations, state_dict, hooks, errors."""
+
 import copy
 import pickle
 import warnings
@@ -6,6 +7,7 @@ import warnings
 import pytest
 
 import torchlite
+
 torch = pytest.importorskip("torch")
 
 
@@ -49,17 +51,35 @@ def same(f):
 
 
 LAYERS = {
-    "Linear(3, 4)": (2, 3), "Linear(3, 4, bias=False)": (2, 3), "Conv1d(2, 4, 3, padding=1)": (1, 2, 5),
-    "Conv2d(2, 4, 3, stride=2, padding_mode='reflect', padding=1)": (1, 2, 5, 5), "Conv3d(1, 2, 2)": (1, 1, 3, 3, 3),
-    "ConvTranspose2d(2, 3, 3, stride=2, output_padding=1)": (1, 2, 3, 3), "BatchNorm2d(3)": (2, 3, 2, 2),
-    "LayerNorm(4)": (2, 4), "GroupNorm(2, 4)": (2, 4, 3), "RMSNorm(4)": (2, 4), "InstanceNorm1d(3, affine=True)": (2, 3, 4),
-    "RNN(3, 4, 2, nonlinearity='relu')": (5, 2, 3), "LSTM(3, 4, 2, bidirectional=True, batch_first=True)": (2, 5, 3),
-    "LSTM(3, 4, proj_size=2)": (5, 2, 3), "GRU(3, 4, bias=False)": (5, 2, 3), "GRUCell(3, 4)": (2, 3), "LSTMCell(3, 4)": (2, 3),
-    "PReLU(3)": (2, 3, 4), "TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.0)": (2, 5, 8),
+    "Linear(3, 4)": (2, 3),
+    "Linear(3, 4, bias=False)": (2, 3),
+    "Conv1d(2, 4, 3, padding=1)": (1, 2, 5),
+    "Conv2d(2, 4, 3, stride=2, padding_mode='reflect', padding=1)": (1, 2, 5, 5),
+    "Conv3d(1, 2, 2)": (1, 1, 3, 3, 3),
+    "ConvTranspose2d(2, 3, 3, stride=2, output_padding=1)": (1, 2, 3, 3),
+    "BatchNorm2d(3)": (2, 3, 2, 2),
+    "LayerNorm(4)": (2, 4),
+    "GroupNorm(2, 4)": (2, 4, 3),
+    "RMSNorm(4)": (2, 4),
+    "InstanceNorm1d(3, affine=True)": (2, 3, 4),
+    "RNN(3, 4, 2, nonlinearity='relu')": (5, 2, 3),
+    "LSTM(3, 4, 2, bidirectional=True, batch_first=True)": (2, 5, 3),
+    "LSTM(3, 4, proj_size=2)": (5, 2, 3),
+    "GRU(3, 4, bias=False)": (5, 2, 3),
+    "GRUCell(3, 4)": (2, 3),
+    "LSTMCell(3, 4)": (2, 3),
+    "PReLU(3)": (2, 3, 4),
+    "TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.0)": (2, 5, 8),
     "Sequential(nn.Linear(3, 4), nn.GELU(), nn.Dropout(0.5), nn.Linear(4, 2))": (2, 3),
-    "MaxPool2d(2)": (1, 1, 4, 4), "AvgPool2d(2, padding=1)": (1, 1, 4, 4), "AdaptiveAvgPool2d(2)": (1, 2, 5, 5),
-    "Flatten()": (2, 3, 4), "Softmax(dim=-1)": (2, 3), "Upsample(scale_factor=2.0, mode='bilinear')": (1, 1, 3, 3),
-    "PixelShuffle(2)": (1, 4, 2, 2), "ReflectionPad2d(1)": (1, 1, 3, 3), "CosineSimilarity()": None,
+    "MaxPool2d(2)": (1, 1, 4, 4),
+    "AvgPool2d(2, padding=1)": (1, 1, 4, 4),
+    "AdaptiveAvgPool2d(2)": (1, 2, 5, 5),
+    "Flatten()": (2, 3, 4),
+    "Softmax(dim=-1)": (2, 3),
+    "Upsample(scale_factor=2.0, mode='bilinear')": (1, 1, 3, 3),
+    "PixelShuffle(2)": (1, 4, 2, 2),
+    "ReflectionPad2d(1)": (1, 1, 3, 3),
+    "CosineSimilarity()": None,
 }
 
 
@@ -79,11 +99,25 @@ def test_same_seed_same_layer(text):
             first.square().sum().backward()
             out += [y, x.grad, [p.grad for p in m.parameters()]]
         return out
+
     same(run)
 
 
-@pytest.mark.parametrize("name", ["uniform_", "normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_",
-                                  "trunc_normal_", "eye_", "ones_", "zeros_"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "uniform_",
+        "normal_",
+        "xavier_uniform_",
+        "xavier_normal_",
+        "kaiming_uniform_",
+        "kaiming_normal_",
+        "trunc_normal_",
+        "eye_",
+        "ones_",
+        "zeros_",
+    ],
+)
 def test_init(name):
     same(lambda lib: getattr(lib.nn.init, name)(lib.empty(6, 10)))
 
@@ -106,6 +140,7 @@ def net(lib):
 
         def forward(self, x):
             return self.blocks[2](self.b(self.a(x)))
+
     return Net()
 
 
@@ -119,6 +154,7 @@ def test_load_state_dict_messages(strict):
         if strict:
             state["a.weight"] = lib.ones(5, 5)
         return str(n.load_state_dict(state, strict=strict))
+
     same(run)
 
 
@@ -135,7 +171,9 @@ ERRORS = {
     "bad mode": lambda lib, n: n.train(3),
     "not a dict": lambda lib, n: n.load_state_dict(3),
     "missing forward": lambda lib, n: lib.nn.Module()(1),
-    "before init": lambda lib, n: setattr(type("M", (lib.nn.Module,), {"__init__": lambda s: None})(), "x", lib.nn.Linear(1, 1)),
+    "before init": lambda lib, n: setattr(
+        type("M", (lib.nn.Module,), {"__init__": lambda s: None})(), "x", lib.nn.Linear(1, 1)
+    ),
 }
 
 
@@ -147,12 +185,18 @@ def test_errors(case):
 def test_names_and_dtypes():
     def run(lib):
         n = net(lib)
-        n.blocks.append(n.a)          # shared module: listed once
-        out = [repr(n), [k for k, _ in n.named_parameters()], [k for k, _ in n.named_modules()], list(n.state_dict()),
-               [k for k, _ in n.named_parameters(remove_duplicate=False)]]
+        n.blocks.append(n.a)  # shared module: listed once
+        out = [
+            repr(n),
+            [k for k, _ in n.named_parameters()],
+            [k for k, _ in n.named_modules()],
+            list(n.state_dict()),
+            [k for k, _ in n.named_parameters(remove_duplicate=False)],
+        ]
         n.half()
         out += [str(n.a.weight.dtype), str(n.b.running_mean.dtype), str(n.b.num_batches_tracked.dtype)]
         return out
+
     same(run)
 
 
@@ -167,6 +211,7 @@ def test_hooks():
         x = lib.ones(4, 2, requires_grad=True)
         m(x).sum().backward()
         return [log, x.grad]
+
     same(run)
 
 
@@ -176,6 +221,7 @@ def test_hook_can_be_removed_and_always_called():
     class Bad(torchlite.nn.Module):
         def forward(self, x):
             raise ValueError("no")
+
     m = Bad()
     h = m.register_forward_hook(lambda *a: seen.append(a[2]), always_call=True)
     with pytest.raises(ValueError):
@@ -202,8 +248,12 @@ def test_attention_masks():
         x = lib.randn(2, 4, 8)
         mask = lib.nn.Transformer.generate_square_subsequent_mask(4)
         pad = lib.tensor([[False, False, True, True], [False, False, False, True]])
-        return [m(x, x, x), m(x, x, x, attn_mask=mask, is_causal=True, need_weights=False)[0],
-                m(x, x, x, key_padding_mask=pad)]
+        return [
+            m(x, x, x),
+            m(x, x, x, attn_mask=mask, is_causal=True, need_weights=False)[0],
+            m(x, x, x, key_padding_mask=pad),
+        ]
+
     same(run)
 
 
@@ -213,6 +263,7 @@ def test_packed_sequences():
         p = r.pack_sequence([lib.randn(3, 2), lib.randn(5, 2), lib.randn(1, 2)], enforce_sorted=False)
         out, (h, c) = lib.nn.LSTM(2, 3, 2, bidirectional=True)(p)
         return [out.data, h, c, r.pad_packed_sequence(out, batch_first=True), p.batch_sizes]
+
     same(run)
 
 
@@ -221,7 +272,12 @@ def test_clip_and_vectors():
         m = lib.nn.Linear(3, 4)
         m(lib.ones(2, 3)).sum().backward()
         u = lib.nn.utils
-        return [u.clip_grad_norm_(m.parameters(), 0.5), [p.grad for p in m.parameters()], u.parameters_to_vector(m.parameters())]
+        return [
+            u.clip_grad_norm_(m.parameters(), 0.5),
+            [p.grad for p in m.parameters()],
+            u.parameters_to_vector(m.parameters()),
+        ]
+
     same(run)
 
 
@@ -232,6 +288,7 @@ def test_parametrizations(kind):
         y = m(lib.ones(1, 2))
         lib.nn.utils.parametrize.remove_parametrizations(m, "weight")
         return [y, repr(m), m(lib.ones(1, 2))]
+
     same(run)
 
 
@@ -254,4 +311,5 @@ def test_losses(case):
         loss = LOSSES[case](lib, lib.nn.functional, x)
         loss.backward()
         return [loss, x.grad]
+
     same(run)

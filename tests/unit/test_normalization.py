@@ -104,21 +104,37 @@ def test_group_and_instance_norm(dtype):
     for shape, groups in (((4, 6, 3), 2), ((2, 8, 5, 5), 4), ((3, 4, 2), 1)):
         x = torch.randn(shape, dtype=dt)
         w, b = torch.randn(shape[1], dtype=dt), torch.randn(shape[1], dtype=dt)
-        check(lambda m, a, v, u: m.nn.functional.group_norm(a, groups, v, u), x, w, b, scale=20, second=dtype == "float64")
+        check(
+            lambda m, a, v, u: m.nn.functional.group_norm(a, groups, v, u), x, w, b, scale=20, second=dtype == "float64"
+        )
         check(lambda m, a, v, u: m.nn.functional.instance_norm(a, None, None, v, u), x, w, b, scale=20, second=False)
 
 
 ERRORS = [
-    lambda m, F: F.layer_norm(m.ones(2, 3), (2,)), lambda m, F: F.layer_norm(m.ones(2, 3), ()), lambda m, F: F.layer_norm(m.ones(2, 3), (3,), m.ones(2)),
-    lambda m, F: F.rms_norm(m.ones(2, 3), (2,)), lambda m, F: F.batch_norm(m.ones(2, 3), m.zeros(2), m.zeros(3)), lambda m, F: F.batch_norm(m.ones(2, 3), None, None),
-    lambda m, F: F.batch_norm(m.ones(2, 3), m.zeros(3), m.zeros(3), m.ones(2)), lambda m, F: F.batch_norm(m.ones(1, 3), None, None, training=True),
-    lambda m, F: F.group_norm(m.ones(2, 3), 2), lambda m, F: F.instance_norm(m.ones(2, 3, 1)), lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, 5])),
-    lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, -1])), lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, 1, 2])),
-    lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0.0, 1.0])), lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, 1]), m.ones(2)),
-    lambda m, F: F.cross_entropy(m.ones(2, 3), m.tensor([0, 5])), lambda m, F: F.mse_loss(m.ones(2, 3), m.ones(2, 3), reduction="foo"),
-    lambda m, F: F.mse_loss(m.ones(2, dtype=m.int64), m.ones(2, dtype=m.int64)), lambda m, F: F.smooth_l1_loss(m.ones(2), m.ones(2), beta=-1),
-    lambda m, F: F.huber_loss(m.ones(2), m.ones(2), delta=0), lambda m, F: F.binary_cross_entropy(m.tensor([0.5, 1.5]), m.ones(2)),
-    lambda m, F: F.binary_cross_entropy(m.ones(2), m.ones(3)), lambda m, F: F.binary_cross_entropy_with_logits(m.ones(2), m.ones(3))]
+    lambda m, F: F.layer_norm(m.ones(2, 3), (2,)),
+    lambda m, F: F.layer_norm(m.ones(2, 3), ()),
+    lambda m, F: F.layer_norm(m.ones(2, 3), (3,), m.ones(2)),
+    lambda m, F: F.rms_norm(m.ones(2, 3), (2,)),
+    lambda m, F: F.batch_norm(m.ones(2, 3), m.zeros(2), m.zeros(3)),
+    lambda m, F: F.batch_norm(m.ones(2, 3), None, None),
+    lambda m, F: F.batch_norm(m.ones(2, 3), m.zeros(3), m.zeros(3), m.ones(2)),
+    lambda m, F: F.batch_norm(m.ones(1, 3), None, None, training=True),
+    lambda m, F: F.group_norm(m.ones(2, 3), 2),
+    lambda m, F: F.instance_norm(m.ones(2, 3, 1)),
+    lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, 5])),
+    lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, -1])),
+    lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, 1, 2])),
+    lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0.0, 1.0])),
+    lambda m, F: F.nll_loss(m.ones(2, 3), m.tensor([0, 1]), m.ones(2)),
+    lambda m, F: F.cross_entropy(m.ones(2, 3), m.tensor([0, 5])),
+    lambda m, F: F.mse_loss(m.ones(2, 3), m.ones(2, 3), reduction="foo"),
+    lambda m, F: F.mse_loss(m.ones(2, dtype=m.int64), m.ones(2, dtype=m.int64)),
+    lambda m, F: F.smooth_l1_loss(m.ones(2), m.ones(2), beta=-1),
+    lambda m, F: F.huber_loss(m.ones(2), m.ones(2), delta=0),
+    lambda m, F: F.binary_cross_entropy(m.tensor([0.5, 1.5]), m.ones(2)),
+    lambda m, F: F.binary_cross_entropy(m.ones(2), m.ones(3)),
+    lambda m, F: F.binary_cross_entropy_with_logits(m.ones(2), m.ones(3)),
+]
 
 
 @pytest.mark.parametrize("case", range(len(ERRORS)))
@@ -127,8 +143,13 @@ def test_errors(case):
 
 
 LOSSES = {
-    "mse_loss": {}, "l1_loss": {}, "smooth_l1_loss": {"beta": 0.5}, "huber_loss": {"delta": 0.7},
-    "kl_div": {"log_target": True}, "poisson_nll_loss": {"full": False}}
+    "mse_loss": {},
+    "l1_loss": {},
+    "smooth_l1_loss": {"beta": 0.5},
+    "huber_loss": {"delta": 0.7},
+    "kl_div": {"log_target": True},
+    "poisson_nll_loss": {"full": False},
+}
 
 
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
@@ -137,7 +158,12 @@ def test_pair_losses(name, reduction):
     torch.manual_seed(0)
     for dtype in (torch.float32, torch.float64):
         x, y = torch.randn(4, 33, dtype=dtype), torch.randn(4, 33, dtype=dtype)
-        check(lambda m, a, b: getattr(m.nn.functional, name)(a, b, reduction=reduction, **LOSSES[name]), x, y, second=dtype == torch.float64)
+        check(
+            lambda m, a, b: getattr(m.nn.functional, name)(a, b, reduction=reduction, **LOSSES[name]),
+            x,
+            y,
+            second=dtype == torch.float64,
+        )
 
 
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
@@ -147,8 +173,13 @@ def test_probability_losses(reduction):
     w = torch.rand(5, dtype=torch.float64)
     check(lambda m, a, b: m.nn.functional.binary_cross_entropy(a.sigmoid(), b, reduction=reduction), x, t)
     check(lambda m, a, b: m.nn.functional.binary_cross_entropy_with_logits(a, b, reduction=reduction), x, t)
-    check(lambda m, a, b: m.nn.functional.binary_cross_entropy_with_logits(a, b, ours(w) if m is tl else w, pos_weight=ours(w) if m is tl else w,
-                                                                        reduction=reduction), x, t)
+    check(
+        lambda m, a, b: m.nn.functional.binary_cross_entropy_with_logits(
+            a, b, ours(w) if m is tl else w, pos_weight=ours(w) if m is tl else w, reduction=reduction
+        ),
+        x,
+        t,
+    )
     for shape in ((4, 5), (2, 5, 3), (2, 5, 3, 4), (5,)):
         z = torch.randn(shape, dtype=torch.float64)
         y = torch.randint(0, 5, shape[:1] + shape[2:] if len(shape) > 1 else ())
@@ -156,8 +187,13 @@ def test_probability_losses(reduction):
             y.view(-1)[1] = -100
         for weight in (None, w):
             for smoothing in (0.0, 0.1):
-                check(lambda m, a, b: m.nn.functional.cross_entropy(a, b, ours(weight) if m is tl else weight, reduction=reduction,
-                                                                    label_smoothing=smoothing), z, y)
+                check(
+                    lambda m, a, b: m.nn.functional.cross_entropy(
+                        a, b, ours(weight) if m is tl else weight, reduction=reduction, label_smoothing=smoothing
+                    ),
+                    z,
+                    y,
+                )
     p = torch.softmax(torch.randn(4, 5, dtype=torch.float64), 1)
     check(lambda m, a, b: m.nn.functional.cross_entropy(a, b, reduction=reduction), x, p)
 
@@ -168,7 +204,12 @@ def test_margin_and_sequence_losses():
     y = torch.tensor([1, -1, 1, -1])
     i = torch.tensor([0, 5, 2, 3])
     check(lambda m, p, q, t: m.nn.functional.cosine_embedding_loss(p, q, t, 0.1), a, b, y, second=False)
-    check(lambda m, p, q: m.nn.functional.margin_ranking_loss(p[:, 0], q[:, 0], ours(y) if m is tl else y, 0.3), a, b, second=False)
+    check(
+        lambda m, p, q: m.nn.functional.margin_ranking_loss(p[:, 0], q[:, 0], ours(y) if m is tl else y, 0.3),
+        a,
+        b,
+        second=False,
+    )
     check(lambda m, p: m.nn.functional.soft_margin_loss(p[:, 0], ours(y) if m is tl else y), a)
     check(lambda m, p: m.nn.functional.hinge_embedding_loss(p[:, 0], ours(y) if m is tl else y), a, second=False)
     check(lambda m, p, q, r: m.nn.functional.triplet_margin_loss(p, q, r, swap=True), a, b, c, second=False)
@@ -178,7 +219,12 @@ def test_margin_and_sequence_losses():
     logits = torch.randn(12, 3, 5, dtype=torch.float64)
     targets, lengths = torch.randint(1, 5, (3, 4)), [4, 2, 3]
     for reduction in ("none", "mean", "sum"):
-        check(lambda m, p, t: m.nn.functional.ctc_loss(p.log_softmax(2), t, [12, 10, 9], lengths, reduction=reduction), logits, targets, second=False)
+        check(
+            lambda m, p, t: m.nn.functional.ctc_loss(p.log_softmax(2), t, [12, 10, 9], lengths, reduction=reduction),
+            logits,
+            targets,
+            second=False,
+        )
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])

@@ -1,4 +1,5 @@
 """Numbers at the edges of their dtypes and special functions at theirs: signs of zero, overflow, huge and tiny arguments."""
+
 import math
 
 import pytest
@@ -8,26 +9,40 @@ import torchlite as tl
 INF, NAN = math.inf, math.nan
 
 
-@pytest.mark.parametrize("dtype,name,value", [(tl.uint8, "uint8_t", 256), (tl.int8, "int8_t", 128), (tl.int8, "int8_t", -129),
-                                              (tl.int16, "int16_t", 40000), (tl.int32, "int", 2**40)])
+@pytest.mark.parametrize(
+    "dtype,name,value",
+    [
+        (tl.uint8, "uint8_t", 256),
+        (tl.int8, "int8_t", 128),
+        (tl.int8, "int8_t", -129),
+        (tl.int16, "int16_t", 40000),
+        (tl.int32, "int", 2**40),
+    ],
+)
 def test_numbers_that_an_integer_dtype_has_no_room_for(dtype, name, value):
     """They are refused, as they would wrap around."""
     x = tl.ones(2, dtype=dtype)
-    for call in (lambda: x.clamp(min=value), lambda: x.clamp(0, value), lambda: x.clamp_min(value), lambda: x.clip(max=value),
-                 lambda: tl.where(x > 0, x, value), lambda: tl.where(x > 0, value, x)):
+    for call in (
+        lambda: x.clamp(min=value),
+        lambda: x.clamp(0, value),
+        lambda: x.clamp_min(value),
+        lambda: x.clip(max=value),
+        lambda: tl.where(x > 0, x, value),
+        lambda: tl.where(x > 0, value, x),
+    ):
         with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
             call()
     top = tl.iinfo(dtype).max
     assert x.clamp(max=top).tolist() == [1, 1] and tl.where(x > 0, top, x).tolist() == [top, top]
-    assert x.clamp(max=300.).dtype == tl.float32 and x.clamp(max=tl.tensor(top)).tolist() == [1, 1]
+    assert x.clamp(max=300.0).dtype == tl.float32 and x.clamp(max=tl.tensor(top)).tolist() == [1, 1]
 
 
 def test_assigned_numbers_overflow_to_infinity():
     x = tl.zeros(4, dtype=tl.float16)
-    x[0], x[1], x[2:] = 70000., 65519, -1e30
+    x[0], x[1], x[2:] = 70000.0, 65519, -1e30
     assert x.tolist() == [INF, 65504, -INF, -INF]
     with pytest.raises(RuntimeError, match="without overflow"):
-        x.fill_(70000.)
+        x.fill_(70000.0)
 
 
 def _signs(x):
@@ -35,10 +50,10 @@ def _signs(x):
 
 
 def test_signs_of_zero():
-    x = tl.tensor([-0., 0.])
+    x = tl.tensor([-0.0, 0.0])
     for dtype in (tl.float32, tl.float64):
         assert _signs(tl.relu(x.to(dtype))) == [-1, 1]
-        assert _signs(tl.nn.functional.softshrink(tl.tensor([-.5, -0., .5], dtype=dtype))) == [1, 1, 1]
+        assert _signs(tl.nn.functional.softshrink(tl.tensor([-0.5, -0.0, 0.5], dtype=dtype))) == [1, 1, 1]
     assert _signs(tl.special.i1e(tl.tensor([-INF, INF]))) == [-1, 1]
     assert tl.nn.functional.softshrink(tl.tensor([NAN])).isnan().all() and tl.relu(tl.tensor([NAN])).isnan().all()
 
@@ -50,7 +65,7 @@ def test_unsigned_limits():
 
 
 def test_inverse_error_function_near_zero():
-    x = tl.logspace(-12, -.05, 60, dtype=tl.float64)
+    x = tl.logspace(-12, -0.05, 60, dtype=tl.float64)
     assert ((tl.erf(tl.erfinv(x)) / x - 1).abs() < 5e-16 * 8).all()
     small = x[x < 1e-5]
     assert ((tl.erfinv(small) / (small * math.sqrt(math.pi) / 2) - 1).abs() < 1e-10).all()
@@ -58,8 +73,17 @@ def test_inverse_error_function_near_zero():
 
 
 # regularized lower incomplete gamma function, from 30 digits
-GAMMA = [(20., 25., 0.86642516591434935), (50., 40., 0.070335066659394955), (300., 290., 0.28617551), (65504., 65504., 0.50051958300), (1e8, 1.0001e8, .84134474647),
-         (1e20, 1e20, .5), (3e38, 3e38, .5), (1e8, 1e20, 1.), (1e20, 1e8, 0.)]
+GAMMA = [
+    (20.0, 25.0, 0.86642516591434935),
+    (50.0, 40.0, 0.070335066659394955),
+    (300.0, 290.0, 0.28617551),
+    (65504.0, 65504.0, 0.50051958300),
+    (1e8, 1.0001e8, 0.84134474647),
+    (1e20, 1e20, 0.5),
+    (3e38, 3e38, 0.5),
+    (1e8, 1e20, 1.0),
+    (1e20, 1e8, 0.0),
+]
 
 
 @pytest.mark.parametrize("a,x,want", GAMMA)
@@ -70,8 +94,8 @@ def test_incomplete_gamma_of_large_arguments(a, x, want):
 
 
 def test_incomplete_gamma_is_smooth_where_its_expansions_meet():
-    for at in (20., 1e5):
+    for at in (20.0, 1e5):
         a = tl.tensor([at * (1 - 1e-9), at * (1 + 1e-9)], dtype=tl.float64)
-        for z in (-2., 0., 3.):
+        for z in (-2.0, 0.0, 3.0):
             p = tl.special.gammainc(a, at + z * math.sqrt(at) + 0 * a)
             assert abs(p[0] - p[1]).item() < 1e-5 * p[0].item()

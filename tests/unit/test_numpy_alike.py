@@ -1,4 +1,5 @@
 """numpy arrays and scalars as operands, data and indices: as PyTorch takes them, or its error."""
+
 from alike import alike, cases
 
 

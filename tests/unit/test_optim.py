@@ -1,18 +1,32 @@
 """Optimizers and schedules against PyTorch: values after several steps, state_dict layout, errors, native steps."""
+
 import copy
 import warnings
 
 import pytest
 
 import torchlite
+
 torch = pytest.importorskip("torch")
 
 OPTIMIZERS = {
-    "SGD": [{}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.5, "dampening": 0.3, "maximize": True}],
+    "SGD": [
+        {},
+        {"momentum": 0.9},
+        {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        {"momentum": 0.5, "dampening": 0.3, "maximize": True},
+    ],
     "Adam": [{}, {"amsgrad": True, "weight_decay": 0.1}, {"betas": (0.3, 0.9)}, {"maximize": True}],
-    "AdamW": [{}, {"amsgrad": True}], "RMSprop": [{}, {"momentum": 0.9, "centered": True}], "Adagrad": [{"lr_decay": 0.1}],
-    "Adadelta": [{"weight_decay": 0.1}], "Adamax": [{}], "NAdam": [{}, {"decoupled_weight_decay": True, "weight_decay": 0.1}],
-    "RAdam": [{}, {"weight_decay": 0.1}], "Rprop": [{}], "ASGD": [{"t0": 1, "lambd": 0.1}], "Adafactor": [{"weight_decay": 0.1}],
+    "AdamW": [{}, {"amsgrad": True}],
+    "RMSprop": [{}, {"momentum": 0.9, "centered": True}],
+    "Adagrad": [{"lr_decay": 0.1}],
+    "Adadelta": [{"weight_decay": 0.1}],
+    "Adamax": [{}],
+    "NAdam": [{}, {"decoupled_weight_decay": True, "weight_decay": 0.1}],
+    "RAdam": [{}, {"weight_decay": 0.1}],
+    "Rprop": [{}],
+    "ASGD": [{"t0": 1, "lambd": 0.1}],
+    "Adafactor": [{"weight_decay": 0.1}],
     "Muon": [{"adjust_lr_fn": "match_rms_adamw"}],
 }
 CASES = [(name, kw) for name, kws in OPTIMIZERS.items() for kw in kws]
@@ -38,7 +52,7 @@ def flat(x):
 def test_values_and_state(name, kw):
     a, ta = run(torch, name, kw)
     b, tb = run(torchlite, name, kw)
-    tol = 2e-2 if name == "Muon" else 3e-6       # Muon works in bfloat16
+    tol = 2e-2 if name == "Muon" else 3e-6  # Muon works in bfloat16
     assert all(abs(x - y) <= tol * (1 + abs(x)) for x, y in zip(flat(a), flat(b)))
     sa, sb = ta.state_dict(), tb.state_dict()
     assert [list(g) for g in sa["param_groups"]] == [list(g) for g in sb["param_groups"]]
@@ -53,7 +67,9 @@ def test_native_step_equals_python_step(name, kw, dtype, monkeypatch):
     module = "sgd" if name == "SGD" else "adam"
     monkeypatch.setattr(getattr(torchlite.optim, module), "_kernel", lambda: None)
     slow, _ = run(torchlite, name, kw, dtype)
-    assert all(abs(x - y) <= (1e-6 if dtype == "float32" else 1e-13) * (1 + abs(x)) for x, y in zip(flat(fast), flat(slow)))
+    assert all(
+        abs(x - y) <= (1e-6 if dtype == "float32" else 1e-13) * (1 + abs(x)) for x, y in zip(flat(fast), flat(slow))
+    )
 
 
 def test_native_step_counts_as_a_change():
@@ -82,9 +98,11 @@ def test_lbfgs():
             loss = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
             loss.backward()
             return loss
+
         for _ in range(8):
             opt.step(closure)
         return x.tolist()
+
     for kw in ({"line_search_fn": "strong_wolfe"}, {"lr": 0.001}):
         a, b = go(torch, **kw), go(torchlite, **kw)
         assert all(abs(x - y) < 1e-3 for x, y in zip(a, b)), (a, b)
@@ -148,11 +166,18 @@ def test_hooks_and_groups():
 
 
 SCHEDULES = {
-    "one cycle": lambda L, o: L.OneCycleLR(o, 1.0, 30, three_phase=True), "triangular2": lambda L, o: L.CyclicLR(o, .1, .5, 4, 6, mode="triangular2"),
-    "exp_range": lambda L, o: L.CyclicLR(o, .1, .5, 4, 6, mode="exp_range", gamma=.9), "cosine": lambda L, o: L.CosineAnnealingLR(o, 7, .01),
-    "restarts": lambda L, o: L.CosineAnnealingWarmRestarts(o, 3, 2), "chained": lambda L, o: L.ChainedScheduler([L.LinearLR(o, .1), L.ExponentialLR(o, .9)]),
-    "sequential": lambda L, o: L.SequentialLR(o, [L.ConstantLR(o, .1, 3), L.ExponentialLR(o, .9), L.StepLR(o, 2)], [4, 9]),
-    "polynomial": lambda L, o: L.PolynomialLR(o, 12, 2.0), "multistep": lambda L, o: L.MultiStepLR(o, [3, 3, 8]), "lambda": lambda L, o: L.LambdaLR(o, lambda e: .9 ** e),
+    "one cycle": lambda L, o: L.OneCycleLR(o, 1.0, 30, three_phase=True),
+    "triangular2": lambda L, o: L.CyclicLR(o, 0.1, 0.5, 4, 6, mode="triangular2"),
+    "exp_range": lambda L, o: L.CyclicLR(o, 0.1, 0.5, 4, 6, mode="exp_range", gamma=0.9),
+    "cosine": lambda L, o: L.CosineAnnealingLR(o, 7, 0.01),
+    "restarts": lambda L, o: L.CosineAnnealingWarmRestarts(o, 3, 2),
+    "chained": lambda L, o: L.ChainedScheduler([L.LinearLR(o, 0.1), L.ExponentialLR(o, 0.9)]),
+    "sequential": lambda L, o: L.SequentialLR(
+        o, [L.ConstantLR(o, 0.1, 3), L.ExponentialLR(o, 0.9), L.StepLR(o, 2)], [4, 9]
+    ),
+    "polynomial": lambda L, o: L.PolynomialLR(o, 12, 2.0),
+    "multistep": lambda L, o: L.MultiStepLR(o, [3, 3, 8]),
+    "lambda": lambda L, o: L.LambdaLR(o, lambda e: 0.9**e),
 }
 
 
@@ -167,6 +192,7 @@ def test_schedules(case):
             out.append((opt.param_groups[0]["lr"], opt.param_groups[0]["momentum"]))
             s.step()
         return out, s.state_dict()
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert go(torch) == go(torchlite)
@@ -175,6 +201,7 @@ def test_schedules(case):
 def test_averaged_model():
     def go(lib):
         from importlib import import_module
+
         swa = import_module(lib.__name__ + ".optim.swa_utils")
         m = lib.nn.Linear(1, 1)
         with lib.no_grad():
@@ -185,4 +212,5 @@ def test_averaged_model():
                 m.weight.fill_(float(i))
             avg.update_parameters(m)
         return avg.module.weight.item(), list(avg.state_dict())
+
     assert go(torch) == go(torchlite)

@@ -1,4 +1,5 @@
 """out=: shapes, strides, dtypes and warnings."""
+
 from alike import alike, cases
 
 

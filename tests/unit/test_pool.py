@@ -1,12 +1,17 @@
 """Pooling, interpolation, unfolding and grids against PyTorch."""
+
 import math
 
 import pytest
 from against_torch import check, fails_alike, torch
 
 SIZES = {1: (9,), 2: (9, 6), 3: (6, 5, 5)}
-WINDOWS = [{"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 3, "stride": 1, "ceil_mode": True},
-           {"kernel_size": 2, "stride": 3, "ceil_mode": True, "padding": 1}]
+WINDOWS = [
+    {"kernel_size": 2},
+    {"kernel_size": 3, "stride": 2, "padding": 1},
+    {"kernel_size": 3, "stride": 1, "ceil_mode": True},
+    {"kernel_size": 2, "stride": 3, "ceil_mode": True, "padding": 1},
+]
 
 
 def image(n, lead=(2, 3), dtype=torch.float64):
@@ -56,22 +61,49 @@ def test_unpool_and_fractional():
     def back(t, x):
         y, i = t.nn.functional.max_pool2d(x, 2, return_indices=True)
         return t.nn.functional.max_unpool2d(y, i, 2, output_size=x.shape[-2:])
+
     check(back, image(2))
     samples = torch.rand(2, 3, 2, dtype=torch.float64)
-    check(lambda t, x, s: t.nn.functional.fractional_max_pool2d(x, 2, (4, 3), return_indices=True, _random_samples=s), image(2), samples, grad=False)
+    check(
+        lambda t, x, s: t.nn.functional.fractional_max_pool2d(x, 2, (4, 3), return_indices=True, _random_samples=s),
+        image(2),
+        samples,
+        grad=False,
+    )
     check(lambda t, x: t.nn.functional.lp_pool2d(x, 2, 3, 2), image(2).abs())
 
 
-MODES = [("nearest", 1), ("nearest", 2), ("nearest", 3), ("nearest-exact", 2), ("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3), ("area", 2)]
+MODES = [
+    ("nearest", 1),
+    ("nearest", 2),
+    ("nearest", 3),
+    ("nearest-exact", 2),
+    ("linear", 1),
+    ("bilinear", 2),
+    ("bicubic", 2),
+    ("trilinear", 3),
+    ("area", 2),
+]
 
 
 @pytest.mark.parametrize("mode,n", MODES)
-@pytest.mark.parametrize("how", [{"scale_factor": 2}, {"scale_factor": 0.6}, {"scale_factor": 1.7, "recompute_scale_factor": True}, {"size": 5}])
+@pytest.mark.parametrize(
+    "how",
+    [{"scale_factor": 2}, {"scale_factor": 0.6}, {"scale_factor": 1.7, "recompute_scale_factor": True}, {"size": 5}],
+)
 def test_interpolate(mode, n, how):
     corners = [None] if mode in ("nearest", "nearest-exact", "area") else [False, True]
     for align in corners:
-        check(lambda t, x: t.nn.functional.interpolate(x, mode=mode, align_corners=align, **how), image(n), tol=(1e-6, 1e-6))
-        check(lambda t, x: t.nn.functional.interpolate(x, mode=mode, align_corners=align, **how), image(n).float(), tol=(1e-4, 1e-3))
+        check(
+            lambda t, x: t.nn.functional.interpolate(x, mode=mode, align_corners=align, **how),
+            image(n),
+            tol=(1e-6, 1e-6),
+        )
+        check(
+            lambda t, x: t.nn.functional.interpolate(x, mode=mode, align_corners=align, **how),
+            image(n).float(),
+            tol=(1e-4, 1e-3),
+        )
 
 
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
@@ -101,29 +133,51 @@ def test_grids(padding, align):
     v, h = torch.randn(1, 2, 4, 5, 3, dtype=torch.float64), torch.randn(1, 2, 3, 2, 3, dtype=torch.float64)
     check(lambda t, x, g: t.nn.functional.grid_sample(x, g, "bilinear", padding, align), v, h)
     check(lambda t, a: t.nn.functional.affine_grid(a, (2, 1, 3, 4), align), torch.randn(2, 2, 3, dtype=torch.float64))
-    check(lambda t, a: t.nn.functional.affine_grid(a, (1, 1, 2, 3, 4), align), torch.randn(1, 3, 4, dtype=torch.float64))
+    check(
+        lambda t, a: t.nn.functional.affine_grid(a, (1, 1, 2, 3, 4), align), torch.randn(1, 3, 4, dtype=torch.float64)
+    )
 
 
 MISTAKES = [
-    (lambda t, x: t.nn.functional.max_pool2d(x, 2), (8, 8)), (lambda t, x: t.nn.functional.max_pool2d(x, 2, padding=2), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.max_pool2d(x, 9), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.max_pool2d(x, 2, stride=0), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.max_pool2d(x, (2, 2, 2)), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.max_pool1d(x, 2), (8,)),
-    (lambda t, x: t.nn.functional.max_pool1d(x, 9), (1, 1, 8)), (lambda t, x: t.nn.functional.avg_pool2d(x, 9), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.avg_pool2d(x, 2, divisor_override=0), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.avg_pool3d(x, 9), (1, 1, 8, 8, 8)),
-    (lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 2), (8, 8)), (lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 2), (1, 1, 0, 8)),
-    (lambda t, x: t.nn.functional.interpolate(x, scale_factor=2, mode="bilinear"), (1, 1, 8)), (lambda t, x: t.nn.functional.interpolate(x), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.interpolate(x, size=(2, 2, 2)), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.interpolate(x, size=0), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.unfold(x, 3), (1, 1, 2, 2)), (lambda t, x: t.nn.functional.unfold(x, 0), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 5, 4)), (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 4, 5)),
-    (lambda t, x: t.nn.functional.pixel_shuffle(x, 2), (1, 5, 2, 2)), (lambda t, x: t.nn.functional.channel_shuffle(x, 2), (1, 5, 2, 2)),
-    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, (1, 1, 1), 2), (1, 1, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool3d(x, (), 2), (1, 8, 8, 8)),
-    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, (1,), 2), (1, 8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, (2,)), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, (7, 2, 2)), (1, 8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, (2, 8)), (1, 8, 8)),
-    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, (2, 2, -1)), (1, 8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, 2), (1, 1, 8, 0, 8)),
-    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, 2, _random_samples=t.ones(1, 1, 2, dtype=t.float64)), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, output_ratio=(.5, .5, .5)), (1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, 2), (8, 8, 8)), (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, 2), (1, 1, 1, 8, 8)),
-    (lambda t, x: t.nn.functional.grid_sample(x, x, mode="x"), (1, 1, 4, 4)), (lambda t, x: t.nn.functional.affine_grid(x, (1, 1, 2, 2), False), (1, 2, 2)),
+    (lambda t, x: t.nn.functional.max_pool2d(x, 2), (8, 8)),
+    (lambda t, x: t.nn.functional.max_pool2d(x, 2, padding=2), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.max_pool2d(x, 9), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.max_pool2d(x, 2, stride=0), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.max_pool2d(x, (2, 2, 2)), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.max_pool1d(x, 2), (8,)),
+    (lambda t, x: t.nn.functional.max_pool1d(x, 9), (1, 1, 8)),
+    (lambda t, x: t.nn.functional.avg_pool2d(x, 9), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.avg_pool2d(x, 2, divisor_override=0), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.avg_pool3d(x, 9), (1, 1, 8, 8, 8)),
+    (lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 2), (8, 8)),
+    (lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 2), (1, 1, 0, 8)),
+    (lambda t, x: t.nn.functional.interpolate(x, scale_factor=2, mode="bilinear"), (1, 1, 8)),
+    (lambda t, x: t.nn.functional.interpolate(x), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.interpolate(x, size=(2, 2, 2)), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.interpolate(x, size=0), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.unfold(x, 3), (1, 1, 2, 2)),
+    (lambda t, x: t.nn.functional.unfold(x, 0), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 5, 4)),
+    (lambda t, x: t.nn.functional.fold(x, (4, 4), 2), (1, 4, 5)),
+    (lambda t, x: t.nn.functional.pixel_shuffle(x, 2), (1, 5, 2, 2)),
+    (lambda t, x: t.nn.functional.channel_shuffle(x, 2), (1, 5, 2, 2)),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, (1, 1, 1), 2), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, (), 2), (1, 8, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, (1,), 2), (1, 8, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, (2,)), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, (7, 2, 2)), (1, 8, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, (2, 8)), (1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, (2, 2, -1)), (1, 8, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, 2), (1, 1, 8, 0, 8)),
+    (
+        lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, 2, _random_samples=t.ones(1, 1, 2, dtype=t.float64)),
+        (1, 1, 8, 8),
+    ),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.5, 0.5)), (1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool3d(x, 2, 2), (8, 8, 8)),
+    (lambda t, x: t.nn.functional.fractional_max_pool2d(x, 2, 2), (1, 1, 1, 8, 8)),
+    (lambda t, x: t.nn.functional.grid_sample(x, x, mode="x"), (1, 1, 4, 4)),
+    (lambda t, x: t.nn.functional.affine_grid(x, (1, 1, 2, 2), False), (1, 2, 2)),
 ]
 
 
@@ -139,10 +193,19 @@ def test_adaptive_to_nothing_has_no_gradient(kind, n, size):
     for lead in ((2, 3), (3,)):
         x = torch.ones(lead + SIZES[n])
         check(lambda t, x: getattr(t.nn.functional, f"adaptive_{kind}_pool{n}d")(x, size), x, grad=False)
-        fails_alike(lambda t, x: getattr(t.nn.functional, f"adaptive_{kind}_pool{n}d")(x.requires_grad_(), size).sum().backward(), x)
+        fails_alike(
+            lambda t, x: (
+                getattr(t.nn.functional, f"adaptive_{kind}_pool{n}d")(x.requires_grad_(), size).sum().backward()
+            ),
+            x,
+        )
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_fractional_to_nothing(n):
     x = image(n)
-    check(lambda t, x: getattr(t.nn.functional, f"fractional_max_pool{n}d")(x, 2, (0, 2, 1)[:n], return_indices=True), x, grad=False)
+    check(
+        lambda t, x: getattr(t.nn.functional, f"fractional_max_pool{n}d")(x, 2, (0, 2, 1)[:n], return_indices=True),
+        x,
+        grad=False,
+    )

@@ -34,13 +34,20 @@ def test_options_are_restored():
 def test_against_torch():
     torch = pytest.importorskip("torch")
     import random
+
     rng = random.Random()
     for _ in range(200):
-        case = {"code": make_printing.random_case(rng), "options": rng.choice(make_printing.OPTIONS), "default": "float32"}
+        case = {
+            "code": make_printing.random_case(rng),
+            "options": rng.choice(make_printing.OPTIONS),
+            "default": "float32",
+        }
         assert make_printing.show(torchlite, case) == make_printing.show(torch, case), case
 
 
-@pytest.mark.parametrize("shape", [(5 * 10 ** 17,), (10 ** 9, 10 ** 8), (2,) * 58, (7,) * 20, (1,) * 60 + (10 ** 15,), (3,) * 12])
+@pytest.mark.parametrize(
+    "shape", [(5 * 10**17,), (10**9, 10**8), (2,) * 58, (7,) * 20, (1,) * 60 + (10**15,), (3,) * 12]
+)
 def test_text_of_huge_expanded_tensors_is_bounded(shape):
     x = torchlite.ones(1).expand(shape)
     assert len(repr(x)) < 10_000_000
@@ -49,4 +56,4 @@ def test_text_of_huge_expanded_tensors_is_bounded(shape):
 
 def test_summaries_that_fit_are_as_before():
     x = torchlite.zeros(1).expand((9,) * 5)
-    assert repr(x).count("0.") == 6 ** 5
+    assert repr(x).count("0.") == 6**5

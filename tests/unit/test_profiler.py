@@ -61,27 +61,63 @@ def test_columns(ours, theirs):
 def test_the_same_script_has_the_same_rows(ours, theirs):
     """Blocks, steps of the optimizer, and the backward functions in their nesting; a product with a bias keeps its matrix as it is
     here, so there is no TBackward0."""
+
     def rows(p):
-        return sorted(e.name for e in tops(p) if "TBackward0" not in e.name and not e.name.startswith("aten::") or e.name == "aten::ones_like")
+        return sorted(
+            e.name
+            for e in tops(p)
+            if "TBackward0" not in e.name and not e.name.startswith("aten::") or e.name == "aten::ones_like"
+        )
 
     assert rows(ours) == rows(theirs)
     for p in (ours, theirs):
         for e in tops(p):
             if e.name.startswith("autograd::engine::evaluate_function: "):
-                assert e.cpu_children[0].name == e.name.partition(": ")[2] and (e.cpu_children[0].scope, e.scope) == (1, 0)
-    below = [[(c.name, c.input_shapes) for e in tops(p) if e.name == "forward" for c in e.cpu_children] for p in (ours, theirs)]
+                assert e.cpu_children[0].name == e.name.partition(": ")[2] and (e.cpu_children[0].scope, e.scope) == (
+                    1,
+                    0,
+                )
+    below = [
+        [(c.name, c.input_shapes) for e in tops(p) if e.name == "forward" for c in e.cpu_children]
+        for p in (ours, theirs)
+    ]
     assert below[0] == below[1]
-    shapes = [{e.name: e.input_shapes for e in p.events() if e.name.endswith("Backward0") and ":" not in e.name and e.name != "TBackward0"}
-              for p in (ours, theirs)]
+    shapes = [
+        {
+            e.name: e.input_shapes
+            for e in p.events()
+            if e.name.endswith("Backward0") and ":" not in e.name and e.name != "TBackward0"
+        }
+        for p in (ours, theirs)
+    ]
     assert shapes[0] == shapes[1]
 
 
 def test_fields(ours, theirs):
     """What a FunctionEvent and a FunctionEventAvg of PyTorch have and users read."""
-    left_out = {"append_cpu_child", "append_kernel", "set_cpu_parent", "cuda_time", "cuda_time_total", "self_cuda_time_total",
-                "self_cuda_memory_usage", "metadata_json", "event_metadata", "external_id", "linked_correlation_id", "flow_id", "flow_start",
-                "flow_type", "python_id", "python_module_id", "python_parent_id", "self_cpu_percent", "structured_input_strides",
-                "total_cpu_percent", "total_device_percent"}
+    left_out = {
+        "append_cpu_child",
+        "append_kernel",
+        "set_cpu_parent",
+        "cuda_time",
+        "cuda_time_total",
+        "self_cuda_time_total",
+        "self_cuda_memory_usage",
+        "metadata_json",
+        "event_metadata",
+        "external_id",
+        "linked_correlation_id",
+        "flow_id",
+        "flow_start",
+        "flow_type",
+        "python_id",
+        "python_module_id",
+        "python_parent_id",
+        "self_cpu_percent",
+        "structured_input_strides",
+        "total_cpu_percent",
+        "total_device_percent",
+    }
     for ours_, theirs_ in ((ours.events()[0], theirs.events()[0]), (ours.key_averages()[0], theirs.key_averages()[0])):
         names = {n for n in dir(theirs_) if not n.startswith("_")} - left_out
         assert not {n for n in names if not hasattr(ours_, n)}
@@ -92,15 +128,21 @@ def test_fields(ours, theirs):
 
 def test_times_add_up(ours):
     for e in ours.events():
-        assert e.self_cpu_time_total >= 0 and e.cpu_time_total == pytest.approx(e.self_cpu_time_total + sum(c.cpu_time_total for c in e.cpu_children))
+        assert e.self_cpu_time_total >= 0 and e.cpu_time_total == pytest.approx(
+            e.self_cpu_time_total + sum(c.cpu_time_total for c in e.cpu_children)
+        )
         if e.cpu_parent is not None:
-            assert e.cpu_parent.time_range.start <= e.time_range.start and e.time_range.end <= e.cpu_parent.time_range.end
+            assert (
+                e.cpu_parent.time_range.start <= e.time_range.start and e.time_range.end <= e.cpu_parent.time_range.end
+            )
     rows = {a.key: a for a in ours.key_averages()}
     assert rows["aten::linear"].count == 2 and rows["AddmmBackward0"].count == 2
     assert ours.key_averages().self_cpu_time_total == pytest.approx(sum(e.cpu_time_total for e in tops(ours)))
     assert ours.key_averages().total_average().key == "Total"
     assert {str(a.input_shapes) for a in ours.key_averages(group_by_input_shape=True) if a.key == "aten::linear"} == {
-        "[[3, 4], [8, 4], [8]]", "[[3, 8], [2, 8], [2]]"}
+        "[[3, 4], [8, 4], [8]]",
+        "[[3, 8], [2, 8], [2]]",
+    }
 
 
 def test_table_is_theirs():
@@ -109,23 +151,52 @@ def test_table_is_theirs():
     mine = torchlite.autograd.profiler_util
 
     def events(m):
-        made = m.EventList([m.FunctionEvent(i + 1, name, 1, start, end, overload_name="", input_shapes=[[i, 2], []], stack=stack,
-                                            cpu_memory_usage=mem, is_user_annotation=False, flops=0)
-                            for i, (name, start, end, stack, mem) in enumerate([
-                                ("aten::add", 0.0, 12.5, [], 0), ("aten::a_name_that_is_longer_than_the_column_takes_at_all_" * 2, 20.0, 3000.25, [], 2048),
-                                ("aten::add", 4000.0, 4e6, [], 5 << 20), ("aten::mm", 4e6, 4e6 + 1e3, [], -(3 << 30))])], profile_memory=True)
+        made = m.EventList(
+            [
+                m.FunctionEvent(
+                    i + 1,
+                    name,
+                    1,
+                    start,
+                    end,
+                    overload_name="",
+                    input_shapes=[[i, 2], []],
+                    stack=stack,
+                    cpu_memory_usage=mem,
+                    is_user_annotation=False,
+                    flops=0,
+                )
+                for i, (name, start, end, stack, mem) in enumerate(
+                    [
+                        ("aten::add", 0.0, 12.5, [], 0),
+                        ("aten::a_name_that_is_longer_than_the_column_takes_at_all_" * 2, 20.0, 3000.25, [], 2048),
+                        ("aten::add", 4000.0, 4e6, [], 5 << 20),
+                        ("aten::mm", 4e6, 4e6 + 1e3, [], -(3 << 30)),
+                    ]
+                )
+            ],
+            profile_memory=True,
+        )
         made._tree_built = True
         return made
 
-    for options in ({}, {"sort_by": "cpu_time_total"}, {"sort_by": "self_cuda_time_total", "row_limit": 1}, {"time_unit": "ms", "header": "title"},
-                    {"top_level_events_only": True, "max_name_column_width": 20}, {"sort_by": "count", "row_limit": -1, "max_shapes_column_width": 5}):
+    for options in (
+        {},
+        {"sort_by": "cpu_time_total"},
+        {"sort_by": "self_cuda_time_total", "row_limit": 1},
+        {"time_unit": "ms", "header": "title"},
+        {"top_level_events_only": True, "max_name_column_width": 20},
+        {"sort_by": "count", "row_limit": -1, "max_shapes_column_width": 5},
+    ):
         assert events(mine).table(**options) == events(util).table(**options)
         assert events(mine).key_averages().table(**options) == events(util).key_averages().table(**options)
         assert events(mine).key_averages(True).table(**options) == events(util).key_averages(True).table(**options)
     assert mine.EventList([]).table() == util.EventList([]).table() == ""
 
 
-@pytest.mark.parametrize("numbers", [(1, 1, 2, 0, 0), (0, 1, 1, 2, 0), (2, 0, 3, 1, 4), (1, 2, 1, 3, 1), (-1, 0, 1, 0, 0), (0, 0, 0, 0, 0)])
+@pytest.mark.parametrize(
+    "numbers", [(1, 1, 2, 0, 0), (0, 1, 1, 2, 0), (2, 0, 3, 1, 4), (1, 2, 1, 3, 1), (-1, 0, 1, 0, 0), (0, 0, 0, 0, 0)]
+)
 def test_schedule(numbers):
     torch = pytest.importorskip("torch")
     options = dict(zip(PARAMS, numbers))
@@ -145,18 +216,24 @@ def test_schedule(numbers):
 
 def test_cycles():
     """Each cycle's trace when it is ready: the steps that were active, as in PyTorch."""
+
     def run(torch):
         profiler = importlib.import_module(torch.__name__ + ".profiler")
         seen = []
 
         def ready(p):
-            seen.append((p.step_num, [(a.key, a.count) for a in p.key_averages() if a.key in ("aten::mul", "ProfilerStep*")]))
+            seen.append(
+                (p.step_num, [(a.key, a.count) for a in p.key_averages() if a.key in ("aten::mul", "ProfilerStep*")])
+            )
 
         x = torch.ones(3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with profiler.profile(activities=[profiler.ProfilerActivity.CPU], on_trace_ready=ready,
-                                  schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=2)) as p:
+            with profiler.profile(
+                activities=[profiler.ProfilerActivity.CPU],
+                on_trace_ready=ready,
+                schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=2),
+            ) as p:
                 for i in range(12):
                     for _ in range(i):
                         x * x
@@ -196,14 +273,21 @@ def names(fn, **options):
 def test_names_and_nesting():
     x, i = torchlite.arange(6.0).reshape(2, 3), torchlite.tensor([0, 1])
     assert [e.name for e in names(lambda: x.clone().add_(1))] == ["aten::clone", "aten::add_"]
-    assert [e.name for e in names(lambda: torchlite.add(x, x, out=torchlite.empty(2, 3)))] == ["aten::empty", "aten::add"]
+    assert [e.name for e in names(lambda: torchlite.add(x, x, out=torchlite.empty(2, 3)))] == [
+        "aten::empty",
+        "aten::add",
+    ]
     assert [e.name for e in names(lambda: x.sum().item())] == ["aten::sum", "aten::item"]
     assert [e.name for e in names(lambda: x.double())][:1] == ["aten::to"]
     events = names(lambda: torchlite.nn.functional.cross_entropy(x, i), record_shapes=True)
     assert events[0].name == "aten::cross_entropy_loss" and events[0].input_shapes[:3] == [[2, 3], [2], []]
     assert [c.name for c in events[0].cpu_children] and all(e.cpu_parent is not None for e in events[1:])
     e = names(lambda: torchlite.cat([x, x]), record_shapes=True)[0]
-    assert e.input_shapes == [[], []] and e.structured_input_shapes == [[[2, 3], [2, 3]], []] and e.input_dtypes == ["TensorList", ""]
+    assert (
+        e.input_shapes == [[], []]
+        and e.structured_input_shapes == [[[2, 3], [2, 3]], []]
+        and e.input_dtypes == ["TensorList", ""]
+    )
 
 
 def test_loader_and_hand_written_functions():
@@ -228,7 +312,11 @@ def test_anomaly_mode_still_works():
     x = torchlite.zeros(1, requires_grad=True)
 
     def run():
-        with torchlite.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="returned nan"), warnings.catch_warnings():
+        with (
+            torchlite.autograd.detect_anomaly(),
+            pytest.raises(RuntimeError, match="returned nan"),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")
             (x / x).sum().backward()
 
@@ -262,7 +350,7 @@ def test_record_function():
     block = record("never ended")
     events = names(lambda: (block.__enter__(), x * x))
     assert [e.name for e in events] == ["never ended", "aten::mul"] and events[1].cpu_parent is events[0]
-    block.__exit__(None, None, None)                  # after the end: ends nothing of the next recording
+    block.__exit__(None, None, None)  # after the end: ends nothing of the next recording
     with torchlite.profiler.profile() as p:
         with record("outer"):
             torchlite.ones(1)
@@ -273,15 +361,18 @@ def test_nothing_is_recorded_when_off(ours):
     """No number is given, and what a recording held is gone."""
     assert not _C.profiling() and _C.profile_enter("x", 2) == -1 and _C.profile_exit(-1) is None
     assert importlib.import_module("torchlite.autograd._engine").profiled is None
-    assert not torchlite.optim.optimizer._global_optimizer_pre_hooks and not torchlite.optim.optimizer._global_optimizer_post_hooks
+    assert (
+        not torchlite.optim.optimizer._global_optimizer_pre_hooks
+        and not torchlite.optim.optimizer._global_optimizer_post_hooks
+    )
     t = torchlite.ones(3)
     there = weakref.ref(t)
     with torchlite.profiler.profile(record_shapes=True):
         t + t
         del t
-        assert there() is None                        # shapes are copied, tensors not held
+        assert there() is None  # shapes are copied, tensors not held
     _C.profile_start(0)
-    assert _C.profile_stop()[0] == []                 # nothing is left of the recordings before
+    assert _C.profile_stop()[0] == []  # nothing is left of the recordings before
 
 
 def test_errors_leave_it_off():
@@ -321,7 +412,10 @@ def test_options_that_are_not_there():
     with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
         p = profile(activities=[activity.CPU, activity.CUDA])
     assert p.use_device is None
-    with pytest.warns(UserWarning, match="WebGPU is not available, disabling WebGPU profiling"), profile(activities=[activity.CPU, activity.WebGPU]) as p:
+    with (
+        pytest.warns(UserWarning, match="WebGPU is not available, disabling WebGPU profiling"),
+        profile(activities=[activity.CPU, activity.WebGPU]) as p,
+    ):
         torchlite.ones(1)
     assert [e.name for e in p.events()] == ["aten::ones"] and "WebGPU" not in p.key_averages().table()
     p = profile()
@@ -351,9 +445,15 @@ def test_memory():
                 keep.append(torch.softmax(keep[0], 0))
         rows = {a.key: a for a in p.key_averages()}
         header = p.key_averages().table().splitlines()[1]
-        return {k: rows[k].cpu_memory_usage for k in ("aten::ones", "aten::add", "aten::softmax", "all")}, "CPU Mem  Self CPU Mem" in header
+        return {
+            k: rows[k].cpu_memory_usage for k in ("aten::ones", "aten::add", "aten::softmax", "all")
+        }, "CPU Mem  Self CPU Mem" in header
 
-    assert run(torchlite) == run(torch) == ({"aten::ones": 4000, "aten::add": 4000, "aten::softmax": 4000, "all": 12000}, True)
+    assert (
+        run(torchlite)
+        == run(torch)
+        == ({"aten::ones": 4000, "aten::add": 4000, "aten::softmax": 4000, "all": 12000}, True)
+    )
 
 
 def test_stacks(tmp_path):
@@ -363,7 +463,11 @@ def test_stacks(tmp_path):
     with torchlite.profiler.profile(with_stack=True) as p:
         caller()
     e = next(e for e in p.events() if e.name == "aten::softmax")
-    assert e.stack[0].startswith(__file__ + "(") and e.stack[0].endswith("): caller") and e.stack[1].endswith("): test_stacks")
+    assert (
+        e.stack[0].startswith(__file__ + "(")
+        and e.stack[0].endswith("): caller")
+        and e.stack[1].endswith("): test_stacks")
+    )
     assert not any("torchlite" + "/" in s for s in e.stack)
     table = p.key_averages(group_by_stack_n=2).table()
     assert "Source Location" in table and "caller" in table
@@ -382,11 +486,17 @@ def test_trace_files(tmp_path, ours):
     linear = next(t for t in blocks if t["name"] == "aten::linear")
     assert linear["cat"] == "cpu_op" and linear["args"]["Input Dims"] == [[3, 4], [8, 4], [8]] and linear["dur"] >= 0
     ours.export_chrome_trace(str(tmp_path / "t.json.gz"))
-    assert len(json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes()))["traceEvents"]) == len(trace["traceEvents"])
+    assert len(json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes()))["traceEvents"]) == len(
+        trace["traceEvents"]
+    )
     torchlite.profiler.tensorboard_trace_handler(str(tmp_path / "logs"), "me")(ours)
     torchlite.profiler.tensorboard_trace_handler(str(tmp_path / "logs"), "me", use_gzip=True)(ours)
     files = sorted(f.name for f in (tmp_path / "logs").iterdir())
-    assert len(files) == 2 and files[0].startswith("me.") and {f.endswith(".pt.trace.json") for f in files} == {True, False}
+    assert (
+        len(files) == 2
+        and files[0].startswith("me.")
+        and {f.endswith(".pt.trace.json") for f in files} == {True, False}
+    )
 
 
 @pytest.mark.skipif(sys.platform == "emscripten", reason="one thread")
@@ -434,7 +544,7 @@ def test_async_context():
         return [e.name for e in p.events()]
 
     if sys.platform == "emscripten":
-        coroutine = main()                  # nothing in it waits
+        coroutine = main()  # nothing in it waits
         with pytest.raises(StopIteration) as end:
             coroutine.send(None)
         assert end.value.value == ["aten::ones"]
@@ -450,6 +560,7 @@ class Stop(BaseException):
 def test_interrupt_while_the_stack_is_looked_at(monkeypatch, error):
     """It reaches the program, which would otherwise not be told; another error costs the stack alone."""
     from torchlite.profiler import _collect
+
     x, raised = torchlite.ones(2), []
 
     def stack():
@@ -512,5 +623,6 @@ def test_is_loaded_late():
     if sys.platform == "emscripten":
         pytest.skip("needs processes")
     import subprocess
+
     code = "import sys, torchlite\nassert not [m for m in sys.modules if 'profiler' in m]\ntorchlite.profiler.profile\ntorchlite.autograd.profiler.profile"
     subprocess.run([sys.executable, "-c", code], check=True)

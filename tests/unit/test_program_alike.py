@@ -41,7 +41,13 @@ t[1:] = 2
 def test_write_to_a_whole_tensor(line):
     """A slice of everything is the tensor itself: not a view of it, for errors and for the graph."""
     for t in ("t = x * 1", "t = x", "t, = (x * 1).split(3)"):
-        alike(X + t + "; " + line + "; [t, 'Slices' in t.grad_fn.name(), torch.autograd.grad(t.sum(), x, allow_unused=True)]")
+        alike(
+            X
+            + t
+            + "; "
+            + line
+            + "; [t, 'Slices' in t.grad_fn.name(), torch.autograd.grad(t.sum(), x, allow_unused=True)]"
+        )
 
 
 @cases("""
@@ -149,7 +155,11 @@ torch.add(t, 1, out=t)
 """)
 def test_out_that_requires_grad(line):
     """A factory writes its own requires_grad=False to out."""
-    alike("t = torch.zeros(3, requires_grad=True); torch.set_grad_enabled(False); r = " + line + "; torch.set_grad_enabled(True); [r, t.requires_grad]")
+    alike(
+        "t = torch.zeros(3, requires_grad=True); torch.set_grad_enabled(False); r = "
+        + line
+        + "; torch.set_grad_enabled(True); [r, t.requires_grad]"
+    )
 
 
 @cases("""
@@ -219,8 +229,11 @@ y.asin()
 def test_what_is_overwritten_before_the_backward_pass(line):
     """What a gradient needs of its arguments is PyTorch's: the others may be changed."""
     for which in ("y", "z", "r"):
-        alike("x = torch.tensor([[.5, .1], [.2, .4]], dtype=torch.float64, requires_grad=True); y = x * 1; z = x + .1; r = " + line
-              + f"; s = r.sum(); {which}.detach().zero_(); torch.autograd.grad(s, x)")
+        alike(
+            "x = torch.tensor([[.5, .1], [.2, .4]], dtype=torch.float64, requires_grad=True); y = x * 1; z = x + .1; r = "
+            + line
+            + f"; s = r.sum(); {which}.detach().zero_(); torch.autograd.grad(s, x)"
+        )
 
 
 @cases("""
@@ -231,5 +244,7 @@ def test_what_is_overwritten_before_the_backward_pass(line):
 """)
 def test_hooks_of_inputs_of_grad(line):
     """A hook doubles the gradient that is asked for only where the pass ends there."""
-    alike("x = torch.ones(2, requires_grad=True); y = x * 1; z = y + 3; [t.register_hook(lambda g: g * 2) for t in (x, y, z)]; "
-          f"[torch.autograd.grad(z, {line}, torch.ones(2), retain_graph=True), torch.autograd.grad(z.sum(), {line})]")
+    alike(
+        "x = torch.ones(2, requires_grad=True); y = x * 1; z = y + 3; [t.register_hook(lambda g: g * 2) for t in (x, y, z)]; "
+        f"[torch.autograd.grad(z, {line}, torch.ones(2), retain_graph=True), torch.autograd.grad(z.sum(), {line})]"
+    )

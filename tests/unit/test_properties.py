@@ -21,8 +21,25 @@ WIDE = ["bool", *INTS, *FLOATS, *COMPLEX]
 
 
 # ---- element-wise -----------------------------------------------------------------------------------------------------------
-BINARY = ["add", "sub", "mul", "eq", "ne", "lt", "ge", "maximum", "minimum", "bitwise_and", "bitwise_xor", "logical_or", "atan2",
-          "true_divide", "remainder", "fmod", "floor_divide"]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "eq",
+    "ne",
+    "lt",
+    "ge",
+    "maximum",
+    "minimum",
+    "bitwise_and",
+    "bitwise_xor",
+    "logical_or",
+    "atan2",
+    "true_divide",
+    "remainder",
+    "fmod",
+    "floor_divide",
+]
 
 
 @profile(250)
@@ -36,8 +53,12 @@ def test_binary(data):
         b = data.draw(tensors(shape=data.draw(broadcastable(shape))))
     else:
         b = data.draw(st.sampled_from([2, True, 1.5, -3, 1 + 2j]))
-    if name in ("remainder", "fmod", "floor_divide"):      # division by zero, and quotients next to a whole number
-        agree(lambda m, x, y: getattr(m, name)(x, y.abs() + 1 if isinstance(y, m.Tensor) and y.dtype != m.bool else y), a, b)
+    if name in ("remainder", "fmod", "floor_divide"):  # division by zero, and quotients next to a whole number
+        agree(
+            lambda m, x, y: getattr(m, name)(x, y.abs() + 1 if isinstance(y, m.Tensor) and y.dtype != m.bool else y),
+            a,
+            b,
+        )
     else:
         agree(lambda m, x, y: getattr(m, name)(x, y), a, b)
 
@@ -48,7 +69,11 @@ def test_in_place(data):
     """Results are cast and written to where the tensor lies, and nowhere else."""
     shape = data.draw(shapes())
     a = data.draw(tensors(shape=shape))
-    b = data.draw(tensors(shape=data.draw(broadcastable(shape)))) if data.draw(st.booleans()) else data.draw(st.sampled_from([2, 0.5, True]))
+    b = (
+        data.draw(tensors(shape=data.draw(broadcastable(shape))))
+        if data.draw(st.booleans())
+        else data.draw(st.sampled_from([2, 0.5, True]))
+    )
     name = data.draw(st.sampled_from(["add_", "mul_", "sub_", "div_", "copy_", "eq_", "fill_"]))
     if name == "copy_" and not hasattr(b, "view"):
         return
@@ -69,7 +94,23 @@ def test_ternary(data):
     agree(lambda m, x, y: m.clamp(x, max=2, min=-1), a, b)
 
 
-UNARY = ["abs", "neg", "sqrt", "exp", "sign", "floor", "sigmoid", "relu", "logical_not", "isnan", "reciprocal", "square", "tanh", "log1p", "round"]
+UNARY = [
+    "abs",
+    "neg",
+    "sqrt",
+    "exp",
+    "sign",
+    "floor",
+    "sigmoid",
+    "relu",
+    "logical_not",
+    "isnan",
+    "reciprocal",
+    "square",
+    "tanh",
+    "log1p",
+    "round",
+]
 
 
 @profile(120)
@@ -100,7 +141,9 @@ def test_reductions(data):
     dim = st.integers(-n - (data.draw(st.integers(0, 30)) == 0), n - 1)
     dims = data.draw(st.none() | dim | st.lists(dim, max_size=3).map(tuple))
     keep = data.draw(st.booleans())
-    name = data.draw(st.sampled_from(["sum", "mean", "any", "all", "amax", "amin", "var", "std", "nansum", "count_nonzero"]))
+    name = data.draw(
+        st.sampled_from(["sum", "mean", "any", "all", "amax", "amin", "var", "std", "nansum", "count_nonzero"])
+    )
     if name == "count_nonzero":
         agree(lambda m, x: m.count_nonzero(x, dims), a)
     elif name in ("amax", "amin"):
@@ -149,7 +192,7 @@ def test_setitem(data):
     agree(lambda m, x: x.__setitem__(index(m), value), a)
     target = run(lambda m, x: x[index(m)], real, [a])
     if isinstance(target, Exception) or duplicates(real):
-        return                                      # which of several values for one element wins is not said
+        return  # which of several values for one element wins is not said
     b = data.draw(tensors(["float32", "int64"], shape=data.draw(broadcastable(tuple(target.shape)))))
     agree(lambda m, x, y: x.__setitem__(index(m), y), a, b)
 
@@ -174,7 +217,12 @@ def test_gather_scatter(data):
     agree(lambda m, x: x.scatter_(dim, index(m), 3), a)
     flat = at[:3] if size else []
     agree(lambda m, x: x.index_select(dim, m.tensor(flat, dtype=m.int64)), a)
-    agree(lambda m, x: x.index_add_(dim, m.tensor(flat, dtype=m.int64), m.ones_like(x.index_select(dim, m.tensor(flat, dtype=m.int64)))), a)
+    agree(
+        lambda m, x: x.index_add_(
+            dim, m.tensor(flat, dtype=m.int64), m.ones_like(x.index_select(dim, m.tensor(flat, dtype=m.int64)))
+        ),
+        a,
+    )
     agree(lambda m, x: x.index_fill_(dim, m.tensor(flat, dtype=m.int64), 4), a)
 
 
@@ -257,12 +305,15 @@ def test_view_chains(data):
             return
         assert not isinstance(results[1], Exception), results
         assert same(*results, strides=True), (results, results[0].stride(), results[1].stride())
-        shared = [r.untyped_storage().data_ptr() == a.memory[m].untyped_storage().data_ptr() for r, m in zip(results, (real, ours))]
+        shared = [
+            r.untyped_storage().data_ptr() == a.memory[m].untyped_storage().data_ptr()
+            for r, m in zip(results, (real, ours))
+        ]
         assert shared[0] == shared[1]
         views = dict(zip((real, ours), results))
     outcome = []
     if steps.count(10):
-        return                                      # what an addition to overlapping elements gives is not said
+        return  # what an addition to overlapping elements gives is not said
     for m in (real, ours):
         try:
             outcome.append(views[m].add_(1).tolist())
@@ -304,38 +355,47 @@ def program(rng):
 
         def other(ts, i=i, j=j):
             a, b = ts[i % len(ts)], ts[j % len(ts)]
-            return b if a is b else b.clone()           # operands that partly overlap have no defined result
-        new = rng.choice([
-            lambda m, ts, p=pick, d=d, e=e: p(ts).transpose(d % max(p(ts).dim(), 1), e % max(p(ts).dim(), 1)) if p(ts).dim() else p(ts).view(1),
-            lambda m, ts, p=pick: p(ts)[1:] if p(ts).dim() else p(ts).unsqueeze(0),
-            lambda m, ts, p=pick: p(ts)[..., ::2] if p(ts).dim() else p(ts) * 2,
-            lambda m, ts, p=pick, d=d: p(ts).select(d % p(ts).dim(), 0) if p(ts).dim() else p(ts).sin(),
-            lambda m, ts, p=pick: p(ts).reshape(-1),
-            lambda m, ts, p=pick: p(ts).unsqueeze(0).expand(2, *p(ts).shape),
-            lambda m, ts, p=pick: p(ts).diagonal() if p(ts).dim() > 1 else p(ts).exp(),
-            lambda m, ts, p=pick: p(ts).detach(),
-            lambda m, ts, p=pick: p(ts).sin(),
-            lambda m, ts, p=pick, w=w: p(ts) * w,
-            lambda m, ts, p=pick, o=other: p(ts) * o(ts),
-            lambda m, ts, p=pick, d=d: p(ts).sum(d % max(p(ts).dim(), 1)) if p(ts).dim() else p(ts).tanh(),
-            lambda m, ts, p=pick: p(ts).clone(),
-            lambda m, ts, p=pick: m.cat([p(ts), p(ts)]) if p(ts).dim() else p(ts) + 1,
-        ])
-        change = rng.choice([
-            lambda m, ts, p=pick, w=w: p(ts).mul_(w),
-            lambda m, ts, p=pick, o=other: p(ts).add_(o(ts)),
-            lambda m, ts, p=pick, o=other: p(ts).mul_(o(ts)),
-            lambda m, ts, p=pick: p(ts).sin_(),
-            lambda m, ts, p=pick: p(ts).tanh_(),
-            lambda m, ts, p=pick: p(ts).zero_(),
-            lambda m, ts, p=pick, w=w: p(ts).fill_(w),
-            lambda m, ts, p=pick, o=other: p(ts).copy_(o(ts)),
-            lambda m, ts, p=pick, w=w: p(ts).__setitem__(0, w) if p(ts).dim() else None,
-            lambda m, ts, p=pick, w=w: p(ts).__setitem__(p(ts) > 0.5, w),
-            lambda m, ts, p=pick, o=other: p(ts).__setitem__(Ellipsis, o(ts) * 2),
-            lambda m, ts, p=pick: p(ts).clamp_(-1, 1),
-            lambda m, ts, p=pick: p(ts).index_add_(0, m.tensor([0]), p(ts)[:1].detach().clone()) if p(ts).dim() else None,
-        ])
+            return b if a is b else b.clone()  # operands that partly overlap have no defined result
+
+        new = rng.choice(
+            [
+                lambda m, ts, p=pick, d=d, e=e: (
+                    p(ts).transpose(d % max(p(ts).dim(), 1), e % max(p(ts).dim(), 1)) if p(ts).dim() else p(ts).view(1)
+                ),
+                lambda m, ts, p=pick: p(ts)[1:] if p(ts).dim() else p(ts).unsqueeze(0),
+                lambda m, ts, p=pick: p(ts)[..., ::2] if p(ts).dim() else p(ts) * 2,
+                lambda m, ts, p=pick, d=d: p(ts).select(d % p(ts).dim(), 0) if p(ts).dim() else p(ts).sin(),
+                lambda m, ts, p=pick: p(ts).reshape(-1),
+                lambda m, ts, p=pick: p(ts).unsqueeze(0).expand(2, *p(ts).shape),
+                lambda m, ts, p=pick: p(ts).diagonal() if p(ts).dim() > 1 else p(ts).exp(),
+                lambda m, ts, p=pick: p(ts).detach(),
+                lambda m, ts, p=pick: p(ts).sin(),
+                lambda m, ts, p=pick, w=w: p(ts) * w,
+                lambda m, ts, p=pick, o=other: p(ts) * o(ts),
+                lambda m, ts, p=pick, d=d: p(ts).sum(d % max(p(ts).dim(), 1)) if p(ts).dim() else p(ts).tanh(),
+                lambda m, ts, p=pick: p(ts).clone(),
+                lambda m, ts, p=pick: m.cat([p(ts), p(ts)]) if p(ts).dim() else p(ts) + 1,
+            ]
+        )
+        change = rng.choice(
+            [
+                lambda m, ts, p=pick, w=w: p(ts).mul_(w),
+                lambda m, ts, p=pick, o=other: p(ts).add_(o(ts)),
+                lambda m, ts, p=pick, o=other: p(ts).mul_(o(ts)),
+                lambda m, ts, p=pick: p(ts).sin_(),
+                lambda m, ts, p=pick: p(ts).tanh_(),
+                lambda m, ts, p=pick: p(ts).zero_(),
+                lambda m, ts, p=pick, w=w: p(ts).fill_(w),
+                lambda m, ts, p=pick, o=other: p(ts).copy_(o(ts)),
+                lambda m, ts, p=pick, w=w: p(ts).__setitem__(0, w) if p(ts).dim() else None,
+                lambda m, ts, p=pick, w=w: p(ts).__setitem__(p(ts) > 0.5, w),
+                lambda m, ts, p=pick, o=other: p(ts).__setitem__(Ellipsis, o(ts) * 2),
+                lambda m, ts, p=pick: p(ts).clamp_(-1, 1),
+                lambda m, ts, p=pick: (
+                    p(ts).index_add_(0, m.tensor([0]), p(ts)[:1].detach().clone()) if p(ts).dim() else None
+                ),
+            ]
+        )
         steps.append((True, new) if rng.random() < 0.6 else (False, change))
     return steps
 

@@ -22,7 +22,9 @@ def close(a, b, ulps):
     return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= ulps * math.ulp(max(abs(a), abs(b)))
 
 
-@pytest.mark.parametrize("seed, text, dtype, shape, values", GOLDENS["cases"], ids=[f"{c[1][6:]}-{c[0]}" for c in GOLDENS["cases"]])
+@pytest.mark.parametrize(
+    "seed, text, dtype, shape, values", GOLDENS["cases"], ids=[f"{c[1][6:]}-{c[0]}" for c in GOLDENS["cases"]]
+)
 def test_golden(seed, text, dtype, shape, values):
     torchlite.manual_seed(seed)
     t = eval(text, {"torch": torchlite})
@@ -76,6 +78,7 @@ def test_generator():
 
 def test_pickle_and_fork():
     import pickle
+
     g = torchlite.Generator().manual_seed(5)
     torchlite.randn(3, generator=g)
     h = pickle.loads(pickle.dumps(g))
@@ -88,20 +91,47 @@ def test_pickle_and_fork():
     assert torchlite.equal(torchlite.rand(3), want)
 
 
-@pytest.mark.parametrize("text, kind, words", [
-    ("torch.zeros(3).uniform_(5, 3)", RuntimeError, "uniform_ expects to return a [from, to) range, but found from=5 > to=3"),
-    ("torch.zeros(3).normal_(0, -1)", RuntimeError, "normal expects std >= 0.0, but found std -1"),
-    ("torch.zeros(3).bernoulli_(2)", RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=2"),
-    ("torch.zeros(3).long().uniform_()", NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Long'"),
-    ("torch.zeros(3).exponential_(-1)", RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=-1"),
-    ("torch.zeros(3).random_(5, 3)", RuntimeError, "random_ expects 'from' to be less than 'to', but got from=5 >= to=3"),
-    ("torch.zeros(3).byte().random_(0, 300)", RuntimeError, "to - 1 is out of bounds for unsigned char"),
-    ("torch.multinomial(torch.ones(3), 4)", RuntimeError, "cannot sample n_sample > prob_dist.size(-1) samples without replacement"),
-    ("torch.multinomial(torch.zeros(3) - 1, 1)", RuntimeError, "probability tensor contains either `inf`, `nan` or element < 0"),
-    ("torch.nn.functional.dropout(torch.zeros(3), 2)", ValueError, "dropout probability has to be between 0 and 1, but got 2"),
-    ("torch.rand(-1)", RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
-    ("torch.zeros(1, 3).expand(3, 3).normal_()", RuntimeError, "unsupported operation: more than one element"),
-])
+@pytest.mark.parametrize(
+    "text, kind, words",
+    [
+        (
+            "torch.zeros(3).uniform_(5, 3)",
+            RuntimeError,
+            "uniform_ expects to return a [from, to) range, but found from=5 > to=3",
+        ),
+        ("torch.zeros(3).normal_(0, -1)", RuntimeError, "normal expects std >= 0.0, but found std -1"),
+        ("torch.zeros(3).bernoulli_(2)", RuntimeError, "bernoulli_ expects p to be in [0, 1], but got p=2"),
+        (
+            "torch.zeros(3).long().uniform_()",
+            NotImplementedError,
+            "\"check_uniform_bounds\" not implemented for 'Long'",
+        ),
+        ("torch.zeros(3).exponential_(-1)", RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=-1"),
+        (
+            "torch.zeros(3).random_(5, 3)",
+            RuntimeError,
+            "random_ expects 'from' to be less than 'to', but got from=5 >= to=3",
+        ),
+        ("torch.zeros(3).byte().random_(0, 300)", RuntimeError, "to - 1 is out of bounds for unsigned char"),
+        (
+            "torch.multinomial(torch.ones(3), 4)",
+            RuntimeError,
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+        ),
+        (
+            "torch.multinomial(torch.zeros(3) - 1, 1)",
+            RuntimeError,
+            "probability tensor contains either `inf`, `nan` or element < 0",
+        ),
+        (
+            "torch.nn.functional.dropout(torch.zeros(3), 2)",
+            ValueError,
+            "dropout probability has to be between 0 and 1, but got 2",
+        ),
+        ("torch.rand(-1)", RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
+        ("torch.zeros(1, 3).expand(3, 3).normal_()", RuntimeError, "unsupported operation: more than one element"),
+    ],
+)
 def test_errors(text, kind, words):
     with pytest.raises(kind) as e:
         eval(text, {"torch": torchlite})
@@ -150,16 +180,34 @@ def live(text, torch, seed):
 def test_every_size(seed):
     torch = pytest.importorskip("torch")
     for n in list(range(1, 201)) + [625, 1001]:
-        for call in (f"torch.rand({n})", f"torch.randn({n})", f"torch.randn({n}, dtype=torch.float64)", f"torch.randperm({n})",
-                     f"torch.randint(0, 1000, ({n},))", f"torch.empty({n}).normal_(0.3, 1.7)", f"torch.randn({n}, dtype=torch.float16)",
-                     f"torch.empty({n}, dtype=torch.bfloat16).uniform_(-1, 2)", f"torch.empty({n}).bernoulli_(0.3)",
-                     f"torch.empty({n}).exponential_()"):
+        for call in (
+            f"torch.rand({n})",
+            f"torch.randn({n})",
+            f"torch.randn({n}, dtype=torch.float64)",
+            f"torch.randperm({n})",
+            f"torch.randint(0, 1000, ({n},))",
+            f"torch.empty({n}).normal_(0.3, 1.7)",
+            f"torch.randn({n}, dtype=torch.float16)",
+            f"torch.empty({n}, dtype=torch.bfloat16).uniform_(-1, 2)",
+            f"torch.empty({n}).bernoulli_(0.3)",
+            f"torch.empty({n}).exponential_()",
+        ):
             live(call, torch, seed)
 
 
 def test_layouts():
     torch = pytest.importorskip("torch")
-    for e in ("torch.empty(2, 3, 4, 5).permute(0, 2, 3, 1)", "torch.empty(4, 1, 5).transpose(0, 1)", "torch.empty(3, 4, 5)[:, 1:, ::2]",
-              "torch.empty(2, 3, 4, 5, memory_format=torch.channels_last)"):
-        for f in (".normal_()", ".uniform_()", ".bernoulli_(0.4)", ".random_(1000)", ".bernoulli_(torch.full((1,), 0.5))"):
+    for e in (
+        "torch.empty(2, 3, 4, 5).permute(0, 2, 3, 1)",
+        "torch.empty(4, 1, 5).transpose(0, 1)",
+        "torch.empty(3, 4, 5)[:, 1:, ::2]",
+        "torch.empty(2, 3, 4, 5, memory_format=torch.channels_last)",
+    ):
+        for f in (
+            ".normal_()",
+            ".uniform_()",
+            ".bernoulli_(0.4)",
+            ".random_(1000)",
+            ".bernoulli_(torch.full((1,), 0.5))",
+        ):
             live(e + f, torch, 5)

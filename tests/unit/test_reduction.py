@@ -74,14 +74,30 @@ def test_long_sums_stay_exact():
     assert all(abs(v - want / 4) < 0.05 for v in wide.sum(0).tolist())
 
 
-@pytest.mark.parametrize("call", [
-    lambda m: m.ones(2, 3).sum((0, 0)), lambda m: m.ones(2, 3).sum(2), lambda m: m.max(m.ones(0, 3)), lambda m: m.max(m.ones(0, 3), 0),
-    lambda m: m.argmax(m.ones(0, 3)), lambda m: m.amax(m.ones(0, 3), 0), lambda m: m.mean(m.ones(2, dtype=m.int64)),
-    lambda m: m.aminmax(m.ones(0, 3)), lambda m: m.var(m.ones(3, dtype=m.int32)), lambda m: m.median(m.ones(0, 3), 0),
-    lambda m: m.kthvalue(m.ones(3), 5), lambda m: m.quantile(m.ones(3), 1.5), lambda m: m.quantile(m.ones(3), 0.5, interpolation="a"),
-    lambda m: m.linalg.vector_norm(m.ones(0, 3), float("inf")), lambda m: m.linalg.vector_norm(m.ones(2, dtype=m.int64)),
-    lambda m: m.nansum(m.ones(2, dtype=m.complex64)), lambda m: m.argmax(m.ones(2, dtype=m.bool)),
-    lambda m: m.max(m.ones(2, dtype=m.complex64), 0), lambda m: m.any(m.ones(2, 2), (0, 0))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.ones(2, 3).sum((0, 0)),
+        lambda m: m.ones(2, 3).sum(2),
+        lambda m: m.max(m.ones(0, 3)),
+        lambda m: m.max(m.ones(0, 3), 0),
+        lambda m: m.argmax(m.ones(0, 3)),
+        lambda m: m.amax(m.ones(0, 3), 0),
+        lambda m: m.mean(m.ones(2, dtype=m.int64)),
+        lambda m: m.aminmax(m.ones(0, 3)),
+        lambda m: m.var(m.ones(3, dtype=m.int32)),
+        lambda m: m.median(m.ones(0, 3), 0),
+        lambda m: m.kthvalue(m.ones(3), 5),
+        lambda m: m.quantile(m.ones(3), 1.5),
+        lambda m: m.quantile(m.ones(3), 0.5, interpolation="a"),
+        lambda m: m.linalg.vector_norm(m.ones(0, 3), float("inf")),
+        lambda m: m.linalg.vector_norm(m.ones(2, dtype=m.int64)),
+        lambda m: m.nansum(m.ones(2, dtype=m.complex64)),
+        lambda m: m.argmax(m.ones(2, dtype=m.bool)),
+        lambda m: m.max(m.ones(2, dtype=m.complex64), 0),
+        lambda m: m.any(m.ones(2, 2), (0, 0)),
+    ],
+)
 def test_errors(call):
     compare(lambda m: call(m))
 
@@ -99,7 +115,12 @@ def test_medians_and_quantiles(dtype):
         if dtype in ("float32", "float64"):
             for how in ("linear", "lower", "higher", "midpoint", "nearest"):
                 compare(lambda m, a, h=how: m.quantile(a, 0.3, 0, interpolation=h), x)
-                compare(lambda m, a, h=how: m.nanquantile(a, m.tensor([0.1, 0.5], dtype=a.dtype), -1, True, interpolation=h), x)
+                compare(
+                    lambda m, a, h=how: m.nanquantile(
+                        a, m.tensor([0.1, 0.5], dtype=a.dtype), -1, True, interpolation=h
+                    ),
+                    x,
+                )
 
 
 def test_named_results():
@@ -111,14 +132,31 @@ def test_named_results():
 
 
 GRADIENTS = {
-    "sum": lambda m, x: x.sum((0, 2)), "mean": lambda m, x: x.mean(1, True), "prod": lambda m, x: x.prod(1), "prod_all": lambda m, x: x.prod(),
-    "amax": lambda m, x: x.amax((0, 1)), "max": lambda m, x: x.max(2)[0], "min_all": lambda m, x: x.min(), "aminmax": lambda m, x: m.aminmax(x, dim=1)[1],
-    "var": lambda m, x: x.var((0, 1)), "std": lambda m, x: x.std(), "var_mean": lambda m, x: m.stack(list(m.var_mean(x, 1))),
-    "std_mean": lambda m, x: m.stack(list(m.std_mean(x, 1))), "norm": lambda m, x: x.norm(), "norm1": lambda m, x: x.norm(1, 0),
-    "norm3": lambda m, x: x.norm(3, (0, 2)), "norm_inf": lambda m, x: m.linalg.vector_norm(x, float("inf"), 1), "logsumexp": lambda m, x: x.logsumexp(1),
-    "median": lambda m, x: x.median(), "median_dim": lambda m, x: x.median(1)[0], "kthvalue": lambda m, x: x.kthvalue(2, 0)[0],
-    "quantile": lambda m, x: x.quantile(0.3, 1), "nansum": lambda m, x: x.nansum(0), "cov": lambda m, x: m.cov(x[0]),
-    "corrcoef": lambda m, x: m.corrcoef(x[1])}
+    "sum": lambda m, x: x.sum((0, 2)),
+    "mean": lambda m, x: x.mean(1, True),
+    "prod": lambda m, x: x.prod(1),
+    "prod_all": lambda m, x: x.prod(),
+    "amax": lambda m, x: x.amax((0, 1)),
+    "max": lambda m, x: x.max(2)[0],
+    "min_all": lambda m, x: x.min(),
+    "aminmax": lambda m, x: m.aminmax(x, dim=1)[1],
+    "var": lambda m, x: x.var((0, 1)),
+    "std": lambda m, x: x.std(),
+    "var_mean": lambda m, x: m.stack(list(m.var_mean(x, 1))),
+    "std_mean": lambda m, x: m.stack(list(m.std_mean(x, 1))),
+    "norm": lambda m, x: x.norm(),
+    "norm1": lambda m, x: x.norm(1, 0),
+    "norm3": lambda m, x: x.norm(3, (0, 2)),
+    "norm_inf": lambda m, x: m.linalg.vector_norm(x, float("inf"), 1),
+    "logsumexp": lambda m, x: x.logsumexp(1),
+    "median": lambda m, x: x.median(),
+    "median_dim": lambda m, x: x.median(1)[0],
+    "kthvalue": lambda m, x: x.kthvalue(2, 0)[0],
+    "quantile": lambda m, x: x.quantile(0.3, 1),
+    "nansum": lambda m, x: x.nansum(0),
+    "cov": lambda m, x: m.cov(x[0]),
+    "corrcoef": lambda m, x: m.corrcoef(x[1]),
+}
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -133,8 +171,8 @@ def test_gradients(name):
         same(z, y, 3)
         g = torch.randn(y.shape, dtype=dtype)
         h = torch.randn(x.shape, dtype=dtype)
-        first, = torch.autograd.grad(y, x, g, create_graph=True)
-        got, = tl.autograd.grad(z, mine, ours(g), create_graph=True)
+        (first,) = torch.autograd.grad(y, x, g, create_graph=True)
+        (got,) = tl.autograd.grad(z, mine, ours(g), create_graph=True)
         same(got, first, 10)
         if first.grad_fn is not None and name not in ("cov", "corrcoef"):
             second = torch.autograd.grad((first * h).sum(), x, allow_unused=True)[0]

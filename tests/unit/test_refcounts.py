@@ -35,6 +35,7 @@ def fails(call, kind=Exception):
         except kind:
             return
         raise AssertionError("no exception")
+
     return run
 
 
@@ -50,7 +51,11 @@ CALLS = {
     "reduce": lambda: (x.sum(), x.mean(1), x.max(0), x.std(), x.argmax(), x.prod(0)),
     "view": lambda: x.t()[1:].unsqueeze(0).expand(2, 3, 3)[0].reshape(-1),
     "index": lambda: (x[mask], x[index], x[index, index], x[:, None, ..., 1:], x[-1]),
-    "setitem": lambda: (x.__setitem__((0, 0), 0.0), x.clone().__setitem__(mask, 1.0), x.clone().__setitem__(index, x[index])),
+    "setitem": lambda: (
+        x.__setitem__((0, 0), 0.0),
+        x.clone().__setitem__(mask, 1.0),
+        x.clone().__setitem__(index, x[index]),
+    ),
     "cat": lambda: (torch.cat([x, x]), torch.stack([x, x], 1), x.split(2), x.chunk(2, 1), torch.where(mask, x, 0.0)),
     "matmul": lambda: (x @ x.t(), torch.einsum("ij,kj->ik", x, x), torch.baddbmm(torch.ones(1), x[None], x.t()[None])),
     "sort": lambda: (x.sort(1), x.topk(2), x.unique(), x.argsort()),
@@ -58,9 +63,19 @@ CALLS = {
     "norm": lambda: torch.nn.functional.layer_norm(x, (4,), torch.ones(4)),
     "loss": lambda: torch.nn.functional.cross_entropy(x, torch.tensor([0, 1, 3])),
     "in place": lambda: x.clone().add_(1).mul_(x).t_().zero_(),
-    "out": lambda: (torch.add(x, x, out=torch.empty(3, 4)), torch.max(x, 1, out=(torch.empty(3), torch.empty(3, dtype=torch.int64)))),
+    "out": lambda: (
+        torch.add(x, x, out=torch.empty(3, 4)),
+        torch.max(x, 1, out=(torch.empty(3), torch.empty(3, dtype=torch.int64))),
+    ),
     "cast": lambda: (x.half().double().to(torch.int8), x.tolist(), x.sum().item()),
-    "create": lambda: (torch.zeros(3), torch.eye(3), torch.arange(4), torch.linspace(0, 1, 5), torch.tensor([[1, 2], [3, 4]]), torch.randn(2)),
+    "create": lambda: (
+        torch.zeros(3),
+        torch.eye(3),
+        torch.arange(4),
+        torch.linspace(0, 1, 5),
+        torch.tensor([[1, 2], [3, 4]]),
+        torch.randn(2),
+    ),
     "linalg": lambda: torch.linalg.svd(x),
     "format": lambda: repr(x),
     "keywords": lambda: torch.sum(input=x, dim=(0, 1), keepdim=True),
@@ -124,7 +139,7 @@ def custom():
 
 def second_order():
     a = torch.ones(3, requires_grad=True)
-    (g,) = torch.autograd.grad((a ** 3).sum(), a, create_graph=True)
+    (g,) = torch.autograd.grad((a**3).sum(), a, create_graph=True)
     torch.autograd.grad(g.sum(), a)
 
 
@@ -195,8 +210,17 @@ def test_arguments_keep_their_counts():
 DEPTH = 100_000
 
 
-@pytest.mark.parametrize("op", [lambda y: y + 1, lambda y: y.sin(), lambda y: y.view(2), lambda y: y * y, lambda y: y.mul_(1.0) if y.grad_fn else y.clone()],
-                         ids=["add", "sin", "view", "mul", "in place"])
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda y: y + 1,
+        lambda y: y.sin(),
+        lambda y: y.view(2),
+        lambda y: y * y,
+        lambda y: y.mul_(1.0) if y.grad_fn else y.clone(),
+    ],
+    ids=["add", "sin", "view", "mul", "in place"],
+)
 @pytest.mark.parametrize("backward", [True, False])
 def test_deep_graphs(op, backward):
     a = torch.ones(2, requires_grad=True)
@@ -224,7 +248,9 @@ def test_deep_graph_of_gradients():
     del y, g
 
 
-@pytest.mark.skipif(BROWSER, reason="chains of plain Python objects are the interpreter's business: they overflow there")
+@pytest.mark.skipif(
+    BROWSER, reason="chains of plain Python objects are the interpreter's business: they overflow there"
+)
 def test_chain_of_attributes():
     y = torch.ones(1)
     for _ in range(DEPTH):

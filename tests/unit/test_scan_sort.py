@@ -91,7 +91,12 @@ def test_histograms():
 
 def test_large_sorts():
     torch.manual_seed(0)
-    for x in (torch.randn(5000), torch.randint(-2**40, 2**40, (5000,)), torch.randint(0, 3, (5000,), dtype=torch.int32), torch.randn(3000, dtype=torch.float64)):
+    for x in (
+        torch.randn(5000),
+        torch.randint(-(2**40), 2**40, (5000,)),
+        torch.randint(0, 3, (5000,), dtype=torch.int32),
+        torch.randn(3000, dtype=torch.float64),
+    ):
         for down in (False, True):
             compare(lambda m, a: m.sort(a, stable=True, descending=down), x)
         compare(lambda m, a: m.topk(a, 7)[0], x)
@@ -100,12 +105,25 @@ def test_large_sorts():
 
 
 GRADIENTS = {
-    "cumsum": lambda m, x: x.cumsum(1), "cumprod": lambda m, x: x.cumprod(0), "cummax": lambda m, x: x.cummax(1)[0], "logcumsumexp": lambda m, x: x.logcumsumexp(1),
-    "sort": lambda m, x: x.sort(1, True)[0], "topk": lambda m, x: x.topk(2, 0)[0], "msort": lambda m, x: m.msort(x), "diff": lambda m, x: x.diff(),
-    "trapezoid": lambda m, x: m.trapezoid(x, dx=0.5), "trapezoid_x": lambda m, x: m.trapezoid(x, x.detach().cumsum(1)),
-    "cumulative_trapezoid": lambda m, x: m.cumulative_trapezoid(x), "gradient": lambda m, x: m.gradient(x, edge_order=2)[0], "renorm": lambda m, x: x.renorm(2, 0, 0.7),
-    "cdist": lambda m, x: m.cdist(x, x.flip(0)), "pdist": lambda m, x: m.pdist(x), "cosine": lambda m, x: m.cosine_similarity(x, x.flip(0)),
-    "pairwise": lambda m, x: m.pairwise_distance(x, x.flip(1)), "dist": lambda m, x: m.dist(x, x.flip(1), 3)}
+    "cumsum": lambda m, x: x.cumsum(1),
+    "cumprod": lambda m, x: x.cumprod(0),
+    "cummax": lambda m, x: x.cummax(1)[0],
+    "logcumsumexp": lambda m, x: x.logcumsumexp(1),
+    "sort": lambda m, x: x.sort(1, True)[0],
+    "topk": lambda m, x: x.topk(2, 0)[0],
+    "msort": lambda m, x: m.msort(x),
+    "diff": lambda m, x: x.diff(),
+    "trapezoid": lambda m, x: m.trapezoid(x, dx=0.5),
+    "trapezoid_x": lambda m, x: m.trapezoid(x, x.detach().cumsum(1)),
+    "cumulative_trapezoid": lambda m, x: m.cumulative_trapezoid(x),
+    "gradient": lambda m, x: m.gradient(x, edge_order=2)[0],
+    "renorm": lambda m, x: x.renorm(2, 0, 0.7),
+    "cdist": lambda m, x: m.cdist(x, x.flip(0)),
+    "pdist": lambda m, x: m.pdist(x),
+    "cosine": lambda m, x: m.cosine_similarity(x, x.flip(0)),
+    "pairwise": lambda m, x: m.pairwise_distance(x, x.flip(1)),
+    "dist": lambda m, x: m.dist(x, x.flip(1), 3),
+}
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -123,9 +141,15 @@ def test_gradients(name):
 def test_results_into_their_own_inputs():
     """Where PyTorch refuses to write over what it reads."""
     index = [[0, 1], [1, 0]]
-    for call in (lambda m, x, i: m.gather(x, 0, i, out=x), lambda m, x, i: m.kthvalue(x, 1, out=(x, m.zeros(2, dtype=m.int64))),
-                 lambda m, x, i: m.take(x, i, out=x), lambda m, x, i: m.index_select(x, 0, i[0], out=x), lambda m, x, i: m.scatter(x, 0, i, x, out=x),
-                 lambda m, x, i: m.stack([x, x], out=x), lambda m, x, i: m.masked_select(x, x > 0, out=x)):
+    for call in (
+        lambda m, x, i: m.gather(x, 0, i, out=x),
+        lambda m, x, i: m.kthvalue(x, 1, out=(x, m.zeros(2, dtype=m.int64))),
+        lambda m, x, i: m.take(x, i, out=x),
+        lambda m, x, i: m.index_select(x, 0, i[0], out=x),
+        lambda m, x, i: m.scatter(x, 0, i, x, out=x),
+        lambda m, x, i: m.stack([x, x], out=x),
+        lambda m, x, i: m.masked_select(x, x > 0, out=x),
+    ):
         texts = []
         for lib in (torch, tl):
             with pytest.raises(RuntimeError) as error:

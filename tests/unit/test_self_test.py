@@ -26,17 +26,22 @@ def broken_body(monkeypatch):
 def broken_float32_loop(monkeypatch):
     right = ops.namespace("")["hypot"]
     monkeypatch.setattr(spec_of("hypot"), "body", None)
-    monkeypatch.setitem(ops.namespace(""), "hypot", lambda a, b: right(a, b) + 0.01 if a.dtype is torch.float32 else right(a, b))
+    monkeypatch.setitem(
+        ops.namespace(""), "hypot", lambda a, b: right(a, b) + 0.01 if a.dtype is torch.float32 else right(a, b)
+    )
 
 
 def wrong_shape(monkeypatch):
     right = ops.namespace("")["hypot"]
-    monkeypatch.setitem(ops.namespace(""), "hypot", lambda a, b: right(a, b)[None] if a.dtype is torch.float32 else right(a, b))
+    monkeypatch.setitem(
+        ops.namespace(""), "hypot", lambda a, b: right(a, b)[None] if a.dtype is torch.float32 else right(a, b)
+    )
 
 
 def raises(monkeypatch):
     def fails(a, b):
         raise RuntimeError("no such instruction")
+
     monkeypatch.setitem(ops.namespace(""), "hypot", fails)
 
 

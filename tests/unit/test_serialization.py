@@ -35,6 +35,7 @@ def roundtrip(x, load_args=None, **save_args):
 
 # ---- files of PyTorch
 
+
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("name", ["zip.pt", "legacy.pt"])
 def test_loads_pytorch_files(name, weights_only):
@@ -67,19 +68,20 @@ def test_training_checkpoint():
     optimizer.load_state_dict(saved["optimizer"])
     assert optimizer.param_groups[0]["lr"] == 0.01
     assert described(optimizer.state_dict()["state"]) == FACTS["optimizer"]
-    out = model.eval()(torch.arange(6.).reshape(2, 3))
+    out = model.eval()(torch.arange(6.0).reshape(2, 3))
     assert torch.allclose(out, torch.tensor(FACTS["output"]), atol=1e-6)
 
 
 def test_whole_model():
     model = torch.load(FILES / "whole_model.pt", weights_only=False)
     assert type(model[0]) is torch.nn.Linear
-    assert torch.allclose(model(torch.arange(6.).reshape(2, 3)), torch.tensor(FACTS["output"]), atol=1e-6)
+    assert torch.allclose(model(torch.arange(6.0).reshape(2, 3)), torch.tensor(FACTS["output"]), atol=1e-6)
     with pytest.raises(pickle.UnpicklingError, match="torch.nn.modules.container.Sequential was not an allowed global"):
         torch.load(FILES / "whole_model.pt")
 
 
 # ---- round trips
+
 
 @pytest.mark.parametrize("args", [*FORMATS, {"pickle_protocol": 3}, {"pickle_protocol": 4}, {"pickle_protocol": 5}])
 def test_roundtrip(args):
@@ -89,7 +91,7 @@ def test_roundtrip(args):
 
 @pytest.mark.parametrize("args", FORMATS)
 def test_shared_storages(args):
-    a = torch.arange(6.)
+    a = torch.arange(6.0)
     x = roundtrip([a, a[2:], a.reshape(2, 3).t(), a], **args)
     x[0][3] = 9.0
     assert x[1][1] == 9 and x[2][0, 1] == 9 and x[3] is x[0]
@@ -108,12 +110,21 @@ def test_records_are_aligned():
     torch.save([torch.ones(n) for n in (1, 5, 100)], f)
     names = []
     for entry in zipfile.ZipFile(f).infolist():
-        head = f.getvalue()[entry.header_offset:entry.header_offset + 30]
+        head = f.getvalue()[entry.header_offset : entry.header_offset + 30]
         start = entry.header_offset + 30 + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         assert start % 64 == 0
         names.append(entry.filename.partition("/")[2])
-    assert names == ["data.pkl", ".format_version", ".storage_alignment", "byteorder", "data/0", "data/1", "data/2", "version",
-                     ".data/serialization_id"]
+    assert names == [
+        "data.pkl",
+        ".format_version",
+        ".storage_alignment",
+        "byteorder",
+        "data/0",
+        "data/1",
+        "data/2",
+        "version",
+        ".data/serialization_id",
+    ]
 
 
 def test_file_in_the_middle():
@@ -146,13 +157,14 @@ def test_big_endian_file():
             if name.endswith("byteorder"):
                 data = b"big"
             elif "data/" in name and name.rpartition("/")[2] == "0":
-                data = b"".join(data[i:i + 4][::-1] for i in range(0, len(data), 4))
+                data = b"".join(data[i : i + 4][::-1] for i in range(0, len(data), 4))
             out.writestr(name, data, zipfile.ZIP_DEFLATED)
     f.seek(0)
     assert described(torch.load(f)["base"]) == FACTS["contents"][1][0][1]
 
 
 # ---- map_location
+
 
 @pytest.mark.parametrize("args", FORMATS)
 @pytest.mark.parametrize("where", ["cpu", {"cuda:0": "cpu"}, lambda s, loc: s, lambda s, loc: None])
@@ -174,6 +186,7 @@ def test_map_location_meta_is_refused():
 
 
 # ---- weights_only
+
 
 class Custom:
     def __init__(self, x):
@@ -212,8 +225,9 @@ class Evil:
         return self.call[0], self.call[1:]
 
 
-@pytest.mark.parametrize("call", [(eval, "1"), (exec, "1"), (getattr, "a", "b"), (print, "x"), (__import__, "os"),
-                                  (zipfile.ZipFile, "x")])
+@pytest.mark.parametrize(
+    "call", [(eval, "1"), (exec, "1"), (getattr, "a", "b"), (print, "x"), (__import__, "os"), (zipfile.ZipFile, "x")]
+)
 @pytest.mark.parametrize("args", FORMATS)
 def test_code_is_refused(call, args):
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
@@ -222,12 +236,21 @@ def test_code_is_refused(call, args):
 
 def test_blocked_modules():
     import os
+
     with torch.serialization.safe_globals([os.getcwd]), pytest.raises(pickle.UnpicklingError, match="is blocked"):
         roundtrip([os.getcwd])
 
 
-@pytest.mark.parametrize("data", [b"\x80\x02cos\nsystem\n(X\x02\x00\x00\x00lstR.", b"\x80\x02]q\x00}q\x01b.",
-                                  b"\x80\x02ccollections\nOrderedDict\n(K\x01K\x02e.", b"\x80\x02\x95....", b"\x80\x02K"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80\x02cos\nsystem\n(X\x02\x00\x00\x00lstR.",
+        b"\x80\x02]q\x00}q\x01b.",
+        b"\x80\x02ccollections\nOrderedDict\n(K\x01K\x02e.",
+        b"\x80\x02\x95....",
+        b"\x80\x02K",
+    ],
+)
 def test_malformed_pickles(data):
     f = io.BytesIO()
     with zipfile.ZipFile(f, "w") as out:
@@ -247,6 +270,7 @@ def test_truncated_file():
 
 # ---- the limits on files (tests/hostile has what they refuse) let through what PyTorch writes
 
+
 def _nested(n, wrap):
     x = 0
     for _ in range(n):
@@ -255,14 +279,48 @@ def _nested(n, wrap):
 
 
 @pytest.mark.parametrize("args", FORMATS)
-@pytest.mark.parametrize("make", [
-    lambda: _nested(100, lambda x: [x]), lambda: _nested(100, lambda x: {"a": x}), lambda: _nested(100, lambda x: (x, 1)),
-    lambda: {f"word{i}": i for i in range(30_000)}, lambda: {(i, i + 1): float(i) for i in range(5_000)},
-    lambda: {i * 2 ** 40 + 1: None for i in range(5_000)}, lambda: {1, "a", (2, "b", (3.5,))}, lambda: Counter("hello"),
-    lambda: [i / 3 for i in range(30_000)], lambda: ["text \u6f22\u5b57 %d" % i for i in range(10_000)],
-    lambda: [bytes(range(256)) * 100, bytearray(b"abc"), bytearray(), 1j, 2 ** 100, -2 ** 100, b"x", None, True, "\U0001F600" * 1000],
-    lambda: [torch.float16, torch.Size([2, 3]), torch.device("cpu"), torch.strided],
-], ids=["lists", "dicts", "tuples", "vocabulary", "edges", "ids", "set", "counter", "floats", "texts", "bytes", "torch"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: _nested(100, lambda x: [x]),
+        lambda: _nested(100, lambda x: {"a": x}),
+        lambda: _nested(100, lambda x: (x, 1)),
+        lambda: {f"word{i}": i for i in range(30_000)},
+        lambda: {(i, i + 1): float(i) for i in range(5_000)},
+        lambda: {i * 2**40 + 1: None for i in range(5_000)},
+        lambda: {1, "a", (2, "b", (3.5,))},
+        lambda: Counter("hello"),
+        lambda: [i / 3 for i in range(30_000)],
+        lambda: ["text \u6f22\u5b57 %d" % i for i in range(10_000)],
+        lambda: [
+            bytes(range(256)) * 100,
+            bytearray(b"abc"),
+            bytearray(),
+            1j,
+            2**100,
+            -(2**100),
+            b"x",
+            None,
+            True,
+            "\U0001f600" * 1000,
+        ],
+        lambda: [torch.float16, torch.Size([2, 3]), torch.device("cpu"), torch.strided],
+    ],
+    ids=[
+        "lists",
+        "dicts",
+        "tuples",
+        "vocabulary",
+        "edges",
+        "ids",
+        "set",
+        "counter",
+        "floats",
+        "texts",
+        "bytes",
+        "torch",
+    ],
+)
 def test_containers(make, args):
     x = make()
     y = roundtrip(x, **args)
@@ -302,7 +360,7 @@ class Rebuilt:
 def test_conjugate_and_negative():
     z = torch.tensor([1 + 2j, 3 - 4j])
     assert roundtrip(Rebuilt(z, conj=True)).tolist() == [1 - 2j, 3 + 4j]
-    assert roundtrip(Rebuilt(torch.tensor([1., -2.]), neg=True)).tolist() == [-1, 2]
+    assert roundtrip(Rebuilt(torch.tensor([1.0, -2.0]), neg=True)).tolist() == [-1, 2]
 
 
 def test_nested_modules():
@@ -319,7 +377,13 @@ def test_numpy_values_that_the_program_allows():
     f = io.BytesIO()
     torch.save(values, f)
     core = getattr(np, "_core", None) or np.core
-    allowed = [core.multiarray.scalar, core.multiarray._reconstruct, np.ndarray, np.dtype, *{type(np.dtype(t)) for t in ("f4", "f8", "i8")}]
+    allowed = [
+        core.multiarray.scalar,
+        core.multiarray._reconstruct,
+        np.ndarray,
+        np.dtype,
+        *{type(np.dtype(t)) for t in ("f4", "f8", "i8")},
+    ]
     f.seek(0)
     names = torch.serialization.get_unsafe_globals_in_checkpoint(f)
     named = [(x, n) for n in names for x in allowed if n.rpartition(".")[2] == x.__name__]
@@ -330,8 +394,10 @@ def test_numpy_values_that_the_program_allows():
 
 
 def test_the_error_names_the_limit():
-    for opcodes, text in ((b")" + b"\x85" * 2000, "nests objects more than 1000 deep"),
-                          (b"\x8f" * 200_000, "more than 4 times as much memory and 48 MB")):
+    for opcodes, text in (
+        (b")" + b"\x85" * 2000, "nests objects more than 1000 deep"),
+        (b"\x8f" * 200_000, "more than 4 times as much memory and 48 MB"),
+    ):
         f = io.BytesIO()
         with zipfile.ZipFile(f, "w") as out:
             out.writestr("archive/data.pkl", b"\x80\x02" + opcodes + b".")
@@ -342,9 +408,18 @@ def test_the_error_names_the_limit():
 
 # ---- ordinary pickle and storages
 
+
 def test_pickle():
-    for x in (torch.ones(2, 3), torch.nn.Parameter(torch.ones(2)), torch.ones(2).requires_grad_(), torch.float16,
-              torch.Size([1]), torch.device("cpu"), torch.strided, torch.contiguous_format):
+    for x in (
+        torch.ones(2, 3),
+        torch.nn.Parameter(torch.ones(2)),
+        torch.ones(2).requires_grad_(),
+        torch.float16,
+        torch.Size([1]),
+        torch.device("cpu"),
+        torch.strided,
+        torch.contiguous_format,
+    ):
         assert described(pickle.loads(pickle.dumps(x))) == described(x)
 
 
@@ -358,13 +433,16 @@ def test_storages():
     s = torch.arange(4, dtype=torch.uint8).untyped_storage()
     assert roundtrip(s).tolist() == [0, 1, 2, 3]
     typed = torch.FloatStorage([1, 2])
-    assert typed.tolist() == [1, 2] and isinstance(typed, torch.FloatStorage) and not isinstance(typed, torch.LongStorage)
+    assert (
+        typed.tolist() == [1, 2] and isinstance(typed, torch.FloatStorage) and not isinstance(typed, torch.LongStorage)
+    )
     with pytest.raises(RuntimeError, match="Cannot save multiple tensors or storages that view the same data"):
         x = torch.ones(2)
         roundtrip([x, x.view(torch.int32)])
 
 
 # ---- real PyTorch reads our files
+
 
 @pytest.mark.parametrize("args", [*FORMATS, {"pickle_protocol": 4}])
 def test_pytorch_loads_ours(args, tmp_path):
@@ -388,8 +466,8 @@ def test_pytorch_loads_our_model(tmp_path):
     torch.save(model, tmp_path / "m.pt")
     torch.save(model.state_dict(), tmp_path / "s.pt")
     theirs = real.load(tmp_path / "m.pt", weights_only=False)
-    x = real.arange(6.).reshape(2, 3)
-    expected = model(torch.arange(6.).reshape(2, 3)).tolist()
+    x = real.arange(6.0).reshape(2, 3)
+    expected = model(torch.arange(6.0).reshape(2, 3)).tolist()
     assert real.allclose(theirs(x), real.tensor(expected), atol=1e-6)
     state = real.load(tmp_path / "s.pt")
     assert isinstance(state, OrderedDict)
@@ -398,9 +476,20 @@ def test_pytorch_loads_our_model(tmp_path):
 
 # ---- the switches in the environment
 
-@pytest.mark.parametrize("safe, unsafe, weights_only, outcome", [
-    ("0", "0", None, pickle.UnpicklingError), ("0", "1", None, "loads"), ("0", "YES", None, "loads"), ("0", "1", True, pickle.UnpicklingError),
-    ("1", "0", False, pickle.UnpicklingError), ("true", "0", None, pickle.UnpicklingError), ("1", "1", None, RuntimeError), ("n", "n", False, "loads")])
+
+@pytest.mark.parametrize(
+    "safe, unsafe, weights_only, outcome",
+    [
+        ("0", "0", None, pickle.UnpicklingError),
+        ("0", "1", None, "loads"),
+        ("0", "YES", None, "loads"),
+        ("0", "1", True, pickle.UnpicklingError),
+        ("1", "0", False, pickle.UnpicklingError),
+        ("true", "0", None, pickle.UnpicklingError),
+        ("1", "1", None, RuntimeError),
+        ("n", "n", False, "loads"),
+    ],
+)
 def test_forced_weights_only(monkeypatch, safe, unsafe, weights_only, outcome):
     file = io.BytesIO()
     torch.save({"x": fractions.Fraction(1, 3)}, file)
@@ -419,14 +508,23 @@ def test_forced_weights_only(monkeypatch, safe, unsafe, weights_only, outcome):
 
 # ---- safetensors
 
+
 def test_safetensors(tmp_path):
     from torchlite.utils import safetensors
-    x = {"a": torch.arange(6.).reshape(2, 3).t(), "b": torch.tensor([True, False]), "c": torch.tensor(1.5).to(torch.bfloat16),
-         "d": torch.empty(0, 3), "e": torch.arange(3)}
+
+    x = {
+        "a": torch.arange(6.0).reshape(2, 3).t(),
+        "b": torch.tensor([True, False]),
+        "c": torch.tensor(1.5).to(torch.bfloat16),
+        "d": torch.empty(0, 3),
+        "e": torch.arange(3),
+    }
     safetensors.save_file(x, tmp_path / "x.safetensors", metadata={"format": "pt"})
     y = safetensors.load_file(tmp_path / "x.safetensors")
-    assert {k: (v.tolist(), v.dtype, v.shape) for k, v in y.items()} == {k: (v.tolist(), v.dtype, v.shape) for k, v in x.items()}
+    assert {k: (v.tolist(), v.dtype, v.shape) for k, v in y.items()} == {
+        k: (v.tolist(), v.dtype, v.shape) for k, v in x.items()
+    }
     assert torch.load(tmp_path / "x.safetensors")["e"].tolist() == [0, 1, 2]
-    for broken in (b"", b"\xff" * 8, b"\x02" + bytes(7) + b"{", b'\x02\0\0\0\0\0\0\0{]'):
+    for broken in (b"", b"\xff" * 8, b"\x02" + bytes(7) + b"{", b"\x02\0\0\0\0\0\0\0{]"):
         with pytest.raises(safetensors.SafetensorError):
             safetensors.load(broken)

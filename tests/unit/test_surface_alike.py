@@ -1,4 +1,5 @@
 """Switches, copies, embedding bags, refusals: what PyTorch does with the same line."""
+
 import warnings
 
 import pytest
@@ -275,26 +276,55 @@ def test_embedding_bags(line):
 FILL = "torch.use_deterministic_algorithms(True); r = %s; torch.use_deterministic_algorithms(False); r"
 
 
-@pytest.mark.parametrize("made", [
-    "torch.empty(3)", "torch.empty(2, dtype=torch.int64)", "torch.empty(2, dtype=torch.bool)", "torch.empty(2, dtype=torch.uint8)",
-    "torch.empty(1, dtype=torch.bfloat16)", "torch.empty_like(torch.ones(2))", "torch.ones(1).new_empty(2)",
-    "torch.empty_strided((2, 2), (1, 2))", "torch.empty_permuted((2, 3), (1, 0))", "torch.Tensor(2)", "torch.ones(2).resize_(4)"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.empty(3)",
+        "torch.empty(2, dtype=torch.int64)",
+        "torch.empty(2, dtype=torch.bool)",
+        "torch.empty(2, dtype=torch.uint8)",
+        "torch.empty(1, dtype=torch.bfloat16)",
+        "torch.empty_like(torch.ones(2))",
+        "torch.ones(1).new_empty(2)",
+        "torch.empty_strided((2, 2), (1, 2))",
+        "torch.empty_permuted((2, 3), (1, 0))",
+        "torch.Tensor(2)",
+        "torch.ones(2).resize_(4)",
+    ],
+)
 def test_deterministic_mode_fills(made):
     """What is left uninitialised is NaN, the largest integer or True."""
     alike(FILL % made)
 
 
-@pytest.mark.parametrize("call", ["torch.use_deterministic_algorithms(True)", "torch.use_deterministic_algorithms(True, warn_only=True)",
-                                  "torch.use_deterministic_algorithms(False, warn_only=True)", "torch.set_deterministic_debug_mode(1)",
-                                  "torch.set_deterministic_debug_mode('error')"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.use_deterministic_algorithms(True)",
+        "torch.use_deterministic_algorithms(True, warn_only=True)",
+        "torch.use_deterministic_algorithms(False, warn_only=True)",
+        "torch.set_deterministic_debug_mode(1)",
+        "torch.set_deterministic_debug_mode('error')",
+    ],
+)
 def test_deterministic_switches(call):
     """The getters after each setter."""
-    alike(call + "; r = (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(), "
-          "torch.get_deterministic_debug_mode()); torch.use_deterministic_algorithms(False); r")
+    alike(
+        call
+        + "; r = (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(), "
+        "torch.get_deterministic_debug_mode()); torch.use_deterministic_algorithms(False); r"
+    )
 
 
-@pytest.mark.parametrize("flags", ["cudnn.flags(enabled=False)", "mkldnn.flags(enabled=False)", "opt_einsum.flags(enabled=False)",
-                                   "cuda.sdp_kernel(enable_flash=False)"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "cudnn.flags(enabled=False)",
+        "mkldnn.flags(enabled=False)",
+        "opt_einsum.flags(enabled=False)",
+        "cuda.sdp_kernel(enable_flash=False)",
+    ],
+)
 def test_flags_decorate(flags):
     """torch.backends.*.flags as a decorator and as a context."""
     backends = torchlite.backends
@@ -310,9 +340,13 @@ def test_flags_decorate(flags):
     assert backends.cudnn.benchmark is False
 
 
-@pytest.mark.parametrize("line", [
-    "F.embedding(torch.tensor([0]), torch.ones(2, 2, requires_grad=True), sparse=True)",
-    "F.embedding_bag(torch.tensor([[0]]), torch.ones(2, 2, requires_grad=True), sparse=True)"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "F.embedding(torch.tensor([0]), torch.ones(2, 2, requires_grad=True), sparse=True)",
+        "F.embedding_bag(torch.tensor([[0]]), torch.ones(2, 2, requires_grad=True), sparse=True)",
+    ],
+)
 def test_sparse_gradients_are_refused(line):
     """No sparse tensors here: an error that says so, not a dense gradient."""
     result = eval(line, {"torch": torchlite, "F": torchlite.nn.functional})

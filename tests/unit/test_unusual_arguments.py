@@ -16,9 +16,14 @@ def message(m, run):
 
 
 DEVICES = [
-    lambda t: t.zeros(2, device="cuda"), lambda t: t.tensor([1.0], device="cuda"), lambda t: t.ones(2).to("cuda"),
-    lambda t: t.nn.Linear(2, 2).to("cuda"), lambda t: t.nn.LSTM(2, 2, device="cuda"), lambda t: t.rand(2, device="cuda"),
-    lambda t: t.ones(2).new_tensor([2.0], device="cuda"), lambda t: t.empty_like(t.ones(2), device="cuda"),
+    lambda t: t.zeros(2, device="cuda"),
+    lambda t: t.tensor([1.0], device="cuda"),
+    lambda t: t.ones(2).to("cuda"),
+    lambda t: t.nn.Linear(2, 2).to("cuda"),
+    lambda t: t.nn.LSTM(2, 2, device="cuda"),
+    lambda t: t.rand(2, device="cuda"),
+    lambda t: t.ones(2).new_tensor([2.0], device="cuda"),
+    lambda t: t.empty_like(t.ones(2), device="cuda"),
 ]
 
 
@@ -44,7 +49,9 @@ def test_cuda_types():
         ours.ones(2).type("torch.cuda.FloatTensor")
 
 
-@pytest.mark.parametrize("run", [lambda t: t.zeros(2, layout=t.sparse_coo), lambda t: t.zeros_like(t.ones(2), layout=t.sparse_csr)])
+@pytest.mark.parametrize(
+    "run", [lambda t: t.zeros(2, layout=t.sparse_coo), lambda t: t.zeros_like(t.ones(2), layout=t.sparse_csr)]
+)
 def test_layouts(run):
     with pytest.raises(NotImplementedError, match="layout torch.sparse_c.. is not supported"):
         run(ours)
@@ -54,10 +61,16 @@ def test_layouts(run):
 FILLS = [
     lambda t: t.ones(2, dtype=t.float16).masked_fill(t.tensor([True, False]), -1e9),
     lambda t: t.ones(2, dtype=t.float16).masked_fill(t.tensor([True, False]), float("-inf")),
-    lambda t: t.full((2,), 1e40), lambda t: t.full((2,), 3.39e38, dtype=t.bfloat16), lambda t: t.ones(2, dtype=t.float16).fill_(100000),
-    lambda t: t.ones(2, dtype=t.float16).index_fill(0, t.tensor([0]), 1e9), lambda t: t.ones(2, dtype=t.float16).scatter(0, t.tensor([0]), 1e9),
-    lambda t: t.ones(2, dtype=t.int64).fill_(float("nan")), lambda t: t.full((2,), float("inf"), dtype=t.int32),
-    lambda t: t.tensor([float("nan")], dtype=t.int64), lambda t: t.ones(2) + 1e40, lambda t: t.tensor(1e300),
+    lambda t: t.full((2,), 1e40),
+    lambda t: t.full((2,), 3.39e38, dtype=t.bfloat16),
+    lambda t: t.ones(2, dtype=t.float16).fill_(100000),
+    lambda t: t.ones(2, dtype=t.float16).index_fill(0, t.tensor([0]), 1e9),
+    lambda t: t.ones(2, dtype=t.float16).scatter(0, t.tensor([0]), 1e9),
+    lambda t: t.ones(2, dtype=t.int64).fill_(float("nan")),
+    lambda t: t.full((2,), float("inf"), dtype=t.int32),
+    lambda t: t.tensor([float("nan")], dtype=t.int64),
+    lambda t: t.ones(2) + 1e40,
+    lambda t: t.tensor(1e300),
 ]
 
 

@@ -44,7 +44,12 @@ def outcome(m, run):
 def close(a, b):
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(close(x, y) for x, y in zip(a, b))
-    return a == b or isinstance(a, float) and isinstance(b, float) and (abs(a - b) <= 1e-5 * (1 + abs(b)) or a != a and b != b)
+    return (
+        a == b
+        or isinstance(a, float)
+        and isinstance(b, float)
+        and (abs(a - b) <= 1e-5 * (1 + abs(b)) or a != a and b != b)
+    )
 
 
 @case
@@ -131,6 +136,7 @@ def hook_raises_then_again(t):
 
     def h(g):
         raise ValueError("no")
+
     k = y.register_hook(h)
     z = y.sum()
     try:
@@ -207,11 +213,11 @@ def f_needs_nograd(t):
     seen = []
 
     class F(t.autograd.Function):
-
         @staticmethod
         def forward(ctx, x, y):
             seen.append(ctx.needs_input_grad)
             return x * y
+
     x = leaf(t, 3)
     with t.no_grad():
         F.apply(x, t.ones(3))
@@ -371,6 +377,7 @@ def as_strided_noncontig_grad(t):
 
 def changed_after(name, op, *shape):
     """A case: the argument of an op changes before the backward pass, which may need it or not."""
+
     def run(t):
         x = leaf(t, *shape)
         a = x * 1
@@ -378,6 +385,7 @@ def changed_after(name, op, *shape):
         a.add_(1)
         y.sum().backward()
         return x.grad
+
     run.__name__ = name
     case(run)
 
@@ -392,7 +400,7 @@ changed_after("needed_self_err", lambda t, a: a * leaf(t, 3), 3)
 @case
 def unneeded_pow(t):
     x = leaf(t, 3)
-    y = x ** 2.0
+    y = x**2.0
     y.add_(1)
     y.sum().backward()
     return x.grad
@@ -506,7 +514,7 @@ def asstrided_slice_off(t):
 def asstrided_double(t):
     x = leaf(t, 6)
     y = x.as_strided((2, 3), (1, 2))
-    g, = t.autograd.grad((y ** 3).sum(), x, create_graph=True)
+    (g,) = t.autograd.grad((y**3).sum(), x, create_graph=True)
     g.sum().backward()
     return x.grad
 
@@ -516,7 +524,7 @@ def copyslices_double(t):
     x = leaf(t, 4)
     y = x * 1
     y[1:3] = y[:2].clone() ** 2
-    g, = t.autograd.grad((y ** 2).sum(), x, create_graph=True)
+    (g,) = t.autograd.grad((y**2).sum(), x, create_graph=True)
     g.sum().backward()
     return x.grad
 
@@ -529,7 +537,7 @@ def retain_after_view_inplace(t):
     y.retain_grad()
     v.retain_grad()
     v.mul_(3)
-    (y ** 2).sum().backward()
+    (y**2).sum().backward()
     return x.grad, y.grad
 
 
@@ -574,11 +582,24 @@ def unrecorded_view_leads_nowhere(t):
 
 
 # Views of a tensor that is changed: several that one op returned, those made under no_grad, and views of such ones.
-SPLITS = {"split": lambda z: z.split(2), "chunk": lambda z: z.chunk(2), "unbind": lambda z: z.unbind(), "tensor_split": lambda z: z.tensor_split(2),
-          "hsplit": lambda z: z.hsplit(2), "iteration": list, "indices": lambda z: [z[0], z[1]], "view of one": lambda z: [z.unbind()[1].view(-1)]}
-CHANGES = {"base": lambda t, z, a: z.mul_(2), "another view": lambda t, z, a: z[0].mul_(2), "itself": lambda t, z, a: a[0].mul_(2),
-           "without recording": lambda t, z, a: _no_grad(t, lambda: a[0].mul_(2)), "a view of it": lambda t, z, a: a[0].view(-1).mul_(2),
-           "by a tensor with history": lambda t, z, a: a[0].mul_(leaf(t, 1))}
+SPLITS = {
+    "split": lambda z: z.split(2),
+    "chunk": lambda z: z.chunk(2),
+    "unbind": lambda z: z.unbind(),
+    "tensor_split": lambda z: z.tensor_split(2),
+    "hsplit": lambda z: z.hsplit(2),
+    "iteration": list,
+    "indices": lambda z: [z[0], z[1]],
+    "view of one": lambda z: [z.unbind()[1].view(-1)],
+}
+CHANGES = {
+    "base": lambda t, z, a: z.mul_(2),
+    "another view": lambda t, z, a: z[0].mul_(2),
+    "itself": lambda t, z, a: a[0].mul_(2),
+    "without recording": lambda t, z, a: _no_grad(t, lambda: a[0].mul_(2)),
+    "a view of it": lambda t, z, a: a[0].view(-1).mul_(2),
+    "by a tensor with history": lambda t, z, a: a[0].mul_(leaf(t, 1)),
+}
 
 
 def _no_grad(t, run):
@@ -592,7 +613,10 @@ def _use(t, z, views):
     return [v.requires_grad for v in views]
 
 
-for split, change, plain_base, unrecorded in [(s, c, p, u) for s in SPLITS for c in CHANGES for p in (0, 1) for u in (0, 1)]:
+for split, change, plain_base, unrecorded in [
+    (s, c, p, u) for s in SPLITS for c in CHANGES for p in (0, 1) for u in (0, 1)
+]:
+
     def view_of_changed(t, split=SPLITS[split], change=CHANGES[change], plain_base=plain_base, unrecorded=unrecorded):
         x = leaf(t, 4, 2)
         z = t.ones(4, 2) if plain_base else x * 2
@@ -600,7 +624,13 @@ for split, change, plain_base, unrecorded in [(s, c, p, u) for s in SPLITS for c
         change(t, z, views)
         used = _use(t, z, views) if z.requires_grad else []
         return [used, x.grad, [v.is_leaf for v in views]]
-    view_of_changed.__name__ = "changed %s of %s%s%s" % (change, split, ", no history" if plain_base else "", ", no_grad" if unrecorded else "")
+
+    view_of_changed.__name__ = "changed %s of %s%s%s" % (
+        change,
+        split,
+        ", no history" if plain_base else "",
+        ", no_grad" if unrecorded else "",
+    )
     CASES.append(view_of_changed)
 
 
@@ -670,7 +700,7 @@ def gradients_that_pass_through(t):
 @case
 def real_times_complex_number(t):
     x = leaf(t, 3)
-    g, = t.autograd.grad((x * 1j).abs().sum(), x, create_graph=True)
+    (g,) = t.autograd.grad((x * 1j).abs().sum(), x, create_graph=True)
     return [g, (t.nn.functional.linear(t.eye(3), x[None]) * 1j).abs().sum().backward(), x.grad]
 
 
@@ -703,6 +733,7 @@ def function_that_changes_its_second_argument(t):
 
     def backward(ctx, g):
         return None, g * ctx.saved_tensors[0]
+
     x = leaf(t, 4)
     z = x * 1
     fn(t, forward, backward).apply(t.full((4,), 3.0), z).sum().backward()
@@ -714,6 +745,7 @@ def function_that_changes_a_view_and_returns_two(t):
     def forward(ctx, b, a):
         ctx.mark_dirty(b)
         return b.mul_(2), a * 2
+
     x = leaf(t, 4)
     return fn(t, forward, lambda ctx, g, h: (g * 2, h * 2)).apply((x * 1)[1:], x)
 
@@ -759,6 +791,7 @@ def _times_itself():
 
 def _save():
     import io
+
     ours.save(ours.nn.Linear(100, 100).state_dict(), io.BytesIO())
 
 
@@ -775,11 +808,23 @@ def test_memory_goes_without_a_collection(run):
         gc.enable()
 
 
-@pytest.mark.parametrize("call", [
-    lambda t, x: t.unique(x, return_inverse=True)[0], lambda t, x: t.unique(x, dim=0), lambda t, x: t.unique_consecutive(x),
-    lambda t, x: t.histogram(x, 4)[0], lambda t, x: t.bincount(t.tensor([0, 1, 1]), x[0]), lambda t, x: t.geqrf(x)[0],
-    lambda t, x: t.linalg.ldl_factor(x @ x.t())[0], lambda t, x: t._sample_dirichlet(x.abs()), lambda t, x: x // 2,
-    lambda t, x: t.heaviside(x, x), lambda t, x: t.igamma(x, x), lambda t, x: t.special.zeta(x + 1, 2.0)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, x: t.unique(x, return_inverse=True)[0],
+        lambda t, x: t.unique(x, dim=0),
+        lambda t, x: t.unique_consecutive(x),
+        lambda t, x: t.histogram(x, 4)[0],
+        lambda t, x: t.bincount(t.tensor([0, 1, 1]), x[0]),
+        lambda t, x: t.geqrf(x)[0],
+        lambda t, x: t.linalg.ldl_factor(x @ x.t())[0],
+        lambda t, x: t._sample_dirichlet(x.abs()),
+        lambda t, x: x // 2,
+        lambda t, x: t.heaviside(x, x),
+        lambda t, x: t.igamma(x, x),
+        lambda t, x: t.special.zeta(x + 1, 2.0),
+    ],
+)
 def test_no_derivative_is_an_error(call):
     """What PyTorch cannot differentiate is no constant: its result requires a gradient, and backward says that there is none."""
     for t in (ours, real):

@@ -1,4 +1,5 @@
 """Values, types that are refused, and warnings where arguments are unusual: as PyTorch."""
+
 from alike import alike, cases
 
 

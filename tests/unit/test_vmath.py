@@ -1,4 +1,5 @@
 """Accuracy of the vectorised float functions, in units in the last place, against double precision."""
+
 import math
 
 import pytest
@@ -8,8 +9,19 @@ np = pytest.importorskip("numpy")
 import torchlite as tl  # noqa: E402
 
 # name: range, largest error allowed
-LIMITS = {"exp": (-100, 88, 1.5), "expm1": (-30, 88, 2), "log": (1e-30, 1e30, 1.5), "log1p": (-0.999, 1e6, 2), "log2": (1e-30, 1e30, 1.5),
-          "log10": (1e-30, 1e30, 1.5), "tanh": (-12, 12, 3), "sigmoid": (-80, 80, 3), "erf": (-5, 5, 2), "sin": (-7, 7, 2), "cos": (-7, 7, 2)}
+LIMITS = {
+    "exp": (-100, 88, 1.5),
+    "expm1": (-30, 88, 2),
+    "log": (1e-30, 1e30, 1.5),
+    "log1p": (-0.999, 1e6, 2),
+    "log2": (1e-30, 1e30, 1.5),
+    "log10": (1e-30, 1e30, 1.5),
+    "tanh": (-12, 12, 3),
+    "sigmoid": (-80, 80, 3),
+    "erf": (-5, 5, 2),
+    "sin": (-7, 7, 2),
+    "cos": (-7, 7, 2),
+}
 
 
 @pytest.mark.parametrize("name", sorted(LIMITS))

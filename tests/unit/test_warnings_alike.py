@@ -1,4 +1,5 @@
 """PyTorch's warnings, texts and categories, and what the call returns."""
+
 from alike import alike, cases
 
 

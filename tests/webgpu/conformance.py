@@ -90,7 +90,9 @@ def on_node(options: dict[str, Any], target: str) -> dict[str, Any]:
         done = run_node.run(IN_PYODIDE, [json.dumps(options)], target=target, mounts=mounts, webgpu=True)
         result = pathlib.Path(tmp, "result.json")
         if done.returncode or not result.exists():
-            raise SystemExit(f"the run inside Pyodide ended with status {done.returncode}; run again to go on behind that op")
+            raise SystemExit(
+                f"the run inside Pyodide ended with status {done.returncode}; run again to go on behind that op"
+            )
         return json.loads(result.read_text())  # type: ignore[no-any-return]
 
 
@@ -103,8 +105,11 @@ def in_browser(browser: str, options: dict[str, Any], target: str) -> dict[str, 
     assert fixtures
     groups = options.get("groups")
     names = [p.name for p in sorted((fixtures / "fixtures" / "open").glob("*.zip")) if not groups or p.stem in groups]
-    files = {"/conformance/run_conformance.py": "/shared/run_conformance.py", "/conformance/on_device.py": "/webgpu/on_device.py",
-             **{f"/conformance/open/{n}": f"/shared/fixtures/open/{n}" for n in names}}
+    files = {
+        "/conformance/run_conformance.py": "/shared/run_conformance.py",
+        "/conformance/on_device.py": "/webgpu/on_device.py",
+        **{f"/conformance/open/{n}": f"/shared/fixtures/open/{n}" for n in names},
+    }
     journal, seconds = options.pop("journal", None), options.pop("seconds", 0)
     kept = pathlib.Path(journal).read_text() if journal and pathlib.Path(journal).exists() else ""
     end = time.monotonic() + seconds if seconds else float("inf")
@@ -112,14 +117,17 @@ def in_browser(browser: str, options: dict[str, Any], target: str) -> dict[str, 
         driver = pages.chromium() if browser == "chromium" else firefox.FirefoxBiDi()
         try:
             driver.get(base + "/empty.html")
-            pages.run_async(driver, f"""
+            pages.run_async(
+                driver,
+                f"""
                 const {{loadPyodide}} = await import('{base}/dist/pyodide.mjs');
                 const pyodide = globalThis.pyodide = await loadPyodide({{indexURL: '{base}/dist/'}});
                 await pyodide.loadPackage('{base}/dist/torchlite/{distribution.wheel(target, d).name}');
                 pyodide.FS.mkdirTree('/conformance/open');
                 for (const [to, from] of Object.entries({json.dumps(files)}))
                     pyodide.FS.writeFile(to, new Uint8Array(await (await fetch('{base}' + from)).arrayBuffer()));
-                pyodide.FS.writeFile('/conformance/journal', {json.dumps(kept)});""")
+                pyodide.FS.writeFile('/conformance/journal', {json.dumps(kept)});""",
+            )
             while True:
                 text = json.dumps({**options, "seconds": CHUNK})
                 result = json.loads(pages.python(driver, f"OPTIONS = {text!r}\n{IN_PAGE}"))
@@ -135,11 +143,20 @@ def on_cpu(options: dict[str, Any]) -> dict[str, Any]:
     """The same on this Python's CPU, in a process of its own: the runner is changed in this one."""
     import subprocess
 
-    code = ("import json, sys; sys.path[:0] = json.loads(sys.argv[1]); import run_conformance as R; options = json.loads(sys.argv[2]); "
-            "print(json.dumps(R.run('torchlite', sys.argv[3], tiers={'public'}, **options)))")
-    args = [json.dumps([str(ROOT), str(folder())]), json.dumps({k: v for k, v in options.items() if k not in ("journal", "seconds")})]
-    done = subprocess.run([sys.executable, "-c", code, *args, str(folder() / "fixtures" / "open")],  # type: ignore[operator]
-                          capture_output=True, text=True, check=True)
+    code = (
+        "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); import run_conformance as R; options = json.loads(sys.argv[2]); "
+        "print(json.dumps(R.run('torchlite', sys.argv[3], tiers={'public'}, **options)))"
+    )
+    args = [
+        json.dumps([str(ROOT), str(folder())]),
+        json.dumps({k: v for k, v in options.items() if k not in ("journal", "seconds")}),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args, str(folder() / "fixtures" / "open")],  # type: ignore[operator]
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
 
 
@@ -168,14 +185,23 @@ def report(result: dict[str, Any], cpu: dict[str, Any] | None, verbose: bool) ->
             falls[op] = falls.get(op, 0) + n
     if falls:
         most = sorted(falls.items(), key=lambda x: -x[1])
-        print(f"{len(falls)} ops were run by the CPU: " + ", ".join(f"{k} {n}" for k, n in most[: None if verbose else 40]))
-    samples = ", ".join(f"{k} {v['pass']}/{v['total']}" for k, v in result["samples"].items() if k in ("fwd", "bwd", "inplace", "out", "view", "errors"))
+        print(
+            f"{len(falls)} ops were run by the CPU: "
+            + ", ".join(f"{k} {n}" for k, n in most[: None if verbose else 40])
+        )
+    samples = ", ".join(
+        f"{k} {v['pass']}/{v['total']}"
+        for k, v in result["samples"].items()
+        if k in ("fwd", "bwd", "inplace", "out", "view", "errors")
+    )
     empty = sum(r["status"] in ("empty", "errors-only") for r in per.values())
     left = sum(r.get("not_on_device", 0) for r in per.values())
     none = sum(not r.get("fallbacks") for r in per.values() if r["status"] == "pass")
-    print(f"webgpu ({result['device']}): {result['ops_all_forward_pass']} of {result['ops']} ops pass, {none} of them without the CPU; {samples}; "
-          f"{left} samples left out (dtypes that the device has not; nothing is left of {empty} ops); "
-          f"{result['seconds']} s{'' if result.get('done', True) else '; stopped, run again to go on'}")
+    print(
+        f"webgpu ({result['device']}): {result['ops_all_forward_pass']} of {result['ops']} ops pass, {none} of them without the CPU; {samples}; "
+        f"{left} samples left out (dtypes that the device has not; nothing is left of {empty} ops); "
+        f"{result['seconds']} s{'' if result.get('done', True) else '; stopped, run again to go on'}"
+    )
     counts: dict[str, dict[str, int]] = {}
     for name, r in per.items():
         for what, found in r.get("outcomes", {}).items():
@@ -183,12 +209,16 @@ def report(result: dict[str, Any], cpu: dict[str, Any] | None, verbose: bool) ->
                 counts.setdefault(what, {})[outcome] = counts.get(what, {}).get(outcome, 0) + n
         was = cpu["per_op"].get(name, {}).get("status") if cpu else None
         if r.get("wrong"):
-            print(f"  wrong on webgpu: {name} {'; '.join(r['wrong'])} ({was} on the CPU): {'; '.join(r.get('notes', []))}")
+            print(
+                f"  wrong on webgpu: {name} {'; '.join(r['wrong'])} ({was} on the CPU): {'; '.join(r.get('notes', []))}"
+            )
     for what, c in sorted(counts.items()):
         print(f"  {what}: {', '.join(f'{c.get(k, 0)} {k}' for k in ('passed', 'refused', 'wrong'))}")
     if cpu:
-        print(f"cpu: {cpu['ops_all_forward_pass']} of {cpu['ops']} ops pass; by dtype on webgpu: "
-              + ", ".join(f"{k} {v['pass']}/{v['total']}" for k, v in result["by_dtype"].items()))
+        print(
+            f"cpu: {cpu['ops_all_forward_pass']} of {cpu['ops']} ops pass; by dtype on webgpu: "
+            + ", ".join(f"{k} {v['pass']}/{v['total']}" for k, v in result["by_dtype"].items())
+        )
     return lines
 
 
@@ -204,18 +234,28 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--seconds", type=float, default=0)
     p.add_argument("--fresh", action="store_true")
     p.add_argument("--no-cpu", action="store_true", help="without the comparison with the CPU")
-    p.add_argument("--no-default-device", action="store_true", help="does not make webgpu the default device: factory functions stay on the CPU")
+    p.add_argument(
+        "--no-default-device",
+        action="store_true",
+        help="does not make webgpu the default device: factory functions stay on the CPU",
+    )
     p.add_argument("--verbose", action="store_true")
     p.add_argument("--out", type=pathlib.Path)
     a = p.parse_args(argv)
     if folder() is None:
-        print("conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)")
+        print(
+            "conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)"
+        )
         return 0
     sys.path.insert(0, str(folder()))
     if a.every > 1:
         a.only = each(a.every, a.only, a.groups.split(",") if a.groups else None)
-    options: dict[str, Any] = {"only": a.only, "groups": a.groups.split(",") if a.groups else None, "max_samples": a.max_samples,
-                               "dtypes": a.dtypes.split(",") if a.dtypes else None}
+    options: dict[str, Any] = {
+        "only": a.only,
+        "groups": a.groups.split(",") if a.groups else None,
+        "max_samples": a.max_samples,
+        "dtypes": a.dtypes.split(",") if a.dtypes else None,
+    }
     plain = dict(options)
     options["default"] = not a.no_default_device
     if a.seconds:

@@ -28,8 +28,10 @@ def deno() -> str:
         return found
     program = next((p for p in sorted(modules().glob("@deno/*/deno*")) if p.name in ("deno", "deno.exe")), None)
     if program is None:
-        raise runtime.Missing("Deno is not installed: put it in the PATH or name it in DENO; the npm package deno has none for this platform, "
-                              "or the npm registry is not reachable")
+        raise runtime.Missing(
+            "Deno is not installed: put it in the PATH or name it in DENO; the npm package deno has none for this platform, "
+            "or the npm registry is not reachable"
+        )
     program.chmod(0o755)
     return str(program)
 
@@ -38,7 +40,9 @@ def lavapipe() -> str:
     """The description of Mesa's software Vulkan driver, for VK_ICD_FILENAMES: it has shader-f16. Dawn does not take it, Deno does."""
     found = next(iter(sorted(pathlib.Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))), None)
     if found is None:
-        raise runtime.Missing("Mesa's software Vulkan driver, which has shader-f16, is not installed: apt-get install mesa-vulkan-drivers")
+        raise runtime.Missing(
+            "Mesa's software Vulkan driver, which has shader-f16, is not installed: apt-get install mesa-vulkan-drivers"
+        )
     return str(found)
 
 

@@ -8,7 +8,18 @@ from typing import Any, Callable
 
 import torchlite as torch
 
-DTYPES = [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64]
+DTYPES = [
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+]
 
 
 def numbers(shape: tuple[int, ...], dtype: torch.dtype, low: int = -40, high: int = 60) -> torch.Tensor:
@@ -20,7 +31,10 @@ def numbers(shape: tuple[int, ...], dtype: torch.dtype, low: int = -40, high: in
         return torch.tensor([k % 3 == 1 or k % 7 == 2 for k in range(n)]).reshape(shape)
     if dtype is torch.uint8:
         low = max(low, 0)
-    t = torch.tensor([low + k * 37 % (high - low) for k in range(n)], dtype=torch.float32 if dtype.is_floating_point or dtype.is_complex else torch.int64)
+    t = torch.tensor(
+        [low + k * 37 % (high - low) for k in range(n)],
+        dtype=torch.float32 if dtype.is_floating_point or dtype.is_complex else torch.int64,
+    )
     if dtype.is_complex:
         return torch.complex(t, t.flip(0) / 2).reshape(shape)
     if dtype.is_floating_point:
@@ -36,7 +50,9 @@ def on_device(a: Any) -> Any:
     """Tensors on webgpu, with the same strides where they have gaps."""
     if isinstance(a, torch.Tensor):
         if not a.is_contiguous() and a.numel() and not a.requires_grad:
-            whole = torch.empty(0, dtype=a.dtype).set_(a.untyped_storage(), 0, (a.untyped_storage().nbytes() // a.itemsize,), (1,))
+            whole = torch.empty(0, dtype=a.dtype).set_(
+                a.untyped_storage(), 0, (a.untyped_storage().nbytes() // a.itemsize,), (1,)
+            )
             return whole.to("webgpu").as_strided(a.shape, a.stride(), a.storage_offset())
         moved = a.detach().to("webgpu")
         return moved.requires_grad_() if a.requires_grad else moved

@@ -9,7 +9,14 @@ import types
 from typing import Any, Iterator
 
 DEVICE = "webgpu"
-NOT_THERE = {"float64", "complex128", "uint16", "uint32", "uint64", "complex32"}  # WebGPU has no double; PyTorch's mps refuses it as well
+NOT_THERE = {
+    "float64",
+    "complex128",
+    "uint16",
+    "uint32",
+    "uint64",
+    "complex32",
+}  # WebGPU has no double; PyTorch's mps refuses it as well
 
 
 def fallbacks() -> dict[str, int]:

@@ -36,7 +36,11 @@ class RemoteBridge:
         self._python = _bridge
         dawn.modules()
         options = {**json.loads(os.environ.get("TORCHLITE_WEBGPU_OPTIONS") or "{}"), **options}
-        host = [dawn.deno(), "run", "--allow-all", "--no-lock"] if os.environ.get("TORCHLITE_WEBGPU_HOST") == "deno" else [dawn.runtime.node()]
+        host = (
+            [dawn.deno(), "run", "--allow-all", "--no-lock"]
+            if os.environ.get("TORCHLITE_WEBGPU_HOST") == "deno"
+            else [dawn.runtime.node()]
+        )
         cmd = [*host, str(dawn.JS / "tools" / "serve.mjs"), json.dumps(options)]
         self._process = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dawn.environment())
         assert self._process.stdin and self._process.stdout

@@ -29,7 +29,13 @@ def both(fn, *xs):
             assert b.device.type == "webgpu"
             assert (b.dtype, b.shape) == (a.dtype, a.shape)
             e = EPS[a.dtype]
-            torch.testing.assert_close(b.cpu().float(), a.float(), rtol=e, atol=e * max(1.0, a.float().abs().max().item() if a.numel() else 0), equal_nan=True)
+            torch.testing.assert_close(
+                b.cpu().float(),
+                a.float(),
+                rtol=e,
+                atol=e * max(1.0, a.float().abs().max().item() if a.numel() else 0),
+                equal_nan=True,
+            )
 
 
 sdpa = F.scaled_dot_product_attention
@@ -59,7 +65,7 @@ def test_half_gradients_of_rows_that_see_one_key():
 def test_masks():
     q, k, v = made(2, 3, 5, 8), made(2, 3, 7, 8), made(2, 3, 7, 6)
     allowed = made(5, 7) > -0.5
-    allowed[2] = False                      # a row that may see nothing
+    allowed[2] = False  # a row that may see nothing
     both(sdpa, q, k, v, allowed)
     both(sdpa, q, k, v, (made(2, 1, 1, 7) > -0.5))
     both(sdpa, q, k, v, made(5, 7))
@@ -107,6 +113,9 @@ def test_modules():
 
 
 def test_errors():
-    for args in [(made(2, 3, 4), made(2, 3, 5), made(2, 3, 4)), (made(2, 3, 4), made(2, 3, 4).half(), made(2, 3, 4)),
-                 (made(2, 3, 4), made(2, 3, 4), made(2, 5, 4))]:
+    for args in [
+        (made(2, 3, 4), made(2, 3, 5), made(2, 3, 4)),
+        (made(2, 3, 4), made(2, 3, 4).half(), made(2, 3, 4)),
+        (made(2, 3, 4), made(2, 3, 4), made(2, 5, 4)),
+    ]:
         fail_alike(sdpa, *args)

@@ -35,9 +35,14 @@ def words(bridge, handle, count):
 
 
 def test_stream(own):
-    own.run(command(ALLOC, 1, 32) + command(FILL, 1, 0, 32, 0xffffffff) + command(ALLOC, 2, 32) + command(COPY, 1, 0, 2, 0, 32))
+    own.run(
+        command(ALLOC, 1, 32)
+        + command(FILL, 1, 0, 32, 0xFFFFFFFF)
+        + command(ALLOC, 2, 32)
+        + command(COPY, 1, 0, 2, 0, 32)
+    )
     own.run(command(WRITE, 2, 4, 8, 5, 6))
-    assert words(own, 2, 4) == [0xffffffff, 5, 6, 0xffffffff]
+    assert words(own, 2, 4) == [0xFFFFFFFF, 5, 6, 0xFFFFFFFF]
     own.run(command(FREE, 1) + command(FREE, 2))
     assert own.stats()["slots"] == 0
 
@@ -66,7 +71,7 @@ def test_errors_of_streams_show_at_the_next_answer(own):
     with pytest.raises(RuntimeError, match="slot 99"):
         own.synchronize()
     own.synchronize()  # told once
-    own.run([0x7f | 1 << 8])
+    own.run([0x7F | 1 << 8])
     with pytest.raises(RuntimeError, match="no command"):
         own.read(1, 0, 16)
     assert len(own.read(1, 0, 16)) == 16
@@ -131,7 +136,13 @@ def test_an_ended_process_is_an_error(own):
 
 def test_names(bridge):
     w = torch.webgpu
-    assert w.is_available() and w.is_initialized() and w.device_count() == 1 and w.current_device() == 0 and w.why_not() == ""
+    assert (
+        w.is_available()
+        and w.is_initialized()
+        and w.device_count() == 1
+        and w.current_device() == 0
+        and w.why_not() == ""
+    )
     assert asyncio.run(w.ready()) is True and asyncio.run(torch.ready()) is True
     p = w.get_device_properties("webgpu:0")
     assert p.name == w.get_device_name() and p.limits["maxBufferSize"] == p.max_buffer_size and p.name in repr(p)
@@ -149,7 +160,12 @@ def test_names(bridge):
 
 def test_accelerator(bridge):
     a = torch.accelerator
-    assert a.is_available() and a.device_count() == 1 and a.current_accelerator() == torch.device("webgpu") and a.current_device_index() == 0
+    assert (
+        a.is_available()
+        and a.device_count() == 1
+        and a.current_accelerator() == torch.device("webgpu")
+        and a.current_device_index() == 0
+    )
     with a.device_index(0):
         a.synchronize()
     assert torch.float32 in a.get_device_capability()["supported_dtypes"]
@@ -165,7 +181,9 @@ def test_memory(bridge):
     w.reset_peak_memory_stats()
     x = torch.ones(1 << 20).to("webgpu")
     assert w.memory_allocated() == torch.accelerator.memory_allocated() == before + (4 << 20)
-    assert w.memory_reserved() >= w.memory_allocated() and w.memory_stats()["allocated_bytes.all.current"] == before + (4 << 20)
+    assert w.memory_reserved() >= w.memory_allocated() and w.memory_stats()["allocated_bytes.all.current"] == before + (
+        4 << 20
+    )
     del x
     assert w.memory_allocated() == before and w.max_memory_allocated() >= before + (4 << 20)
     w.empty_cache()

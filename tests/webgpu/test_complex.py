@@ -20,9 +20,9 @@ def values(*shape):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name):
     f = getattr(torch, name)
-    x = torch.cat([values(20), torch.tensor(GRID[1:])])       # the logarithms' gradients at 0 are not numbers
+    x = torch.cat([values(20), torch.tensor(GRID[1:])])  # the logarithms' gradients at 0 are not numbers
     if name in ("asin", "acos", "acosh", "asinh", "atan", "atanh"):
-        x = values(20)                                         # off their branch points
+        x = values(20)  # off their branch points
     check(f, x)
     check(f, values(3, 4).t())
     check(lambda x: f(x[:, 1:3]), values(3, 4))
@@ -50,7 +50,9 @@ def test_binary(name):
 def test_infinities():
     """What is no number and what is infinite, where they have an answer."""
     inf, nan = float("inf"), float("nan")
-    x = torch.tensor([complex(inf, 1), complex(-inf, 1), complex(1, inf), complex(nan, 0), complex(0, nan), complex(-inf, inf)])
+    x = torch.tensor(
+        [complex(inf, 1), complex(-inf, 1), complex(1, inf), complex(nan, 0), complex(0, nan), complex(-inf, inf)]
+    )
     for name in ("exp", "abs", "sqrt", "angle", "isnan", "isinf", "isfinite", "neg", "conj_physical", "log"):
         check(getattr(torch, name), x)
     check(lambda x: torch.nan_to_num(x), x)
@@ -103,6 +105,7 @@ def test_writes():
         x.mul_(x)
         x.t()[0].neg_()
         return x
+
     check(f, values(4, 4), values(4, 4))
     with pytest.raises(RuntimeError, match="result type ComplexFloat can't be cast to the desired output type Float"):
         torch.ones(2, device="webgpu").mul_(2j)
@@ -116,23 +119,39 @@ def test_training():
         w = torch.zeros(3, dtype=torch.complex64, device=a.device, requires_grad=True)
         for _ in range(5):
             loss = ((a @ w - b).abs() ** 2).mean()
-            grad, = torch.autograd.grad(loss, w)
+            (grad,) = torch.autograd.grad(loss, w)
             w = (w - 0.05 * grad).detach().requires_grad_()
         return w.detach()
+
     check(run, a, b)
 
 
 def _writes(z):
     """The memory after each of these writes to views of its conjugates and negatives."""
+
     def on(data, **kwargs):
         return torch.tensor(data, device=z.device, **kwargs)
 
     c, seen = z.conj(), []
-    for write in (lambda: c.mul_(2j), lambda: c.__setitem__((0, 0), 5 + 6j), lambda: c.__setitem__(1, on([1j, 2j])), lambda: c.imag.mul_(3),
-                  lambda: c.fill_(1 + 2j), lambda: c.imag.fill_(7), lambda: c.copy_(on([[1 + 2j, -3 - 4j], [2 + 3j, 7 - 1j]]).mH),
-                  lambda: c.masked_fill_(c.real > 1, 9j), lambda: c.__setitem__(c.imag > 8, 4j), lambda: c.__setitem__(on([0]), on([1 + 1j])),
-                  lambda: c.exp_(), lambda: torch.add(z, 1j, out=c), lambda: c.index_add_(0, on([0]), on([[1j, 2j]])), lambda: z.copy_(z.conj()),
-                  lambda: z.copy_((z * 2).conj()), lambda: c.copy_(torch.ones(2, 2, dtype=torch.complex64) * 3j), lambda: c.zero_()):
+    for write in (
+        lambda: c.mul_(2j),
+        lambda: c.__setitem__((0, 0), 5 + 6j),
+        lambda: c.__setitem__(1, on([1j, 2j])),
+        lambda: c.imag.mul_(3),
+        lambda: c.fill_(1 + 2j),
+        lambda: c.imag.fill_(7),
+        lambda: c.copy_(on([[1 + 2j, -3 - 4j], [2 + 3j, 7 - 1j]]).mH),
+        lambda: c.masked_fill_(c.real > 1, 9j),
+        lambda: c.__setitem__(c.imag > 8, 4j),
+        lambda: c.__setitem__(on([0]), on([1 + 1j])),
+        lambda: c.exp_(),
+        lambda: torch.add(z, 1j, out=c),
+        lambda: c.index_add_(0, on([0]), on([[1j, 2j]])),
+        lambda: z.copy_(z.conj()),
+        lambda: z.copy_((z * 2).conj()),
+        lambda: c.copy_(torch.ones(2, 2, dtype=torch.complex64) * 3j),
+        lambda: c.zero_(),
+    ):
         write()
         seen += [z.clone().cpu(), c.cpu().resolve_conj(), c.imag.cpu().resolve_neg(), (z @ z.mH).cpu()]
     return seen
@@ -143,7 +162,12 @@ def test_views_of_conjugates():
     for got, want in zip(_writes(start.to("webgpu")), _writes(start.clone())):
         torch.testing.assert_close(got, want)
     x = start.to("webgpu")
-    assert x.conj().is_conj() and x.conj().imag.is_neg() and x.conj().tolist() == start.conj().tolist() and x.mH[0, 1].item() == 2 - 3j
+    assert (
+        x.conj().is_conj()
+        and x.conj().imag.is_neg()
+        and x.conj().tolist() == start.conj().tolist()
+        and x.mH[0, 1].item() == 2 - 3j
+    )
     n = torch.arange(4, device="webgpu")._neg_view()
     assert (n + 1).tolist() == [1, 0, -1, -2] and n.add_(1).tolist() == [1, 0, -1, -2]
 
@@ -156,4 +180,5 @@ def test_gradients_through_views_of_conjugates():
         b.conj().imag.mul_(a.real)
         (b * b.conj()).real.sum().backward()
         return a.grad.cpu()
+
     torch.testing.assert_close(run("webgpu"), run("cpu"))

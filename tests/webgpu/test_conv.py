@@ -35,7 +35,9 @@ def both(fn, *xs, needs=None):
         assert b.device.type == "webgpu"
         assert (b.dtype, b.shape, b.stride()) == (a.dtype, a.shape, a.stride())
         e = EPS[a.dtype]
-        torch.testing.assert_close(b.cpu().float(), a.float(), rtol=e, atol=e * max(1.0, a.float().abs().max().item() if a.numel() else 1.0))
+        torch.testing.assert_close(
+            b.cpu().float(), a.float(), rtol=e, atol=e * max(1.0, a.float().abs().max().item() if a.numel() else 1.0)
+        )
 
 
 def weights(*lead, n=2):
@@ -62,7 +64,12 @@ def test_windows(n):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_transposed(n):
-    both(lambda x, w, b: TRANSPOSED[n](x, w, b, stride=2, padding=1, output_padding=1, groups=2), images(2, 4, n=n), weights(4, 3, n=n), made(6))
+    both(
+        lambda x, w, b: TRANSPOSED[n](x, w, b, stride=2, padding=1, output_padding=1, groups=2),
+        images(2, 4, n=n),
+        weights(4, 3, n=n),
+        made(6),
+    )
 
 
 def test_transposed_others():
@@ -73,8 +80,12 @@ def test_transposed_others():
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half(dtype):
-    both(lambda x, w, b: F.conv2d(x, w, b, padding=1), images(2, 3).to(dtype), weights(5, 3).to(dtype), made(5).to(dtype))
-    both(lambda x, w, b: F.conv2d(x, w, b, groups=3), images(2, 3).to(dtype), weights(3, 1).to(dtype), made(3).to(dtype))
+    both(
+        lambda x, w, b: F.conv2d(x, w, b, padding=1), images(2, 3).to(dtype), weights(5, 3).to(dtype), made(5).to(dtype)
+    )
+    both(
+        lambda x, w, b: F.conv2d(x, w, b, groups=3), images(2, 3).to(dtype), weights(3, 1).to(dtype), made(3).to(dtype)
+    )
 
 
 def test_only_what_is_asked_for():
@@ -121,7 +132,10 @@ def test_same_padding():
 
 def test_integers():
     x, w, b = (torch.randint(-9, 9, s) for s in ((2, 4, 7, 6), (6, 4, 3, 2), (6,)))
-    for fn in (lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1), lambda x, w, b: F.conv_transpose2d(x[:, :, :3], w.transpose(0, 1), b, stride=2)):
+    for fn in (
+        lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1),
+        lambda x, w, b: F.conv_transpose2d(x[:, :, :3], w.transpose(0, 1), b, stride=2),
+    ):
         assert torch.equal(fn(*(t.to("webgpu") for t in (x, w, b))).cpu(), fn(x, w, b))
 
 
@@ -142,7 +156,9 @@ CASES = [
     lambda d: F.conv2d(R(2, 3, 5, 5, device=d) > 0, R(4, 3, 3, 3, device=d) > 0),
     lambda d: F.conv_transpose2d(R(2, 3, 5, 5, device=d), R(3, 3, 3, 3, device=d), output_padding=2),
     lambda d: F.conv_transpose2d(R(2, 3, 1, 1, device=d), R(3, 3, 3, 3, device=d), padding=2),
-    lambda d: torch.convolution(R(3, 5, 5, device=d), R(4, 3, 3, 3, device=d), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1),
+    lambda d: torch.convolution(
+        R(3, 5, 5, device=d), R(4, 3, 3, 3, device=d), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1
+    ),
 ]
 
 

@@ -10,16 +10,49 @@ import torchlite as torch
 
 pytestmark = pytest.mark.usefixtures("bridge")
 
-DTYPES = [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
+DTYPES = [
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+]
 CASES = {
-    "mul": lambda p, q: p * q, "add": lambda p, q: p + q, "sub": lambda p, q: p - q, "eq": lambda p, q: p == q, "lt": lambda p, q: p < q,
-    "where": lambda p, q: torch.where(p > q, p, q), "maximum": lambda p, q: torch.maximum(p, q), "div": lambda p, q: p / q,
-    "add number": lambda p, q: p + 2, "mul float": lambda p, q: p * 2.5, "square": lambda p, q: p**2, "float": lambda p, q: p.float(),
-    "long": lambda p, q: p.to(torch.int64), "bool": lambda p, q: p.bool(), "slices": lambda p, q: p[1:, 2:4] + 1, "clone": lambda p, q: p.clone(),
-    "transposed": lambda p, q: p.t() * q[:3], "contiguous": lambda p, q: p.t().contiguous(), "expand": lambda p, q: q.expand(4, 5).contiguous(),
-    "alpha": lambda p, q: torch.add(p, q, alpha=2), "neg": lambda p, q: -p, "abs": lambda p, q: p.abs(), "sign": lambda p, q: p.sign(),
-    "clamp": lambda p, q: p.clamp(1, 3), "floor": lambda p, q: p // 3, "remainder": lambda p, q: p % 3, "exp": lambda p, q: p.float().exp().to(p.dtype),
-    "and": lambda p, q: torch.logical_and(p, q), "bits": lambda p, q: p & q, "empty": lambda p, q: p[:0] + 1, "0-dim": lambda p, q: p[0, 0] * q,
+    "mul": lambda p, q: p * q,
+    "add": lambda p, q: p + q,
+    "sub": lambda p, q: p - q,
+    "eq": lambda p, q: p == q,
+    "lt": lambda p, q: p < q,
+    "where": lambda p, q: torch.where(p > q, p, q),
+    "maximum": lambda p, q: torch.maximum(p, q),
+    "div": lambda p, q: p / q,
+    "add number": lambda p, q: p + 2,
+    "mul float": lambda p, q: p * 2.5,
+    "square": lambda p, q: p**2,
+    "float": lambda p, q: p.float(),
+    "long": lambda p, q: p.to(torch.int64),
+    "bool": lambda p, q: p.bool(),
+    "slices": lambda p, q: p[1:, 2:4] + 1,
+    "clone": lambda p, q: p.clone(),
+    "transposed": lambda p, q: p.t() * q[:3],
+    "contiguous": lambda p, q: p.t().contiguous(),
+    "expand": lambda p, q: q.expand(4, 5).contiguous(),
+    "alpha": lambda p, q: torch.add(p, q, alpha=2),
+    "neg": lambda p, q: -p,
+    "abs": lambda p, q: p.abs(),
+    "sign": lambda p, q: p.sign(),
+    "clamp": lambda p, q: p.clamp(1, 3),
+    "floor": lambda p, q: p // 3,
+    "remainder": lambda p, q: p % 3,
+    "exp": lambda p, q: p.float().exp().to(p.dtype),
+    "and": lambda p, q: torch.logical_and(p, q),
+    "bits": lambda p, q: p & q,
+    "empty": lambda p, q: p[:0] + 1,
+    "0-dim": lambda p, q: p[0, 0] * q,
 }
 
 
@@ -42,7 +75,7 @@ def test_dtypes(dtype, name):
     torch.manual_seed(0)
     a, b = (torch.randn(3, 5) * 10).to(dtype), (torch.randn(5) * 10).to(dtype)
     if dtype is not torch.bool and not dtype.is_floating_point:
-        b[b == 0] = 1                                   # a GPU does not stop at an integer division by zero
+        b[b == 0] = 1  # a GPU does not stop at an integer division by zero
     wanted, error = outcome(CASES[name], a, b)
     ours, our_error = outcome(CASES[name], a.to("webgpu"), b.to("webgpu"))
     assert our_error == error
@@ -69,23 +102,36 @@ def test_writes_between_expressions():
     g.zero_()
     same(w, c2.t() + 1)
     g.copy_(c)
-    g[:, 1:].add_(g[:, :-1])                            # overlapping operands
+    g[:, 1:].add_(g[:, :-1])  # overlapping operands
     c3 = c.clone()
     c3[:, 1:] += c3[:, :-1].clone()
     same(g, c3)
 
 
 OVERLAPS = {
-    "add_": lambda x: x[1:].add_(x[:-1]), "transposed": lambda x: x[:9].view(3, 3).mul_(x[:9].view(3, 3).T), "row": lambda x: x[:9].view(3, 3).sub_(x[:3]),
-    "element": lambda x: x.div_(x[3]), "itself": lambda x: x.add_(x[:]), "halves": lambda x: x[:5].add_(x[5:]), "even and odd": lambda x: x[::2].add_(x[1::2]),
-    "lerp_": lambda x: x[1:].lerp_(x[:-1], 0.5), "complex": lambda x: torch.view_as_complex(x.view(5, 2))[1:].add_(torch.view_as_complex(x.view(5, 2))[:-1]),
-    "copy_": lambda x: x[1:].copy_(x[:-1]), "copy itself": lambda x: x.copy_(x[:]), "copy halves": lambda x: x[:5].copy_(x[5:]),
+    "add_": lambda x: x[1:].add_(x[:-1]),
+    "transposed": lambda x: x[:9].view(3, 3).mul_(x[:9].view(3, 3).T),
+    "row": lambda x: x[:9].view(3, 3).sub_(x[:3]),
+    "element": lambda x: x.div_(x[3]),
+    "itself": lambda x: x.add_(x[:]),
+    "halves": lambda x: x[:5].add_(x[5:]),
+    "even and odd": lambda x: x[::2].add_(x[1::2]),
+    "lerp_": lambda x: x[1:].lerp_(x[:-1], 0.5),
+    "complex": lambda x: torch.view_as_complex(x.view(5, 2))[1:].add_(torch.view_as_complex(x.view(5, 2))[:-1]),
+    "copy_": lambda x: x[1:].copy_(x[:-1]),
+    "copy itself": lambda x: x.copy_(x[:]),
+    "copy halves": lambda x: x[:5].copy_(x[5:]),
     "copy strided": lambda x: x[::2].copy_(x[:5]),
     "copy complex": lambda x: torch.view_as_complex(x.view(5, 2))[::2].copy_(torch.view_as_complex(x.view(5, 2))[:3]),
-    "assign": lambda x: x.__setitem__(slice(1, None), x[:-1]), "out": lambda x: torch.add(x[:-1], 1, out=x[1:]), "out itself": lambda x: torch.mul(x, 2, out=x),
-    "expanded": lambda x: x[:1].expand(4).add_(1), "expanded copy": lambda x: x[:1].expand(4).copy_(x[4:8]),
+    "assign": lambda x: x.__setitem__(slice(1, None), x[:-1]),
+    "out": lambda x: torch.add(x[:-1], 1, out=x[1:]),
+    "out itself": lambda x: torch.mul(x, 2, out=x),
+    "expanded": lambda x: x[:1].expand(4).add_(1),
+    "expanded copy": lambda x: x[:1].expand(4).copy_(x[4:8]),
     "expanded fill": lambda x: x[:1].expand(4).fill_(3),
-    "expanded out": lambda x: torch.exp(x[:4], out=x[8:9].expand(4)), "shapes": lambda x: x.int().add_(x[:4]), "dtypes": lambda x: x.int().add_(x),
+    "expanded out": lambda x: torch.exp(x[:4], out=x[8:9].expand(4)),
+    "shapes": lambda x: x.int().add_(x[:4]),
+    "dtypes": lambda x: x.int().add_(x),
 }
 
 
@@ -95,7 +141,7 @@ def test_writes_over_an_argument(name):
     that are still to come."""
     f = OVERLAPS[name]
     ahead = torch.arange(20.0, device="webgpu")
-    ahead[:10].add_(ahead[10:])                         # the core knows it from here on
+    ahead[:10].add_(ahead[10:])  # the core knows it from here on
     for pending in (False, True):
         x, g = torch.arange(10.0), torch.arange(10.0).to("webgpu")
         if pending:
@@ -104,7 +150,9 @@ def test_writes_over_an_argument(name):
         same(g, x)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.uint8, torch.bool, torch.int16, torch.float32, torch.int64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.uint8, torch.bool, torch.int16, torch.float32, torch.int64], ids=str
+)
 def test_resized(dtype):
     """Sizes whose bytes are no multiple of 4 too."""
     for n in (1, 2, 3, 5, 7, 8):
@@ -113,7 +161,7 @@ def test_resized(dtype):
             g = c.to("webgpu").resize_(m)
             assert g.shape == (m,)
             same(g[:n], c[:m])
-            g.fill_(1)                                  # all of it is there
+            g.fill_(1)  # all of it is there
             same(g, torch.ones(m, dtype=dtype))
     out = torch.ones(3, dtype=dtype, device="webgpu")
     with pytest.warns(UserWarning, match="was resized"):
@@ -174,7 +222,13 @@ def test_random_programs():
 def test_reads():
     x = torch.arange(10, device="webgpu")
     x[2:5] = 7
-    assert x[3].item() == 7 and bool(x[0] == 0) and x.tolist() == [0, 1, 7, 7, 7, 5, 6, 7, 8, 9] and int(x[-1]) == 9 and f"{x[1]}" == "1"
+    assert (
+        x[3].item() == 7
+        and bool(x[0] == 0)
+        and x.tolist() == [0, 1, 7, 7, 7, 5, 6, 7, 8, 9]
+        and int(x[-1]) == 9
+        and f"{x[1]}" == "1"
+    )
     assert repr(x[:3]) == "tensor([0, 1, 7], device='webgpu:0')"
     assert torch.tensor([True, False], device="webgpu").tolist() == [True, False]
     big = torch.arange(300_001, dtype=torch.int64)
@@ -186,7 +240,11 @@ def test_reads():
 def test_devices():
     g = torch.ones(5, 7, device="webgpu")
     with torch.device("webgpu"):
-        assert torch.ones(2).is_cpu is False and torch.tensor([1.0]).device.type == "webgpu" and torch.nn.Linear(2, 3).weight.device.type == "webgpu"
+        assert (
+            torch.ones(2).is_cpu is False
+            and torch.tensor([1.0]).device.type == "webgpu"
+            and torch.nn.Linear(2, 3).weight.device.type == "webgpu"
+        )
         assert torch.ones(2, device="cpu").is_cpu
     assert torch.ones(2).is_cpu
     torch.set_default_device("webgpu")
@@ -194,18 +252,37 @@ def test_devices():
         assert torch.zeros(2).device == torch.device("webgpu:0") and torch.randn(3).device.type == "webgpu"
     finally:
         torch.set_default_device(None)
-    assert torch.zeros(1).is_cpu and torch.zeros_like(g).device == g.device and g.new_zeros(2).device == g.device and g.new_zeros(2, device="cpu").is_cpu
+    assert (
+        torch.zeros(1).is_cpu
+        and torch.zeros_like(g).device == g.device
+        and g.new_zeros(2).device == g.device
+        and g.new_zeros(2, device="cpu").is_cpu
+    )
     assert g.to("webgpu") is g and g.to(torch.device("webgpu", 0)) is g and g.cpu().is_cpu and g.to(g.cpu()).is_cpu
-    same(g + torch.tensor(2.0), torch.full((5, 7), 3.0))          # a 0-dim CPU tensor goes with any device
+    same(g + torch.tensor(2.0), torch.full((5, 7), 3.0))  # a 0-dim CPU tensor goes with any device
     for make, kind, text in [
         (lambda: torch.zeros(2, dtype=torch.float64, device="webgpu"), TypeError, "doesn't support float64"),
         (lambda: g.double(), TypeError, "doesn't support float64"),
         (lambda: torch.ones(2, dtype=torch.float64).to("webgpu"), TypeError, "doesn't support float64"),
-        (lambda: g + torch.ones(7), RuntimeError, "Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!"),
+        (
+            lambda: g + torch.ones(7),
+            RuntimeError,
+            "Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!",
+        ),
         (lambda: g.numpy(), TypeError, "Use Tensor.cpu() to copy the tensor to host memory first."),
         (lambda: torch.zeros(1, device="webgpu:1"), RuntimeError, "webgpu:1 does not exist"),
-        (lambda: g + torch.ones(3, device="webgpu"), RuntimeError, "The size of tensor a (7) must match the size of tensor b (3)"),
-        (lambda: memoryview(g.untyped_storage()._untyped_storage if hasattr(g.untyped_storage(), "_untyped_storage") else g._storage), BufferError, "cpu()"),
+        (
+            lambda: g + torch.ones(3, device="webgpu"),
+            RuntimeError,
+            "The size of tensor a (7) must match the size of tensor b (3)",
+        ),
+        (
+            lambda: memoryview(
+                g.untyped_storage()._untyped_storage if hasattr(g.untyped_storage(), "_untyped_storage") else g._storage
+            ),
+            BufferError,
+            "cpu()",
+        ),
     ]:
         with pytest.raises(kind) as error:
             make()
@@ -246,9 +323,16 @@ def test_gradients_cross_devices():
 
 
 def test_same_random_numbers():
-    for make in (lambda d: torch.rand(5, device=d), lambda d: torch.randn(3, 3, device=d), lambda d: torch.randint(0, 9, (7,), device=d),
-                 lambda d: torch.randperm(11, device=d), lambda d: torch.empty(4, device=d).uniform_(-1, 1), lambda d: torch.rand_like(torch.ones(3, device=d)),
-                 lambda d: torch.nn.functional.dropout(torch.ones(20, device=d), 0.5), lambda d: torch.nn.init.kaiming_uniform_(torch.empty(4, 5, device=d))):
+    for make in (
+        lambda d: torch.rand(5, device=d),
+        lambda d: torch.randn(3, 3, device=d),
+        lambda d: torch.randint(0, 9, (7,), device=d),
+        lambda d: torch.randperm(11, device=d),
+        lambda d: torch.empty(4, device=d).uniform_(-1, 1),
+        lambda d: torch.rand_like(torch.ones(3, device=d)),
+        lambda d: torch.nn.functional.dropout(torch.ones(20, device=d), 0.5),
+        lambda d: torch.nn.init.kaiming_uniform_(torch.empty(4, 5, device=d)),
+    ):
         torch.manual_seed(7)
         wanted = make("cpu")
         torch.manual_seed(7)
@@ -257,6 +341,7 @@ def test_same_random_numbers():
 
 def test_fallback_is_said_once():
     from torchlite.webgpu import _run
+
     x = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
     g = x.to("webgpu")
     _run.fallbacks.pop("_linalg_eig", None)
@@ -269,7 +354,9 @@ def test_fallback_is_said_once():
     assert _run.fallbacks["_linalg_eig"] == 2
     _run.strict = True
     try:
-        with pytest.raises(NotImplementedError, match="aten::_linalg_eig.*not currently implemented for the webgpu device"):
+        with pytest.raises(
+            NotImplementedError, match="aten::_linalg_eig.*not currently implemented for the webgpu device"
+        ):
             torch.linalg.eigvals(g)
     finally:
         _run.strict = False
@@ -277,6 +364,7 @@ def test_fallback_is_said_once():
 
 def test_memory_is_given_back(bridge):
     import gc
+
     gc.collect()
     torch.zeros(1, device="webgpu").item()
     before = bridge.stats()["slots"]
@@ -295,7 +383,11 @@ def test_cuda_as_another_name():
     assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
     torch.webgpu.use_as_cuda()
     try:
-        assert torch.cuda.is_available() and torch.device("cuda").type == "webgpu" and torch.device("cuda:0") == torch.device("webgpu:0")
+        assert (
+            torch.cuda.is_available()
+            and torch.device("cuda").type == "webgpu"
+            and torch.device("cuda:0") == torch.device("webgpu:0")
+        )
         x = torch.ones(3).cuda()
         assert x.is_cuda and x.device.type == "webgpu" and torch.zeros(2, device="cuda").device == x.device
         assert torch.nn.Linear(2, 2).to("cuda").weight.is_cuda
@@ -320,8 +412,18 @@ def test_numbers_of_one_kind_are_not_taken_for_each_other():
     for decimals in (0, 3, 1):
         same(torch.round(g, decimals=decimals), torch.round(c, decimals=decimals), rtol=1e-6, atol=1e-6)
     for alpha, scale, input_scale in ((2, 1, 3), (3, 1, 2), (2, 2, 3), (1.5, 2.0, 1.0), (1.0, 1.0, 1.0)):
-        same(torch.ops.aten.elu(g, alpha, scale, input_scale), torch.ops.aten.elu(c, alpha, scale, input_scale), rtol=1e-5, atol=1e-5)
+        same(
+            torch.ops.aten.elu(g, alpha, scale, input_scale),
+            torch.ops.aten.elu(c, alpha, scale, input_scale),
+            rtol=1e-5,
+            atol=1e-5,
+        )
     for low, high in ((1, 1), (2, 5), (None, 3), (-1.5, None)):
         same(g.clamp(low, high), c.clamp(low, high))
     for approximate in ("none", "tanh"):
-        same(torch.nn.functional.gelu(g, approximate=approximate), torch.nn.functional.gelu(c, approximate=approximate), rtol=1e-5, atol=1e-5)
+        same(
+            torch.nn.functional.gelu(g, approximate=approximate),
+            torch.nn.functional.gelu(c, approximate=approximate),
+            rtol=1e-5,
+            atol=1e-5,
+        )

@@ -16,6 +16,7 @@ from declared import calls, declared_function, ident, sampled, tensors  # noqa: 
 
 pytestmark = [pytest.mark.usefixtures("bridge"), pytest.mark.filterwarnings("ignore")]
 
+
 def there(x):
     if isinstance(x, torch.Tensor):
         return x.detach().to("webgpu").requires_grad_(x.requires_grad)
@@ -37,15 +38,24 @@ def call(spec, args, kwargs):
             args = (args[0].clone(), *args[1:])
         out = [t for t in tensors(declared_function(spec)(*args, **kwargs)) if isinstance(t, torch.Tensor)]
         wanted = [t for t in out if t.requires_grad and spec.grad != {}]
-        grads = torch.autograd.grad(wanted, start, [torch.ones_like(t) for t in wanted], allow_unused=True) if wanted and start else ()
+        grads = (
+            torch.autograd.grad(wanted, start, [torch.ones_like(t) for t in wanted], allow_unused=True)
+            if wanted and start
+            else ()
+        )
         return out, grads, None
     except Exception as error:
         return None, None, error
 
 
 def double(x):
-    return isinstance(x, torch.Tensor) and x.dtype in (torch.float64, torch.complex128) or x in (torch.float64, torch.complex128) \
-        if isinstance(x, (torch.Tensor, torch.dtype)) else isinstance(x, (list, tuple)) and any(double(v) for v in x)
+    return (
+        isinstance(x, torch.Tensor)
+        and x.dtype in (torch.float64, torch.complex128)
+        or x in (torch.float64, torch.complex128)
+        if isinstance(x, (torch.Tensor, torch.dtype))
+        else isinstance(x, (list, tuple)) and any(double(v) for v in x)
+    )
 
 
 @pytest.mark.parametrize("spec", sampled(), ids=ident)
@@ -70,10 +80,17 @@ def test_as_on_the_cpu(spec):
                 if b is None:
                     continue
                 assert a.dtype is b.dtype and a.shape == b.shape, name
-                slack = 8 if name == "gradient" else 4              # both devices round; PyTorch's tolerances are against exact answers
-                torch.testing.assert_close(a.detach().cpu(), b.detach(), rtol=rtol * slack, atol=atol * slack, equal_nan=True,
-                                           msg=lambda m: f"{spec.name} {name} {args}: {m}")
+                slack = (
+                    8 if name == "gradient" else 4
+                )  # both devices round; PyTorch's tolerances are against exact answers
+                torch.testing.assert_close(
+                    a.detach().cpu(),
+                    b.detach(),
+                    rtol=rtol * slack,
+                    atol=atol * slack,
+                    equal_nan=True,
+                    msg=lambda m: f"{spec.name} {name} {args}: {m}",
+                )
         compared += 1
     if not compared:
         pytest.skip("all its samples are float64, which the device has not")
-

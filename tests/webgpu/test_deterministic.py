@@ -11,8 +11,20 @@ import torchlite as torch
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "unit"))
 import deterministic  # noqa: E402
 
-WRITES = ["index_put", "index_put of halves", "scatter", "scatter of int64", "scatter of bfloat16", "scatter of uint8", "scatter of bool", "scatter of complex",
-          "assignment", "max_unpool2d", "index_copy", "put"]     # what is written is not computed with
+WRITES = [
+    "index_put",
+    "index_put of halves",
+    "scatter",
+    "scatter of int64",
+    "scatter of bfloat16",
+    "scatter of uint8",
+    "scatter of bool",
+    "scatter of complex",
+    "assignment",
+    "max_unpool2d",
+    "index_copy",
+    "put",
+]  # what is written is not computed with
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,25 @@ from torchlite.webgpu import _run
 pytestmark = pytest.mark.usefixtures("bridge")
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
-LINE = [0.0, -0.0, 0.1, 0.5, 0.25, 1.0, -2.5, 3.7, 2.0, 12.345, 1234.567, -0.35, float("inf"), -float("inf"), float("nan"), 1e-3, 55.5]
+LINE = [
+    0.0,
+    -0.0,
+    0.1,
+    0.5,
+    0.25,
+    1.0,
+    -2.5,
+    3.7,
+    2.0,
+    12.345,
+    1234.567,
+    -0.35,
+    float("inf"),
+    -float("inf"),
+    float("nan"),
+    1e-3,
+    55.5,
+]
 POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w shifted_chebyshev_polynomial_t
 shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
 laguerre_polynomial_l legendre_polynomial_p""".split()
@@ -21,7 +39,9 @@ def check(f, *args):
     """f on the device gives the CPU's results, types and gradients, and no op of it is run by the CPU."""
     before = dict(_run.fallbacks)
     on_cpu = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
-    there = [a.detach().to("webgpu").requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
+    there = [
+        a.detach().to("webgpu").requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args
+    ]
     wanted, ours = f(*on_cpu), f(*there)
     for w, o in zip(wanted if isinstance(wanted, tuple) else (wanted,), ours if isinstance(ours, tuple) else (ours,)):
         assert o.device.type == "webgpu" and o.dtype is w.dtype and o.shape == w.shape
@@ -105,7 +125,7 @@ def test_activations_of_integers(dtype):
     check(lambda x: f.hardtanh(x, -3, 2), x)
     check(lambda x: f.threshold(x, 1, 2), x)
     if dtype is torch.int64:
-        check(torch.relu, torch.tensor([2**40, -2**40, 2**31, -2**31, 0]))
+        check(torch.relu, torch.tensor([2**40, -(2**40), 2**31, -(2**31), 0]))
 
 
 def test_columns_of_truth_values():

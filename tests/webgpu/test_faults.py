@@ -15,7 +15,13 @@ GONE = torch.webgpu.DeviceLostError
 FAULTS = {
     "lost": ("lost", "warm", 2, GONE, r"lost.*reset\(\)"),
     "lost, new": ("lost", "new", 1, GONE, r"lost.*reset\(\)"),
-    "memory": ("memory", "warm", 10, torch.OutOfMemoryError, "no memory for a buffer of 256 B|a batch of commands failed: there is none"),
+    "memory": (
+        "memory",
+        "warm",
+        10,
+        torch.OutOfMemoryError,
+        "no memory for a buffer of 256 B|a batch of commands failed: there is none",
+    ),
     "pipeline": ("pipeline", "new", 2, RuntimeError, "does not compile.*undefined_thing"),
     "batch": ("batch", "warm", 6, RuntimeError, "a batch of commands failed: .*destroyed"),
     "map": ("map", "warm", 3, RuntimeError, "mapping the result failed: the buffer was not mapped"),
@@ -79,6 +85,7 @@ def states():
                 out = step(optimizer, *args)
                 self.note()
                 return out
+
             torch.optim.Adam.step = noted
             try:
                 super().run()
@@ -90,6 +97,7 @@ def states():
             super().keep(name, t)
             self.note()
             return t
+
     program = Watched()
     program.run()
     return program.numbers, seen
@@ -118,7 +126,7 @@ def points(bridge, kind, start, many):
 def prepare(start):
     if start == "new":
         assert asyncio.run(torch.webgpu.reset())
-    torch.webgpu.empty_cache()                  # so that buffers are made
+    torch.webgpu.empty_cache()  # so that buffers are made
 
 
 def settle():
@@ -136,7 +144,7 @@ def test_a_call_that_fails(bridge, right, fault):
     numbers, seen = right
     program = again = None
     for n in points(bridge, kind, start, many):
-        program = again = t = None              # else the pool has their buffers
+        program = again = t = None  # else the pool has their buffers
         prepare(start)
         program = Program()
         bridge.fault(kind, n)
@@ -145,10 +153,13 @@ def test_a_call_that_fails(bridge, right, fault):
         except error as e:
             assert re.search(text, str(e)), (n, e)
         else:
-            pytest.fail("call %d of %s: no error, %d to go, numbers %s" % (n, kind, bridge.fault("", 0), program.numbers == numbers))
+            pytest.fail(
+                "call %d of %s: no error, %d to go, numbers %s"
+                % (n, kind, bridge.fault("", 0), program.numbers == numbers)
+            )
         assert bridge.fault("", 0) == 0
         assert torch.is_grad_enabled()
-        assert program.numbers == numbers[:len(program.numbers)], n
+        assert program.numbers == numbers[: len(program.numbers)], n
         for name, t in program.tensors.items():
             try:
                 value = t.tolist()

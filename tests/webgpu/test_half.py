@@ -17,8 +17,24 @@ pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 PYODIDE = sys.platform == "emscripten"
 H = torch.float16
 # smallest and largest subnormal, smallest normal, around 1, largest; what overflows when it is doubled, and what vanishes when it is halved
-EDGES = [0.0, -0.0, 2.0**-24, -(2.0**-24), 1023 * 2.0**-24, 2.0**-14, -(2.0**-14), 1.0, 1 + 2.0**-10, -2049.0, 32768.0, 65504.0, -65504.0,
-         float("inf"), float("-inf"), float("nan")]
+EDGES = [
+    0.0,
+    -0.0,
+    2.0**-24,
+    -(2.0**-24),
+    1023 * 2.0**-24,
+    2.0**-14,
+    -(2.0**-14),
+    1.0,
+    1 + 2.0**-10,
+    -2049.0,
+    32768.0,
+    65504.0,
+    -65504.0,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+]
 
 
 def made(*shape, seed=0, small=False, special=False):
@@ -39,7 +55,9 @@ def same(got, want, ulps=1):
     """Equal but for `ulps` places of float16, with equal infinities and NaNs. Sums may be added up in another order: the rounded result
     of one that nearly cancels moves by more places, but not by more than 1e-3 of what was added."""
     assert got.dtype == want.dtype and got.shape == want.shape
-    torch.testing.assert_close(got.cpu().float(), want.float(), rtol=ulps * 2.0**-10, atol=2.0**-24 if ulps <= 1 else 2e-3, equal_nan=True)
+    torch.testing.assert_close(
+        got.cpu().float(), want.float(), rtol=ulps * 2.0**-10, atol=2.0**-24 if ulps <= 1 else 2e-3, equal_nan=True
+    )
 
 
 def up(x):
@@ -52,6 +70,7 @@ def forward(fn, *args, ulps=1):
 
 def gradients(fn, *args, ulps=2):
     """Results and gradients of the CPU and of the device."""
+
     def run(place):
         leaves = [place(a).detach().requires_grad_() for a in args]
         y = fn(*leaves)
@@ -82,12 +101,19 @@ def test_rounding_between_halves():
     x = all_halves().float()
     x = x[x.isfinite()].sort().values
     middle = (x[1:] + x[:-1]) / 2
-    for v in (middle, middle * (1 + 2.0**-20), middle * (1 - 2.0**-20), torch.tensor([65519.0, 65519.996, 65520.0, 70000.0, 2.0**-25, 2.0**-25 * 1.001])):
+    for v in (
+        middle,
+        middle * (1 + 2.0**-20),
+        middle * (1 - 2.0**-20),
+        torch.tensor([65519.0, 65519.996, 65520.0, 70000.0, 2.0**-25, 2.0**-25 * 1.001]),
+    ):
         assert torch.equal(up(v).to(H).cpu().view(torch.int16), v.to(H).view(torch.int16))
 
 
 @pytest.mark.parametrize("special", [False, True])
-@pytest.mark.parametrize("m, k, n", [(1, 9, 1), (5, 7, 3), (64, 32, 64), (66, 34, 70), (40, 600, 24), (1, 300, 50), (50, 300, 1)])
+@pytest.mark.parametrize(
+    "m, k, n", [(1, 9, 1), (5, 7, 3), (64, 32, 64), (66, 34, 70), (40, 600, 24), (1, 300, 50), (50, 300, 1)]
+)
 def test_products(m, k, n, special):
     a, b = made(m, k, seed=1, small=True, special=special and m * k > 16), made(k, n, seed=2, small=True)
     forward(torch.mm, a, b, ulps=2)
@@ -97,9 +123,14 @@ def test_products(m, k, n, special):
 
 def test_products_of_strided_operands():
     a, b = made(70, 80, seed=3), made(80, 90, seed=4)
-    for fn in (lambda x, y: x[:, ::2] @ y[::2], lambda x, y: x[1:, 4:] @ y[4:, 4:], lambda x, y: x[2:66, 2:] @ y[2:, 2:],
-               lambda x, y: x[:64, 1:65].t() @ y[1:65, 3:67],
-               lambda x, y: x[:64, :64].expand(3, 64, 64) @ y[:64, :64], lambda x, y: x.view(7, 10, 80) @ y):
+    for fn in (
+        lambda x, y: x[:, ::2] @ y[::2],
+        lambda x, y: x[1:, 4:] @ y[4:, 4:],
+        lambda x, y: x[2:66, 2:] @ y[2:, 2:],
+        lambda x, y: x[:64, 1:65].t() @ y[1:65, 3:67],
+        lambda x, y: x[:64, :64].expand(3, 64, 64) @ y[:64, :64],
+        lambda x, y: x.view(7, 10, 80) @ y,
+    ):
         forward(fn, a, b, ulps=2)
 
 
@@ -132,7 +163,12 @@ def test_conv(groups, size, stride, padding):
 
 
 def test_conv_of_edges():
-    forward(lambda x, w: F.conv2d(x, w, padding=1), made(1, 3, 12, 12, seed=12, special=True), made(5, 3, 3, 3, seed=13), ulps=2)
+    forward(
+        lambda x, w: F.conv2d(x, w, padding=1),
+        made(1, 3, 12, 12, seed=12, special=True),
+        made(5, 3, 3, 3, seed=13),
+        ulps=2,
+    )
 
 
 @pytest.mark.parametrize("dim", [10, 16, 64])
@@ -152,7 +188,14 @@ def test_rows():
 
 def test_element_wise():
     x, y = made(33, 35, seed=18, special=True), made(33, 35, seed=19, small=True)
-    for fn in (torch.add, torch.sub, torch.mul, torch.maximum, lambda a, b: torch.where(a > b, a, b), lambda a, b: a * b + a):
+    for fn in (
+        torch.add,
+        torch.sub,
+        torch.mul,
+        torch.maximum,
+        lambda a, b: torch.where(a > b, a, b),
+        lambda a, b: a * b + a,
+    ):
         forward(fn, x, y)
         forward(fn, x.t(), y.t())
     for fn in (torch.sqrt, torch.tanh, torch.sigmoid, torch.relu):
@@ -168,8 +211,12 @@ def test_like_pytorch():
         return real.tensor(x.float().tolist()).half()
 
     a, b = made(40, 50, seed=20, small=True, special=True), made(50, 30, seed=21, small=True)
-    pairs = [(up(a) @ up(b), theirs(a) @ theirs(b)), (up(a) * up(a), theirs(a) * theirs(a)), (up(a) / 3, theirs(a) / 3),
-             (F.linear(up(b), up(made(7, 30, seed=22))), real.nn.functional.linear(theirs(b), theirs(made(7, 30, seed=22))))]
+    pairs = [
+        (up(a) @ up(b), theirs(a) @ theirs(b)),
+        (up(a) * up(a), theirs(a) * theirs(a)),
+        (up(a) / 3, theirs(a) / 3),
+        (F.linear(up(b), up(made(7, 30, seed=22))), real.nn.functional.linear(theirs(b), theirs(made(7, 30, seed=22)))),
+    ]
     for got, want in pairs:
         same(got, torch.tensor(want.float().tolist()).to(H), 2)
 
@@ -190,7 +237,12 @@ def test_on_a_device_with_shader_f16(options):
         driver, _ = dawn.lavapipe(), dawn.deno()
     except dawn.runtime.Missing as e:
         pytest.skip(str(e))
-    env = {**os.environ, "TORCHLITE_WEBGPU_HOST": "deno", "TORCHLITE_WEBGPU_OPTIONS": options, "VK_ICD_FILENAMES": driver}
+    env = {
+        **os.environ,
+        "TORCHLITE_WEBGPU_HOST": "deno",
+        "TORCHLITE_WEBGPU_OPTIONS": options,
+        "VK_ICD_FILENAMES": driver,
+    }
     cmd = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", "not shader_f16"]
     done = subprocess.run(cmd, env=env, capture_output=True, text=True, check=False, cwd=pathlib.Path(__file__).parent)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

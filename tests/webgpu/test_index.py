@@ -14,7 +14,12 @@ L = torch.tensor
 def views(dtype: torch.dtype) -> list[torch.Tensor]:
     """3 x 4 x 5 tensors: dense, transposed, with an offset and gaps, expanded."""
     base = numbers((6, 5, 9), dtype)
-    return [numbers((3, 4, 5), dtype), base[:, :, ::2].permute(2, 1, 0)[:3, 1:5, :5], base[1:4, :4, 2:7], numbers((3, 1, 5), dtype).expand(3, 4, 5)]
+    return [
+        numbers((3, 4, 5), dtype),
+        base[:, :, ::2].permute(2, 1, 0)[:3, 1:5, :5],
+        base[1:4, :4, 2:7],
+        numbers((3, 1, 5), dtype).expand(3, 4, 5),
+    ]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -60,13 +65,15 @@ def test_masks(dtype):
 def test_writes_every_dtype(dtype):
     i, src = L([[2, 0, 1], [1, 2, 0]]), numbers((2, 3, 5), dtype)
     for x in views(dtype)[:3]:
+
         def put(x, i, src):
             x = x.clone()
             x[i[0], 1] = src[0]
             x[:, i[1]] = src[1, :, :1]
             x[i[0, :2], :, 3] = src[0, 0, 0]
-            x[L([0]), L([1])] = 1           # CPU indices, a number
+            x[L([0]), L([1])] = 1  # CPU indices, a number
             return x
+
         both(put, x, i, src)
         both(lambda x, i, s: x.scatter(1, i[:, :, None], s), x, i, src)
         both(lambda x, i, s: x.scatter(1, i[:, :, None], 2), x, i, src)
@@ -81,6 +88,7 @@ def test_writes_every_dtype(dtype):
         v[i[0], 2] = s[0, :, :3]
         v.scatter_(0, i[:1, :, None].expand(1, 3, 3), 1)
         return x
+
     both(into_view, views(dtype)[0], i, src)
 
 
@@ -115,13 +123,13 @@ def test_complex_sums():
 
 
 def test_int64_sums_carry():
-    x = L([2 ** 40 + 1, -1, 2 ** 32 - 1])
-    both(lambda x, i, s: x.index_add(0, i, s), x, L([2, 2, 1, 0]), L([1, 2 ** 32, -(2 ** 50), -(2 ** 41)]))
+    x = L([2**40 + 1, -1, 2**32 - 1])
+    both(lambda x, i, s: x.index_add(0, i, s), x, L([2, 2, 1, 0]), L([1, 2**32, -(2**50), -(2**41)]))
 
 
 def test_the_last_of_several_int64_writes_stays():
     n = 3000
-    i, v = L([k * 7 % 11 for k in range(n)]), torch.arange(n) * (2 ** 33 + 1)
+    i, v = L([k * 7 % 11 for k in range(n)]), torch.arange(n) * (2**33 + 1)
     both(lambda x, i, v: x.index_put((i,), v), torch.zeros(11, dtype=torch.int64), i, v)
     both(lambda x, i, v: x.scatter(0, i, v), torch.zeros(11, dtype=torch.int64), i, v)
 
@@ -149,12 +157,19 @@ def test_embedding():
     both(lambda w, i: torch.nn.functional.one_hot(i, 9), w, i)
     both(lambda w, i: torch.nn.functional.one_hot((i * 1), 9), w, i)
     for padding, freq in ((None, False), (1, False), (None, True)):
-        both(lambda w, i: torch.autograd.grad((torch.nn.functional.embedding(i, w, padding, scale_grad_by_freq=freq) ** 2).sum(), w)[0], w.requires_grad_(), i)
+        both(
+            lambda w, i: torch.autograd.grad(
+                (torch.nn.functional.embedding(i, w, padding, scale_grad_by_freq=freq) ** 2).sum(), w
+            )[0],
+            w.requires_grad_(),
+            i,
+        )
 
     def renorm(w, i):
         w = w.clone()
         torch.nn.functional.embedding(i, w, max_norm=0.5)
         return w
+
     both(renorm, w.detach(), i, tol=1e-6)
     for mode in ("sum", "mean", "max"):
         both(lambda w, i: torch.nn.functional.embedding_bag(i, w, mode=mode), w.detach(), i, tol=1e-6, fallback=True)
@@ -167,7 +182,9 @@ def test_gradients():
         def g(x, *more):
             x = x.detach().requires_grad_()
             return torch.autograd.grad((f(x, *more) ** 2).sum(), x)[0]
+
         both(g, x, *more, tol=1e-6)
+
     check(lambda x, i: x.gather(0, i), i)
     check(lambda x, i: x[i[0], i[1]], i)
     check(lambda x, i: x.index_select(0, i[0]), i)
@@ -216,17 +233,40 @@ def test_nothing_selected_nothing_there():
 
 
 ERRORS = [
-    lambda x, i, f: x.gather(0, f), lambda x, i, f: x.gather(2, i), lambda x, i, f: x.gather(0, i[0]), lambda x, i, f: x.gather(0, i.repeat(1, 9)),
-    lambda x, i, f: x.scatter(0, i, x.int()), lambda x, i, f: x.scatter(0, i, x[:1]), lambda x, i, f: x.scatter_reduce(0, i, x, "max"),
-    lambda x, i, f: x.scatter(0, i, x, reduce="mean"), lambda x, i, f: x.index_select(0, i), lambda x, i, f: x.index_select(0, f[0]),
-    lambda x, i, f: x.index_add(1, i[0], x), lambda x, i, f: x.index_copy(1, i[0], x), lambda x, i, f: x.index_copy(0, i[0].int(), x),
-    lambda x, i, f: x.index_fill(0, i, 1), lambda x, i, f: x.index_reduce(0, i[0], x[:2], "sum"), lambda x, i, f: x[f], lambda x, i, f: x[i, i, i],
-    lambda x, i, f: x[i, i[:1, :1].repeat(3, 1)], lambda x, i, f: x[x[0] > 0], lambda x, i, f: x.index_put((i,), i),
+    lambda x, i, f: x.gather(0, f),
+    lambda x, i, f: x.gather(2, i),
+    lambda x, i, f: x.gather(0, i[0]),
+    lambda x, i, f: x.gather(0, i.repeat(1, 9)),
+    lambda x, i, f: x.scatter(0, i, x.int()),
+    lambda x, i, f: x.scatter(0, i, x[:1]),
+    lambda x, i, f: x.scatter_reduce(0, i, x, "max"),
+    lambda x, i, f: x.scatter(0, i, x, reduce="mean"),
+    lambda x, i, f: x.index_select(0, i),
+    lambda x, i, f: x.index_select(0, f[0]),
+    lambda x, i, f: x.index_add(1, i[0], x),
+    lambda x, i, f: x.index_copy(1, i[0], x),
+    lambda x, i, f: x.index_copy(0, i[0].int(), x),
+    lambda x, i, f: x.index_fill(0, i, 1),
+    lambda x, i, f: x.index_reduce(0, i[0], x[:2], "sum"),
+    lambda x, i, f: x[f],
+    lambda x, i, f: x[i, i, i],
+    lambda x, i, f: x[i, i[:1, :1].repeat(3, 1)],
+    lambda x, i, f: x[x[0] > 0],
+    lambda x, i, f: x.index_put((i,), i),
     lambda x, i, f: x.index_put((i,), x[:, :3]),
-    lambda x, i, f: x.take(f), lambda x, i, f: x.put(i, x), lambda x, i, f: x.masked_fill(i, 1), lambda x, i, f: x.masked_fill(x > 0, x),
-    lambda x, i, f: x.masked_select(i), lambda x, i, f: x.masked_scatter(x > -9, f[:0]), lambda x, i, f: x.masked_fill(x[:1, :2] > 0, 1),
-    lambda x, i, f: i.masked_fill(i > 0, float("inf")), lambda x, i, f: x.clone().index_add_(1, i[0], x.int()), lambda x, i, f: torch.embedding(x[0], i),
-    lambda x, i, f: torch.embedding(x, f), lambda x, i, f: torch.nn.functional.one_hot(f), lambda x, i, f: torch.nn.functional.one_hot(i, 1),
+    lambda x, i, f: x.take(f),
+    lambda x, i, f: x.put(i, x),
+    lambda x, i, f: x.masked_fill(i, 1),
+    lambda x, i, f: x.masked_fill(x > 0, x),
+    lambda x, i, f: x.masked_select(i),
+    lambda x, i, f: x.masked_scatter(x > -9, f[:0]),
+    lambda x, i, f: x.masked_fill(x[:1, :2] > 0, 1),
+    lambda x, i, f: i.masked_fill(i > 0, float("inf")),
+    lambda x, i, f: x.clone().index_add_(1, i[0], x.int()),
+    lambda x, i, f: torch.embedding(x[0], i),
+    lambda x, i, f: torch.embedding(x, f),
+    lambda x, i, f: torch.nn.functional.one_hot(f),
+    lambda x, i, f: torch.nn.functional.one_hot(i, 1),
     lambda x, i, f: torch.nn.functional.one_hot(-i),
 ]
 
@@ -237,32 +277,41 @@ def test_errors_are_the_cpus(k):
 
 
 RANGE = [
-    lambda x, i: x.gather(0, i.reshape(-1, 1)), lambda x, i: x[i], lambda x, i: x[:, i], lambda x, i: x.index_select(1, i), lambda x, i: torch.embedding(x, i),
-    lambda x, i: x.scatter(1, i.reshape(1, -1), 1.0), lambda x, i: x.scatter_add(1, i.reshape(1, -1), torch.ones_like(x)),
+    lambda x, i: x.gather(0, i.reshape(-1, 1)),
+    lambda x, i: x[i],
+    lambda x, i: x[:, i],
+    lambda x, i: x.index_select(1, i),
+    lambda x, i: torch.embedding(x, i),
+    lambda x, i: x.scatter(1, i.reshape(1, -1), 1.0),
+    lambda x, i: x.scatter_add(1, i.reshape(1, -1), torch.ones_like(x)),
     lambda x, i: x.index_add(0, i, x[:2]),
-    lambda x, i: x.index_copy(0, i, x[:2]), lambda x, i: x.index_fill(0, i, 2), lambda x, i: x[0].take(i), lambda x, i: x[0].put(i, x[0, :2]),
-    lambda x, i: x.index_put((i,), x[0]), lambda x, i: torch.nn.functional.one_hot(i, 4),
+    lambda x, i: x.index_copy(0, i, x[:2]),
+    lambda x, i: x.index_fill(0, i, 2),
+    lambda x, i: x[0].take(i),
+    lambda x, i: x[0].put(i, x[0, :2]),
+    lambda x, i: x.index_put((i,), x[0]),
+    lambda x, i: torch.nn.functional.one_hot(i, 4),
 ]
 
 
 @pytest.mark.parametrize("k", range(len(RANGE)))
-@pytest.mark.parametrize("bad", [5, -5, 2 ** 33])
+@pytest.mark.parametrize("bad", [5, -5, 2**33])
 def test_an_index_out_of_range_is_told_at_once_where_its_numbers_are_known(k, bad):
     fail_alike(RANGE[k], numbers((3, 4), torch.float32), L([1, bad]))
 
 
 @pytest.mark.parametrize("k", range(len(RANGE)))
-@pytest.mark.parametrize("bad", [5, -5, 2 ** 33])
+@pytest.mark.parametrize("bad", [5, -5, 2**33])
 def test_an_index_out_of_range_is_told_before_any_number_is_read(k, bad):
     x, i = numbers((3, 4), torch.float32), L([1, bad])
-    dx, di = on_device(x), on_device(i) + 0             # numbers that only the GPU knows
+    dx, di = on_device(x), on_device(i) + 0  # numbers that only the GPU knows
     other = torch.ones(3, device="webgpu")
     want = error_of(RANGE[k], x, i)
     result = RANGE[k](dx, di)
     later = result.sum() * 2
     for read in (lambda: other.tolist(), lambda: result.cpu(), lambda: later.item(), lambda: print(result)):
         assert error_of(read) == want
-    assert other.tolist() == [1.0, 1.0, 1.0] and same(dx, x)           # what was there before is good
+    assert other.tolist() == [1.0, 1.0, 1.0] and same(dx, x)  # what was there before is good
     assert torch.zeros(2, device="webgpu").tolist() == [0.0, 0.0]
 
 
@@ -279,7 +328,7 @@ def test_reads_that_are_awaited_look_first_as_well():
 
     from torchlite.webgpu import _run
 
-    for n in (2, 40000):                # with the status in one read, and after it
+    for n in (2, 40000):  # with the status in one read, and after it
         x = torch.arange(float(n)).to("webgpu")
         bad = x[torch.tensor([n]).to("webgpu") + 0]
         for t in (bad, x + bad):

@@ -12,7 +12,7 @@ from inplace_cases import CASES, COMPLEX  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 ON_THE_CPU = {"lgamma", "digamma", "polygamma"}
-DOUBLE = {"float_power"}              # there is no float64 on the GPU
+DOUBLE = {"float_power"}  # there is no float64 on the GPU
 PROGRAMS = {**{k: v for k, v in CASES.items() if k not in DOUBLE}, **{"complex_" + k: v for k, v in COMPLEX.items()}}
 
 
@@ -21,10 +21,14 @@ def outcome(run, device):
     x = torch.arange(1, 13, dtype=torch.float32).mul(7).remainder(13).div(13).reshape(3, 4).to(device).requires_grad_()
     z = run(torch, x)
     w = torch.linspace(-1, 1, z.numel()).reshape(z.shape).to(device)
-    first, = torch.autograd.grad((z * w).sum(), x, create_graph=True)
-    second = torch.autograd.grad(first.exp().sum(), x, allow_unused=True, retain_graph=True)[0] if first.requires_grad else None
+    (first,) = torch.autograd.grad((z * w).sum(), x, create_graph=True)
+    second = (
+        torch.autograd.grad(first.exp().sum(), x, allow_unused=True, retain_graph=True)[0]
+        if first.requires_grad
+        else None
+    )
     (z * w).sum().backward()
-    (z.sum() + x.sum()) * 1             # the history of both is on one device
+    (z.sum() + x.sum()) * 1  # the history of both is on one device
     return [z, first, second, x.grad]
 
 

@@ -14,7 +14,15 @@ def program(f):
 
 
 def made(device, *shape):
-    return torch.arange(1.0, torch.Size(shape).numel() + 1).mul(7).remainder(13).div(13).reshape(shape).to(device, copy=True).requires_grad_()
+    return (
+        torch.arange(1.0, torch.Size(shape).numel() + 1)
+        .mul(7)
+        .remainder(13)
+        .div(13)
+        .reshape(shape)
+        .to(device, copy=True)
+        .requires_grad_()
+    )
 
 
 def derivatives(out, *leaves):
@@ -30,6 +38,7 @@ def derivatives(out, *leaves):
 
 
 # --- between devices ---
+
 
 @program
 def copied_to_the_device(d):
@@ -97,12 +106,13 @@ def there_and_back(d):
 
 # --- views, hooks, custom functions ---
 
+
 @program
 def chain_of_views(d):
     x = made(d, 2, 3, 4)
     z = x * 1
     for i in range(6):
-        v, u = z.transpose(i % 2, 2)[..., i % 2:], x.transpose(i % 2, 2)[..., i % 2:]
+        v, u = z.transpose(i % 2, 2)[..., i % 2 :], x.transpose(i % 2, 2)[..., i % 2 :]
         v.mul_(0.5 + i / 10).add_(u)
         z = z if i % 3 else z * x
     return derivatives(z, x)
@@ -187,6 +197,7 @@ def checkpointed(d):
         b = a * 2
         b[1:].mul_(a[1:])
         return b.sin()
+
     z = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False) * 1
     z[0].mul_(x[1])
     z.sum().backward()
@@ -194,6 +205,7 @@ def checkpointed(d):
 
 
 # --- behind autograd's back ---
+
 
 @program
 def data_written(d):
@@ -240,6 +252,7 @@ def out_into_views(d):
 
 
 # --- errors ---
+
 
 @program
 def leaf_written(d):

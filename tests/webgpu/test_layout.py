@@ -8,13 +8,28 @@ pytestmark = pytest.mark.usefixtures("bridge")
 
 def inputs(device):
     """Of shape (2, 4, 3): permuted, expanded in each way, contiguous."""
+
     def made(*shape):
         return torch.arange(1.0, torch.Size(shape).numel() + 1).reshape(shape).to(device)
-    return {"permuted": made(3, 4, 2).transpose(0, 2), "number": made(1)[0].expand(2, 4, 3), "row": made(3), "rows": made(3).expand(2, 4, 3),
-            "column": made(2, 1, 1).expand(2, 4, 3), "plain": made(2, 4, 3), "part": made(4, 2, 6).transpose(0, 1)[..., ::2]}
+
+    return {
+        "permuted": made(3, 4, 2).transpose(0, 2),
+        "number": made(1)[0].expand(2, 4, 3),
+        "row": made(3),
+        "rows": made(3).expand(2, 4, 3),
+        "column": made(2, 1, 1).expand(2, 4, 3),
+        "plain": made(2, 4, 3),
+        "part": made(4, 2, 6).transpose(0, 1)[..., ::2],
+    }
 
 
-PAIRS = [lambda a, b: a * b, lambda a, b: a > b, lambda a, b: torch.where(a > 3, a, b), lambda a, b: torch.lerp(a, b, b), lambda a, b: (a * 1j) * b]
+PAIRS = [
+    lambda a, b: a * b,
+    lambda a, b: a > b,
+    lambda a, b: torch.where(a > 3, a, b),
+    lambda a, b: torch.lerp(a, b, b),
+    lambda a, b: (a * 1j) * b,
+]
 
 
 @pytest.mark.parametrize("op", range(len(PAIRS)))
@@ -23,7 +38,7 @@ def test_of_two(op):
     for a in here:
         for b in here:
             if op == 4 and "part" in (a, b):
-                continue            # PyTorch's own complex() is contiguous there
+                continue  # PyTorch's own complex() is contiguous there
             want, got = PAIRS[op](here[a], here[b]), PAIRS[op](there[a], there[b])
             assert got.stride() == want.stride(), (a, b)
             assert got.shape == want.shape and torch.allclose(got.cpu(), want), (a, b)
@@ -33,8 +48,18 @@ def several(r):
     return [r] if isinstance(r, torch.Tensor) else list(r)
 
 
-MOVES = [lambda t: t.sort(0), lambda t: t.sort(1, descending=True), lambda t: t.sort(stable=True, dim=-1), lambda t: t.argsort(1), lambda t: t.msort(),
-         lambda t: t.flip(0, 2), lambda t: t.flip(1), lambda t: (t + 1j).flip(1, -1), lambda t: torch.rot90(t), lambda t: t.fliplr()]
+MOVES = [
+    lambda t: t.sort(0),
+    lambda t: t.sort(1, descending=True),
+    lambda t: t.sort(stable=True, dim=-1),
+    lambda t: t.argsort(1),
+    lambda t: t.msort(),
+    lambda t: t.flip(0, 2),
+    lambda t: t.flip(1),
+    lambda t: (t + 1j).flip(1, -1),
+    lambda t: torch.rot90(t),
+    lambda t: t.fliplr(),
+]
 
 
 @pytest.mark.parametrize("op", range(len(MOVES)))
@@ -56,9 +81,14 @@ def test_gradient_of_a_transposed_view():
     assert strides[0] == strides[1]
 
 
-ON_THE_CPU = [lambda t: torch.fft.fft2(t), lambda t: torch.fft.ihfft(t), lambda t: torch.fft.irfftn(t, dim=(0, 1)),
-              lambda t: torch.linalg.eigvals(t[:, :2, :2]),
-              lambda t: torch.special.zeta(t + 2, t), lambda t: torch.poisson(t * 0)]
+ON_THE_CPU = [
+    lambda t: torch.fft.fft2(t),
+    lambda t: torch.fft.ihfft(t),
+    lambda t: torch.fft.irfftn(t, dim=(0, 1)),
+    lambda t: torch.linalg.eigvals(t[:, :2, :2]),
+    lambda t: torch.special.zeta(t + 2, t),
+    lambda t: torch.poisson(t * 0),
+]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -71,8 +101,22 @@ def test_what_the_cpu_computes_in_its_place(op):
         torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-4, msg=lambda m: f"{name}: {m}")
 
 
-CHANGES = {"fill_diagonal_": (2.5,), "add_": (1,), "zero_": (), "logical_or_": (1,), "uniform_": (), "index_fill_": (0, [1], 2.0), "tril_": (), "copy_": (1.0,),
-           "cumsum_": (0,), "bernoulli_": (0.5,), "xlogy_": (2.0,), "renorm_": (2, 0, 1.0), "squeeze_": (), "masked_fill_": ([True, False, True], 2.0)}
+CHANGES = {
+    "fill_diagonal_": (2.5,),
+    "add_": (1,),
+    "zero_": (),
+    "logical_or_": (1,),
+    "uniform_": (),
+    "index_fill_": (0, [1], 2.0),
+    "tril_": (),
+    "copy_": (1.0,),
+    "cumsum_": (0,),
+    "bernoulli_": (0.5,),
+    "xlogy_": (2.0,),
+    "renorm_": (2, 0, 1.0),
+    "squeeze_": (),
+    "masked_fill_": ([True, False, True], 2.0),
+}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -84,7 +128,10 @@ def test_a_change_counts_once(name):
         versions = []
         for device in ("cpu", "webgpu"):
             t = torch.ones(3, 3, dtype=dtype).to(device)
-            args = [torch.tensor(a).to(device) if isinstance(a, list) or a == 1 and name == "logical_or_" else a for a in CHANGES[name]]
+            args = [
+                torch.tensor(a).to(device) if isinstance(a, list) or a == 1 and name == "logical_or_" else a
+                for a in CHANGES[name]
+            ]
             before = t._version
             getattr(t, name)(*args)
             versions.append(t._version - before)
@@ -96,8 +143,16 @@ def test_a_change_counts_once(name):
 def test_a_copy_counts_once(dtype):
     for source in (torch.complex64, torch.float32, torch.int64, torch.bool):
         t, s = torch.zeros(3, 4, dtype=dtype, device="webgpu"), torch.ones(3, 4, dtype=source, device="webgpu")
-        for n, change in enumerate([lambda: t.copy_(s), lambda: t[:, 1].copy_(s[0, 0]), lambda: t.t().copy_(s[:, :1].t()),
-                                    lambda: t.__setitem__(1, s[1]), lambda: t.copy_(s.cpu()), lambda: t[::2].fill_(1)]):
+        for n, change in enumerate(
+            [
+                lambda: t.copy_(s),
+                lambda: t[:, 1].copy_(s[0, 0]),
+                lambda: t.t().copy_(s[:, :1].t()),
+                lambda: t.__setitem__(1, s[1]),
+                lambda: t.copy_(s.cpu()),
+                lambda: t[::2].fill_(1),
+            ]
+        ):
             change()
             assert t._version == n + 1, source
         assert torch.equal(t.cpu(), torch.ones(3, 4, dtype=dtype))

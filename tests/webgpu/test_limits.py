@@ -13,6 +13,7 @@ D = "webgpu"
 def stream():
     torch.zeros(1, device=D).item()
     from torchlite.webgpu import _stream
+
     return _stream
 
 
@@ -26,8 +27,17 @@ def test_sums_of_many_products(stream, monkeypatch):
         w = x[:4, :4].clone().requires_grad_()
         loss = sum((w[i] ** 2).sum() for i in range(4)) + sum(x[i].mean() for i in range(20)) / 3
         loss.backward()
-        each = x.sum() + x.mean() + x.amax() + x.amin() + x.std() + x.var() + torch.linalg.vector_norm(x) + x.logsumexp((0, 1))
-        rows = sum((x[i:i + 2] @ x[:4, :4] for i in range(0, 20, 2)), 0.5)
+        each = (
+            x.sum()
+            + x.mean()
+            + x.amax()
+            + x.amin()
+            + x.std()
+            + x.var()
+            + torch.linalg.vector_norm(x)
+            + x.logsumexp((0, 1))
+        )
+        rows = sum((x[i : i + 2] @ x[:4, :4] for i in range(0, 20, 2)), 0.5)
         kinds = sum((x.view(torch.int32) >> k) * 1e-9 + x * k for k in range(5))
         return loss.detach(), w.grad, each, rows, kinds
 
@@ -35,17 +45,28 @@ def test_sums_of_many_products(stream, monkeypatch):
     for got, want in zip(f(x.to(D)), f(x)):
         torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-4)
     import json
+
     for key in keys:
         if key.startswith("fused:"):
             graph = json.loads(key[6:])
-            assert sum(i.get("alias") is None for i in graph["inputs"]) + len(graph["outputs"]) <= stream.core.MAX_BUFFERS
+            assert (
+                sum(i.get("alias") is None for i in graph["inputs"]) + len(graph["outputs"]) <= stream.core.MAX_BUFFERS
+            )
 
 
 def test_too_many_elements():
     a, b = torch.ones(65536, 1, device=D), torch.ones(1, 65537, device=D)
     wide = torch.ones(1, device=D).expand(65536, 65537)
-    for f in (lambda: a * b, lambda: (a * b).sum(), lambda: wide.sum(), lambda: wide.count_nonzero(), lambda: wide.argmax(), lambda: wide.sum(1),
-              lambda: wide.softmax(1), lambda: wide + 1):
+    for f in (
+        lambda: a * b,
+        lambda: (a * b).sum(),
+        lambda: wide.sum(),
+        lambda: wide.count_nonzero(),
+        lambda: wide.argmax(),
+        lambda: wide.sum(1),
+        lambda: wide.softmax(1),
+        lambda: wide + 1,
+    ):
         with pytest.raises(RuntimeError, match="at most 2147483647 elements"):
             f().cpu()
     assert wide[:100, :100].sum().item() == 10000
@@ -57,10 +78,11 @@ def test_what_waits_keeps_little_memory():
     def kept(f):
         torch.webgpu.synchronize()
         before = torch.webgpu.memory_allocated()
-        results = [f(torch.ones(1024, 1024, device=D) + k) for k in range(40)]       # 4 MiB each
+        results = [f(torch.ones(1024, 1024, device=D) + k) for k in range(40)]  # 4 MiB each
         after = torch.webgpu.memory_allocated() - before
         assert [r.cpu().isfinite().all().item() for r in results] == [True] * 40
         return after
+
     for f in (lambda x: x @ w, lambda x: torch.relu(x @ w), lambda x: 100 * x.mean(), lambda x: x[0, 0] * 2):
         assert kept(f) < 60 << 20
 
@@ -92,6 +114,7 @@ def test_stopped_before_the_bridge_has_a_batch(bridge, monkeypatch, error):
 
     def stopped(address, count):
         raise error("stop")
+
     with monkeypatch.context() as m:
         m.setattr(bridge, "run_at", stopped, raising=False)
         with pytest.raises(error):
@@ -108,6 +131,7 @@ def test_interrupted_after_an_allocation(bridge, monkeypatch):
     def alloc(handle, nbytes):
         real(handle, nbytes)
         raise KeyboardInterrupt
+
     with monkeypatch.context() as m:
         m.setattr(bridge, "alloc", alloc, raising=False)
         with pytest.raises(KeyboardInterrupt):
@@ -126,6 +150,7 @@ def test_interrupts_while_room_is_made_are_told(bridge, monkeypatch):
 
     def plan(key):
         raise KeyboardInterrupt
+
     with monkeypatch.context() as m:
         m.setattr(bridge, "plan", plan, raising=False)
         with pytest.raises(KeyboardInterrupt):
@@ -137,7 +162,7 @@ def test_interrupts_while_room_is_made_are_told(bridge, monkeypatch):
 
 def test_other_tasks_run_between_ops(bridge, monkeypatch):
     """Where very much is under way Python waits, and other tasks may run: never while an op is taken apart."""
-    n = 1 << 19                                # allocated at once, which hands over what was recorded
+    n = 1 << 19  # allocated at once, which hands over what was recorded
     ran = []
 
     def check(make, others, want):
@@ -147,6 +172,7 @@ def test_other_tasks_run_between_ops(bridge, monkeypatch):
             if not once:
                 once.append(1)
                 ran.append(others(x, y))
+
         x = torch.ones(n, device=D)
         torch.webgpu.synchronize()
         y = make(x)

@@ -46,7 +46,11 @@ def test_square(shape, dtype):
     t = a / shape[-1] + torch.eye(shape[-1], dtype=dtype)
     for upper in (False, True):
         for unit in (False, True):
-            near(L.solve_triangular(t.to("webgpu"), y, upper=upper, unitriangular=unit), L.solve_triangular(t, b, upper=upper, unitriangular=unit), 1e-4)
+            near(
+                L.solve_triangular(t.to("webgpu"), y, upper=upper, unitriangular=unit),
+                L.solve_triangular(t, b, upper=upper, unitriangular=unit),
+                1e-4,
+            )
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -58,7 +62,7 @@ def test_oblong(dtype):
                 near(ours, wanted)
         for ours, wanted in zip(L.lu(m.to("webgpu")), L.lu(m)):
             near(ours, wanted)
-    large = torch.randn(6, 3, dtype=dtype) * 1e25                 # squares beyond float32's range
+    large = torch.randn(6, 3, dtype=dtype) * 1e25  # squares beyond float32's range
     near(L.qr(large.to("webgpu"))[1] * 1e-25, L.qr(large)[1] * 1e-25)
 
 
@@ -88,7 +92,7 @@ def test_eigh(n, dtype):
         near(w, L.eigvalsh(h))
         near(h.to("webgpu") @ v, (v * w.unsqueeze(-2)).cpu())
         near(v.mH @ v, torch.eye(n, dtype=dtype).expand(2, n, n))
-    near(L.eigh(a.to("webgpu"))[0], L.eigh(a)[0])                 # the lower triangle alone is read
+    near(L.eigh(a.to("webgpu"))[0], L.eigh(a)[0])  # the lower triangle alone is read
 
 
 def test_gradients():
@@ -134,8 +138,9 @@ def test_matrix_exp(dtype):
 def test_too_large():
     """A matrix that is too much for one workgroup is the CPU's, which is said."""
     from torchlite.webgpu import _linalg
+
     a = matrix((8, 8), torch.float32)
-    was, _linalg.MOST = _linalg.MOST, 8 ** 3 - 1
+    was, _linalg.MOST = _linalg.MOST, 8**3 - 1
     try:
         with pytest.warns(UserWarning, match="_linalg_solve"):
             near(L.solve(a.to("webgpu"), a.to("webgpu")), L.solve(a, a))

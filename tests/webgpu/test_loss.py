@@ -54,14 +54,26 @@ def test_pair_losses_square_in_float32():
 def test_others(reduction):
     x, p = rand(6, 5), rand(6, 5, lo=0.1)
     both(lambda a, b: F.binary_cross_entropy(a, b, reduction=reduction), p, rand(6, 5, lo=0.1, seed=3), atol=1e-5)
-    both(lambda a, b, w: F.binary_cross_entropy_with_logits(a, b, reduction=reduction, pos_weight=w), x, p, rand(5, lo=0.5), atol=1e-5)
+    both(
+        lambda a, b, w: F.binary_cross_entropy_with_logits(a, b, reduction=reduction, pos_weight=w),
+        x,
+        p,
+        rand(5, lo=0.5),
+        atol=1e-5,
+    )
     both(lambda a, b: F.kl_div(a, b, reduction=reduction), x, p, atol=1e-5)
     both(lambda a, b: F.poisson_nll_loss(a, b, full=True, reduction=reduction), x, p * 3, atol=1e-5)
     both(lambda a, b: F.soft_margin_loss(a, b.sign(), reduction=reduction), x, rand(6, 5, seed=4), atol=1e-5)
     both(lambda a, b: F.gaussian_nll_loss(a, b, torch.ones_like(a), reduction=reduction), x, p, atol=1e-5)
-    both(lambda a, b: F.cosine_embedding_loss(a, b, torch.ones(6, device=a.device), reduction=reduction), x, p, atol=1e-5)
+    both(
+        lambda a, b: F.cosine_embedding_loss(a, b, torch.ones(6, device=a.device), reduction=reduction), x, p, atol=1e-5
+    )
     both(lambda a, b: F.triplet_margin_loss(a, b, b * 2, reduction=reduction), x, p, atol=1e-5)
-    both(lambda a: F.multi_margin_loss(a, torch.tensor([0, 1, 2, 3, 4, 0], device=a.device), reduction=reduction), x, atol=1e-5)
+    both(
+        lambda a: F.multi_margin_loss(a, torch.tensor([0, 1, 2, 3, 4, 0], device=a.device), reduction=reduction),
+        x,
+        atol=1e-5,
+    )
     both(lambda a, b: F.multilabel_soft_margin_loss(a, (b > 0.5).float(), reduction=reduction), x, p, atol=1e-5)
 
 
@@ -76,6 +88,7 @@ def test_cross_entropy(reduction, smoothing, weighted):
 
     def fn(x, t, w):
         return F.cross_entropy(x, t, w, reduction=reduction, label_smoothing=smoothing)
+
     both(fn, rand(6, 5), LABELS, w, atol=2e-6)
     both(fn, rand(6, 5).half(), LABELS, None if w is None else w.half(), **HALF)
     both(fn, rand(2, 5, 3), torch.tensor([[0, 1, 2], [4, -100, 3]]), w, atol=2e-6)
@@ -86,12 +99,25 @@ def test_cross_entropy(reduction, smoothing, weighted):
 def test_cross_entropy_cases():
     both(lambda x, t: F.cross_entropy(x, t), rand(40, 700), torch.arange(40), atol=2e-6)
     both(lambda x, t: F.cross_entropy(x, t, ignore_index=1), rand(6, 5), torch.tensor([0, 1, 1, 2, 3, 4]), atol=2e-6)
-    both(lambda x, t: F.cross_entropy(x, t), rand(2, 5), torch.tensor([-100, -100]))            # nan
-    both(lambda x, t: F.cross_entropy(x, t), rand(4, 5), rand(4, 5, lo=0.1), atol=2e-6)         # probabilities
-    both(lambda x, t: F.cross_entropy(x * 100, t), torch.tensor([[0.0, float("-inf"), 9.0], [1e4, 0, 2]]), torch.tensor([0, 2]), atol=1e-3)
-    both(lambda x, t: torch.autograd.grad(F.cross_entropy(x, t, label_smoothing=0.1), x, create_graph=True)[0], rand(4, 5), torch.tensor([0, 1, -100, 4]))
-    both(lambda x, t, w: torch.autograd.grad(F.cross_entropy(x, t, w, reduction="sum"), x, create_graph=True)[0],
-         rand(4, 5), torch.tensor([0, 1, -100, 4]), rand(5, lo=0.3))
+    both(lambda x, t: F.cross_entropy(x, t), rand(2, 5), torch.tensor([-100, -100]))  # nan
+    both(lambda x, t: F.cross_entropy(x, t), rand(4, 5), rand(4, 5, lo=0.1), atol=2e-6)  # probabilities
+    both(
+        lambda x, t: F.cross_entropy(x * 100, t),
+        torch.tensor([[0.0, float("-inf"), 9.0], [1e4, 0, 2]]),
+        torch.tensor([0, 2]),
+        atol=1e-3,
+    )
+    both(
+        lambda x, t: torch.autograd.grad(F.cross_entropy(x, t, label_smoothing=0.1), x, create_graph=True)[0],
+        rand(4, 5),
+        torch.tensor([0, 1, -100, 4]),
+    )
+    both(
+        lambda x, t, w: torch.autograd.grad(F.cross_entropy(x, t, w, reduction="sum"), x, create_graph=True)[0],
+        rand(4, 5),
+        torch.tensor([0, 1, -100, 4]),
+        rand(5, lo=0.3),
+    )
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -99,8 +125,12 @@ def test_nll_loss(reduction):
     w = rand(5, lo=0.2)
     for weight in (None, w):
         both(lambda x, t, w: F.nll_loss(x, t, w, reduction=reduction), rand(6, 5), LABELS, weight)
-        both(lambda x, t, w: F.nll_loss(F.log_softmax(x, 1), t, w, reduction=reduction), rand(2, 5, 2, 2),
-             LABELS[[0, 1, 2, 4]].view(1, 2, 2).repeat(2, 1, 1), weight)
+        both(
+            lambda x, t, w: F.nll_loss(F.log_softmax(x, 1), t, w, reduction=reduction),
+            rand(2, 5, 2, 2),
+            LABELS[[0, 1, 2, 4]].view(1, 2, 2).repeat(2, 1, 1),
+            weight,
+        )
     both(lambda x, t: F.nll_loss(x, t, reduction=reduction), rand(5), torch.tensor(3))
 
 
@@ -108,8 +138,8 @@ def test_targets_out_of_range_are_told_before_a_value_is_read():
     for fn in (F.cross_entropy, F.nll_loss):
         x = rand(4, 5).to("webgpu").requires_grad_()
         with pytest.raises(IndexError, match="Target 5 is out of bounds"):
-            fn(x, torch.tensor([0, 5, 1, 2]).to("webgpu"))              # known at once
-        labels = torch.tensor([0, 2, 1, 2]).to("webgpu") + 3            # known on the GPU alone
+            fn(x, torch.tensor([0, 5, 1, 2]).to("webgpu"))  # known at once
+        labels = torch.tensor([0, 2, 1, 2]).to("webgpu") + 3  # known on the GPU alone
         loss = fn(x, labels)
         loss.backward()
         with pytest.raises(IndexError, match="Target 5 is out of bounds"):

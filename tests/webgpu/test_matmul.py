@@ -69,8 +69,20 @@ def test_added(dtype, m, k, n):
             both(lambda s, a, b: torch.addmv(s, a, b, alpha=alpha, beta=beta), t(*shape), t(m, k), t(k))
 
 
-BATCHES = [((4,), (4,)), ((2, 3, 4), (4,)), ((4,), (2, 4, 3)), ((2, 1, 3, 4), (5, 4, 2)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 5, 4, 3)), ((7, 1, 4), (4, 2)),
-           ((2, 3, 2, 3, 4), (1, 3, 1, 4, 3)), ((2, 1, 2, 3, 2, 4), (1, 3, 2, 1, 4, 2)), ((0, 3, 4), (4, 5)), ((2, 3, 0), (2, 0, 4)), ((40, 2, 4), (1, 4, 3))]
+BATCHES = [
+    ((4,), (4,)),
+    ((2, 3, 4), (4,)),
+    ((4,), (2, 4, 3)),
+    ((2, 1, 3, 4), (5, 4, 2)),
+    ((2, 3, 4), (4, 5)),
+    ((3, 4), (2, 5, 4, 3)),
+    ((7, 1, 4), (4, 2)),
+    ((2, 3, 2, 3, 4), (1, 3, 1, 4, 3)),
+    ((2, 1, 2, 3, 2, 4), (1, 3, 2, 1, 4, 2)),
+    ((0, 3, 4), (4, 5)),
+    ((2, 3, 0), (2, 0, 4)),
+    ((40, 2, 4), (1, 4, 3)),
+]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.complex64])
@@ -157,10 +169,21 @@ def test_built_from_products():
 
 
 CASES = [
-    (torch.mm, (2, 3), (4, 5)), (torch.mm, (2, 3, 1), (4, 5)), (torch.bmm, (2, 3), (3, 5)), (torch.bmm, (2, 3, 4), (3, 4, 5)),
-    (torch.matmul, (2, 3, 4), (3, 4, 5)), (torch.matmul, (), (3,)), (torch.dot, (2,), (3,)), (torch.mv, (2, 3), (4,)),
-    (torch.addmm, (7,), (2, 3), (3, 5)), (torch.addmm, (5,), (2, 3), (4, 5)), (torch.addmv, (3,), (2, 3), (3,)),
-    (torch.baddbmm, (2, 2), (2, 3, 4), (2, 4, 5)), (F.linear, (2, 3), (4, 4)), (F.linear, (2, 3), (4, 3), (3,)), (F.linear, (2, 3), (2, 4, 3)),
+    (torch.mm, (2, 3), (4, 5)),
+    (torch.mm, (2, 3, 1), (4, 5)),
+    (torch.bmm, (2, 3), (3, 5)),
+    (torch.bmm, (2, 3, 4), (3, 4, 5)),
+    (torch.matmul, (2, 3, 4), (3, 4, 5)),
+    (torch.matmul, (), (3,)),
+    (torch.dot, (2,), (3,)),
+    (torch.mv, (2, 3), (4,)),
+    (torch.addmm, (7,), (2, 3), (3, 5)),
+    (torch.addmm, (5,), (2, 3), (4, 5)),
+    (torch.addmv, (3,), (2, 3), (3,)),
+    (torch.baddbmm, (2, 2), (2, 3, 4), (2, 4, 5)),
+    (F.linear, (2, 3), (4, 4)),
+    (F.linear, (2, 3), (4, 3), (3,)),
+    (F.linear, (2, 3), (2, 4, 3)),
 ]
 
 
@@ -170,8 +193,18 @@ def test_shape_errors(fn, shapes):
 
 
 def test_type_errors():
-    for a, b in [(torch.ones(2, 2), torch.ones(2, 2).half()), (torch.ones(2, 2) > 0, torch.ones(2, 2) > 0), (torch.ones(2, 2), torch.ones(2, 2).long())]:
-        for fn in (torch.mm, torch.matmul, F.linear, lambda x, y: torch.addmm(x, x, y), lambda x, y: torch.bmm(x[None], y[None])):
+    for a, b in [
+        (torch.ones(2, 2), torch.ones(2, 2).half()),
+        (torch.ones(2, 2) > 0, torch.ones(2, 2) > 0),
+        (torch.ones(2, 2), torch.ones(2, 2).long()),
+    ]:
+        for fn in (
+            torch.mm,
+            torch.matmul,
+            F.linear,
+            lambda x, y: torch.addmm(x, x, y),
+            lambda x, y: torch.bmm(x[None], y[None]),
+        ):
             fail_alike(fn, a, b)
     for fn in (torch.mm, torch.matmul, F.linear):
         for xs in ((torch.ones(2, 2), up(torch.ones(2, 2))), (up(torch.ones(2, 2)), torch.ones(2, 2))):
@@ -180,9 +213,18 @@ def test_type_errors():
 
 
 GRADS = [
-    (torch.mm, (3, 4), (4, 5)), (torch.matmul, (2, 1, 3, 4), (5, 4, 2)), (torch.matmul, (2, 3, 4), (4, 5)), (torch.matmul, (4,), (2, 4, 3)),
-    (torch.mv, (3, 4), (4,)), (torch.dot, (4,), (4,)), (torch.addmm, (5,), (3, 4), (4, 5)), (torch.baddbmm, (3, 5), (2, 3, 4), (2, 4, 5)),
-    (torch.addmv, (3,), (3, 4), (4,)), (F.linear, (2, 3, 4), (5, 4), (5,)), (F.linear, (4,), (5, 4), (5,)), (F.linear, (3, 4), (5, 4)),
+    (torch.mm, (3, 4), (4, 5)),
+    (torch.matmul, (2, 1, 3, 4), (5, 4, 2)),
+    (torch.matmul, (2, 3, 4), (4, 5)),
+    (torch.matmul, (4,), (2, 4, 3)),
+    (torch.mv, (3, 4), (4,)),
+    (torch.dot, (4,), (4,)),
+    (torch.addmm, (5,), (3, 4), (4, 5)),
+    (torch.baddbmm, (3, 5), (2, 3, 4), (2, 4, 5)),
+    (torch.addmv, (3,), (3, 4), (4,)),
+    (F.linear, (2, 3, 4), (5, 4), (5,)),
+    (F.linear, (4,), (5, 4), (5,)),
+    (F.linear, (3, 4), (5, 4)),
 ]
 
 

@@ -41,15 +41,39 @@ def train(model, x, y, loss_fn, make):
 
 def test_cnn():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, stride=2), nn.ReLU(),
-                          nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
-    train(model, torch.randn(4, 3, 16, 16), torch.randint(0, 10, (4,)), F.cross_entropy, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9))
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3, stride=2),
+        nn.ReLU(),
+        nn.Conv2d(16, 16, 3, padding=1, groups=16),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(16, 10),
+    )
+    train(
+        model,
+        torch.randn(4, 3, 16, 16),
+        torch.randint(0, 10, (4,)),
+        F.cross_entropy,
+        lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+    )
 
 
 def test_autoencoder():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 4, 3, stride=2, padding=1), nn.SiLU(), nn.ConvTranspose2d(4, 4, 2, stride=2), nn.GELU(), nn.AvgPool2d(3, 1, 1),
-                          nn.Upsample(scale_factor=2, mode="bilinear"), nn.Conv2d(4, 1, 2, stride=2), nn.Sigmoid())
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3, stride=2, padding=1),
+        nn.SiLU(),
+        nn.ConvTranspose2d(4, 4, 2, stride=2),
+        nn.GELU(),
+        nn.AvgPool2d(3, 1, 1),
+        nn.Upsample(scale_factor=2, mode="bilinear"),
+        nn.Conv2d(4, 1, 2, stride=2),
+        nn.Sigmoid(),
+    )
     x = torch.rand(2, 1, 8, 8)
     train(model, x, x, F.mse_loss, lambda p: torch.optim.Adam(p, lr=1e-2))
 
@@ -90,7 +114,13 @@ class Gpt(nn.Module):
 
 def test_gpt():
     torch.manual_seed(0)
-    train(Gpt(), torch.randint(0, 50, (2, 16)), torch.randint(0, 50, (32,)), F.cross_entropy, lambda p: torch.optim.AdamW(p, lr=1e-3))
+    train(
+        Gpt(),
+        torch.randint(0, 50, (2, 16)),
+        torch.randint(0, 50, (32,)),
+        F.cross_entropy,
+        lambda p: torch.optim.AdamW(p, lr=1e-3),
+    )
 
 
 class Recurrent(nn.Module):
@@ -104,7 +134,13 @@ class Recurrent(nn.Module):
 
 def test_recurrent():
     torch.manual_seed(0)
-    train(Recurrent(), torch.randn(2, 5, 8), torch.randint(0, 4, (2,)), F.cross_entropy, lambda p: torch.optim.Adam(p, lr=1e-2))
+    train(
+        Recurrent(),
+        torch.randn(2, 5, 8),
+        torch.randint(0, 4, (2,)),
+        F.cross_entropy,
+        lambda p: torch.optim.Adam(p, lr=1e-2),
+    )
 
 
 def test_transformer_encoder():

@@ -15,15 +15,18 @@ pytestmark = pytest.mark.usefixtures("bridge")
 def stream():
     torch.zeros(1, device="webgpu").item()
     from torchlite.webgpu import _stream
+
     return _stream
 
 
 @pytest.fixture
 def instead(bridge, monkeypatch):
     """Replaces the bridge's run_at, whose original is the new one's first argument."""
+
     def replace(f):
         own = bridge.run_at
         monkeypatch.setattr(bridge, "run_at", lambda address, count: f(own, address, count), raising=False)
+
     return replace
 
 
@@ -48,11 +51,16 @@ def test_buffers_go(bridge, stream):
         y = x * 2
         y += c
         y[1:3, ::2].mul_(3)
-        for bad in (lambda: x + c[:3], lambda: x.add_(torch.ones(3, 8, 8, device="webgpu")), lambda: (x > 0).add_(0.5), lambda: x + torch.ones(5)):
+        for bad in (
+            lambda: x + c[:3],
+            lambda: x.add_(torch.ones(3, 8, 8, device="webgpu")),
+            lambda: (x > 0).add_(0.5),
+            lambda: x + torch.ones(5),
+        ):
             with pytest.raises(RuntimeError):
                 bad()
         z = x + 1
-        z.itself = [z]                          # only the garbage collector frees this
+        z.itself = [z]  # only the garbage collector frees this
         p = c.clone().requires_grad_()
         (p * a).relu().sum().backward()
         assert p.grad is not None
@@ -74,9 +82,19 @@ def test_reference_counts(stream):
     of_number = sys.getrefcount(number)
     leaf = core.Leaf(buffer, "float32", (1,), 0)
     node = core.expression("add", [leaf, core.Number(number, "float32")], "float32", None, (4,))
-    assert node.args[0] is leaf and node.args[1].value == 1234.5 and node.leaves == {(id(buffer), (1,), 0): buffer} and node.shape == (4,)
+    assert (
+        node.args[0] is leaf
+        and node.args[1].value == 1234.5
+        and node.leaves == {(id(buffer), (1,), 0): buffer}
+        and node.shape == (4,)
+    )
     assert (node.op, node.dtype, node.compute, node.count, node.holder) == ("add", "float32", None, 1, None)
-    assert (leaf.strides, leaf.offset, leaf.dtype, core.Leaf(buffer, "bool", None, 3).strides) == ((1,), 0, "float32", None)
+    assert (leaf.strides, leaf.offset, leaf.dtype, core.Leaf(buffer, "bool", None, 3).strides) == (
+        (1,),
+        0,
+        "float32",
+        None,
+    )
     r = core.result(node, torch.float32)
     holder = torch._C.geometry(r)[0]
     assert holder.pending is node and node.holder is holder and [b for b in stream.waiting() if b is holder]
@@ -92,11 +110,25 @@ def test_reference_counts(stream):
     assert len(stream.waiting()) == before - 1 and sys.getrefcount(buffer) == refs
 
 
-@pytest.mark.parametrize("make", [
-    lambda c: c.Node("add", [1], "float32", None, (2,)), lambda c: c.Node("add", [], "float31", None, (2,)), lambda c: c.Node(1),
-    lambda c: c.Leaf(3, "float32", None, 0), lambda c: c.Number(1, None), lambda c: c.expression("add", None, "int32", None, (1,)),
-    lambda c: c.launch(1, [1.5], []), lambda c: c.launch(1, [1], ["x"]), lambda c: c.run(None, []), lambda c: c.ready(None),
-    lambda c: c.words.extend([None]), lambda c: c.result(3, torch.float32), lambda c: c.operand(3, (2,)), lambda c: c.assign(3, 3)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda c: c.Node("add", [1], "float32", None, (2,)),
+        lambda c: c.Node("add", [], "float31", None, (2,)),
+        lambda c: c.Node(1),
+        lambda c: c.Leaf(3, "float32", None, 0),
+        lambda c: c.Number(1, None),
+        lambda c: c.expression("add", None, "int32", None, (1,)),
+        lambda c: c.launch(1, [1.5], []),
+        lambda c: c.launch(1, [1], ["x"]),
+        lambda c: c.run(None, []),
+        lambda c: c.ready(None),
+        lambda c: c.words.extend([None]),
+        lambda c: c.result(3, torch.float32),
+        lambda c: c.operand(3, (2,)),
+        lambda c: c.assign(3, 3),
+    ],
+)
 def test_wrong_arguments(stream, make):
     n = len(stream.words)
     with pytest.raises(TypeError):
@@ -121,13 +153,14 @@ def test_new_kernels(stream, monkeypatch):
 
     def fail(key):
         raise RuntimeError("no plan today")
+
     z = (x - 7.5).abs().sqrt().neg()
     kept = z * 2
     monkeypatch.setattr(stream, "plan", fail)
     waiting = len(stream.waiting())
     with pytest.raises(RuntimeError, match="no plan today"):
         kept.cpu()
-    assert len(stream.waiting()) == waiting            # both still wait
+    assert len(stream.waiting()) == waiting  # both still wait
     monkeypatch.setattr(stream, "plan", real)
     wanted = (x.cpu() - 7.5).abs().sqrt().neg()
     torch.testing.assert_close(kept.cpu(), wanted * 2)
@@ -144,12 +177,13 @@ def test_commands_while_others_are_handed_over(stream, instead):
         if len(seen) == 1:
             t = torch.ones(5, device="webgpu") * 3
             assert t.tolist() == [3.0] * 5
+
     x = torch.zeros(3, device="webgpu")
     y = x + 4
     stream.ready(torch._C.geometry(y)[0])
     instead(nested)
     stream.flush()
-    assert len(seen) >= 2 and len(stream.words) == 2            # t is gone
+    assert len(seen) >= 2 and len(stream.words) == 2  # t is gone
     assert (y + 1).tolist() == [5.0] * 3
 
 
@@ -161,6 +195,7 @@ def test_a_batch_that_fails(stream, instead):
         own(address, count)
         if fail:
             raise RuntimeError("the bridge is upset")
+
     instead(run)
     x = torch.ones(3, device="webgpu")
     with pytest.raises(RuntimeError, match="upset"):
@@ -215,7 +250,9 @@ def test_in_place_on_what_is_put_off(stream):
         z += 0.5
     h = (x / 3).half()
     h += x / 7
-    assert h.dtype is torch.float16 and torch.allclose(h.cpu().float(), (x.cpu() / 3).half().float() + x.cpu() / 7, rtol=2e-3)
+    assert h.dtype is torch.float16 and torch.allclose(
+        h.cpu().float(), (x.cpu() / 3).half().float() + x.cpu() / 7, rtol=2e-3
+    )
 
 
 def test_layouts():
@@ -248,7 +285,7 @@ def test_layouts():
                 (v.t() if v.dim() == 2 else v).add_(1.0)
                 results.append((w, y * x, torch.where(z > 1, y, x), v, -x, x - 1.5))
             for a, b in zip(*results):
-                assert b.stride() == a.stride() or wide is not None or 1 in a.shape          # strides of size-1 dims are free
+                assert b.stride() == a.stride() or wide is not None or 1 in a.shape  # strides of size-1 dims are free
                 torch.testing.assert_close(b.cpu(), a, rtol=1e-5, atol=1e-5)
 
 
@@ -265,7 +302,7 @@ def test_interrupted_on_the_way(stream, instead, taken):
         if taken:
             run(address, count)
         stream.flush()
-        torch.ones(3, device="webgpu").add_(1)              # finalizers may add commands meanwhile
+        torch.ones(3, device="webgpu").add_(1)  # finalizers may add commands meanwhile
         raise KeyboardInterrupt
 
     instead(interrupted)

@@ -10,7 +10,11 @@ import torchlite.nn.functional as F
 pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 
-TOL = {torch.float32: dict(rtol=2e-5, atol=2e-6), torch.float16: dict(rtol=2e-3, atol=2e-3), torch.bfloat16: dict(rtol=2e-2, atol=2e-2)}
+TOL = {
+    torch.float32: dict(rtol=2e-5, atol=2e-6),
+    torch.float16: dict(rtol=2e-3, atol=2e-3),
+    torch.bfloat16: dict(rtol=2e-2, atol=2e-2),
+}
 
 
 def close(a, b, like=None, **tol):
@@ -46,7 +50,9 @@ def both(fn, *tensors, grads=True, **tol):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("fn", [torch.softmax, torch.log_softmax])
-@pytest.mark.parametrize("shape, dim", [((5, 7), 1), ((5, 7), 0), ((2, 3, 4), -2), ((3, 700), -1), ((4,), 0), ((), 0), ((2, 1), 1)])
+@pytest.mark.parametrize(
+    "shape, dim", [((5, 7), 1), ((5, 7), 0), ((2, 3, 4), -2), ((3, 700), -1), ((4,), 0), ((), 0), ((2, 1), 1)]
+)
 def test_softmax(fn, dtype, shape, dim):
     both(lambda x: fn(x, dim), rand(*shape, dtype=dtype, scale=3))
 
@@ -85,17 +91,29 @@ def test_softmax_twice_differentiable():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("affine", [0, 1, 2])
-@pytest.mark.parametrize("shape, tail", [((4, 6), (6,)), ((2, 3, 5), (3, 5)), ((3, 900), (900,)), ((7,), (7,)), ((300, 8), (8,))])
+@pytest.mark.parametrize(
+    "shape, tail", [((4, 6), (6,)), ((2, 3, 5), (3, 5)), ((3, 900), (900,)), ((7,), (7,)), ((300, 8), (8,))]
+)
 def test_layer_norm(dtype, affine, shape, tail):
     params = [rand(*tail, dtype=dtype, shift=1), rand(*tail, dtype=dtype)][:affine]
-    tol = dict(TOL[dtype], **({"atol": 5e-2} if dtype == torch.float16 else {"atol": 0.4} if dtype == torch.bfloat16 else {"atol": 2e-5}))
+    tol = dict(
+        TOL[dtype],
+        **({"atol": 5e-2} if dtype == torch.float16 else {"atol": 0.4} if dtype == torch.bfloat16 else {"atol": 2e-5}),
+    )
     both(lambda x, *p: F.layer_norm(x, tail, *p), rand(*shape, dtype=dtype, scale=2, shift=1), *params, **tol)
 
 
 def test_layer_norm_cases():
     both(lambda x, w: F.layer_norm(x.t(), (4,), w[::2]), rand(4, 6), rand(8), atol=1e-5, rtol=1e-5)
     both(lambda x, b: F.layer_norm(x, (4,), None, b), rand(5, 4), rand(4), atol=1e-5, rtol=1e-5)
-    both(lambda x, w, b: F.layer_norm(x, (4,), w, b), rand(5, 4, dtype=torch.float16), rand(4), rand(4), atol=2e-3, rtol=2e-3)
+    both(
+        lambda x, w, b: F.layer_norm(x, (4,), w, b),
+        rand(5, 4, dtype=torch.float16),
+        rand(4),
+        rand(4),
+        atol=2e-3,
+        rtol=2e-3,
+    )
     both(lambda x: F.layer_norm(x, (3, 4)), rand(0, 3, 4))
     both(lambda x, w: F.layer_norm(x, (0,), w), rand(3, 0), rand(0))
     both(lambda x: F.layer_norm(x * 2 + 1, (4,)).relu(), rand(3, 4, scale=50, shift=300), atol=1e-4, rtol=1e-4)
@@ -112,8 +130,18 @@ def test_layer_norm_cases():
 @pytest.mark.parametrize("weight", [False, True])
 def test_rms_norm(dtype, weight):
     tol = {"rtol": 2e-5, "atol": 2e-5} if dtype == torch.float32 else {"rtol": 2e-3, "atol": 1e-2}
-    both(lambda x, *w: F.rms_norm(x, (6,), *w), rand(3, 5, 6, dtype=dtype), *([rand(6, dtype=dtype)] if weight else []), **tol)
-    both(lambda x, *w: F.rms_norm(x, (5, 6), *w, eps=0.1), rand(3, 5, 6, dtype=dtype), *([rand(5, 6, dtype=dtype)] if weight else []), **tol)
+    both(
+        lambda x, *w: F.rms_norm(x, (6,), *w),
+        rand(3, 5, 6, dtype=dtype),
+        *([rand(6, dtype=dtype)] if weight else []),
+        **tol,
+    )
+    both(
+        lambda x, *w: F.rms_norm(x, (5, 6), *w, eps=0.1),
+        rand(3, 5, 6, dtype=dtype),
+        *([rand(5, 6, dtype=dtype)] if weight else []),
+        **tol,
+    )
     with torch.no_grad():
         both(lambda x: F.rms_norm(x, (6,)), rand(3, 6, dtype=dtype), grads=False, **tol)
 
@@ -125,11 +153,16 @@ def test_rms_norm(dtype, weight):
 def test_batch_norm(dtype, shape, affine, training):
     C = shape[1]
     params = [rand(C, dtype=dtype, shift=1), rand(C, dtype=dtype)] if affine else [None, None]
-    tol = {"rtol": 1e-4, "atol": 2e-4} if dtype == torch.float32 else {"rtol": 4e-3, "atol": 4e-1 if shape[0] == 70 else 2e-2}
+    tol = (
+        {"rtol": 1e-4, "atol": 2e-4}
+        if dtype == torch.float32
+        else {"rtol": 4e-3, "atol": 4e-1 if shape[0] == 70 else 2e-2}
+    )
     stats = {d: (rand(C, seed=3).to(d), rand(C, seed=4).abs().to(d)) for d in ("cpu", "webgpu")}
 
     def run(x, w=None, b=None):
         return F.batch_norm(x, *stats[x.device.type], w, b, training, 0.3, 1e-5)
+
     both(run, rand(*shape, dtype=dtype, shift=0.5), *params, **tol)
     for a, b in zip(stats["webgpu"], stats["cpu"]):
         close(a, b, rtol=2e-3 if dtype == torch.float16 else 1e-5, atol=1e-3 if dtype == torch.float16 else 1e-6)
@@ -140,7 +173,10 @@ def test_batch_norm_cases():
     both(lambda x: F.batch_norm(x, None, None, training=True), rand(6, 3, 2), **tol)
     both(lambda x: F.batch_norm(x.transpose(0, 2), None, None, training=True), rand(4, 3, 2), **tol)
     both(lambda x: F.batch_norm(x, None, None, training=True), rand(64, 3, scale=0.1, shift=50), rtol=1e-3, atol=1e-3)
-    both(lambda x: F.batch_norm(x, torch.zeros(3, device=x.device), torch.ones(3, device=x.device), training=False), rand(0, 3, 2))
+    both(
+        lambda x: F.batch_norm(x, torch.zeros(3, device=x.device), torch.ones(3, device=x.device), training=False),
+        rand(0, 3, 2),
+    )
     x = rand(2, 3, 4, 5).to("webgpu").to(memory_format=torch.channels_last).requires_grad_()
     y = torch.nn.BatchNorm2d(3).to("webgpu")(x)
     assert y.is_contiguous(memory_format=torch.channels_last)
@@ -160,7 +196,7 @@ def test_batch_norm_module_keeps_statistics_on_the_device():
         a(x), b(x.to("webgpu"))
     for k, v in b.state_dict().items():
         torch.testing.assert_close(v.cpu(), a.state_dict()[k])
-    view = torch.zeros(2, 3, device="webgpu")          # strided running statistics
+    view = torch.zeros(2, 3, device="webgpu")  # strided running statistics
     rm, rv = view.t()[:, 0], torch.ones(6, device="webgpu")[::2]
     F.batch_norm(rand(5, 3, seed=0).to("webgpu"), rm, rv, training=True)
     c = torch.nn.BatchNorm1d(3)
@@ -190,16 +226,25 @@ def test_group_norm_cases():
 
 def test_instance_norm():
     both(lambda x, w: F.instance_norm(x, None, None, w), rand(2, 3, 4, 4), rand(3), rtol=1e-4, atol=2e-5)
-    a, b = torch.nn.InstanceNorm1d(3, track_running_stats=True), torch.nn.InstanceNorm1d(3, track_running_stats=True).to("webgpu")
+    a, b = (
+        torch.nn.InstanceNorm1d(3, track_running_stats=True),
+        torch.nn.InstanceNorm1d(3, track_running_stats=True).to("webgpu"),
+    )
     a(rand(2, 3, 5)), b(rand(2, 3, 5).to("webgpu"))
     close(b.running_var, a.running_var)
 
 
 def test_tensors_on_the_cpu_are_refused():
     w, c = torch.ones(3, 4, device="webgpu"), torch.ones(3, 4)
-    for fn in (lambda: F.layer_norm(w, (4,), c[0]), lambda: F.layer_norm(c, (4,), w[0]), lambda: F.rms_norm(w, (4,), c[0]), lambda: F.group_norm(w, 2, c[0]),
-               lambda: F.batch_norm(w, c[0], c[0], training=True), lambda: F.batch_norm(c, None, None, w[0], training=True),
-               lambda: torch._softmax_backward_data(w, c, 1, torch.float32)):
+    for fn in (
+        lambda: F.layer_norm(w, (4,), c[0]),
+        lambda: F.layer_norm(c, (4,), w[0]),
+        lambda: F.rms_norm(w, (4,), c[0]),
+        lambda: F.group_norm(w, 2, c[0]),
+        lambda: F.batch_norm(w, c[0], c[0], training=True),
+        lambda: F.batch_norm(c, None, None, w[0], training=True),
+        lambda: torch._softmax_backward_data(w, c, 1, torch.float32),
+    ):
         with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
             fn()
 
@@ -210,7 +255,13 @@ def test_twice_differentiable():
             y = fn(x, *params)
             g = torch.autograd.grad((y * y.detach().cos()).sum(), (x, *params), create_graph=True)
             return sum((q * q).sum() for q in g)
+
         return run
-    for fn, shape, n in ((lambda x, w: F.layer_norm(x, (5,), w), (4, 5), 5), (lambda x, w: F.rms_norm(x, (5,), w), (4, 5), 5),
-                         (lambda x, w: F.batch_norm(x, None, None, w, training=True), (4, 5, 3), 5), (lambda x, w: F.group_norm(x, 2, w), (4, 6, 3), 6)):
+
+    for fn, shape, n in (
+        (lambda x, w: F.layer_norm(x, (5,), w), (4, 5), 5),
+        (lambda x, w: F.rms_norm(x, (5,), w), (4, 5), 5),
+        (lambda x, w: F.batch_norm(x, None, None, w, training=True), (4, 5, 3), 5),
+        (lambda x, w: F.group_norm(x, 2, w), (4, 6, 3), 6),
+    ):
         both(twice(fn), rand(*shape), rand(n, shift=2), rtol=1e-3, atol=1e-3)

@@ -32,11 +32,24 @@ def same(a, b, **tol):
 
 
 CASES = [
-    (O.SGD, {"lr": 0.1}), (O.SGD, {"lr": 0.1, "momentum": 0.9}), (O.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
-    (O.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "maximize": True}), (O.SGD, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}),
-    (O.Adam, {}), (O.Adam, {"amsgrad": True, "weight_decay": 0.1}), (O.AdamW, {"lr": 0.01, "maximize": True}), (O.Adam, {"betas": (0.3, 0.5), "eps": 0.1}),
-    (O.RMSprop, {"momentum": 0.5, "centered": True, "weight_decay": 0.1}), (O.Adagrad, {"lr_decay": 0.1}), (O.Adadelta, {}), (O.Adamax, {}), (O.NAdam, {}),
-    (O.RAdam, {}), (O.ASGD, {}), (O.Rprop, {}), (O.Adafactor, {}),
+    (O.SGD, {"lr": 0.1}),
+    (O.SGD, {"lr": 0.1, "momentum": 0.9}),
+    (O.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    (O.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "maximize": True}),
+    (O.SGD, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}),
+    (O.Adam, {}),
+    (O.Adam, {"amsgrad": True, "weight_decay": 0.1}),
+    (O.AdamW, {"lr": 0.01, "maximize": True}),
+    (O.Adam, {"betas": (0.3, 0.5), "eps": 0.1}),
+    (O.RMSprop, {"momentum": 0.5, "centered": True, "weight_decay": 0.1}),
+    (O.Adagrad, {"lr_decay": 0.1}),
+    (O.Adadelta, {}),
+    (O.Adamax, {}),
+    (O.NAdam, {}),
+    (O.RAdam, {}),
+    (O.ASGD, {}),
+    (O.Rprop, {}),
+    (O.Adafactor, {}),
 ]
 
 
@@ -46,7 +59,7 @@ def test_steps(bridge, cls, options):
     before = bridge.stats()["reads"]
     oa, ow = cls(a, **options), cls(w, **options)
     with warnings.catch_warnings():
-        if cls is not O.Adafactor:        # its norms are reductions, which this is no test of
+        if cls is not O.Adafactor:  # its norms are reductions, which this is no test of
             warnings.filterwarnings("error", message=".*not currently supported on the webgpu device.*")
         steps(a, oa), steps(w, ow)
     torch.webgpu.synchronize()
@@ -56,7 +69,9 @@ def test_steps(bridge, cls, options):
     for p, q in zip(a, w):
         for k, v in ow.state[q].items():
             if isinstance(v, torch.Tensor):
-                assert v.device.type == ("cpu" if v.dim() == 0 and v.numel() == 1 and k in ("step", "mu_product", "eta", "mu") else "webgpu"), k
+                assert v.device.type == (
+                    "cpu" if v.dim() == 0 and v.numel() == 1 and k in ("step", "mu_product", "eta", "mu") else "webgpu"
+                ), k
                 torch.testing.assert_close(v.cpu(), oa.state[p][k], rtol=1e-5, atol=2e-6)
 
 
@@ -77,11 +92,13 @@ def test_a_step_is_one_or_two_kernels(bridge, cls):
 @pytest.mark.parametrize("cls", [O.SGD, O.Adam])
 def test_parameters_of_other_kinds_take_the_loop(bridge, cls):
     """float16, strided, offset and CPU parameters in one group with plain ones."""
+
     def make(device):
         x = torch.arange(12.0).reshape(3, 4).to(device)
         flat = torch.arange(6.0).to(device)
         kinds = [x.clone(), x.half(), x.t(), flat[2:], torch.arange(3.0)]
         return [torch.nn.Parameter(k) for k in kinds], flat
+
     (a, fa), (w, fw) = make("cpu"), make("webgpu")
     oa, ow = (cls(p, lr=0.1, **({"momentum": 0.9} if cls is O.SGD else {})) for p in (a, w))
     for k in range(3):
@@ -124,7 +141,7 @@ def test_versions_state_and_loading(bridge):
     other.load_state_dict(copy.deepcopy(saved))
     assert other.state[q]["exp_avg"].device.type == "cpu"
     r = torch.nn.Parameter(p.detach().clone())
-    third = O.Adam([r], lr=0.1, fused=True)          # moves the count to the device, from where it comes back once
+    third = O.Adam([r], lr=0.1, fused=True)  # moves the count to the device, from where it comes back once
     third.load_state_dict({**saved, "param_groups": [{**saved["param_groups"][0], "fused": True}]})
     for t, o in ((p, opt), (q, other), (r, third)):
         t.grad = torch.full((4,), 0.5, device=t.device)
@@ -166,9 +183,17 @@ def test_clipping_of_many_tensors(bridge):
         if device == "webgpu":
             assert bridge.stats()["dispatches"] - before[0] <= 10 and bridge.stats()["reads"] == before[1]
         view = torch.nn.Parameter(torch.zeros(4, device=device))
-        view.grad = torch.arange(8.0, device=device)[::2]          # not dense: the general way
+        view.grad = torch.arange(8.0, device=device)[::2]  # not dense: the general way
         both = torch.nn.utils.clip_grad_norm_([ps[0], view, ps[0]], 0.1)
-        result.append([*[p.grad for p in ps], view.grad, norm, both, torch.nn.utils.get_total_norm([p.grad for p in ps if p.numel()], float("inf"))])
+        result.append(
+            [
+                *[p.grad for p in ps],
+                view.grad,
+                norm,
+                both,
+                torch.nn.utils.get_total_norm([p.grad for p in ps if p.numel()], float("inf")),
+            ]
+        )
     same(*result)
     p = torch.nn.Parameter(torch.zeros(3, device="webgpu"))
     p.grad = torch.tensor([1.0, float("nan"), 2.0]).to("webgpu")

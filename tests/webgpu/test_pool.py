@@ -110,7 +110,12 @@ def test_columns():
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
 def test_interpolate(mode):
-    for kw in [{"scale_factor": 2}, {"size": (3, 11)}, {"scale_factor": (0.6, 1.7)}, {"scale_factor": 1.3, "recompute_scale_factor": True}]:
+    for kw in [
+        {"scale_factor": 2},
+        {"size": (3, 11)},
+        {"scale_factor": (0.6, 1.7)},
+        {"scale_factor": 1.3, "recompute_scale_factor": True},
+    ]:
         both(lambda x: F.interpolate(x, mode=mode, **kw), images(2, 3), 4)
     if mode[0] == "b":
         both(lambda x: F.interpolate(x, size=(3, 11), mode=mode, align_corners=True), images(2, 3), 4)
@@ -137,8 +142,12 @@ def test_pixel_shuffle():
 
 
 def test_second_gradient():
-    for fn in (lambda x: F.max_pool2d(x, 2), lambda x: F.avg_pool2d(x, 3, 2, 1), lambda x: F.adaptive_avg_pool2d(x, 2),
-               lambda x: F.interpolate(x, scale_factor=2, mode="bilinear")):
+    for fn in (
+        lambda x: F.max_pool2d(x, 2),
+        lambda x: F.avg_pool2d(x, 3, 2, 1),
+        lambda x: F.adaptive_avg_pool2d(x, 2),
+        lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+    ):
         results = []
         for device in ("cpu", "webgpu"):
             x = images(1, 2).to(device).requires_grad_()

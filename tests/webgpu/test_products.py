@@ -91,7 +91,13 @@ def test_convolutions(groups):
         return x + F.relu(F.conv_transpose2d(y, w, None, padding=1, groups=groups))
 
     both(around, x, w, b, atol=1e-4, kernels=2)
-    both(lambda x, w, b: F.elu(F.conv1d(x, w, b, groups=groups)), x[:, :, 0].contiguous(), w[:, :, 0].contiguous(), b, kernels=1)
+    both(
+        lambda x, w, b: F.elu(F.conv1d(x, w, b, groups=groups)),
+        x[:, :, 0].contiguous(),
+        w[:, :, 0].contiguous(),
+        b,
+        kernels=1,
+    )
 
 
 def test_reductions():
@@ -114,12 +120,12 @@ def test_reductions():
 def test_what_follows_reads_what_was_there():
     x, w = X.to("webgpu"), W.to("webgpu")
     y = x @ w.T
-    x.add_(1)                                   # after the product was asked for
+    x.add_(1)  # after the product was asked for
     torch.testing.assert_close(y.cpu(), X @ W.T)
 
     y = X.to("webgpu") @ w.T
     z = torch.relu(y)
-    before = y.clone()                          # y is there now; z is still to come
+    before = y.clone()  # y is there now; z is still to come
     y.add_(1)
     torch.testing.assert_close(z.cpu(), torch.relu(X @ W.T))
     torch.testing.assert_close(before.cpu(), X @ W.T)
@@ -168,7 +174,7 @@ def test_into_other_tensors():
     both(slices, X, W)
 
     def itself(x, w):
-        s = w @ w.T                             # 7 x 7
+        s = w @ w.T  # 7 x 7
         s.copy_(s @ s)
         w.copy_(torch.relu(s @ w))
         return s, w
@@ -196,7 +202,9 @@ def test_many_operands_fall_apart():
 def test_training_takes_fewer_kernels():
     """The backward pass of relu goes with the product before it."""
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+    net = torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)
+    )
     x, t = made(5, 8), made(5, 4)
 
     def step(net, x, t):
@@ -220,7 +228,7 @@ def test_operands_are_not_kept_for_long():
     w = made(4, 1 << 14).to("webgpu")
     torch.webgpu.synchronize()
     before = torch.webgpu.memory_allocated()
-    kept = [torch.ones(16, 1 << 14, device="webgpu") @ w.T for _ in range(40)]          # 1 MiB each, results of 256 bytes
+    kept = [torch.ones(16, 1 << 14, device="webgpu") @ w.T for _ in range(40)]  # 1 MiB each, results of 256 bytes
     assert torch.webgpu.memory_allocated() - before < 16 << 20
     torch.testing.assert_close(kept[0].cpu(), kept[39].cpu(), rtol=0, atol=0)
 
@@ -237,7 +245,9 @@ def test_errors_come_where_the_operands_are_wrong():
 OPERANDS = {
     "scaled": lambda x, w, b: (x * 0.5) @ (w.T + 1),
     "an activation": lambda x, w, b: F.linear(torch.relu(x), w, b),
-    "cast": lambda x, w, b: x.to(torch.float64 if x.device.type == "cpu" else torch.float32).to(x.dtype) @ w.to(torch.int8).to(x.dtype).T,
+    "cast": lambda x, w, b: (
+        x.to(torch.float64 if x.device.type == "cpu" else torch.float32).to(x.dtype) @ w.to(torch.int8).to(x.dtype).T
+    ),
     "a step for each row": lambda x, w, b: F.linear(x, (w * 4).to(torch.int8).to(x.dtype) * b[:, None]),
     "a step for each column": lambda x, w, b: x @ (w.T * b),
     "part of it": lambda x, w, b: (x * 2 + 1)[1:5, 2:] @ (w * b[:, None])[::2, 2:].T,
@@ -277,10 +287,15 @@ def plans(f, *tensors):
 def test_operands_are_computed_where_they_are_read():
     x, w, b = X.to("webgpu"), W.to("webgpu"), B.to("webgpu")
     out, keys = plans(lambda: torch.tanh(F.linear(x * 0.125, w - 3, b)))
-    assert [k.split(":")[0] for k in keys if "after" in k] == ["matmul"] and '"first"' in keys[-1] and '"second"' in keys[-1] and '"after"' in keys[-1]
+    assert (
+        [k.split(":")[0] for k in keys if "after" in k] == ["matmul"]
+        and '"first"' in keys[-1]
+        and '"second"' in keys[-1]
+        and '"after"' in keys[-1]
+    )
     torch.testing.assert_close(out.cpu(), torch.tanh(F.linear(X * 0.125, W - 3, B)))
 
-    y = x * 0.25                                # somebody holds it: it is stored once, and read
+    y = x * 0.25  # somebody holds it: it is stored once, and read
     out, keys = plans(lambda: y @ w.T)
     assert not any('"first"' in k for k in keys)
     torch.testing.assert_close(out.cpu(), X * 0.25 @ W.T)
@@ -291,7 +306,12 @@ def test_operands_are_computed_where_they_are_read():
     assert any(key.startswith("conv") and '"first"' in key and '"second"' in key for key in keys)
     torch.testing.assert_close(out.cpu(), F.conv2d(image / 255 - 0.5, kernel * 2, padding=1), rtol=1e-4, atol=1e-4)
     out = F.conv2d(up - 1, k[:1].expand(4, 4, 3, 3)[:, :1] * 2, padding=1, groups=4)
-    torch.testing.assert_close(out.cpu(), F.conv2d(image - 1, kernel[:1].expand(4, 4, 3, 3)[:, :1] * 2, padding=1, groups=4), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        out.cpu(),
+        F.conv2d(image - 1, kernel[:1].expand(4, 4, 3, 3)[:, :1] * 2, padding=1, groups=4),
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 def test_operands_read_what_was_there():
@@ -308,8 +328,14 @@ def test_operands_read_what_was_there():
     torch.testing.assert_close(y.cpu(), X * 2 @ W.T)
     torch.testing.assert_close(double.cpu(), X * 2 + 1)
 
-    for change in (lambda t: t.zero_(), lambda t: t.fill_(float("nan")), lambda t: t[0].fill_(3), lambda t: t.copy_(X.to("webgpu")),
-                   lambda t: t.copy_(X), lambda t: t.relu_()):
+    for change in (
+        lambda t: t.zero_(),
+        lambda t: t.fill_(float("nan")),
+        lambda t: t[0].fill_(3),
+        lambda t: t.copy_(X.to("webgpu")),
+        lambda t: t.copy_(X),
+        lambda t: t.relu_(),
+    ):
         double, again = x * 2, X * 2
         y = double @ W.to("webgpu").T
         change(double)

@@ -43,22 +43,48 @@ def test_kernels_with_their_times(timed, tmp_path):
         with record_function("part"):
             kept = work(x)
         kept[0].sum().item()
-        z = y - 3                       # put off until the end of the recording
+        z = y - 3  # put off until the end of the recording
     rows = {e.key: e for e in p.key_averages()}
     found = [e.name for e in kernels(p)]
-    assert [n for n in found if n.startswith("matmul float32")] and any(n.startswith("fused relu(add(mul(a, a), c0)) float32") for n in found)
+    assert [n for n in found if n.startswith("matmul float32")] and any(
+        n.startswith("fused relu(add(mul(a, a), c0)) float32") for n in found
+    )
     assert any(n.startswith("fused sub(a, c0)") for n in found) and not any("sub(a, b)" in n for n in found)
-    assert {"aten::mul", "aten::relu", "aten::matmul", "aten::sum", "aten::item", "webgpu::submit", "webgpu::read", "part"} <= rows.keys()
+    assert {
+        "aten::mul",
+        "aten::relu",
+        "aten::matmul",
+        "aten::sum",
+        "aten::item",
+        "webgpu::submit",
+        "webgpu::read",
+        "part",
+    } <= rows.keys()
     assert rows["aten::mul"].device_time_total == 0 and rows["aten::mul"].device_type is DeviceType.CPU
     item = next(e for e in p.events() if e.name == "aten::item")
     assert "webgpu::read" in [c.name for c in item.cpu_children]
     for e in kernels(p):
-        assert e.cpu_time_total == 0 and e.self_device_time_total == e.device_time_total >= 0 and e.activity_type == "kernel"
+        assert (
+            e.cpu_time_total == 0
+            and e.self_device_time_total == e.device_time_total >= 0
+            and e.activity_type == "kernel"
+        )
     assert p.use_device == "webgpu" and sum(e.device_time_total for e in kernels(p)) > 0
     table = p.key_averages().table(sort_by="self_webgpu_time_total", row_limit=-1)
     titles = [t for t in table.splitlines()[1].split("  ") if t]
-    assert [t.strip() for t in titles] == ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "Self WebGPU",
-                                           "Self WebGPU %", "WebGPU total", "WebGPU time avg", "# of Calls"]
+    assert [t.strip() for t in titles] == [
+        "Name",
+        "Self CPU %",
+        "Self CPU",
+        "CPU total %",
+        "CPU total",
+        "CPU time avg",
+        "Self WebGPU",
+        "Self WebGPU %",
+        "WebGPU total",
+        "WebGPU time avg",
+        "# of Calls",
+    ]
     assert re.search(r"^Self WebGPU time total: \d", table, re.M)
     # by the GPU's clock one after the other, none before it was asked for
     spans = [e.time_range for e in kernels(p)]
@@ -84,14 +110,18 @@ def test_a_training_step(timed):
         return loss.item()
 
     losses = [step()]
-    with profile(activities=BOTH, record_shapes=True, schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)) as p:
+    with profile(
+        activities=BOTH, record_shapes=True, schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    ) as p:
         for _ in range(4):
             losses.append(step())
             p.step()
     losses.append(step())
     assert losses == sorted(losses, reverse=True)
     rows = {e.key: e for e in p.key_averages()}
-    assert rows["ProfilerStep*"].count == rows["Optimizer.step#SGD.step"].count == 2 and rows["AddmmBackward0"].count == 4
+    assert (
+        rows["ProfilerStep*"].count == rows["Optimizer.step#SGD.step"].count == 2 and rows["AddmmBackward0"].count == 4
+    )
     assert rows["sgd count 4"].count == 2 and rows["sgd count 4"].device_type is DeviceType.WebGPU
     assert len(kernels(p)) % 2 == 0
 
@@ -106,14 +136,17 @@ def test_nothing_is_recorded_when_off(bridge):
     assert not {"run_at", "read", "synchronize", "plan", "upload"} & bridge.__dict__.keys() and not _C.profiling()
     before = bridge.stats()
     for i in range(3):
-        (x * i).sum().data_ptr()                # asks for what nobody reads
+        (x * i).sum().data_ptr()  # asks for what nobody reads
         (x + i).prod().data_ptr()
     torch.webgpu.synchronize()
     after = bridge.stats()
     assert bridge.notes() == []
     found = bridge.spans()
     assert found["rows"] == [] and found["lost"] == 0
-    assert after["dispatches"] - before["dispatches"] == 6 and after["passes"] - before["passes"] == after["submits"] - before["submits"]
+    assert (
+        after["dispatches"] - before["dispatches"] == 6
+        and after["passes"] - before["passes"] == after["submits"] - before["submits"]
+    )
 
 
 class Refusing:
@@ -147,6 +180,7 @@ def test_without_timestamps(bridge, capsys):
 @pytest.mark.skipif(PYODIDE, reason="a second device needs a second process")
 def test_a_device_without_the_feature():
     import remote
+
     other = remote.RemoteBridge(without=["timestamp-query"])
     try:
         assert not other.set_timing(True) and other.set_timing(False)
@@ -176,7 +210,10 @@ def test_missing_times_are_told(timed):
     spans = timed.spans
     timed.spans = lambda: {**spans(), "pending": 2}
     try:
-        with pytest.warns(UserWarning, match="times: those of the last 2 batches are missing"), profile(activities=BOTH) as p:
+        with (
+            pytest.warns(UserWarning, match="times: those of the last 2 batches are missing"),
+            profile(activities=BOTH) as p,
+        ):
             (x * 2).sum().item()
     finally:
         del timed.spans
@@ -194,6 +231,7 @@ def test_async(timed):
 
     if PYODIDE:
         from pyodide.ffi import run_sync
+
         assert run_sync(main())
     else:
         assert asyncio.run(main())
@@ -269,7 +307,7 @@ def test_debug_wgsl(bridge, capsys):
     x = torch.randn(8, device="webgpu")
     torch.webgpu.debug("wgsl")
     try:
-        for _ in range(2):                             # once: it is kept
+        for _ in range(2):  # once: it is kept
             (x.sinh().cosh().atan().cos() * 1.5).cpu()
     finally:
         torch.webgpu.debug()
@@ -296,9 +334,12 @@ def test_debug_timing(timed, capsys):
 
 def test_debug_fallbacks(bridge, capsys, monkeypatch):
     from torchlite.webgpu import _run
+
     row = torch.cumsum.overloads[0]
     assert row.body is None
-    monkeypatch.setitem(_run.PLANNERS, row.kernel, lambda ov, args: NotImplemented)      # as for an op that the GPU does not have
+    monkeypatch.setitem(
+        _run.PLANNERS, row.kernel, lambda ov, args: NotImplemented
+    )  # as for an op that the GPU does not have
     monkeypatch.setattr(_run, "strict", False)
     x = torch.eye(3, device="webgpu")
     with torch.webgpu.debug("fallbacks"), warnings.catch_warnings():
@@ -306,7 +347,11 @@ def test_debug_fallbacks(bridge, capsys, monkeypatch):
         for _ in range(2):
             assert torch.cumsum(x, 0).sum().item() == 6
     said = lines(capsys)
-    assert len(said) == 2 and said[0].startswith("[webgpu] fallback: aten::cumsum runs on the CPU (") and os.path.basename(__file__) in said[0]
+    assert (
+        len(said) == 2
+        and said[0].startswith("[webgpu] fallback: aten::cumsum runs on the CPU (")
+        and os.path.basename(__file__) in said[0]
+    )
     assert not _run.on_fallback
 
 
@@ -328,6 +373,7 @@ def test_debug_nests_and_refuses(bridge, timed, capsys):
 
 def test_environment(bridge, capsys, monkeypatch):
     from torchlite.webgpu import _debug
+
     monkeypatch.setenv("TORCHLITE_DEBUG", "kernels, nonsense")
     x = torch.randn(8, device="webgpu")
     torch.webgpu.synchronize()
@@ -344,15 +390,27 @@ def test_environment(bridge, capsys, monkeypatch):
 def test_environment_from_the_start():
     import pathlib
     import subprocess
+
     here = pathlib.Path(__file__).resolve().parent
     code = "import remote\nremote.install()\nimport torchlite as torch\n(torch.ones(4).to('webgpu') * 5).cpu()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120,
-                          env={**os.environ, "TORCHLITE_DEBUG": "kernels", "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[1])])})
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={
+            **os.environ,
+            "TORCHLITE_DEBUG": "kernels",
+            "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[1])]),
+        },
+    )
     assert done.returncode == 0 and "[webgpu] fused mul(a, 5) float32  n=4" in done.stderr, done.stderr
 
 
 def test_names():
     """Kernels by what they compute, whatever their parameters are."""
+
     def graph(family, nodes, **params):
         return family + ":" + json.dumps({"inputs": [{"dtype": "float32", "layout": "c"}], "nodes": nodes, **params})
 
@@ -360,17 +418,36 @@ def test_names():
     cast = [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float32"}]
     assert _names.describe(graph("fused", cast, outputs=out)) == "fused copy(a) float32"
     half = [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float16"}]
-    assert _names.describe(graph("fused", half, outputs=[{"node": 1, "dtype": "float16"}])) == "fused float16(a) float16"
+    assert (
+        _names.describe(graph("fused", half, outputs=[{"node": 1, "dtype": "float16"}])) == "fused float16(a) float16"
+    )
     deep = [{"in": 0}, *({"op": "add", "args": [k, k], "dtype": "float32"} for k in range(60))]
     assert len(_names.describe(graph("fused", deep, outputs=[{"node": 60, "dtype": "float32"}]))) < _names.LONGEST + 20
-    assert _names.describe('conv:{"kernel":[3,3],"stride":[1,1],"padding":[1,1],"pass":"forward","dtype":"float32","tile":"direct"}') == (
-        "conv kernel 3x3 padding 1x1 forward float32")
+    assert _names.describe(
+        'conv:{"kernel":[3,3],"stride":[1,1],"padding":[1,1],"pass":"forward","dtype":"float32","tile":"direct"}'
+    ) == ("conv kernel 3x3 padding 1x1 forward float32")
     assert _names.describe('softmax:{"log":true,"dtype":"float32","out":"float32","lanes":8}') == "softmax log float32"
-    after = {"ndim": 0, "inputs": [{"dtype": "float32", "layout": "c"}], "outputs": [{"node": 3, "dtype": "float32"}], "nodes": [
-        {"product": "float32"}, {"in": 0}, {"op": "add", "args": [0, 1], "dtype": "float32"}, {"op": "relu", "args": [2], "dtype": "float32"}]}
+    after = {
+        "ndim": 0,
+        "inputs": [{"dtype": "float32", "layout": "c"}],
+        "outputs": [{"node": 3, "dtype": "float32"}],
+        "nodes": [
+            {"product": "float32"},
+            {"in": 0},
+            {"op": "add", "args": [0, 1], "dtype": "float32"},
+            {"op": "relu", "args": [2], "dtype": "float32"},
+        ],
+    }
     product = {"a": "float32", "b": "float32", "out": "float32", "tile": "thin", "bias": "float32", "after": after}
     assert _names.describe("matmul:" + json.dumps(product)) == "matmul float32 bias then relu(add(product, a))"
-    product["second"] = {"ndim": 0, "inputs": [{"dtype": "int8", "layout": "c"}], "nodes": [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float32"}]}
-    assert _names.describe("matmul:" + json.dumps(product)) == "matmul float32 bias then relu(add(product, a)) of second float32(a)"
+    product["second"] = {
+        "ndim": 0,
+        "inputs": [{"dtype": "int8", "layout": "c"}],
+        "nodes": [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float32"}],
+    }
+    assert (
+        _names.describe("matmul:" + json.dumps(product))
+        == "matmul float32 bias then relu(add(product, a)) of second float32(a)"
+    )
     for odd in ("torchlite.fill", "x:{", "x:[1]", "x:1", "x:{}", "x:" + json.dumps({"nodes": []})):
         assert _names.describe(odd)

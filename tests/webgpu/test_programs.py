@@ -20,5 +20,9 @@ def test_programs(first):
     found = []
     for n in range(first, first + 8):
         lines = make(n)
-        found += [f"program {n}: {d}\n{program.script(lines)}" for d in compare.check(real, lite, lines, "webgpu") if d.kind not in known.NOT_YET]
+        found += [
+            f"program {n}: {d}\n{program.script(lines)}"
+            for d in compare.check(real, lite, lines, "webgpu")
+            if d.kind not in known.NOT_YET
+        ]
     assert not found, "\n\n".join(found)

@@ -13,7 +13,11 @@ pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 INTS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
-MAIN = (torch.float32, torch.int64, torch.bool)          # with these everything is tried; every combination is a kernel to compile
+MAIN = (
+    torch.float32,
+    torch.int64,
+    torch.bool,
+)  # with these everything is tried; every combination is a kernel to compile
 EPS = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
 
@@ -79,9 +83,24 @@ def test_sums(dtype):
 def test_extremes_and_tests(dtype):
     x = made((4, 6, 3), dtype, 1)
     few = dtype not in MAIN
-    for fn in (torch.max, torch.min, torch.amax, torch.amin, torch.argmax, torch.argmin, torch.any, torch.all, torch.count_nonzero, torch.aminmax):
+    for fn in (
+        torch.max,
+        torch.min,
+        torch.amax,
+        torch.amin,
+        torch.argmax,
+        torch.argmin,
+        torch.any,
+        torch.all,
+        torch.count_nonzero,
+        torch.aminmax,
+    ):
         both(lambda t: fn(t), x)
-    for fn in (torch.max, torch.argmin, torch.any) if few else (torch.max, torch.min, torch.argmax, torch.argmin, torch.any, torch.all):
+    for fn in (
+        (torch.max, torch.argmin, torch.any)
+        if few
+        else (torch.max, torch.min, torch.argmax, torch.argmin, torch.any, torch.all)
+    ):
         for dim in (1,) if few else (0, 1, -1):
             both(lambda t: tuple(flat(fn(t, dim))), x)
             both(lambda t: tuple(flat(fn(t, dim, keepdim=True))), x)
@@ -115,9 +134,27 @@ def test_statistics(dtype):
 
 def test_special_values():
     inf, nan = math.inf, math.nan
-    x = torch.tensor([[1.0, nan, 3.0], [inf, -inf, 2.0], [nan, nan, -inf], [-inf, -inf, -inf], [inf, inf, 0.0], [-0.0, 0.0, -0.0]])
-    for fn in (torch.sum, torch.mean, torch.prod, torch.amax, torch.amin, torch.argmax, torch.argmin, torch.any, torch.all, torch.count_nonzero,
-               torch.nansum, torch.logsumexp, torch.var, torch.std, torch.linalg.vector_norm, torch.nanmean):
+    x = torch.tensor(
+        [[1.0, nan, 3.0], [inf, -inf, 2.0], [nan, nan, -inf], [-inf, -inf, -inf], [inf, inf, 0.0], [-0.0, 0.0, -0.0]]
+    )
+    for fn in (
+        torch.sum,
+        torch.mean,
+        torch.prod,
+        torch.amax,
+        torch.amin,
+        torch.argmax,
+        torch.argmin,
+        torch.any,
+        torch.all,
+        torch.count_nonzero,
+        torch.nansum,
+        torch.logsumexp,
+        torch.var,
+        torch.std,
+        torch.linalg.vector_norm,
+        torch.nanmean,
+    ):
         for dim in (0, 1):
             if fn is torch.linalg.vector_norm:
                 both(lambda t: fn(t, 2, dim), x)
@@ -141,8 +178,18 @@ def test_int64_is_exact():
     both(lambda t: t.sum(), torch.full((300000,), 255, dtype=torch.uint8))
 
 
-@pytest.mark.parametrize("shape, dims", [((100003,), None), ((3, 30011), 1), ((30011, 3), 0),
-                                         ((2, 5000, 7), 1), ((5000, 2, 3), (0, 2)), ((2100, 40), 0), ((90, 3, 20), 0)])
+@pytest.mark.parametrize(
+    "shape, dims",
+    [
+        ((100003,), None),
+        ((3, 30011), 1),
+        ((30011, 3), 0),
+        ((2, 5000, 7), 1),
+        ((5000, 2, 3), (0, 2)),
+        ((2100, 40), 0),
+        ((90, 3, 20), 0),
+    ],
+)
 def test_long_rows(shape, dims):
     x = made(shape, torch.float32, 3)
     for fn in (torch.sum, torch.mean, torch.amax, torch.logsumexp):
@@ -164,8 +211,17 @@ def test_accuracy_of_long_sums():
 
 def test_views_are_read_in_place():
     x = made((6, 8, 10), torch.float32, 4)
-    views = [lambda t: t.transpose(0, 2), lambda t: t[1:5, ::2, 3:], lambda t: t[2], lambda t: t[:, 3:4].expand(6, 5, 10), lambda t: t.permute(2, 0, 1)[1],
-             lambda t: t.select(2, 7), lambda t: t.flatten(1).t(), lambda t: t[:, :, 0], lambda t: t[0, 0, 0]]
+    views = [
+        lambda t: t.transpose(0, 2),
+        lambda t: t[1:5, ::2, 3:],
+        lambda t: t[2],
+        lambda t: t[:, 3:4].expand(6, 5, 10),
+        lambda t: t.permute(2, 0, 1)[1],
+        lambda t: t.select(2, 7),
+        lambda t: t.flatten(1).t(),
+        lambda t: t[:, :, 0],
+        lambda t: t[0, 0, 0],
+    ]
     for view in views:
         n = view(x).dim()
         for dims in {0, n - 1, tuple(range(n))} if n else {None}:
@@ -182,11 +238,33 @@ def test_empty():
     for shape in ((0,), (3, 0), (0, 4), (2, 0, 3)):
         for dtype in (torch.float32, torch.int64, torch.bool, torch.bfloat16):
             x = torch.empty(shape, dtype=dtype)
-            for fn in (torch.sum, torch.mean, torch.prod, torch.any, torch.all, torch.count_nonzero, torch.max, torch.amin, torch.argmax, torch.aminmax,
-                       torch.std,
-                       torch.linalg.vector_norm):
+            for fn in (
+                torch.sum,
+                torch.mean,
+                torch.prod,
+                torch.any,
+                torch.all,
+                torch.count_nonzero,
+                torch.max,
+                torch.amin,
+                torch.argmax,
+                torch.aminmax,
+                torch.std,
+                torch.linalg.vector_norm,
+            ):
                 both(lambda t: fn(t), x)
-            for fn in (torch.sum, torch.mean, torch.prod, torch.any, torch.all, torch.amax, torch.max, torch.argmin, torch.logsumexp, torch.var):
+            for fn in (
+                torch.sum,
+                torch.mean,
+                torch.prod,
+                torch.any,
+                torch.all,
+                torch.amax,
+                torch.max,
+                torch.argmin,
+                torch.logsumexp,
+                torch.var,
+            ):
                 both(lambda t: fn(t, 0), x)
                 both(lambda t: fn(t, -1), x)
                 both(lambda t: fn(t, -1, keepdim=True), x)
@@ -214,7 +292,16 @@ def test_errors():
 def test_zero_dim():
     for dtype in (torch.float32, torch.int32, torch.bool):
         x = torch.tensor(2, dtype=dtype)
-        for fn in (torch.sum, torch.prod, torch.amax, torch.max, torch.argmax, torch.any, torch.all, torch.count_nonzero):
+        for fn in (
+            torch.sum,
+            torch.prod,
+            torch.amax,
+            torch.max,
+            torch.argmax,
+            torch.any,
+            torch.all,
+            torch.count_nonzero,
+        ):
             both(lambda t: fn(t), x)
         for dim in (0, -1, 1):
             both(lambda t: t.sum(dim), x)
@@ -300,8 +387,21 @@ def test_in_place_after_a_reduction():
 def test_gradients():
     def grads(device):
         x = made((4, 5), torch.float32, 8).to(device).requires_grad_()
-        loss = x.sum() + (x.mean(0) * x.amax(0)).sum() + x.max(1)[0].sum() + x.var(1).sum() + x.std() + x.logsumexp(1).sum() + x.norm() \
-            + x.prod(1).sum() + (x.cumsum(1) * x).sum() + x.cumprod(1).sum() + x.logcumsumexp(0).sum() + (x.cummax(0)[0] * x).sum() + torch.nansum(x)
+        loss = (
+            x.sum()
+            + (x.mean(0) * x.amax(0)).sum()
+            + x.max(1)[0].sum()
+            + x.var(1).sum()
+            + x.std()
+            + x.logsumexp(1).sum()
+            + x.norm()
+            + x.prod(1).sum()
+            + (x.cumsum(1) * x).sum()
+            + x.cumprod(1).sum()
+            + x.logcumsumexp(0).sum()
+            + (x.cummax(0)[0] * x).sum()
+            + torch.nansum(x)
+        )
         loss.backward()
         return x.grad
 

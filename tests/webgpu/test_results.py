@@ -8,8 +8,14 @@ pytestmark = [pytest.mark.usefixtures("bridge"), pytest.mark.filterwarnings("ign
 
 # an op's first call with a layout takes another way than the next ones, so each row has a layout of its own
 CASES = {
-    "mul": lambda x: x * 1.25, "sin": lambda x: x.sin(), "add": lambda x: x + x, "complex": lambda x: torch.complex(x, x), "roll": lambda x: x.roll(1, 0),
-    "repeat": lambda x: x.repeat(2, 1), "tile": lambda x: x.tile(2, 1), "fftshift": lambda x: torch.fft.fftshift(x),
+    "mul": lambda x: x * 1.25,
+    "sin": lambda x: x.sin(),
+    "add": lambda x: x + x,
+    "complex": lambda x: torch.complex(x, x),
+    "roll": lambda x: x.roll(1, 0),
+    "repeat": lambda x: x.repeat(2, 1),
+    "tile": lambda x: x.tile(2, 1),
+    "fftshift": lambda x: torch.fft.fftshift(x),
     "where": lambda x: torch.where(x > 0, x, 2 * x),
 }
 

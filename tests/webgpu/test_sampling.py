@@ -46,14 +46,36 @@ def test_bernoulli():
     sampled(lambda p: torch.nn.functional.alpha_dropout(p, 0.3, True), p)
 
 
-LAYOUTS = {"permuted": lambda t: t.permute(2, 0, 1), "transposed": lambda t: t.transpose(0, 1), "steps": lambda t: t[:, ::2],
-           "part": lambda t: t[:, 1:, 1:].transpose(0, 1), "one row": lambda t: t[:1].expand(2, 3, 8), "as it is": lambda t: t}
-DRAWN = {**{name: lambda t, name=name: getattr(torch, name)(t) for name in ("rand_like", "randn_like", "bernoulli")},
-         "randint_like": lambda t: torch.randint_like(t, 0, 50),
-         **{name: lambda t, name=name: getattr(torch.nn.functional, name)(t, 0.4, True) for name in ("dropout", "alpha_dropout", "dropout1d")},
-         "rrelu": lambda t: torch.nn.functional.rrelu(t - 0.5, training=True)}
-WRITTEN = {name: lambda t, name=name, args=args: getattr(t, name)(*args) for name, args in dict(
-    normal_=(), uniform_=(), exponential_=(), geometric_=(0.4,), cauchy_=(), log_normal_=(), random_=(), bernoulli_=(0.4,)).items()}
+LAYOUTS = {
+    "permuted": lambda t: t.permute(2, 0, 1),
+    "transposed": lambda t: t.transpose(0, 1),
+    "steps": lambda t: t[:, ::2],
+    "part": lambda t: t[:, 1:, 1:].transpose(0, 1),
+    "one row": lambda t: t[:1].expand(2, 3, 8),
+    "as it is": lambda t: t,
+}
+DRAWN = {
+    **{name: lambda t, name=name: getattr(torch, name)(t) for name in ("rand_like", "randn_like", "bernoulli")},
+    "randint_like": lambda t: torch.randint_like(t, 0, 50),
+    **{
+        name: lambda t, name=name: getattr(torch.nn.functional, name)(t, 0.4, True)
+        for name in ("dropout", "alpha_dropout", "dropout1d")
+    },
+    "rrelu": lambda t: torch.nn.functional.rrelu(t - 0.5, training=True),
+}
+WRITTEN = {
+    name: lambda t, name=name, args=args: getattr(t, name)(*args)
+    for name, args in dict(
+        normal_=(),
+        uniform_=(),
+        exponential_=(),
+        geometric_=(0.4,),
+        cauchy_=(),
+        log_normal_=(),
+        random_=(),
+        bernoulli_=(0.4,),
+    ).items()
+}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -77,14 +99,29 @@ def test_numbers_are_drawn_in_the_order_of_memory(layout):
         assert torch.equal(out[1].cpu(), out[0]), name
 
 
-@pytest.mark.parametrize("f, bad, text", [
-    (lambda p: torch.multinomial(p, 1), [[0.5, -1.0]], "probability tensor contains either `inf`, `nan` or element < 0"),
-    (lambda p: torch.multinomial(p, 2), [0.5, float("nan")], "probability tensor contains either `inf`, `nan` or element < 0"),
-    (lambda p: torch.multinomial(p, 1), [float("inf"), 1.0], "probability tensor contains either `inf`, `nan` or element < 0"),
-    (lambda p: torch.multinomial(p, 1), [[1.0, 0.5], [0.0, 0.0]], "invalid multinomial distribution"),
-    (lambda p: torch.bernoulli(p), [0.5, 1.5], "Expected p_in >= 0 && p_in <= 1"),
-    (lambda p: torch.bernoulli(p), [0.5, float("nan")], "Expected p_in >= 0 && p_in <= 1"),
-])
+@pytest.mark.parametrize(
+    "f, bad, text",
+    [
+        (
+            lambda p: torch.multinomial(p, 1),
+            [[0.5, -1.0]],
+            "probability tensor contains either `inf`, `nan` or element < 0",
+        ),
+        (
+            lambda p: torch.multinomial(p, 2),
+            [0.5, float("nan")],
+            "probability tensor contains either `inf`, `nan` or element < 0",
+        ),
+        (
+            lambda p: torch.multinomial(p, 1),
+            [float("inf"), 1.0],
+            "probability tensor contains either `inf`, `nan` or element < 0",
+        ),
+        (lambda p: torch.multinomial(p, 1), [[1.0, 0.5], [0.0, 0.0]], "invalid multinomial distribution"),
+        (lambda p: torch.bernoulli(p), [0.5, 1.5], "Expected p_in >= 0 && p_in <= 1"),
+        (lambda p: torch.bernoulli(p), [0.5, float("nan")], "Expected p_in >= 0 && p_in <= 1"),
+    ],
+)
 def test_what_is_no_probability(f, bad, text):
     """The CPU's error comes before a value that depends on it."""
     with pytest.raises(RuntimeError, match=text):

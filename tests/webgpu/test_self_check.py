@@ -9,9 +9,24 @@ pytestmark = pytest.mark.usefixtures("bridge")
 
 
 def test_nothing_differs(monkeypatch):
-    names = {"sin", "add", "softmax", "cumsum", "gather", "sort", "index_select", "matmul", "var", "exp", "tril", "bitwise_and"}
+    names = {
+        "sin",
+        "add",
+        "softmax",
+        "cumsum",
+        "gather",
+        "sort",
+        "index_select",
+        "matmul",
+        "var",
+        "exp",
+        "tril",
+        "bitwise_and",
+    }
     ops.load_all()
-    monkeypatch.setattr(ops, "specs", [s for s in ops.specs if s.name in names])       # all of them take a minute on a software GPU
+    monkeypatch.setattr(
+        ops, "specs", [s for s in ops.specs if s.name in names]
+    )  # all of them take a minute on a software GPU
     report = torch.self_test("webgpu", seconds=60)
     assert report.ok, report
     assert report.calls >= len(names) and not report.not_reached and str(report.device).startswith("webgpu")

@@ -14,7 +14,12 @@ F = torch.nn.functional
 def views(dtype: torch.dtype) -> list[torch.Tensor]:
     """2 x 3 x 4 tensors: dense, transposed with gaps, with an offset, expanded."""
     base = numbers((5, 7, 9), dtype)
-    return [numbers((2, 3, 4), dtype), base[:, 1:7:2, 3:5].permute(2, 1, 0)[:, :, :4], base[1:3, 1:4, 3:7], numbers((2, 1, 4), dtype).expand(2, 3, 4)]
+    return [
+        numbers((2, 3, 4), dtype),
+        base[:, 1:7:2, 3:5].permute(2, 1, 0)[:, :, :4],
+        base[1:3, 1:4, 3:7],
+        numbers((2, 1, 4), dtype).expand(2, 3, 4),
+    ]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -24,7 +29,7 @@ def test_joined(dtype):
         both(lambda *t: torch.cat(t, dim), a, b, c, d)
         both(lambda *t: torch.stack(t, dim), a, b, c, d)
     both(lambda *t: torch.cat([t[0][:, :2], t[1][:, :0], t[2], t[3][:, 1:]], 1), a, b, c, d)
-    both(lambda *t: torch.cat([*t] * 4, 1), a, b, c, d)             # more inputs than a kernel binds
+    both(lambda *t: torch.cat([*t] * 4, 1), a, b, c, d)  # more inputs than a kernel binds
     both(lambda *t: torch.stack([*t] * 4, 3), a, b, c, d)
     both(lambda *t: torch.cat([x.reshape(-1)[:n] for n, x in enumerate(t, 1)]), a, b, c, d)
     both(lambda *t: torch.cat([t[0]], 2), a)
@@ -50,6 +55,7 @@ def test_joined_expressions_see_later_writes_not():
         r = torch.cat([x * 2, y + 1, (x + y).t().reshape(3, 4)], 1)
         x += 1
         return r, x
+
     both(f, x, y)
 
 
@@ -108,7 +114,9 @@ def test_gradients():
         def g(x, *more):
             x = x.detach().requires_grad_()
             return torch.autograd.grad((f(x, *more) ** 2).sum(), x)[0]
+
         both(g, x, *more, tol=1e-6)
+
     check(lambda x, y: torch.cat([x, y, x], 1), y)
     check(lambda x, y: torch.stack([x, y, x], 1), y)
     check(lambda x: x.flip(1))
@@ -126,9 +134,17 @@ def test_gradients():
 def test_gradients_of_padding_are_the_cpus_bit_for_bit():
     torch.manual_seed(5)
     for dtype in (torch.float32, torch.float16, torch.complex64):
-        for mode, pad in (("reflect", (4, 3, 2, 1)), ("replicate", (9, 3, 2, 7)), ("replicate", (-1, 5, 3, -2)),
-                          ("reflect", (-2, 3, 4, -1)), ("circular", (5, 4, 6, 2)), ("circular", (-1, 2, 3, -2)),
-                          ("replicate", (1, 2, 3, 0, 2, 4)), ("reflect", (1, 2, 3, 0, 1, 2)), ("circular", (1, 2, 3, 0, 3, 3))):
+        for mode, pad in (
+            ("reflect", (4, 3, 2, 1)),
+            ("replicate", (9, 3, 2, 7)),
+            ("replicate", (-1, 5, 3, -2)),
+            ("reflect", (-2, 3, 4, -1)),
+            ("circular", (5, 4, 6, 2)),
+            ("circular", (-1, 2, 3, -2)),
+            ("replicate", (1, 2, 3, 0, 2, 4)),
+            ("reflect", (1, 2, 3, 0, 1, 2)),
+            ("circular", (1, 2, 3, 0, 3, 3)),
+        ):
             x = torch.randn(2, 3, 3 if len(pad) == 6 else 1, 6, 5)
             x = (x if len(pad) == 6 else x[:, :, 0]).to(dtype).requires_grad_()
             g = torch.randn_like(F.pad(x, pad, mode))
@@ -137,25 +153,45 @@ def test_gradients_of_padding_are_the_cpus_bit_for_bit():
 
 @pytest.mark.parametrize("dtype", [None, *[d for d in DTYPES if d is not torch.bool and not d.is_complex]], ids=str)
 def test_sequences_are_the_cpus_bit_for_bit(dtype):
-    for args in ((7,), (0,), (2.5,), (3, 9), (-4, 4), (5, -5, -3), (1.5, 4.0, 0.25), (0, 1, 0.1),
-                 (2 ** 24 - 2, 2 ** 24 + 6), (-3.0, 9.0, 2.0), (250, 260), (10, 2, -1)):
+    for args in (
+        (7,),
+        (0,),
+        (2.5,),
+        (3, 9),
+        (-4, 4),
+        (5, -5, -3),
+        (1.5, 4.0, 0.25),
+        (0, 1, 0.1),
+        (2**24 - 2, 2**24 + 6),
+        (-3.0, 9.0, 2.0),
+        (250, 260),
+        (10, 2, -1),
+    ):
         if dtype is torch.int64 and len(args) == 3 and args[2] % 1:
-            continue                                    # an error
+            continue  # an error
         both(lambda d: torch.arange(*args, dtype=dtype, device=d.device), torch.empty(0))
-    both(lambda d: torch.linspace(-1, 2, 7, dtype=dtype if dtype is None or dtype.is_floating_point else None, device=d.device), torch.empty(0))
+    both(
+        lambda d: torch.linspace(
+            -1, 2, 7, dtype=dtype if dtype is None or dtype.is_floating_point else None, device=d.device
+        ),
+        torch.empty(0),
+    )
     both(lambda d: torch.eye(3, dtype=dtype, device=d.device), torch.empty(0))
     both(lambda d: torch.eye(2, 5, dtype=dtype, device=d.device), torch.empty(0))
     both(lambda d: torch.eye(0, 5, dtype=dtype, device=d.device), torch.empty(0))
 
 
 def test_sequences_of_large_numbers_and_of_other_kinds():
-    for args in ((2 ** 40, 2 ** 40 + 5), (-(2 ** 62), 2 ** 62, 2 ** 60), (2 ** 31 - 3, 2 ** 31 + 3)):
+    for args in ((2**40, 2**40 + 5), (-(2**62), 2**62, 2**60), (2**31 - 3, 2**31 + 3)):
         for dtype in (None, torch.int32, torch.uint8, torch.float32):
             both(lambda d: torch.arange(*args, dtype=dtype, device=d.device), torch.empty(0))
     both(lambda d: torch.eye(3, dtype=torch.bool, device=d.device), torch.empty(0))
     both(lambda d: torch.tril_indices(4, 3, 1, device=d.device), torch.empty(0))
     both(lambda d: torch.triu_indices(4, 3, -1, device=d.device), torch.empty(0))
-    both(lambda d: torch.arange(12., device=d.device).reshape(3, 4) * 2 + torch.eye(3, 4, device=d.device), torch.empty(0))
+    both(
+        lambda d: torch.arange(12.0, device=d.device).reshape(3, 4) * 2 + torch.eye(3, 4, device=d.device),
+        torch.empty(0),
+    )
     both(lambda d: torch.arange(70000, device=d.device).flip(0)[::7] + 1, torch.empty(0))
 
 
@@ -172,16 +208,33 @@ def test_an_arange_is_known_to_be_in_range():
 
 
 ERRORS = [
-    lambda x, y: torch.cat([x, y]), lambda x, y: torch.cat([x, x[0]]), lambda x, y: torch.cat([x[0, 0]]), lambda x, y: torch.cat([x, x], 2),
+    lambda x, y: torch.cat([x, y]),
+    lambda x, y: torch.cat([x, x[0]]),
+    lambda x, y: torch.cat([x[0, 0]]),
+    lambda x, y: torch.cat([x, x], 2),
     lambda x, y: torch.cat([]),
-    lambda x, y: torch.stack([x, y]), lambda x, y: torch.stack([x, x], 4), lambda x, y: torch.stack([]), lambda x, y: x.flip(3), lambda x, y: x.flip((0, 0)),
-    lambda x, y: x.roll(1, 5), lambda x, y: x.roll((1, 2), 0), lambda x, y: x.repeat(2), lambda x, y: x.repeat(2, -1), lambda x, y: x[0].tril(),
-    lambda x, y: x.diag_embed(0, 1, 1), lambda x, y: F.pad(x, (1,)), lambda x, y: F.pad(x, (-3, -1)), lambda x, y: F.pad(x, (3, 0), "reflect"),
-    lambda x, y: F.pad(x, (1, 9), "circular"), lambda x, y: torch.repeat_interleave(y),
+    lambda x, y: torch.stack([x, y]),
+    lambda x, y: torch.stack([x, x], 4),
+    lambda x, y: torch.stack([]),
+    lambda x, y: x.flip(3),
+    lambda x, y: x.flip((0, 0)),
+    lambda x, y: x.roll(1, 5),
+    lambda x, y: x.roll((1, 2), 0),
+    lambda x, y: x.repeat(2),
+    lambda x, y: x.repeat(2, -1),
+    lambda x, y: x[0].tril(),
+    lambda x, y: x.diag_embed(0, 1, 1),
+    lambda x, y: F.pad(x, (1,)),
+    lambda x, y: F.pad(x, (-3, -1)),
+    lambda x, y: F.pad(x, (3, 0), "reflect"),
+    lambda x, y: F.pad(x, (1, 9), "circular"),
+    lambda x, y: torch.repeat_interleave(y),
     lambda x, y: x.repeat_interleave(torch.tensor([-1, 2], device=x.device), 0),
-    lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device) * -1, 0), lambda x, y: torch.arange(3, 0, device=x.device),
+    lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device) * -1, 0),
+    lambda x, y: torch.arange(3, 0, device=x.device),
     lambda x, y: torch.eye(-1, device=x.device),
-    lambda x, y: torch.arange(3, dtype=torch.bool, device=x.device), lambda x, y: torch.arange(0, float("inf"), device=x.device),
+    lambda x, y: torch.arange(3, dtype=torch.bool, device=x.device),
+    lambda x, y: torch.arange(0, float("inf"), device=x.device),
     lambda x, y: torch.arange(0, 3, 0, device=x.device),
     lambda x, y: x.repeat_interleave(torch.tensor([1, 2], device=x.device), 0, output_size=4),
     lambda x, y: x.as_strided((3, 3), (2, 1)),
@@ -224,6 +277,7 @@ def test_many_parts(count):
 
     def joined(a, b):
         return torch.cat([(a if i % 2 else b) * i for i in range(count)], 1)
+
     leaves = a.to("webgpu").requires_grad_(), b.to("webgpu").requires_grad_()
     wanted = a.clone().requires_grad_(), b.clone().requires_grad_()
     ours, expected = joined(*leaves), joined(*wanted)
@@ -232,27 +286,42 @@ def test_many_parts(count):
     ours.backward(g.to("webgpu"))
     expected.backward(g)
     for x, y in zip(leaves, wanted):
-        same(x.grad if x.grad is not None else torch.zeros(2, 3, device="webgpu"), y.grad if y.grad is not None else torch.zeros(2, 3), rtol=1e-5, atol=1e-5)
+        same(
+            x.grad if x.grad is not None else torch.zeros(2, 3, device="webgpu"),
+            y.grad if y.grad is not None else torch.zeros(2, 3),
+            rtol=1e-5,
+            atol=1e-5,
+        )
 
 
 def test_eight_buffers():
     """No kernel that joins tensors binds more buffers than every device has."""
     from torchlite.webgpu._shape import AT_ONCE
+
     assert AT_ONCE + 1 <= 8
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64], ids=str)
 def test_views_replaced(dtype):
     """Copies with a view replaced, and their gradients, of inputs of every layout."""
+
     def graded(f, base, src):
         base, src = base.clone().requires_grad_(), src.clone().requires_grad_()
         y = f(base, src)
         return y, *torch.autograd.grad((y * y).real.sum(), (base, src))
 
     base, src = numbers((5, 8), dtype), numbers((2, 2), dtype, 0, 9)
-    for view in (lambda b: b[1:4].contiguous(), lambda b: b[1:4], lambda b: b[1:4, 2:6].t(), lambda b: b[:, 2:3].expand(5, 4)):
-        for replaced in (lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1)), lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1), 9),
-                         lambda b, s: b.slice_scatter(s[0, :1].expand(1, b.shape[1]), 0, 1, 2),
-                         lambda b, s: b.select_scatter(s[0, :1].expand(b.shape[0]), 1, -1),
-                         lambda b, s: b.diagonal_scatter(s[0, :1].expand(b.diagonal(1).shape), 1)):
+    for view in (
+        lambda b: b[1:4].contiguous(),
+        lambda b: b[1:4],
+        lambda b: b[1:4, 2:6].t(),
+        lambda b: b[:, 2:3].expand(5, 4),
+    ):
+        for replaced in (
+            lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1)),
+            lambda b, s: b.as_strided_scatter(s, (2, 2), (3, 1), 9),
+            lambda b, s: b.slice_scatter(s[0, :1].expand(1, b.shape[1]), 0, 1, 2),
+            lambda b, s: b.select_scatter(s[0, :1].expand(b.shape[0]), 1, -1),
+            lambda b, s: b.diagonal_scatter(s[0, :1].expand(b.diagonal(1).shape), 1),
+        ):
             both(lambda b, s: graded(lambda b, s: replaced(view(b), s), b, s), base, src)

@@ -10,7 +10,7 @@ from test_reduce import FLOATS, INTS, both, flat, made, same
 import torchlite as torch
 
 pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
-ON_THE_CPU = {"unique_dim"}             # has no kernel
+ON_THE_CPU = {"unique_dim"}  # has no kernel
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTS, ids=str)
@@ -34,13 +34,22 @@ def test_orders(dtype):
 
 def test_special_values_and_long_rows():
     inf, nan = math.inf, math.nan
-    x = torch.tensor([[1.0, nan, 3.0, -inf, nan], [inf, -inf, 2.0, 2.0, inf], [nan, nan, nan, nan, nan], [-0.0, 0.0, -0.0, 0.0, -1.0]])
+    x = torch.tensor(
+        [
+            [1.0, nan, 3.0, -inf, nan],
+            [inf, -inf, 2.0, 2.0, inf],
+            [nan, nan, nan, nan, nan],
+            [-0.0, 0.0, -0.0, 0.0, -1.0],
+        ]
+    )
     for dim in (0, 1):
         for descending in (False, True):
             both(lambda t: tuple(t.sort(dim, descending)), x)
         for fn in (torch.median, torch.nanmedian):
             both(lambda t: tuple(fn(t, dim)), x)
-        both(lambda t: tuple(t.mode(dim)), x.nan_to_num(9.0, inf, -inf))       # among NaN the CPU's depends on its way of sorting
+        both(
+            lambda t: tuple(t.mode(dim)), x.nan_to_num(9.0, inf, -inf)
+        )  # among NaN the CPU's depends on its way of sorting
         both(lambda t: tuple(t.topk(3, dim)), x)
         both(lambda t: tuple(t.kthvalue(2, dim)), x)
     both(lambda t: (t.median(), t.nanmedian()), x)
@@ -58,14 +67,32 @@ def test_special_values_and_long_rows():
 
 def test_zero_dim_and_empty():
     x = torch.tensor(3.0)
-    for fn in (lambda t: tuple(t.sort()), lambda t: t.argsort(), lambda t: tuple(t.topk(1)), lambda t: tuple(t.kthvalue(1)), lambda t: tuple(t.median(0)),
-               lambda t: tuple(t.mode()), lambda t: t.median(), lambda t: tuple(t.topk(1, 0)), lambda t: torch.unique(t, return_inverse=True)):
+    for fn in (
+        lambda t: tuple(t.sort()),
+        lambda t: t.argsort(),
+        lambda t: tuple(t.topk(1)),
+        lambda t: tuple(t.kthvalue(1)),
+        lambda t: tuple(t.median(0)),
+        lambda t: tuple(t.mode()),
+        lambda t: t.median(),
+        lambda t: tuple(t.topk(1, 0)),
+        lambda t: torch.unique(t, return_inverse=True),
+    ):
         both(fn, x)
     for shape in ((0,), (0, 3), (3, 0)):
         x = torch.empty(shape)
-        for fn in (lambda t: tuple(t.sort()), lambda t: t.argsort(0), lambda t: tuple(t.topk(0)), lambda t: t.median(), lambda t: torch.unique(t),
-                   lambda t: tuple(t.mode(0)), lambda t: torch.bucketize(t, t.new_zeros(4)), lambda t: t.histc(4), lambda t: tuple(t.kthvalue(1, 0)),
-                   lambda t: torch.unique_consecutive(t, return_counts=True)):
+        for fn in (
+            lambda t: tuple(t.sort()),
+            lambda t: t.argsort(0),
+            lambda t: tuple(t.topk(0)),
+            lambda t: t.median(),
+            lambda t: torch.unique(t),
+            lambda t: tuple(t.mode(0)),
+            lambda t: torch.bucketize(t, t.new_zeros(4)),
+            lambda t: t.histc(4),
+            lambda t: tuple(t.kthvalue(1, 0)),
+            lambda t: torch.unique_consecutive(t, return_counts=True),
+        ):
             both(fn, x)
     both(lambda t: tuple(t.topk(0)), torch.ones(2, 3))
     both(lambda t: torch.bincount(t, minlength=3), torch.empty(0, dtype=torch.int64))
@@ -74,12 +101,29 @@ def test_zero_dim_and_empty():
 
 def test_errors():
     x = made((3, 4), torch.float32)
-    for fn in (lambda t: t.sort(2), lambda t: t.topk(5), lambda t: t.topk(-1), lambda t: t.kthvalue(0), lambda t: t.kthvalue(5), lambda t: t.median(-3),
-               lambda t: torch.searchsorted(t, t[:2]), lambda t: torch.bucketize(t, t), lambda t: torch.searchsorted(t, t, side="middle"),
-               lambda t: torch.searchsorted(t, t, side="left", right=True), lambda t: torch.searchsorted(t, 1.0), lambda t: t.histc(0),
-               lambda t: t.histc(3, 2, 1), lambda t: (t * math.inf).histc(3), lambda t: t.bincount(), lambda t: t.long().bincount(),
-               lambda t: t[0].long().bincount(), lambda t: t[0].bool().topk(1), lambda t: (t[0] * 0).long().bincount(t), lambda t: t.unique(dim=2),
-               lambda t: t.int().histc(4)):
+    for fn in (
+        lambda t: t.sort(2),
+        lambda t: t.topk(5),
+        lambda t: t.topk(-1),
+        lambda t: t.kthvalue(0),
+        lambda t: t.kthvalue(5),
+        lambda t: t.median(-3),
+        lambda t: torch.searchsorted(t, t[:2]),
+        lambda t: torch.bucketize(t, t),
+        lambda t: torch.searchsorted(t, t, side="middle"),
+        lambda t: torch.searchsorted(t, t, side="left", right=True),
+        lambda t: torch.searchsorted(t, 1.0),
+        lambda t: t.histc(0),
+        lambda t: t.histc(3, 2, 1),
+        lambda t: (t * math.inf).histc(3),
+        lambda t: t.bincount(),
+        lambda t: t.long().bincount(),
+        lambda t: t[0].long().bincount(),
+        lambda t: t[0].bool().topk(1),
+        lambda t: (t[0] * 0).long().bincount(t),
+        lambda t: t.unique(dim=2),
+        lambda t: t.int().histc(4),
+    ):
         both(fn, x)
 
 
@@ -145,9 +189,13 @@ def test_histograms():
 def test_tensors_of_two_devices():
     x = torch.arange(4.0)
     w = x.to("webgpu")
-    for fn in (lambda: torch.searchsorted(w, x), lambda: torch.searchsorted(x, w), lambda: torch.bucketize(w, x),
-               lambda: torch.searchsorted(w, w, sorter=x.long()),
-               lambda: torch.bincount(w.long(), x)):
+    for fn in (
+        lambda: torch.searchsorted(w, x),
+        lambda: torch.searchsorted(x, w),
+        lambda: torch.bucketize(w, x),
+        lambda: torch.searchsorted(w, w, sorter=x.long()),
+        lambda: torch.bincount(w.long(), x),
+    ):
         with pytest.raises(RuntimeError, match="same device"):
             fn()
 
@@ -156,8 +204,16 @@ def test_gradients():
     def grads(device):
         x = made((4, 6), torch.float32, 11).to(device).requires_grad_()
         w = torch.arange(1, 7, device=device)
-        loss = (x.sort(1, True)[0] * w).sum() + (x.topk(3, 0)[0] ** 2).sum() + (x.median(1)[0] ** 2).sum() + x.median() * 3 + x.kthvalue(2, 1)[0].prod() \
-            + x.mode(0)[0].sum() + x.quantile(0.4, dim=1).sum() + (x.msort() * 2).sum()
+        loss = (
+            (x.sort(1, True)[0] * w).sum()
+            + (x.topk(3, 0)[0] ** 2).sum()
+            + (x.median(1)[0] ** 2).sum()
+            + x.median() * 3
+            + x.kthvalue(2, 1)[0].prod()
+            + x.mode(0)[0].sum()
+            + x.quantile(0.4, dim=1).sum()
+            + (x.msort() * 2).sum()
+        )
         loss.backward()
         return x.grad
 
@@ -166,8 +222,16 @@ def test_gradients():
 
 def test_results_are_tensors_of_their_own():
     x = made((4, 6), torch.float32, 12).to("webgpu")
-    for r in (x.kthvalue(1), x.median(0), x.sort(0), x.topk(2, 0), x.mode(1), x.unique(return_inverse=True), x.unique(dim=0),
-              [x.median(), x.histc(3), x.half().histc(3)]):
+    for r in (
+        x.kthvalue(1),
+        x.median(0),
+        x.sort(0),
+        x.topk(2, 0),
+        x.mode(1),
+        x.unique(return_inverse=True),
+        x.unique(dim=0),
+        [x.median(), x.histc(3), x.half().histc(3)],
+    ):
         for t in flat(r):
             assert t._base is None
             t += 1

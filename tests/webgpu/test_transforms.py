@@ -17,7 +17,7 @@ def made(*shape):
 
 def both(fn, *xs):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")         # factorisations run on the CPU, which is said
+        warnings.simplefilter("ignore")  # factorisations run on the CPU, which is said
         want, got = fn(*xs), fn(*(x.to("webgpu") for x in xs))
     for a, b in zip(*(r if isinstance(r, tuple) else (r,) for r in (want, got))):
         assert b.device.type == "webgpu"
@@ -49,7 +49,11 @@ def test_gradients():
     both(gradient(torch.linalg.det), made(3, 3))
     both(gradient(lambda a: torch.linalg.lu(a)[1:]), made(3, 3))
     both(gradient(lambda a: torch.linalg.slogdet(a)[1]), made(2, 3, 3))
-    both(gradient(lambda x, g: F.grid_sample(x, g.tanh(), mode="nearest", align_corners=False)), made(1, 2, 4, 4), made(1, 3, 3, 2))
+    both(
+        gradient(lambda x, g: F.grid_sample(x, g.tanh(), mode="nearest", align_corners=False)),
+        made(1, 2, 4, 4),
+        made(1, 3, 3, 2),
+    )
 
 
 def test_fractional_pooling():

@@ -6,14 +6,40 @@ from .. import _C
 from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
 from ._node import edge
 from .function import Function
-from .grad_mode import (detect_anomaly, enable_grad, inference_mode, is_multithreading_enabled, no_grad, set_detect_anomaly, set_grad_enabled,
-                        set_multithreading_enabled)
+from .grad_mode import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
 TensorBase: Any = _C.TensorBase
 
-__all__ = ["Function", "backward", "grad", "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "detect_anomaly",
-           "set_detect_anomaly", "set_multithreading_enabled", "is_multithreading_enabled", "Variable", "gradcheck", "gradgradcheck", "function", "grad_mode", "graph",
-           "forward_ad", "functional"]
+__all__ = [
+    "Function",
+    "backward",
+    "grad",
+    "no_grad",
+    "enable_grad",
+    "set_grad_enabled",
+    "inference_mode",
+    "detect_anomaly",
+    "set_detect_anomaly",
+    "set_multithreading_enabled",
+    "is_multithreading_enabled",
+    "Variable",
+    "gradcheck",
+    "gradgradcheck",
+    "function",
+    "grad_mode",
+    "graph",
+    "forward_ad",
+    "functional",
+]
 
 _C.register("record", _node.record)
 _C.register("record_inplace", _inplace.record_inplace)
@@ -26,14 +52,21 @@ def _set_grad(t, g):
     if g is t:
         raise RuntimeError("can't assign Variable as its own grad")
     if g.dtype is not t.dtype:
-        raise RuntimeError("attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the "
-                           "tensor's grad_dtype (defaults to the tensor's dtype)." % (g.dtype._scalar_type.lower(), t.dtype._scalar_type))
+        raise RuntimeError(
+            "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the "
+            "tensor's grad_dtype (defaults to the tensor's dtype)."
+            % (g.dtype._scalar_type.lower(), t.dtype._scalar_type)
+        )
     if g.device != t.device:
-        raise RuntimeError("attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please ensure that the "
-                           "gradient and the tensor are on the same device" % (g.device.type, t.device.type))
+        raise RuntimeError(
+            "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please ensure that the "
+            "gradient and the tensor are on the same device" % (g.device.type, t.device.type)
+        )
     if g.shape != t.shape:
-        raise RuntimeError("attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
-                           "tensor are the same size" % (list(g.shape), list(t.shape)))
+        raise RuntimeError(
+            "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
+            "tensor are the same size" % (list(g.shape), list(t.shape))
+        )
     t._raw_grad = g
 
 
@@ -42,8 +75,10 @@ def _set_requires_grad(t, value):
         raise RuntimeError("requires_grad must be a bool")
     if t.grad_fn is not None:
         if not value:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                               "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
         return
     if value and not (t.dtype.is_floating_point or t.dtype.is_complex):
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -64,6 +99,7 @@ def _tensors(x):
 def _meta_of(like):
     """A tensor of this shape, dtype and device, in the place of one that only left its edge."""
     import torchlite as torch
+
     shape, dtype, device = like
     return torch.zeros((), dtype=dtype, device=device).expand(shape).requires_grad_()
 
@@ -72,7 +108,7 @@ def _make_grads(outputs, grads, batched=False):
     made = []
     for out, g in zip(outputs, grads):
         if isinstance(out, graph.GradientEdge):
-            if out.like is None:                       # an edge made by hand: the node does not know the shape
+            if out.like is None:  # an edge made by hand: the node does not know the shape
                 if g is None:
                     raise RuntimeError("grad can be implicitly created only for scalar outputs")
                 made.append(g)
@@ -85,8 +121,11 @@ def _make_grads(outputs, grads, batched=False):
                 if out.numel() != 1:
                     raise RuntimeError("grad can be implicitly created only for scalar outputs")
                 if not out.dtype.is_floating_point:
-                    raise RuntimeError("grad can be implicitly created only for real scalar outputs but got %s" % out.dtype)
+                    raise RuntimeError(
+                        "grad can be implicitly created only for real scalar outputs but got %s" % out.dtype
+                    )
                 import torchlite as torch
+
                 g = torch.ones_like(out)
             made.append(g)
             continue
@@ -94,16 +133,23 @@ def _make_grads(outputs, grads, batched=False):
             raise TypeError("gradients can be either Tensors or None, but got " + type(g).__name__)
         shape = g.shape if not batched or g.dim() == 0 else g[0].shape
         if batched and (shape != out.shape or g.dim() == 0):
-            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
-                               "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                               "grad_output[%d] has a shape of %s and output[%d] has a shape of %s. If you only want some tensors in `grad_output` to "
-                               "be considered batched, consider using vmap." % (len(made), shape, len(made), out.shape))
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
+                "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                "grad_output[%d] has a shape of %s and output[%d] has a shape of %s. If you only want some tensors in `grad_output` to "
+                "be considered batched, consider using vmap." % (len(made), shape, len(made), out.shape)
+            )
         if shape != out.shape:
-            raise RuntimeError("Mismatch in shape: grad_output[%d] has a shape of %s and output[%d] has a shape of %s."
-                               % (len(made), g.shape, len(made), out.shape))
+            raise RuntimeError(
+                "Mismatch in shape: grad_output[%d] has a shape of %s and output[%d] has a shape of %s."
+                % (len(made), g.shape, len(made), out.shape)
+            )
         if out.dtype.is_complex != g.dtype.is_complex:
-            raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                               "grad_output[%d] has a dtype of %s and output[%d] has a dtype of %s." % (len(made), g.dtype, len(made), out.dtype))
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                "grad_output[%d] has a dtype of %s and output[%d] has a dtype of %s."
+                % (len(made), g.dtype, len(made), out.dtype)
+            )
         made.append(g if g.dtype is out.dtype else g.to(out.dtype))
     if len(made) < len(outputs):
         raise RuntimeError("got %d tensors and %d gradients" % (len(outputs), len(made)))
@@ -126,12 +172,12 @@ def _run(roots, grads, retain_graph, create_graph, keys=None, inputs=None):
     hooks = list(_node.saved_hooks)
     try:
         found = _engine.run(roots, grads, retain_graph, create_graph, keys)
-        for callback in task.callbacks:                # one may add others
+        for callback in task.callbacks:  # one may add others
             callback()
         return found
     finally:
         graph.tasks.pop()
-        _node.saved_hooks[:] = hooks                   # without what a hook or a backward entered and did not leave
+        _node.saved_hooks[:] = hooks  # without what a hook or a backward entered and did not leave
 
 
 def _check_inputs(inputs):
@@ -147,16 +193,22 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     """
     if grad_variables is not None:
         import warnings
+
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     if inputs is not None and len(_tensors(inputs)) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
-        _C.warn_once("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-                     "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-                     "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.", 3)
+        _C.warn_once(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+            "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+            3,
+        )
     tensors = _tensors(tensors)
     grads = _tensors(grad_tensors) if grad_tensors is not None else (None,) * len(tensors)
     grads = _make_grads(tensors, grads)
@@ -173,33 +225,53 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     for t in inputs:
         if isinstance(t, graph.GradientEdge):
             if type(t.node) is not _node.AccumulateGrad:
-                raise RuntimeError("backward() with an input that is the gradient edge of an operation is not supported: give the tensor")
+                raise RuntimeError(
+                    "backward() with an input that is the gradient edge of an operation is not supported: give the tensor"
+                )
             t = t.node.variable
         t.retain_grad()
         if keys.setdefault(_engine.key_of(t), len(keys)) == len(distinct):
             distinct.append(t)
     found = _run(roots, grads, retain_graph, create_graph, keys, distinct)
     for t, g in zip(distinct, found):
-        if g is not None and t.grad_fn is None:        # the others keep theirs as it comes by
+        if g is not None and t.grad_fn is None:  # the others keep theirs as it comes by
             _engine.finish(t, g, create_graph, hooked=True)
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
-         is_grads_batched=False, materialize_grads=False):
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
     """Gradients of the sum of `outputs` with respect to `inputs`, as a tuple."""
     if allow_unused is None:
         allow_unused = materialize_grads
     elif materialize_grads and not allow_unused:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     outputs, inputs = _tensors(outputs), _tensors(inputs)
     if not only_inputs:
         import warnings
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
-                      "graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
+
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
+            "graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     _check_inputs(inputs)
-    made = _make_grads(outputs, _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs), is_grads_batched)
+    made = _make_grads(
+        outputs, _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs), is_grads_batched
+    )
     roots = _roots(outputs)
     keys = {}
     for t in inputs:
@@ -208,6 +280,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         keys.setdefault(_engine.key_of(t), len(keys))
     if is_grads_batched:
         import torchlite as torch
+
         found = [_run(roots, row, True, create_graph, keys, inputs) for row in _rows(made)]
         found = [None if any(g is None for g in column) else torch.stack(column) for column in zip(*found)]
     else:
@@ -218,13 +291,20 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         if g is None:
             if materialize_grads:
                 import torchlite as torch
+
                 if not isinstance(t, TensorBase):
                     raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-                g = torch.zeros((len(made[0]), *t.shape), dtype=t.dtype, device=t.device) if is_grads_batched else torch.zeros_like(t.detach())
+                g = (
+                    torch.zeros((len(made[0]), *t.shape), dtype=t.dtype, device=t.device)
+                    if is_grads_batched
+                    else torch.zeros_like(t.detach())
+                )
                 g.requires_grad_(bool(create_graph))
             elif not allow_unused:
-                raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
-                                   "if this is the desired behavior.")
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
+                    "if this is the desired behavior."
+                )
         result.append(g)
     return tuple(result)
 
@@ -234,11 +314,16 @@ def _rows(grads):
     sizes = []
     for g in grads:
         if g.dim() == 0:
-            raise ValueError("vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so "
-                             "expected in_dim to satisfy 0 <= in_dim < 0.")
+            raise ValueError(
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so "
+                "expected in_dim to satisfy 0 <= in_dim < 0."
+            )
         sizes.append(len(g))
     if len(set(sizes)) > 1:
-        raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for the mapped dimension" % sizes)
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for the mapped dimension"
+            % sizes
+        )
     return zip(*grads)
 
 
@@ -262,6 +347,7 @@ def is_grad_enabled():
 
 def __getattr__(name):
     import importlib
+
     if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
         return getattr(importlib.import_module(__name__ + "._gradcheck"), name)
     if name in ("functional", "profiler", "profiler_util"):

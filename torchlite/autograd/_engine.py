@@ -8,7 +8,7 @@ from .. import _C
 from ._node import anomaly, eager
 
 TensorBase = _C.TensorBase
-profiled = None              # while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
+profiled = None  # while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
 
 
 def run(roots, grads, retain_graph, create_graph, inputs=None):
@@ -41,7 +41,9 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                     if t is not None and g[nr] is not None:
                         t._raw_grad = g[nr].clone() if t._raw_grad is None else t._raw_grad + g[nr]
             if inputs is not None:
-                for nr, value in enumerate(given if node in needed else g):      # without the tensor's hooks where the pass goes on, as in PyTorch
+                for nr, value in enumerate(
+                    given if node in needed else g
+                ):  # without the tensor's hooks where the pass goes on, as in PyTorch
                     at = inputs.get((node, nr))
                     if at is not None:
                         collected[at] = value
@@ -51,7 +53,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                 g = _pre_hooks(node, g)
             if many and any(x is None for x in g):
                 g = _fill(g, outs, node)
-            if node.pre_hooks and all(x is None for x in g):         # a hook took the gradient away
+            if node.pre_hooks and all(x is None for x in g):  # a hook took the gradient away
                 result = [None] * len(node.next)
             else:
                 result = node.apply(g) if traced is None else traced(node, g)
@@ -76,7 +78,7 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
                     if e is not None and id(e[0]) in waiting:
                         waiting[id(e[0])] -= 1
                         if waiting[id(e[0])] == 0 and ready.get(id(e[0])) is not None:
-                            entry = ready[id(e[0])]                  # kept, so that references are as many as below
+                            entry = ready[id(e[0])]  # kept, so that references are as many as below
                             t, value = entry
                             ready[id(t)] = None
                             finish(t, value, create_graph, begin, end)
@@ -135,10 +137,10 @@ def _leaf_edges(roots):
     return counts
 
 
-_leaf_class = None           # set to Tensor by torchlite.autograd: an exact class test is the common case
+_leaf_class = None  # set to Tensor by torchlite.autograd: an exact class test is the common case
 
 
-graph_edge = None            # set by torchlite.autograd.graph
+graph_edge = None  # set by torchlite.autograd.graph
 
 
 def key_of(t):
@@ -199,8 +201,13 @@ def _fill(g, outs, node):
     if not getattr(node, "materialize", True):
         return g
     import torchlite as torch
-    if getattr(getattr(node, "rec", None), "spec", None) is not None and not node.rec.spec.view and node.rec.nresults != -1:
-        return g                     # declared ops with several outputs take None for an unused one
+
+    if (
+        getattr(getattr(node, "rec", None), "spec", None) is not None
+        and not node.rec.spec.view
+        and node.rec.nresults != -1
+    ):
+        return g  # declared ops with several outputs take None for an unused one
     device = next((x.device for x in g if x is not None), None)
     return [torch.zeros(m[0], dtype=m[1], device=device) if x is None and m is not None else x for x, m in zip(g, outs)]
 
@@ -240,8 +247,10 @@ def _check_tuple(hook, old, new):
     if not isinstance(new, tuple):
         raise TypeError("expected tuple, but hook returned '%s'" % type(new).__name__)
     if len(new) != len(old):
-        raise RuntimeError("hook '%s' has returned an incorrect number of values (got %d, but expected %d)"
-                           % (getattr(hook, "__name__", "<unknown>"), len(new), len(old)))
+        raise RuntimeError(
+            "hook '%s' has returned an incorrect number of values (got %d, but expected %d)"
+            % (getattr(hook, "__name__", "<unknown>"), len(new), len(old))
+        )
     for a, b in zip(old, new):
         if b is not None:
             if a is None:
@@ -267,7 +276,9 @@ def _check_hooked(hook, old, new):
         raise TypeError("expected Variable, but hook returned '%s'" % type(new).__name__)
     name = getattr(hook, "__name__", "<unknown>")
     if new.dtype is not old.dtype:
-        raise RuntimeError("hook '%s' has changed the type of value (was %s got %s)" % (name, _type_name(old), _type_name(new)))
+        raise RuntimeError(
+            "hook '%s' has changed the type of value (was %s got %s)" % (name, _type_name(old), _type_name(new))
+        )
     if new.shape != old.shape:
         raise RuntimeError("hook '%s' has changed the size of value" % name)
 
@@ -308,7 +319,9 @@ def _grad_strides(t):
 
 
 def _lies_so(g, strides):
-    return g.is_contiguous() if strides is None else all(a == b or n == 1 for a, b, n in zip(g.stride(), strides, g.shape))
+    return (
+        g.is_contiguous() if strides is None else all(a == b or n == 1 for a, b, n in zip(g.stride(), strides, g.shape))
+    )
 
 
 def _calibrate():
@@ -333,26 +346,35 @@ _OWNED = _calibrate()
 
 def _torch():
     import torchlite
+
     return torchlite
 
 
 def _contiguous_format():
     from .._device import contiguous_format
+
     return contiguous_format
 
 
 def _apply_traced(node, g):
     """Anomaly mode: errors and NaNs name the forward call that made the node."""
     import warnings
+
     where = "".join(node.trace or ())
     try:
         result = node.apply(g)
     except Exception:
-        warnings.warn("Error detected in %s. Traceback of forward call that caused the error:\n%s" % (node.name(), where), stacklevel=2)
+        warnings.warn(
+            "Error detected in %s. Traceback of forward call that caused the error:\n%s" % (node.name(), where),
+            stacklevel=2,
+        )
         raise
     if anomaly[1]:
         for i, r in enumerate(result):
             if r is not None and r.dtype.is_floating_point and bool(r.isnan().any()):
-                warnings.warn("Error detected in %s. Traceback of forward call that caused the error:\n%s" % (node.name(), where), stacklevel=2)
+                warnings.warn(
+                    "Error detected in %s. Traceback of forward call that caused the error:\n%s" % (node.name(), where),
+                    stacklevel=2,
+                )
                 raise RuntimeError("Function '%s' returned nan values in its %dth output." % (node.name(), i))
     return result

@@ -15,15 +15,21 @@ class GradcheckError(RuntimeError):
     """A check of gradients failed."""
 
 
-_NONDETERMINISTIC = ("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
-                     "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was %s.")
+_NONDETERMINISTIC = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
+    "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was %s."
+)
 _BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation."
-_UNDEFINED = ("Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers "
-              'of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature')
+_UNDEFINED = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers "
+    'of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature'
+)
 _NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-_SLOW_TOO = ("\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. Below, we recompute numerical "
-             "and analytical jacobians in slow mode:\n\nNumerical:\n %s\nAnalytical:\n%s\n\nThe max per-element difference (slow mode) is: %s.\n")
-_SLOW_PASSES = ("Fast gradcheck failed but element-wise differences are small. This means that the\ntest might've passed in slow_mode!")
+_SLOW_TOO = (
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. Below, we recompute numerical "
+    "and analytical jacobians in slow mode:\n\nNumerical:\n %s\nAnalytical:\n%s\n\nThe max per-element difference (slow mode) is: %s.\n"
+)
+_SLOW_PASSES = "Fast gradcheck failed but element-wise differences are small. This means that the\ntest might've passed in slow_mode!"
 
 
 def _tuple(x):
@@ -43,14 +49,21 @@ def _check_inputs(inputs):
         if not isinstance(t, torch.Tensor) or not t.requires_grad:
             continue
         if t.dtype not in (torch.float64, torch.complex128):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if "
-                          "all the inputs are not of double precision floating point or complex. ", stacklevel=5)
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if "
+                "all the inputs are not of double precision floating point or complex. ",
+                stacklevel=5,
+            )
         if any(stride <= 0 and size > 1 for stride, size in zip(t.stride(), t.size())):
-            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able "
-                               "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
-                               "gradcheck.")
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able "
+                "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
+                "gradcheck."
+            )
     if not _with_grad(inputs):
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
 
 
 # ---- differences ---------------------------------------------------------------------------------------------------------
@@ -67,19 +80,24 @@ def _difference(fn, inputs, spot, step, eps, where=""):
     for a, b in zip(low, high):
         for kind in ("shape", "dtype"):
             if getattr(a, kind) != getattr(b, kind):
-                raise AssertionError(f"Expected `func` to return outputs with the same {kind} when inputs are perturbed {where}by {eps}, but got: "
-                                     f"{kind}s {getattr(a, kind)} and {getattr(b, kind)}.")
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {kind} when inputs are perturbed {where}by {eps}, but got: "
+                    f"{kind}s {getattr(a, kind)} and {getattr(b, kind)}."
+                )
     return [((b - a) / (2 * eps)).reshape(-1) for a, b in zip(low, high)]
 
 
 def _numerical(fn, inputs, x, eps):
     """J for each output."""
-    data, columns = x.data, []              # changes of x.data are undone, and do not count as changes of x
+    data, columns = x.data, []  # changes of x.data are undone, and do not count as changes of x
     for index in itertools.product(*map(range, x.shape)):
         spot = data[index]
         d = _difference(fn, inputs, spot, eps, eps, f"on index {index} ")
         if x.is_complex():
-            d = [torch.complex(a, b) for a, b in zip(d, _difference(fn, inputs, spot, 1j * eps, eps, f"on index {index} "))]
+            d = [
+                torch.complex(a, b)
+                for a, b in zip(d, _difference(fn, inputs, spot, 1j * eps, eps, f"on index {index} "))
+            ]
         columns.append(d)
     if not columns:
         return [torch.zeros(0, o.numel(), dtype=x.dtype) for o in _tuple(fn(*inputs))]
@@ -91,7 +109,9 @@ def _numerical_fast(fn, inputs, x, u, eps):
     if not x.is_complex():
         return _difference(fn, inputs, x.data, u.view(x.shape) * eps, eps)
     real = _difference(fn, inputs, x.data, u[0].view(x.shape) * eps, eps)
-    return [torch.complex(a, b) for a, b in zip(real, _difference(fn, inputs, x.data, u[1].view(x.shape) * (1j * eps), eps))]
+    return [
+        torch.complex(a, b) for a, b in zip(real, _difference(fn, inputs, x.data, u[1].view(x.shape) * (1j * eps), eps))
+    ]
 
 
 # ---- autograd ------------------------------------------------------------------------------------------------------------
@@ -108,8 +128,20 @@ def _units(output):
 
 def _matrix(wanted, rows):
     """J for each input, from the gradients of each element of an output."""
-    return [torch.stack([torch.zeros_like(x).reshape(-1) if g is None or g.shape != x.shape else g.detach().to(x.dtype).reshape(-1) for g in column], 1)
-            if column else torch.zeros(x.numel(), 0, dtype=x.dtype) for x, column in zip(wanted, zip(*rows) if rows else ((),) * len(wanted))]
+    return [
+        torch.stack(
+            [
+                torch.zeros_like(x).reshape(-1)
+                if g is None or g.shape != x.shape
+                else g.detach().to(x.dtype).reshape(-1)
+                for g in column
+            ],
+            1,
+        )
+        if column
+        else torch.zeros(x.numel(), 0, dtype=x.dtype)
+        for x, column in zip(wanted, zip(*rows) if rows else ((),) * len(wanted))
+    ]
 
 
 def _analytical(output, wanted, vectors, nondet_tol, check_grad_dtypes):
@@ -159,8 +191,10 @@ def _random(x, generator):
 
 
 def _compare_projected(fn, inputs, made, wanted, part, o):
-    generator = torch.Generator().manual_seed(0)        # the caller's random numbers stay as they are
-    us: list[Any] = [(_random(x, generator), _random(x, generator)) if x.is_complex() else _random(x, generator) for x in wanted]
+    generator = torch.Generator().manual_seed(0)  # the caller's random numbers stay as they are
+    us: list[Any] = [
+        (_random(x, generator), _random(x, generator)) if x.is_complex() else _random(x, generator) for x in wanted
+    ]
     numerical = [_numerical_fast(fn, inputs, x, u, o.eps) for x, u in zip(wanted, us)]
     if not _differentiable(made):
         if any(d.numel() and d.abs().max() > o.nondet_tol for ds in numerical for d in ds):
@@ -204,12 +238,20 @@ def _check_batched(inputs, output, i):
         raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{_BATCHED}") from e
     for j, (a, b) in enumerate(zip(got, expected)):
         if not torch.allclose(a, b):
-            raise GradcheckError(f"\nFor output {i} and input {j}:\n\n{_BATCHED}\n\nGot:\n{a}\n\nExpected:\n{b}\n".strip())
+            raise GradcheckError(
+                f"\nFor output {i} and input {j}:\n\n{_BATCHED}\n\nGot:\n{a}\n\nExpected:\n{b}\n".strip()
+            )
 
 
 def _check_zero_in_zero_out(outputs, inputs, masked):
     wanted = _with_grad(inputs)
-    grads = torch.autograd.grad(outputs, wanted, [torch.zeros_like(o) for o in outputs], retain_graph=True, allow_unused=True) if outputs else ()
+    grads = (
+        torch.autograd.grad(
+            outputs, wanted, [torch.zeros_like(o) for o in outputs], retain_graph=True, allow_unused=True
+        )
+        if outputs
+        else ()
+    )
     for g, x in zip(grads, wanted):
         if g is None:
             continue
@@ -236,7 +278,11 @@ def _undefined_everywhere(outputs):
         hooks = getattr(node, "pre_hooks", None) or {}
         found += [r for nr, hook in list(hooks.values()) if nr is not None for r in [hook(None)] if r is not None]
         if getattr(node, "materialize", True) is False:
-            found += [g for g in _tuple(node(*[None] * (node.outs if isinstance(node.outs, int) else len(node.outs)))) if g is not None]
+            found += [
+                g
+                for g in _tuple(node(*[None] * (node.outs if isinstance(node.outs, int) else len(node.outs))))
+                if g is not None
+            ]
         for following, _ in node.next_functions:
             if following is not None and following not in seen and hasattr(following, "_sequence_nr"):
                 seen.add(following)
@@ -256,17 +302,21 @@ def _check_undefined(func, inputs):
             raise GradcheckError("Expected backward function to handle undefined output grads. " + _NOTES) from e
         if any(g is not None and not bool((g == 0).all()) for g in grads):
             warnings.warn(_UNDEFINED, stacklevel=5)
-            raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + _NOTES)
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                + _NOTES
+            )
         return len(outputs)
 
     def without(skip):
         def gradients(outputs):
             rest = [o for i, o in enumerate(outputs) if i != skip]
             return torch.autograd.grad(rest, wanted, [torch.zeros_like(o) for o in rest], allow_unused=True)
+
         return gradients
 
     check(_undefined_everywhere)
-    count = check(without(None))                # functions that get zeros for absent gradients
+    count = check(without(None))  # functions that get zeros for absent gradients
     for skip in range(count) if count > 1 else ():
         check(without(skip))
 
@@ -276,23 +326,50 @@ class _Options:
         self.__dict__.update(options)
 
 
-def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
-              check_grad_dtypes=False, check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False,
-              check_backward_ad=True, fast_mode=False, masked=None):
+def gradcheck(
+    func,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
     """True when the gradients of func's outputs agree with central differences to atol + rtol * |numerical|.
 
     inputs: double or complex128 tensors (those that require grad are checked). nondet_tol: how far two runs of the backward may differ.
     check_undefined_grad: absent output gradients count as zeros. check_grad_dtypes: gradients have the dtype of the inputs.
     check_batched_grad: vmap over the backward agrees. fast_mode: random projections of the Jacobians. There is no forward-mode AD to check.
     """
-    for wrong, text in ((not (check_forward_ad or check_backward_ad), "Expected at least one of check_forward_ad or check_backward_ad to be True"),
-                        (check_batched_grad and not check_backward_ad, "Setting check_batched_grad=True requires check_backward_ad to be True"),
-                        (check_batched_forward_grad and not check_forward_ad,
-                         "Setting check_batched_forward_grad=True requires check_forward_ad to be True")):
+    for wrong, text in (
+        (
+            not (check_forward_ad or check_backward_ad),
+            "Expected at least one of check_forward_ad or check_backward_ad to be True",
+        ),
+        (
+            check_batched_grad and not check_backward_ad,
+            "Setting check_batched_grad=True requires check_backward_ad to be True",
+        ),
+        (
+            check_batched_forward_grad and not check_forward_ad,
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
+        ),
+    ):
         if wrong:
             raise AssertionError(text)
     if check_forward_ad:
-        raise NotImplementedError("gradcheck cannot check forward-mode AD (check_forward_ad, check_fwd_over_rev): torchlite has none")
+        raise NotImplementedError(
+            "gradcheck cannot check forward-mode AD (check_forward_ad, check_fwd_over_rev): torchlite has none"
+        )
     options = _Options(eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes)
     compare = _compare_projected if fast_mode else _compare_all
     try:
@@ -310,13 +387,21 @@ def _gradcheck(func, inputs, compare, options, check_batched_grad, check_undefin
     made = _tuple(func(*inputs))
     outputs = _differentiable(made)
     if any(o.is_complex() for o in made):
+
         def part_of(part):
             return lambda *args: tuple(part(o) if o.is_complex() else o for o in _tuple(func(*args)))
 
         numbers = [i for i, o in enumerate(outputs) if o.is_complex()]
         for name, part in (("imaginary", torch.imag), ("real", torch.real)):
             fn = part_of(part)
-            compare(fn, inputs, fn(*inputs), wanted, _NoPart({i: f"While considering the {name} part of complex outputs only, " for i in numbers}), options)
+            compare(
+                fn,
+                inputs,
+                fn(*inputs),
+                wanted,
+                _NoPart({i: f"While considering the {name} part of complex outputs only, " for i in numbers}),
+                options,
+            )
     else:
         compare(func, inputs, made, wanted, _NoPart(), options)
     if check_batched_grad:
@@ -327,22 +412,59 @@ def _gradcheck(func, inputs, compare, options, check_batched_grad, check_undefin
         _check_undefined(func, inputs)
 
 
-def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, gen_non_contig_grad_outputs=False,
-                  raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
-                  check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False):
+def gradgradcheck(
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    fast_mode=False,
+    masked=False,
+):
     """gradcheck of the gradients themselves, as functions of the inputs and of the output gradients.
 
     grad_outputs: random ones when left out; with gen_non_contig_grad_outputs they are not contiguous. Other options as in gradcheck.
     """
-    for wrong, text in ((not (check_fwd_over_rev or check_rev_over_rev), "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"),
-                        (check_undefined_grad and not check_rev_over_rev, "Setting check_undefined_grad=True requires check_rev_over_rev to be True"),
-                        (check_batched_grad and not check_rev_over_rev, "Setting check_batched_grad=True requires check_rev_over_rev to be True")):
+    for wrong, text in (
+        (
+            not (check_fwd_over_rev or check_rev_over_rev),
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
+        ),
+        (
+            check_undefined_grad and not check_rev_over_rev,
+            "Setting check_undefined_grad=True requires check_rev_over_rev to be True",
+        ),
+        (
+            check_batched_grad and not check_rev_over_rev,
+            "Setting check_batched_grad=True requires check_rev_over_rev to be True",
+        ),
+    ):
         if wrong:
             raise AssertionError(text)
     inputs = _tuple(inputs)
     if grad_outputs is None:
-        grad_outputs = [torch.testing.make_tensor(o.shape, dtype=o.dtype, device=o.device, low=-1, high=1, requires_grad=True,
-                                                  noncontiguous=gen_non_contig_grad_outputs) for o in _differentiable(func(*inputs))]
+        grad_outputs = [
+            torch.testing.make_tensor(
+                o.shape,
+                dtype=o.dtype,
+                device=o.device,
+                low=-1,
+                high=1,
+                requires_grad=True,
+                noncontiguous=gen_non_contig_grad_outputs,
+            )
+            for o in _differentiable(func(*inputs))
+        ]
     grad_outputs = _tuple(grad_outputs)
     count = len(inputs)
     picked = [i for i, t in enumerate(inputs) if isinstance(t, torch.Tensor) and t.requires_grad]
@@ -352,6 +474,19 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
         found = torch.autograd.grad(outs, [args[i] for i in picked], args[count:], create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
-                     fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, masked=masked)
+    return gradcheck(
+        gradients,
+        inputs + grad_outputs,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        masked=masked,
+    )

@@ -14,11 +14,15 @@ from ._node import Node, edge
 _alias = _C.alias
 
 
-_AMBIGUOUS = (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-              "inplace either both inside the %s block (if you don't want the inplace to be tracked) or both outside (if you want the "
-              "inplace to be tracked).")
-_MANY = (" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
-         "You should replace the inplace operation by an out-of-place one.")
+_AMBIGUOUS = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+    "inplace either both inside the %s block (if you don't want the inplace to be tracked) or both outside (if you want the "
+    "inplace to be tracked)."
+)
+_MANY = (
+    " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+    "You should replace the inplace operation by an out-of-place one."
+)
 
 
 def check_view(t, change):
@@ -29,13 +33,22 @@ def check_view(t, change):
     if not (t._one_of_many or t._unrecorded):
         return
     made = t._raw_grad_fn
-    place = "Output %d of %s is a view" % (t.output_nr, made.name().partition("Backward")[0]) if isinstance(made, Node) else "A view"
+    place = (
+        "Output %d of %s is a view" % (t.output_nr, made.name().partition("Backward")[0])
+        if isinstance(made, Node)
+        else "A view"
+    )
     if t._unrecorded or made is None:
-        place += (" of a view which" if made is not None else "") + " was created in %s mode" % ("inference" if t._of_inference else "no_grad")
+        place += (" of a view which" if made is not None else "") + " was created in %s mode" % (
+            "inference" if t._of_inference else "no_grad"
+        )
         change += " modified inplace %s." % ("in normal mode" if t._of_inference else "with grad mode enabled")
     else:
         change += " modified inplace."
-    raise RuntimeError("%s and %s%s" % (place, change, _AMBIGUOUS % ("inference_mode" if t._of_inference else "no_grad") if t._unrecorded else _MANY))
+    raise RuntimeError(
+        "%s and %s%s"
+        % (place, change, _AMBIGUOUS % ("inference_mode" if t._of_inference else "no_grad") if t._unrecorded else _MANY)
+    )
 
 
 def check_inplace(t):
@@ -76,7 +89,7 @@ def record_inplace(ov, args):
     kept = args
     if any(i == 0 and (users is None or any(edges[at] is not None for at in users)) for _, i, users in rec.saved):
         kept = (old_value(self), *args[1:])
-    if any(a is self for a in kept[1:]):            # y.mul_(y): a node that held y itself would close a cycle
+    if any(a is self for a in kept[1:]):  # y.mul_(y): a node that held y itself would close a cycle
         kept = (kept[0], *(_alias(a) if a is self else a for a in kept[1:]))
     node = rec.node_type(rec, kept, edges)
     if lengths:
@@ -121,9 +134,13 @@ class Zeros(Node):
 
     def apply(self, grads):
         import torchlite as torch
-        if self.filled:                         # laid out as what came
+
+        if self.filled:  # laid out as what came
             return [torch.zeros_like(grads[0].detach())]
-        return [None if e is None else torch.zeros(like[0], dtype=like[1], device=grads[0].device) for e, like in zip(self.next, self.likes)]
+        return [
+            None if e is None else torch.zeros(like[0], dtype=like[1], device=grads[0].device)
+            for e, like in zip(self.next, self.likes)
+        ]
 
 
 def cut(inputs, name, filled=False):
@@ -166,17 +183,18 @@ class CopyBackwards(Node):
 
     def apply(self, grads):
         import torchlite as torch
+
         g = grads[0]
         src = None
         if self.next[1] is not None:
-            src = g.cpu() if self.device.type == "cpu" else g        # float64 is there alone
+            src = g.cpu() if self.device.type == "cpu" else g  # float64 is there alone
             if src.dtype is not self.dtype:
                 src = (src.real if src.is_complex() and not self.dtype.is_complex else src).to(self.dtype)
             src = src.to(self.device)
             if src.shape != self.shape:
                 src = src.sum_to_size(self.shape)
         old = None
-        if self.next[0] is not None:            # fill_'s is laid out as what came
+        if self.next[0] is not None:  # fill_'s is laid out as what came
             old = torch.zeros_like(g) if self.filled else torch.zeros(g.shape, dtype=g.dtype, device=g.device)
         return [old, src]
 
@@ -202,6 +220,7 @@ class CopySlices(Node):
 
     def apply(self, grads):
         import torchlite as torch
+
         if self.inner is None:
             raise _node.freed_error()
         g = grads[0]
@@ -230,6 +249,7 @@ class AsStridedBackward0(Node):
 
     def apply(self, grads):
         import torchlite as torch
+
         g, base = with_signs(grads[0], self.signs), self.base
         if self.parts == SPLIT:
             return [torch.view_as_complex(scatter_strided(g, _as_real(base), self.view).contiguous())]
@@ -250,6 +270,7 @@ def _as_real(layout):
 
 def _window(whole, view, parts):
     import torchlite as torch
+
     if parts == SPLIT:
         whole = torch.view_as_real(whole)
     if parts == JOINED:
@@ -272,6 +293,7 @@ def span(shape, strides, offset):
 def scatter_strided(g, base, view):
     """The gradient of x.as_strided(*view) for an x of layout `base`; overlapping elements add up."""
     import torchlite as torch
+
     shape, strides, start = base
     size, steps, offset = view
     first = min(start, offset)
@@ -285,7 +307,9 @@ def scatter_strided(g, base, view):
     flat = torch.zeros(n, dtype=g.dtype, device=g.device).index_add(0, index, g.reshape(-1))
     if total > span(shape, strides, 0) or any(s == 0 and k > 1 for k, s in zip(shape, strides)):
         places = torch.arange(n, device=g.device).as_strided(shape, strides, start).reshape(-1)
-        flat = flat / torch.zeros_like(flat).index_add(0, places, torch.ones(total, dtype=g.dtype, device=g.device)).clamp_(min=1)
+        flat = flat / torch.zeros_like(flat).index_add(
+            0, places, torch.ones(total, dtype=g.dtype, device=g.device)
+        ).clamp_(min=1)
     if n == total and start == 0 and all(s == k or m == 1 for s, k, m in zip(strides, _dense(shape), shape)):
         return flat.reshape(shape)
     return flat.as_strided(shape, strides, start)
@@ -316,7 +340,7 @@ def set_history(t, node, slot=0):
         _move_retained(t, t._raw_grad_fn, node, 0)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = node, 0, False
         return
-    cs = CopySlices([*node.next[:slot], edge(base), *node.next[slot + 1:]])
+    cs = CopySlices([*node.next[:slot], edge(base), *node.next[slot + 1 :]])
     cs.inner, cs.slot = node, slot
     node.metadata_ = {**(node.metadata_ or {}), "within": weakref.ref(cs)}
     _relate(cs, base, t)
@@ -345,7 +369,7 @@ def _relate(node, base, t):
     """Where t lies in base, and how its signs differ; the base's own offset does not count."""
     node.base = base.shape, base.stride(), 0
     conjugated, negated = t.is_conj() != base.is_conj(), t.is_neg() != base.is_neg()
-    if base.is_complex() and not t.is_complex():        # imaginary parts lie at odd places
+    if base.is_complex() and not t.is_complex():  # imaginary parts lie at odd places
         negated ^= base.is_conj() and (t.storage_offset() - 2 * base.storage_offset()) % 2 == 1
         conjugated = False
     node.signs = conjugated, negated
@@ -355,7 +379,9 @@ def _relate(node, base, t):
         if node.parts == SPLIT:
             start *= 2
         elif start % 2:
-            raise RuntimeError("in-place change of a complex view of a base with an odd storage offset is not supported; clone() the base first")
+            raise RuntimeError(
+                "in-place change of a complex view of a base with an odd storage offset is not supported; clone() the base first"
+            )
         else:
             start //= 2
     node.view = t.shape, t.stride(), t.storage_offset() - start

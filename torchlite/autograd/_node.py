@@ -15,14 +15,16 @@ _alias = _C.alias
 TensorBase = _C.TensorBase
 
 FREED = ("freed",)
-saved_hooks = []          # stack of (pack, unpack), torch.autograd.graph.saved_tensors_hooks
-anomaly = [False, True]   # enabled, check_nan
+saved_hooks = []  # stack of (pack, unpack), torch.autograd.graph.saved_tensors_hooks
+anomaly = [False, True]  # enabled, check_nan
 _seq = [0]
 
-FREED_TEXT = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-              "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-              "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-              "saved tensors after calling backward.")
+FREED_TEXT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
 
 
 class Meta:
@@ -32,8 +34,8 @@ class Meta:
 
     def __init__(self):
         self.hooks = self.post_hooks = None
-        self.frozen = None                 # of a view that must not be changed in place: what it is, and why
-        self.node = None                   # a weak reference to its AccumulateGrad
+        self.frozen = None  # of a view that must not be changed in place: what it is, and why
+        self.node = None  # a weak reference to its AccumulateGrad
 
 
 def meta(t):
@@ -54,10 +56,11 @@ class Node(_C.NodeBase):
         _seq[0] = self.seq = _seq[0] + 1
         self.pre_hooks = self.post_hooks = self.retain = None
         self.metadata_: dict[Any, Any] | None = None
-        self.outs = outs                # shapes and dtypes of the outputs when there are several, else 1
+        self.outs = outs  # shapes and dtypes of the outputs when there are several, else 1
         self.trace = None
         if anomaly[0]:
             import traceback
+
             self.trace = traceback.format_stack()[:-2]
 
     def apply(self, grads):
@@ -67,7 +70,7 @@ class Node(_C.NodeBase):
     def release(self):
         """Drops what was saved for the backward."""
 
-    rec_nondiff = ()                    # output numbers without a gradient
+    rec_nondiff = ()  # output numbers without a gradient
 
     # PyTorch's public face of a node
     def name(self):
@@ -81,12 +84,17 @@ class Node(_C.NodeBase):
 
     @property
     def next_functions(self):
-        shown = tuple((None, 0) if e is None else (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e for e in self.next)
-        self.faces = [n for n, _ in shown if type(n) is AccumulateGrad]      # the nodes of leaves live as long as their graph
+        shown = tuple(
+            (None, 0) if e is None else (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e for e in self.next
+        )
+        self.faces = [
+            n for n, _ in shown if type(n) is AccumulateGrad
+        ]  # the nodes of leaves live as long as their graph
         return shown
 
     def register_hook(self, fn):
         from ..utils.hooks import RemovableHandle
+
         if self.post_hooks is None:
             self.post_hooks = {}
         handle = RemovableHandle(self.post_hooks)
@@ -95,6 +103,7 @@ class Node(_C.NodeBase):
 
     def register_prehook(self, fn):
         from ..utils.hooks import RemovableHandle
+
         if self.pre_hooks is None:
             self.pre_hooks = {}
         handle = RemovableHandle(self.pre_hooks)
@@ -127,6 +136,7 @@ class AccumulateGrad(Node):
 
     def apply(self, grads):
         from . import _engine
+
         if grads[0] is not None:
             _engine.finish(self.variable, grads[0], _C.is_grad_enabled(), outside=True)
         return ()
@@ -136,7 +146,7 @@ class AccumulateGrad(Node):
         return Node.register_hook(self, fn)
 
 
-eager = [False]           # whether a leaf ever got a hook that runs after its gradient was added
+eager = [False]  # whether a leaf ever got a hook that runs after its gradient was added
 
 
 def leaf_node(t):
@@ -154,7 +164,7 @@ def edge(t):
     if t is None or not _requires_grad(t):
         return None
     node = t.grad_fn if t._base is not None else t._raw_grad_fn
-    if node is None:                       # views made under no_grad lead nowhere
+    if node is None:  # views made under no_grad lead nowhere
         return (t, 0) if t._leaf_flag else None
     return node, t.output_nr
 
@@ -166,11 +176,13 @@ def freed_error():
 def pack(t, is_output):
     """(value, version) of a tensor to keep; an output loses its history, so that node and output form no cycle."""
     if not isinstance(t, TensorBase):
-        return t, None                     # a number where torch.mul(2, x) takes one for a tensor
+        return t, None  # a number where torch.mul(2, x) takes one for a tensor
     if t._inference and not _C.is_inference_mode_enabled():
-        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-                           "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-                           "`torch.no_grad()` instead of `torch.inference_mode()`.")
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+            "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+            "`torch.no_grad()` instead of `torch.inference_mode()`."
+        )
     if saved_hooks:
         return _Packed(t, is_output), -1
     return (_alias(t) if is_output else t), t._version
@@ -188,9 +200,11 @@ class _Packed:
         with _C.GradMode(False):
             self.value = packer(t)
         if t._version != version:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
-                               "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
-                               "operations on the input to a pack hook.")
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
+                "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
+                "operations on the input to a pack hook."
+            )
 
 
 class _Of(Node):
@@ -210,7 +224,10 @@ def unpack(item, node, output=None):
     if type(value) is _Packed:
         t = value.unpack(value.value)
         if not isinstance(t, TensorBase):
-            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s" % type(t).__name__)
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s"
+                % type(t).__name__
+            )
         found = value.grad_edge
         if found is not None and t is not found[0]:
             t = _alias(t)
@@ -221,7 +238,12 @@ def unpack(item, node, output=None):
         return t
     if value._version != version:
         raise changed_error(value, version, node, output)
-    if output is not None and _C.is_grad_enabled() and output not in node.rec_nondiff and (value.dtype.is_floating_point or value.dtype.is_complex):
+    if (
+        output is not None
+        and _C.is_grad_enabled()
+        and output not in node.rec_nondiff
+        and (value.dtype.is_floating_point or value.dtype.is_complex)
+    ):
         value = _alias(value)
         value._raw_grad_fn, value._output_nr = maker(node, output)
     return value
@@ -236,26 +258,43 @@ def maker(node, output):
     if whole is None:
         return node, output
     from ._inplace import view_of
+
     return view_of(whole()), 0
 
 
 def changed_error(t, version, node, output):
-    kind = {"Float": "FloatTensor", "Double": "DoubleTensor", "Half": "HalfTensor", "BFloat16": "BFloat16Tensor",
-            "Long": "LongTensor", "Bool": "BoolTensor"}.get(t.dtype._scalar_type, t.dtype._scalar_type + "Tensor")
+    kind = {
+        "Float": "FloatTensor",
+        "Double": "DoubleTensor",
+        "Half": "HalfTensor",
+        "BFloat16": "BFloat16Tensor",
+        "Long": "LongTensor",
+        "Bool": "BoolTensor",
+    }.get(t.dtype._scalar_type, t.dtype._scalar_type + "Tensor")
     where = ""
     if output is not None or t._raw_grad_fn is not None:
         made = node if output is not None else t._raw_grad_fn
         where = ", which is output %d of %s," % (output or t.output_nr, made.name().partition("Backward")[0])
-    hint = ("Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
-            "was changed in there or anywhere later. Good luck!") if anomaly[0] else (
+    hint = (
+        (
+            "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+            "was changed in there or anywhere later. Good luck!"
+        )
+        if anomaly[0]
+        else (
             "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True, check_nan=False).")
-    return RuntimeError("one of the variables needed for gradient computation has been modified by an inplace operation: "
-                        "[torch.%s %s]%s is at version %d; expected version %d instead. %s"
-                        % (kind, list(t.shape), where or "", t._version, version, hint))
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )
+    )
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "[torch.%s %s]%s is at version %d; expected version %d instead. %s"
+        % (kind, list(t.shape), where or "", t._version, version, hint)
+    )
 
 
 # ---- recorder: what one overload's nodes keep -----------------------------------------------------------------------------
+
 
 def _used(fn, names, seen):
     """Adds the names that fn and the functions of its module that it calls use as attributes."""
@@ -297,33 +336,59 @@ def _choose(name_of):
         if name not in classes:
             classes[name] = _node_class(name)
         return classes[name](rec, args, edges)
+
     return make
 
 
 class Recorder:
     """Plan of an overload: where its tensors are, which values its gradient needs."""
 
-    __slots__ = ("spec", "inputs", "params", "saved", "plain", "results", "shapes", "types", "layouts", "strides", "needs", "grad", "joint", "reduce",
-                 "single", "holds", "node_type", "context", "nresults", "view", "index")
+    __slots__ = (
+        "spec",
+        "inputs",
+        "params",
+        "saved",
+        "plain",
+        "results",
+        "shapes",
+        "types",
+        "layouts",
+        "strides",
+        "needs",
+        "grad",
+        "joint",
+        "reduce",
+        "single",
+        "holds",
+        "node_type",
+        "context",
+        "nresults",
+        "view",
+        "index",
+    )
 
     def __init__(self, ov):
         spec = ov.spec
         self.spec = spec
         params = _schema.parse(ov.schema)
         self.params = {p.name: i for i, p in enumerate(params)}
-        self.inputs = [(i, p.type != "Tensor", p.name) for i, p in enumerate(params) if p.type in ("Tensor", "Tensor[]", "Tensor?[]")]
+        self.inputs = [
+            (i, p.type != "Tensor", p.name)
+            for i, p in enumerate(params)
+            if p.type in ("Tensor", "Tensor[]", "Tensor?[]")
+        ]
         self.index = {name: n for n, (_, _, name) in enumerate(self.inputs)}
         grad = spec.grad
         self.joint = grad if callable(grad) else None
         self.grad = None if self.joint else (grad or {})
         fields = set(spec.save or ())
-        users = {}                      # field -> positions of the inputs whose gradients use it, where one function does not serve all
+        users = {}  # field -> positions of the inputs whose gradients use it, where one function does not serve all
         if self.joint:
             _used(grad, fields, set())
         else:
             own = not fields and not any(many for _, many, _ in self.inputs)
             for name, fn in (grad or {}).items():
-                if name not in self.index:          # a number in this overload
+                if name not in self.index:  # a number in this overload
                     continue
                 found = set()
                 _used(fn, found, set())
@@ -339,17 +404,35 @@ class Recorder:
         outs = {"result": 0} if self.nresults == 1 else {"result%d" % i: i for i in range(self.nresults)}
         self.results = [(n, i, users.get(n)) for n, i in outs.items() if n in fields]
         self.shapes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_shape") and n[:-6] in every]
-        self.types = [(n, self.params[n[:n.rindex("_")]], n[n.rindex("_") + 1:]) for n in fields
-                      if n.endswith(("_dtype", "_device")) and n[:n.rindex("_")] in every]
+        self.types = [
+            (n, self.params[n[: n.rindex("_")]], n[n.rindex("_") + 1 :])
+            for n in fields
+            if n.endswith(("_dtype", "_device")) and n[: n.rindex("_")] in every
+        ]
         self.layouts = [(n, self.params[n[:-7]]) for n in fields if n.endswith("_layout") and n[:-7] in every]
         self.strides = [(n, self.params[n[:-8]]) for n in fields if n.endswith("_strides") and n[:-8] in every]
         # a list of tensors is among the plain values, or PyTorch saves a tensor where sizes and numbers do here: a second backward is its error
-        self.holds = "keeps" in spec.tags or any(n in every or n == "other" and spec.name in ("mul", "div") for n, _ in self.plain)
+        self.holds = "keeps" in spec.tags or any(
+            n in every or n == "other" and spec.name in ("mul", "div") for n, _ in self.plain
+        )
         self.needs = [(n, n[6:]) for n in fields if n.startswith("needs_") and n[6:] in self.params]
         self.reduce = len(self.inputs) > 1
         self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None
         self.view = spec.view
-        names = [n for part in (self.saved, self.plain, self.results, self.shapes, self.types, self.layouts, self.strides, self.needs) for n, *_ in part]
+        names = [
+            n
+            for part in (
+                self.saved,
+                self.plain,
+                self.results,
+                self.shapes,
+                self.types,
+                self.layouts,
+                self.strides,
+                self.needs,
+            )
+            for n, *_ in part
+        ]
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
 
@@ -373,18 +456,24 @@ class SavedTensor:
     def register_hooks(self, pack_hook, unpack_hook):
         kept = self.node.kept
         if kept is FREED:
-            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
-                               "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
-                               "time or if you need to access saved variables after calling backward.")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
+                "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
+                "time or if you need to access saved variables after calling backward."
+            )
         if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeError("register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
-                            "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None")
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
+                "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None"
+            )
         if kept[self.at] is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         value, version = kept[self.at]
         if type(value) is _Packed:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a "
-                               "time.")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a "
+                "time."
+            )
         if version is None:
             raise RuntimeError("Calling register_hooks on a saved number is not possible")
         kept[self.at] = _Packed(value, self.output is not None, (pack_hook, unpack_hook)), -1
@@ -402,7 +491,10 @@ class OpNode(Node):
     def __init__(self, rec, args, edges):
         Node.__init__(self, edges)
         self.rec = rec
-        self.kept = [pack(args[i], False) if args[i] is not None and (users is None or self.feeds(users)) else None for _, i, users in rec.saved]
+        self.kept = [
+            pack(args[i], False) if args[i] is not None and (users is None or self.feeds(users)) else None
+            for _, i, users in rec.saved
+        ]
         self.plain = [args[i] for _, i in rec.plain]
         if rec.shapes:
             self.plain += [_field(args[i], "shape") for _, i in rec.shapes]
@@ -414,8 +506,10 @@ class OpNode(Node):
             self.plain += [args[i].stride() for _, i in rec.strides]
         self.input_meta = None
         if rec.reduce:
-            self.input_meta = [None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
-                               for (i, many, _), e in zip(rec.inputs, _groups(rec, args, edges))]
+            self.input_meta = [
+                None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
+                for (i, many, _), e in zip(rec.inputs, _groups(rec, args, edges))
+            ]
 
     def feeds(self, users):
         """Whether a gradient is wanted of any of these inputs."""
@@ -427,7 +521,9 @@ class OpNode(Node):
     def keep_results(self, out):
         rec = self.rec
         for _, i, users in rec.results:
-            self.kept.append(pack(out if rec.nresults == 1 else out[i], True) if users is None or self.feeds(users) else None)
+            self.kept.append(
+                pack(out if rec.nresults == 1 else out[i], True) if users is None or self.feeds(users) else None
+            )
 
     def release(self):
         kept = self.kept
@@ -468,7 +564,7 @@ class OpNode(Node):
             lengths = self.list_lengths()
             for n, (_, many, name) in enumerate(rec.inputs):
                 size = lengths[n] if many else 1
-                needs[name] = any(e is not None for e in edges[at:at + size])
+                needs[name] = any(e is not None for e in edges[at : at + size])
                 at += size
         c = self.make_context(needs)
         g = grads[0] if rec.nresults == 1 else grads
@@ -484,7 +580,9 @@ class OpNode(Node):
                 if needs[name]:
                     fn = rec.grad.get(name)
                     if fn is None:
-                        raise NotImplementedError("the derivative for '%s' of %s is not implemented" % (name, rec.spec.name))
+                        raise NotImplementedError(
+                            "the derivative for '%s' of %s is not implemented" % (name, rec.spec.name)
+                        )
                     found[name] = fn(c, g)
         result = []
         metas = self.input_meta
@@ -537,7 +635,7 @@ def _groups(rec, args, edges):
     at, out = 0, []
     for i, many, _ in rec.inputs:
         size = len(args[i]) if many and args[i] is not None else 1 if not many else 0
-        out.append(next((e for e in edges[at:at + size] if e is not None), None))
+        out.append(next((e for e in edges[at : at + size] if e is not None), None))
         at += size
     return out
 
@@ -582,11 +680,11 @@ def record(ov, args):
         if out is None or not (out.dtype.is_floating_point or out.dtype.is_complex):
             return out
         for i, _, _ in rec.inputs:
-            if out is args[i]:                     # the op returned its input: give the result an identity of its own
+            if out is args[i]:  # the op returned its input: give the result an identity of its own
                 out = _alias(out)
         if rec.view:
             hang_view(out, args[0])
-        elif out._base is not None:                # a view of work space, which has no part in the history
+        elif out._base is not None:  # a view of work space, which has no part in the history
             out = out.detach()
         out._raw_grad_fn = node
     elif rec.nresults == -1:

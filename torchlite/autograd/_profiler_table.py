@@ -19,17 +19,25 @@ def table(events, sort_by, row_limit, max_src, max_name, max_shapes, header, top
     names = max(len(e.key) for e in rows) + 4
     shapes = max(len(str(e.input_shapes)) for e in rows) + 4
     source = max([len(s) for e in rows for s in e.stack] or [0]) + 4
-    names, shapes, source = [w if most is None else min(w, most) for w, most in ((names, max_name), (shapes, max_shapes), (source, max_src))]
-    has_shapes, has_stack, has_overload = any(e.input_shapes for e in rows), any(e.stack for e in rows), any(e.overload_name for e in rows)
+    names, shapes, source = [
+        w if most is None else min(w, most) for w, most in ((names, max_name), (shapes, max_shapes), (source, max_src))
+    ]
+    has_shapes, has_stack, has_overload = (
+        any(e.input_shapes for e in rows),
+        any(e.stack for e in rows),
+        any(e.overload_name for e in rows),
+    )
 
     cpu_total = sum(e.self_cpu_time_total for e in rows)
-    device_total = sum(e.self_device_time_total for e in rows if e.device_type is not DeviceType.CPU and not e.is_user_annotation)
+    device_total = sum(
+        e.self_device_time_total for e in rows if e.device_type is not DeviceType.CPU and not e.is_user_annotation
+    )
 
     def short(text, most):
-        return text[:most - 3] + "..." if most is not None and len(text) >= most - 3 else text
+        return text[: most - 3] + "..." if most is not None and len(text) >= most - 3 else text
 
     def tail(path):
-        return path if len(path) <= source else "..." + path[len(path) - source + 3:]
+        return path if len(path) <= source else "..." + path[len(path) - source + 3 :]
 
     columns = [("Name", names, ">", lambda e: short(e.key, max_name))]
 

@@ -2,8 +2,10 @@
 
 
 def _refuse(*args, **kwargs):
-    raise NotImplementedError("forward-mode AD is not supported; torch.autograd.grad with create_graph=True gives jvp by double backward "
-                              "(torch.autograd.functional.jvp)")
+    raise NotImplementedError(
+        "forward-mode AD is not supported; torch.autograd.grad with create_graph=True gives jvp by double backward "
+        "(torch.autograd.functional.jvp)"
+    )
 
 
 dual_level = make_dual = unpack_dual = enter_dual_level = exit_dual_level = _refuse

@@ -10,20 +10,28 @@ TensorBase: Any = _C.TensorBase
 
 
 _KWARG = "%s() got an unexpected keyword argument '%s'"
-_ONE_VIEW = ("This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-             "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-             "behavior is forbidden. You can fix this by cloning the output of the custom Function.")
-_DIRTY_VIEW = ("If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. "
-               "This is not supported by the current autograd engine. You should either make sure the input is not a view (using .clone() for "
-               "example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
-               "returns a single Tensor and a second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ "
-               "if you need help to do this change.")
-_MANY_VIEWS = ("This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
-               "inplace. You should replace the inplace operation by an out-of-place one.")
+_ONE_VIEW = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+    "behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+_DIRTY_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. "
+    "This is not supported by the current autograd engine. You should either make sure the input is not a view (using .clone() for "
+    "example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
+    "returns a single Tensor and a second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ "
+    "if you need help to do this change."
+)
+_MANY_VIEWS = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
+    "inplace. You should replace the inplace operation by an out-of-place one."
+)
 
 
-_SAVED_INPUT = ("An input that has been returned as-is as output is being saved for backward. This is not supported if you override setup_context. "
-                "You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself.")
+_SAVED_INPUT = (
+    "An input that has been returned as-is as output is being saved for backward. This is not supported if you override setup_context. "
+    "You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+)
 
 
 class FunctionCtx:
@@ -36,7 +44,9 @@ class FunctionCtx:
     def save_for_forward(self, *tensors):
         for t in tensors:
             if t is not None and not isinstance(t, TensorBase):
-                raise TypeError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
+                raise TypeError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args):
@@ -70,6 +80,7 @@ class BackwardCFunction(FunctionCtx, Node):
     @property
     def saved_variables(self):
         import warnings
+
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
@@ -78,9 +89,11 @@ class BackwardCFunction(FunctionCtx, Node):
         backward = function.backward
         if function.vjp is not Function.vjp:
             if backward is not Function.backward:
-                raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+                raise RuntimeError(
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+                )
             backward = function.vjp
-        with _C.GradMode(_C.is_grad_enabled()):        # what backward switches is its own
+        with _C.GradMode(_C.is_grad_enabled()):  # what backward switches is its own
             result = backward(self, *grads)
         if not isinstance(result, tuple):
             result = (result,)
@@ -88,12 +101,17 @@ class BackwardCFunction(FunctionCtx, Node):
         if len(result) > n and all(r is None for r in result[n:]):
             result = result[:n]
         if len(result) != n:
-            raise RuntimeError("function %s returned an incorrect number of gradients (expected %d, got %d)" % (type(self).__name__, n, len(result)))
+            raise RuntimeError(
+                "function %s returned an incorrect number of gradients (expected %d, got %d)"
+                % (type(self).__name__, n, len(result))
+            )
         out = []
         for i, (r, is_tensor) in enumerate(zip(result, self.kinds)):
             if r is not None and not is_tensor:
-                raise RuntimeError("function %s returned a gradient different from None at position %d, but the corresponding forward input "
-                                   "was not a Variable" % (type(self).__name__, i + 1))
+                raise RuntimeError(
+                    "function %s returned a gradient different from None at position %d, but the corresponding forward input "
+                    "was not a Variable" % (type(self).__name__, i + 1)
+                )
             if is_tensor:
                 if r is not None and not isinstance(r, TensorBase):
                     raise RuntimeError("expected Variable or None (got %s)" % type(r).__name__)
@@ -103,10 +121,14 @@ class BackwardCFunction(FunctionCtx, Node):
                         try:
                             r = r.sum_to_size(shape)
                         except RuntimeError:
-                            raise RuntimeError("Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s"
-                                               % (type(self).__name__, i, list(r.shape), list(shape))) from None
+                            raise RuntimeError(
+                                "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s"
+                                % (type(self).__name__, i, list(r.shape), list(shape))
+                            ) from None
                     if r.is_complex() and not dtype.is_complex:
-                        raise RuntimeError("Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.")
+                        raise RuntimeError(
+                            "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false."
+                        )
                     if r.dtype is not dtype:
                         r = r.to(dtype)
                 out.append(r)
@@ -122,13 +144,20 @@ class Function:
 
     def __init__(self, *args, **kwargs):
         import warnings
-        warnings.warn("%s should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
-                      "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch." % type(self),
-                      DeprecationWarning, stacklevel=2)
+
+        warnings.warn(
+            "%s should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+            "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch."
+            % type(self),
+            DeprecationWarning,
+            stacklevel=2,
+        )
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
-                           "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
+            "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     generate_vmap_rule = False
 
@@ -142,13 +171,17 @@ class Function:
 
     @staticmethod
     def backward(ctx, *grad_outputs):
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
 
     vjp = backward
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -179,8 +212,10 @@ class Function:
         for t in ctx.dirty_tensors or ():
             t._bump_version()
         if dirty - {id(t) for t in outs}:
-            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-                               "inplace must all be outputs of the Function.")
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+                "inplace must all be outputs of the Function."
+            )
         inputs = {id(a) for a, k in zip(args, kinds) if k}
         if apart and ctx.to_save and any(o is t and id(t) in inputs - dirty for t in ctx.to_save for o in outs):
             raise RuntimeError(_SAVED_INPUT)
@@ -193,8 +228,13 @@ class Function:
             given, key = id(t) in inputs, id(t)
             if not given and key in dirty:
                 import warnings
-                warnings.warn("Only input tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
-                              "mark_dirty().", UserWarning, stacklevel=2)
+
+                warnings.warn(
+                    "Only input tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
+                    "mark_dirty().",
+                    UserWarning,
+                    stacklevel=2,
+                )
             if given and key in dirty:
                 if needs and key not in fixed and _continuous(t):
                     _rebase(t, ctx, i, len(outs), [a is t for a, k in zip(args, kinds) if k].index(True))
@@ -206,7 +246,7 @@ class Function:
             else:
                 if given:
                     t = _view_of_input(t)
-                elif key in made:               # one tensor twice: both are the last output, as in PyTorch
+                elif key in made:  # one tensor twice: both are the last output, as in PyTorch
                     t = made[key]
                 elif t._raw_grad_fn is not None or t._leaf_flag:
                     t = _C.alias(t)
@@ -214,7 +254,10 @@ class Function:
                 t._raw_grad_fn, t._output_nr, t._unrecorded = ctx, i, False
                 if t._base is not None and not t._inference:
                     t._stamp = t._version
-                    _node.meta(t).frozen = "Output %d of %s is a view" % (i, cls.__name__), _MANY_VIEWS if several else _ONE_VIEW
+                    _node.meta(t).frozen = (
+                        "Output %d of %s is a view" % (i, cls.__name__),
+                        _MANY_VIEWS if several else _ONE_VIEW,
+                    )
             result.append(t)
         if needs:
             ctx.outs = [(t.shape, t.dtype) if isinstance(t, TensorBase) else None for t in outs]
@@ -225,15 +268,20 @@ class Function:
 def _positional(forward, apart, args, kwargs):
     """All arguments by position: keywords go where forward's parameters of these names are."""
     import inspect
-    if apart:                                   # setup_context sees the defaults too
+
+    if apart:  # setup_context sees the defaults too
         bound = inspect.signature(forward).bind(*args, **kwargs)
         bound.apply_defaults()
         for name in bound.kwargs:
             raise TypeError(_KWARG % (forward.__name__, name))
         return bound.args
-    names = [p.name for p in inspect.signature(forward).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:]
+    names = [
+        p.name
+        for p in inspect.signature(forward).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ][1:]
     for name in kwargs:
-        if name in names[:len(args)]:
+        if name in names[: len(args)]:
             raise TypeError("%s() got multiple values for argument '%s'" % (forward.__name__, name))
         if name not in names:
             raise TypeError(_KWARG % (forward.__name__, name))
@@ -241,7 +289,7 @@ def _positional(forward, apart, args, kwargs):
     for at in range(len(args), last):
         if names[at] not in kwargs:
             raise TypeError("%s() missing required argument: '%s' (position %d)" % (forward.__name__, names[at], at))
-    return (*args, *(kwargs[name] for name in names[len(args):last + 1]))
+    return (*args, *(kwargs[name] for name in names[len(args) : last + 1]))
 
 
 def _marked(tensors, refusal):
@@ -265,6 +313,7 @@ def _view_of_input(t):
 def _rebase(t, ctx, nr, count, slot):
     """Makes ctx the maker of an input that forward changed in place."""
     from ._inplace import check_view, set_history
+
     if t._leaf_flag and t._raw_grad_fn is None:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if t._base is not None:
@@ -289,7 +338,10 @@ def _keep(ctx, outs, fixed):
             ctx.saved.append(None)
             continue
         if not isinstance(t, TensorBase):
-            raise TypeError("save_for_backward can only save variables, but argument %d is of type %s" % (len(ctx.saved), type(t).__name__))
+            raise TypeError(
+                "save_for_backward can only save variables, but argument %d is of type %s"
+                % (len(ctx.saved), type(t).__name__)
+            )
         at = next((i for i, o in enumerate(outs) if o is t), None)
         if at is not None and id(t) in fixed:
             at = None
@@ -315,6 +367,7 @@ def once_differentiable(fn):
                 o._raw_grad_fn = _Once([edge(a) for a in args if isinstance(a, TensorBase)])
             marked.append(o)
         return tuple(marked) if many else marked[0]
+
     return wrapper
 
 

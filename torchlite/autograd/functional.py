@@ -9,22 +9,40 @@ from .. import _C
 
 _NOT = " This is not allowed in strict mode."
 _NO_INPUT = "The output of the user-provided function is independent of input {}." + _NOT
-_NO_OUTPUT_GRAD = ("Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
-                   "manner from the input when running in strict mode.")
-_FIXED_GRADIENT = "The gradient with respect to input {} is independent of the inputs of the user-provided function." + _NOT
-_FIXED_JACOBIAN = ("While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is independent "
-                   "of the input." + _NOT + " You should ensure that your function is twice differentiable and that the jacobian depends on "
-                   "the inputs (this would be violated by a linear function for example).")
-_FIXED_HESSIAN = ("The hessian of the user-provided function with respect to input {} is independent of the input." + _NOT + " You should "
-                  "ensure that your function is thrice differentiable and that the hessian depends on the inputs.")
-_NO_JVP = ("The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward trick to "
-           "compute forward mode gradients." + _NOT)
+_NO_OUTPUT_GRAD = (
+    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
+    "manner from the input when running in strict mode."
+)
+_FIXED_GRADIENT = (
+    "The gradient with respect to input {} is independent of the inputs of the user-provided function." + _NOT
+)
+_FIXED_JACOBIAN = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is independent "
+    "of the input."
+    + _NOT
+    + " You should ensure that your function is twice differentiable and that the jacobian depends on "
+    "the inputs (this would be violated by a linear function for example)."
+)
+_FIXED_HESSIAN = (
+    "The hessian of the user-provided function with respect to input {} is independent of the input."
+    + _NOT
+    + " You should "
+    "ensure that your function is thrice differentiable and that the hessian depends on the inputs."
+)
+_NO_JVP = (
+    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward trick to "
+    "compute forward mode gradients." + _NOT
+)
 _NO_VHP = "The jacobian of the user-provided function is independent of input {}." + _NOT
-_NO_HVP = ("The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not allowed in strict mode as "
-           "it prevents from using the double backward trick to replace forward mode AD.")
+_NO_HVP = (
+    "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not allowed in strict mode as "
+    "it prevents from using the double backward trick to replace forward mode AD."
+)
 _FLAT_GRAPH = "The {} of the user-provided function is independent of input {}. This is not allowed in strict mode when create_graph=True."
-_BOTH_WAYS = ("torch.autograd.functional.jacobian: `strict=True` and `{}` are not supported together{}. Please either set `strict=False` or "
-              "`{}`.")
+_BOTH_WAYS = (
+    "torch.autograd.functional.jacobian: `strict=True` and `{}` are not supported together{}. Please either set `strict=False` or "
+    "`{}`."
+)
 
 
 def _tuple_of(value, what, name):
@@ -33,8 +51,11 @@ def _tuple_of(value, what, name):
     values = value if many else (value,)
     for i, v in enumerate(values):
         if not isinstance(v, torch.Tensor):
-            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
-                            + (f"value at index {i}" if many else f"given {what}") + f" has type {type(v)}.")
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
+                + (f"value at index {i}" if many else f"given {what}")
+                + f" has type {type(v)}."
+            )
     return values, many
 
 
@@ -56,11 +77,16 @@ def _cotangents(v, like, many, name, create_graph):
     """v, which has to look like the tensors it multiplies."""
     v = _fresh(_tuple_of(v, "v", name)[0], create_graph, False)
     if len(v) != len(like):
-        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}." if many else
-                           "The given v should contain a single Tensor.")
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}."
+            if many
+            else "The given v should contain a single Tensor."
+        )
     for i, (a, b) in enumerate(zip(v, like)):
         if a.shape != b.shape:
-            raise RuntimeError((f"Entry {i} in " if many else "") + f"v has invalid size: should be {b.size()} but got {a.size()}.")
+            raise RuntimeError(
+                (f"Entry {i} in " if many else "") + f"v has invalid size: should be {b.size()} but got {a.size()}."
+            )
     return v
 
 
@@ -70,8 +96,14 @@ def _grad(outputs, inputs, cotangents=None, create_graph=False, retain_graph=Non
     pairs = [(o, g) for o, g in zip(outputs, cotangents) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
-    return torch.autograd.grad([o for o, _ in pairs], inputs, [g for _, g in pairs], allow_unused=True, create_graph=create_graph,
-                               retain_graph=retain_graph)
+    return torch.autograd.grad(
+        [o for o, _ in pairs],
+        inputs,
+        [g for _, g in pairs],
+        allow_unused=True,
+        create_graph=create_graph,
+        retain_graph=retain_graph,
+    )
 
 
 def _filled(grads, like, strict, create_graph, missing, order):
@@ -108,7 +140,9 @@ def _v_for_inputs(v, inputs, name, create_graph, whose):
     if v is not None:
         return _cotangents(v, ins, many, name, create_graph)
     if len(ins) != 1 or ins[0].numel() != 1:
-        raise RuntimeError(f"The vector v can only be None if the input to {whose} is a single Tensor with a single element.")
+        raise RuntimeError(
+            f"The vector v can only be None if the input to {whose} is a single Tensor with a single element."
+        )
     return None
 
 
@@ -119,7 +153,9 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
         if v is not None:
             v = _cotangents(v, outs, many_out, "vjp", create_graph)
         elif len(outs) != 1 or outs[0].numel() != 1:
-            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single element.")
+            raise RuntimeError(
+                "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+            )
     with _C.GradMode(create_graph or torch.is_grad_enabled()):
         found = _filled(_grad(outs, ins, v, create_graph), ins, strict, create_graph, _NO_INPUT, "jacobian")
     return _shown(outs, many_out, create_graph), _shown(found, many_in, create_graph)
@@ -145,22 +181,30 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     The result is computed row by row, whatever `vectorize` and `strategy` say: they choose between ways of the same result.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
-                             'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".')
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
+            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
     forward = strategy == "forward-mode"
     if forward and create_graph:
-        raise NotImplementedError('torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
-                                  'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.')
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
     if forward and strict:
         raise RuntimeError(_BOTH_WAYS.format('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"'))
     if forward and not vectorize:
         _tuple_of(inputs, "inputs", "jacobian")
-        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`.")
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+        )
     with torch.enable_grad():
         ins, many_in, outs, many_out = _run(func, inputs, "jacobian", create_graph, strict)
         if strict and vectorize:
             raise RuntimeError(_BOTH_WAYS.format("vectorized=True", "", "vectorize=False"))
-        rows = tuple(_shown(_blocks(i, o, ins, create_graph, strict), many_in, create_graph) for i, o in enumerate(outs))
+        rows = tuple(
+            _shown(_blocks(i, o, ins, create_graph, strict), many_in, create_graph) for i, o in enumerate(outs)
+        )
     return rows if many_out else rows[0]
 
 
@@ -174,12 +218,17 @@ def _blocks(i, out, ins, create_graph, strict):
             if strict and create_graph and not g.requires_grad:
                 raise RuntimeError(_FLAT_GRAPH.format("jacobian", i))
             parts[n].append(torch.zeros_like(ins[n]) if g is None else g)
-    return [torch.stack(p).reshape(out.shape + x.shape) if p else torch.zeros(out.shape + x.shape, dtype=x.dtype, device=x.device)
-            for p, x in zip(parts, ins)]
+    return [
+        torch.stack(p).reshape(out.shape + x.shape)
+        if p
+        else torch.zeros(out.shape + x.shape, dtype=x.dtype, device=x.device)
+        for p, x in zip(parts, ins)
+    ]
 
 
 def _single_number(func, name, strict):
     """func, checked to give a single tensor of one element."""
+
     def number(*ins):
         out = func(*ins)
         outs, many = _tuple_of(out, "outputs of the user-provided function", name)
@@ -190,6 +239,7 @@ def _single_number(func, name, strict):
         if out.numel() != 1:
             raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
         return out
+
     return number
 
 

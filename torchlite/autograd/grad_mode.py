@@ -12,7 +12,9 @@ class _Switch:
             raise TypeError("%s decorates functions, not classes" % type(self).__name__)
         import functools
         import inspect
+
         if inspect.isgeneratorfunction(fn):
+
             @functools.wraps(fn)
             def generator(*args, **kwargs):
                 gen = fn(*args, **kwargs)
@@ -30,12 +32,14 @@ class _Switch:
                         raise
                     except BaseException as e:
                         error = e
+
             return generator
 
         @functools.wraps(fn)
         def wrapped(*args, **kwargs):
             with self.clone():
                 return fn(*args, **kwargs)
+
         return wrapped
 
     def clone(self):
@@ -139,7 +143,11 @@ class detect_anomaly:
 
     def __init__(self, check_nan=True):
         import warnings
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2)
+
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
         self.state, self.prev = [True, check_nan], None
 
     def __enter__(self):

@@ -7,12 +7,21 @@ from ..utils.hooks import RemovableHandle
 from . import _engine, _node
 from ._node import Node, edge
 
-__all__ = ["Node", "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "get_gradient_edge",
-           "GradientEdge", "increment_version", "allow_mutation_on_saved_tensors"]
+__all__ = [
+    "Node",
+    "saved_tensors_hooks",
+    "save_on_cpu",
+    "disable_saved_tensors_hooks",
+    "register_multi_grad_hook",
+    "get_gradient_edge",
+    "GradientEdge",
+    "increment_version",
+    "allow_mutation_on_saved_tensors",
+]
 
 
-_disabled = [None]           # the message of the innermost disable_saved_tensors_hooks
-tasks = []                   # the backward passes that are running, innermost last
+_disabled = [None]  # the message of the innermost disable_saved_tensors_hooks
+tasks = []  # the backward passes that are running, innermost last
 
 
 class Task:
@@ -23,8 +32,8 @@ class Task:
 
     def __init__(self, roots, inputs=None):
         self.roots, self.inputs, self.nodes = roots, inputs, None
-        self.key = object()                    # names the pass without keeping its graph
-        self.callbacks = []                    # what runs at its end
+        self.key = object()  # names the pass without keeping its graph
+        self.callbacks = []  # what runs at its end
         self.number = Task.made
         Task.made += 1
 
@@ -82,10 +91,12 @@ class saved_tensors_hooks:
         if _disabled[0] is not None:
             raise RuntimeError(_disabled[0])
         self.depths.append(len(_node.saved_hooks))
-        _node.saved_hooks[self.depths[-1]:] = [self.hooks]      # no call: after one Python looks for an interrupt, and nobody would leave
+        _node.saved_hooks[self.depths[-1] :] = [
+            self.hooks
+        ]  # no call: after one Python looks for an interrupt, and nobody would leave
 
     def __exit__(self, *exc):
-        del _node.saved_hooks[self.depths[-1]:]         # with what was entered inside and, after an error, never left
+        del _node.saved_hooks[self.depths[-1] :]  # with what was entered inside and, after an error, never left
         del self.depths[-1]
 
 
@@ -118,7 +129,7 @@ class _AllowMutationOnSavedContext:
         self.copies.clear()
 
 
-_mutating = []               # the context of allow_mutation_on_saved_tensors that is entered
+_mutating = []  # the context of allow_mutation_on_saved_tensors that is entered
 
 
 @contextlib.contextmanager
@@ -135,7 +146,9 @@ def allow_mutation_on_saved_tensors():
 
     def unpack(key):
         if context not in _mutating or key not in context.copies:
-            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded.")
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
+            )
         return context.copies[key]
 
     with saved_tensors_hooks(pack, unpack):
@@ -150,7 +163,7 @@ def allow_mutation_on_saved_tensors():
 class GradientEdge(tuple):
     """(node, output_nr)"""
 
-    like = None                # (shape, dtype, device) of the tensor that the edge was taken from
+    like = None  # (shape, dtype, device) of the tensor that the edge was taken from
 
     def __new__(cls, node, output_nr):
         return tuple.__new__(cls, (node, output_nr))
@@ -215,12 +228,13 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             if last[0] is not tasks[-1].key:
                 last[0] = tasks[-1].key
                 fn(grad)
+
         return _MultiHandle(t.register_hook(first) for t in tensors if t.requires_grad)
     edges = [edge(t) for t in tensors]
     if None in edges:
         raise AssertionError("Expected gradient function to be set")
     nodes = [_face(e) for e in edges]
-    buffers = {}                               # key of a pass -> [gradients still to come, gradients]
+    buffers = {}  # key of a pass -> [gradients still to come, gradients]
 
     def hook(i):
         def inner(grad):
@@ -228,7 +242,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             if not task.executes(nodes[i]):
                 return
             running = {t.key for t in tasks}
-            for gone in [k for k in buffers if k not in running]:    # passes that ended by an error
+            for gone in [k for k in buffers if k not in running]:  # passes that ended by an error
                 del buffers[gone]
             if task.key not in buffers:
                 buffers[task.key] = [sum(map(task.executes, nodes)), [None] * len(nodes)]
@@ -238,6 +252,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             if buffer[0] == 0:
                 del buffers[task.key]
                 fn(buffer[1])
+
         return inner
 
     return _MultiHandle([t.register_hook(hook(i)) for i, t in enumerate(tensors)])

@@ -27,6 +27,7 @@ class record_function:
         def named(*args, **kwargs):
             with type(self)(self.name, self.args):
                 return fn(*args, **kwargs)
+
         return named
 
 
@@ -37,14 +38,30 @@ class profile:
     of torch.profiler.profile; enabled=False records nothing.
     """
 
-    def __init__(self, enabled=True, *, use_cuda=False, use_device=None, record_shapes=False, with_flops=False, profile_memory=False,
-                 with_stack=False, with_modules=False, use_kineto=False, use_cpu=True, experimental_config=None, acc_events=False,
-                 custom_trace_id_callback=None, post_processing_timeout_s=None):
+    def __init__(
+        self,
+        enabled=True,
+        *,
+        use_cuda=False,
+        use_device=None,
+        record_shapes=False,
+        with_flops=False,
+        profile_memory=False,
+        with_stack=False,
+        with_modules=False,
+        use_kineto=False,
+        use_cpu=True,
+        experimental_config=None,
+        acc_events=False,
+        custom_trace_id_callback=None,
+        post_processing_timeout_s=None,
+    ):
         self.enabled, self.entered = enabled, False
         if not enabled:
             return
         from ..profiler import ProfilerActivity
         from ..profiler.profiler import profile as new
+
         activities = [ProfilerActivity.CPU] if use_cpu else []
         if use_device not in (None, "cuda", "webgpu", "privateuseone"):
             raise AssertionError("Invalid device type for the profiler: %s" % use_device)
@@ -54,9 +71,17 @@ class profile:
             activities.append(ProfilerActivity.WebGPU)
         if not activities:
             raise AssertionError("No activities specified for the profiler")
-        self._profile = new(activities=activities, record_shapes=record_shapes, profile_memory=profile_memory, with_stack=with_stack,
-                            with_flops=with_flops, with_modules=with_modules, experimental_config=experimental_config, acc_events=acc_events,
-                            post_processing_timeout_s=post_processing_timeout_s)
+        self._profile = new(
+            activities=activities,
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_flops=with_flops,
+            with_modules=with_modules,
+            experimental_config=experimental_config,
+            acc_events=acc_events,
+            post_processing_timeout_s=post_processing_timeout_s,
+        )
 
     def __enter__(self):
         if not self.enabled:
@@ -101,7 +126,11 @@ class profile:
         self._finished().export_stacks(path, metric)
 
     def __str__(self):
-        return str(self.function_events) if self.enabled and self._profile._events is not None else "<unfinished torch.autograd.profile>"
+        return (
+            str(self.function_events)
+            if self.enabled and self._profile._events is not None
+            else "<unfinished torch.autograd.profile>"
+        )
 
     __repr__ = __str__
 
@@ -113,7 +142,10 @@ def kineto_available():
 
 def _not_there(name):
     def refuse(*args, **kwargs):
-        raise NotImplementedError("torch.autograd.profiler.%s belongs to other devices and is not supported by torchlite" % name)
+        raise NotImplementedError(
+            "torch.autograd.profiler.%s belongs to other devices and is not supported by torchlite" % name
+        )
+
     return refuse
 
 

@@ -12,7 +12,28 @@ from collections import namedtuple
 class DeviceType(enum.IntEnum):
     """Kinds of devices of PyTorch; webgpu has the place of devices that are not PyTorch's own."""
 
-    CPU, CUDA, MKLDNN, OPENGL, OPENCL, IDEEP, HIP, FPGA, MAIA, XLA, Vulkan, Metal, XPU, MPS, Meta, HPU, VE, Lazy, IPU, MTIA = range(20)
+    (
+        CPU,
+        CUDA,
+        MKLDNN,
+        OPENGL,
+        OPENCL,
+        IDEEP,
+        HIP,
+        FPGA,
+        MAIA,
+        XLA,
+        Vulkan,
+        Metal,
+        XPU,
+        MPS,
+        Meta,
+        HPU,
+        VE,
+        Lazy,
+        IPU,
+        MTIA,
+    ) = range(20)
     WebGPU = 20
     PrivateUse1 = 20
 
@@ -90,10 +111,35 @@ class FunctionEvent(_Times):
     1 backward, 7 user), cpu_memory_usage (bytes, with profile_memory=True), device_type, sequence_nr (of backward functions).
     """
 
-    def __init__(self, id, name, thread, start_us, end_us, overload_name="", input_shapes=None, stack=None, scope=0, use_device=None,
-                 cpu_memory_usage=0, device_memory_usage=0, is_async=False, is_remote=False, sequence_nr=-1, node_id=-1,
-                 device_type=DeviceType.CPU, device_index=0, is_legacy=False, flops=0, trace_name=None, is_user_annotation=False,
-                 activity_type=None, structured_input_shapes=None, input_dtypes=None, metadata=None):
+    def __init__(
+        self,
+        id,
+        name,
+        thread,
+        start_us,
+        end_us,
+        overload_name="",
+        input_shapes=None,
+        stack=None,
+        scope=0,
+        use_device=None,
+        cpu_memory_usage=0,
+        device_memory_usage=0,
+        is_async=False,
+        is_remote=False,
+        sequence_nr=-1,
+        node_id=-1,
+        device_type=DeviceType.CPU,
+        device_index=0,
+        is_legacy=False,
+        flops=0,
+        trace_name=None,
+        is_user_annotation=False,
+        activity_type=None,
+        structured_input_shapes=None,
+        input_dtypes=None,
+        metadata=None,
+    ):
         self.id, self.name, self.thread, self.overload_name = id, name, thread, overload_name
         self.time_range = Interval(start_us, end_us)
         self.trace_name = name if trace_name is None else trace_name
@@ -139,18 +185,64 @@ class FunctionEvent(_Times):
         return self.device_memory_usage if self._on_cpu else 0
 
     def __repr__(self):
-        return ("<FunctionEvent id=%s name=%s overload_name=%s device_type=%s node_id=%s cpu_time=%s start_us=%s end_us=%s cpu_children=%s "
-                "%s_time=%s name=%s thread=%s input_shapes=%s cpu_memory_usage=%s %s_memory_usage=%s is_async=%s is_remote=%s seq_nr=%s "
-                "is_legacy=%s>" % (self.id, self.name, self.overload_name, self.device_type, self.node_id, self.cpu_time_str,
-                                   self.time_range.start, self.time_range.end, [c.id for c in self.cpu_children], self.use_device,
-                                   self.device_time_str, self.name, self.thread, self.input_shapes, self.cpu_memory_usage, self.use_device,
-                                   self.device_memory_usage, self.is_async, self.is_remote, self.sequence_nr, self.is_legacy))
+        return (
+            "<FunctionEvent id=%s name=%s overload_name=%s device_type=%s node_id=%s cpu_time=%s start_us=%s end_us=%s cpu_children=%s "
+            "%s_time=%s name=%s thread=%s input_shapes=%s cpu_memory_usage=%s %s_memory_usage=%s is_async=%s is_remote=%s seq_nr=%s "
+            "is_legacy=%s>"
+            % (
+                self.id,
+                self.name,
+                self.overload_name,
+                self.device_type,
+                self.node_id,
+                self.cpu_time_str,
+                self.time_range.start,
+                self.time_range.end,
+                [c.id for c in self.cpu_children],
+                self.use_device,
+                self.device_time_str,
+                self.name,
+                self.thread,
+                self.input_shapes,
+                self.cpu_memory_usage,
+                self.use_device,
+                self.device_memory_usage,
+                self.is_async,
+                self.is_remote,
+                self.sequence_nr,
+                self.is_legacy,
+            )
+        )
 
 
-_SUMS = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "cpu_memory_usage", "device_memory_usage",
-         "self_cpu_memory_usage", "self_device_memory_usage", "count", "flops")
-_FIRST = ("key", "node_id", "is_async", "is_remote", "cpu_parent", "cpu_children", "overload_name", "input_shapes", "stack", "scope",
-          "device_type", "is_legacy", "use_device", "is_user_annotation")
+_SUMS = (
+    "cpu_time_total",
+    "device_time_total",
+    "self_cpu_time_total",
+    "self_device_time_total",
+    "cpu_memory_usage",
+    "device_memory_usage",
+    "self_cpu_memory_usage",
+    "self_device_memory_usage",
+    "count",
+    "flops",
+)
+_FIRST = (
+    "key",
+    "node_id",
+    "is_async",
+    "is_remote",
+    "cpu_parent",
+    "cpu_children",
+    "overload_name",
+    "input_shapes",
+    "stack",
+    "scope",
+    "device_type",
+    "is_legacy",
+    "use_device",
+    "is_user_annotation",
+)
 
 
 class FunctionEventAvg(_Times):
@@ -181,10 +273,23 @@ class FunctionEventAvg(_Times):
 
     def __repr__(self):
         device = self.use_device or "cuda"
-        return ("<FunctionEventAvg key=%s self_cpu_time=%s cpu_time=%s  self_%s_time=%s %s_time=%s input_shapes=%s cpu_memory_usage=%s "
-                "%s_memory_usage=%s>" % (self.key, self.self_cpu_time_total_str, self.cpu_time_str, device, self.self_device_time_total_str,
-                                         device, self.device_time_str, self.input_shapes, self.cpu_memory_usage, device,
-                                         self.device_memory_usage))
+        return (
+            "<FunctionEventAvg key=%s self_cpu_time=%s cpu_time=%s  self_%s_time=%s %s_time=%s input_shapes=%s cpu_memory_usage=%s "
+            "%s_memory_usage=%s>"
+            % (
+                self.key,
+                self.self_cpu_time_total_str,
+                self.cpu_time_str,
+                device,
+                self.self_device_time_total_str,
+                device,
+                self.device_time_str,
+                self.input_shapes,
+                self.cpu_memory_usage,
+                device,
+                self.device_memory_usage,
+            )
+        )
 
 
 class EventList(list):
@@ -204,7 +309,7 @@ class EventList(list):
     def _remove_dup_nodes(self):
         """A call whose only child has the same name is one with it, as in PyTorch."""
         gone = set()
-        for e in self:                  # parents come before their children
+        for e in self:  # parents come before their children
             parent = e.cpu_parent
             if parent is not None and parent.name == e.name and len(parent.cpu_children) == 1:
                 parent.cpu_children, parent.kernels = e.cpu_children, e.kernels
@@ -217,12 +322,25 @@ class EventList(list):
         """The events added up by name (and by input shapes, or by the first entries of their stacks), as an EventList."""
         found = {}
         for e in self:
-            key = (e.key, e.node_id, e.device_type, e.is_legacy, e.is_user_annotation, e.overload_name if group_by_overload_name else "",
-                   str(e.input_shapes) if group_by_input_shapes else "", tuple(e.stack[:group_by_stack_n]))
+            key = (
+                e.key,
+                e.node_id,
+                e.device_type,
+                e.is_legacy,
+                e.is_user_annotation,
+                e.overload_name if group_by_overload_name else "",
+                str(e.input_shapes) if group_by_input_shapes else "",
+                tuple(e.stack[:group_by_stack_n]),
+            )
             if key not in found:
                 found[key] = FunctionEventAvg()
             found[key].add(e)
-        out = EventList(found.values(), use_device=self._use_device, profile_memory=self._profile_memory, with_flops=self._with_flops)
+        out = EventList(
+            found.values(),
+            use_device=self._use_device,
+            profile_memory=self._profile_memory,
+            with_flops=self._with_flops,
+        )
         for e in out:
             e.stack = e.stack[:group_by_stack_n]
             if not group_by_input_shapes:
@@ -240,20 +358,40 @@ class EventList(list):
         total.key = "Total"
         return total
 
-    def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55, max_shapes_column_width=80, header=None,
-              top_level_events_only=False, time_unit=None):
+    def table(
+        self,
+        sort_by=None,
+        row_limit=100,
+        max_src_column_width=75,
+        max_name_column_width=55,
+        max_shapes_column_width=80,
+        header=None,
+        top_level_events_only=False,
+        time_unit=None,
+    ):
         """PyTorch's table of the events, as text.
 
         sort_by: name of a field, for example "cpu_time_total", "self_cpu_time_total", "self_webgpu_time_total" (or "self_device_time_total"),
         "count", largest first. row_limit: most rows, -1 for all. time_unit: "s", "ms" or "us" for every time.
         """
         from ._profiler_table import table
-        return table(self, sort_by and _device_field(sort_by), row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width,
-                     header, top_level_events_only, time_unit)
+
+        return table(
+            self,
+            sort_by and _device_field(sort_by),
+            row_limit,
+            max_src_column_width,
+            max_name_column_width,
+            max_shapes_column_width,
+            header,
+            top_level_events_only,
+            time_unit,
+        )
 
     def export_chrome_trace(self, path):
         """Writes the events for chrome://tracing or https://ui.perfetto.dev."""
         from ..profiler._trace import write
+
         write(path, self, {})
 
     def supported_export_stacks_metrics(self):

@@ -22,7 +22,10 @@ class _Backend(ModuleType):
     def set_flags(self, *values, **named):
         """Sets switches, by PyTorch's order or by name (`_enabled` is `enabled`); returns the old values."""
         old = tuple(getattr(self, n) for n in self._switches)
-        for name, value in {**dict(zip(self._switches, values)), **{n.removeprefix("_"): v for n, v in named.items()}}.items():
+        for name, value in {
+            **dict(zip(self._switches, values)),
+            **{n.removeprefix("_"): v for n, v in named.items()},
+        }.items():
             if name in self._switches and value is not None:
                 setattr(self, name, value)
         return old
@@ -43,11 +46,27 @@ class _Backend(ModuleType):
         yield self
 
 
-cudnn = _Backend("cudnn", {"enabled": True, "benchmark": False, "benchmark_limit": 10, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"},
-                 version=lambda: None, is_acceptable=lambda tensor: False)
+cudnn = _Backend(
+    "cudnn",
+    {
+        "enabled": True,
+        "benchmark": False,
+        "benchmark_limit": 10,
+        "deterministic": False,
+        "allow_tf32": True,
+        "fp32_precision": "none",
+    },
+    version=lambda: None,
+    is_acceptable=lambda tensor: False,
+)
 mps = _Backend("mps")
 mkl = _Backend("mkl", VERBOSE_OFF=0, VERBOSE_ON=1)
-mkldnn = _Backend("mkldnn", {"enabled": False, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"}, VERBOSE_OFF=0, VERBOSE_ON=1)
+mkldnn = _Backend(
+    "mkldnn",
+    {"enabled": False, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"},
+    VERBOSE_OFF=0,
+    VERBOSE_ON=1,
+)
 openmp = _Backend("openmp")
 opt_einsum = _Backend("opt_einsum", {"enabled": False, "strategy": None}, get_opt_einsum=lambda: None)
 nnpack = _Backend("nnpack", {"enabled": False})
@@ -56,23 +75,40 @@ xnnpack = _Backend("xnnpack", enabled=False)
 xeon = _Backend("xeon")
 cpu = _Backend("cpu", get_cpu_capability=lambda: "DEFAULT")
 _fastpath = [True]
-mha = _Backend("mha", get_fastpath_enabled=lambda: _fastpath[0], set_fastpath_enabled=lambda value: _fastpath.__setitem__(0, value))
+mha = _Backend(
+    "mha", get_fastpath_enabled=lambda: _fastpath[0], set_fastpath_enabled=lambda value: _fastpath.__setitem__(0, value)
+)
 
 
 @contextlib.contextmanager
 def _sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
     """Attention has one implementation here."""
     import warnings
-    warnings.warn("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
-                  "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.", FutureWarning, stacklevel=3)
+
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
+        "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        FutureWarning,
+        stacklevel=3,
+    )
     yield {}
 
 
-cuda = _Backend("cuda", matmul=SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=False,
-                                               allow_bf16_reduced_precision_reduction=False),
-                enable_flash_sdp=lambda enabled: None, enable_mem_efficient_sdp=lambda enabled: None, enable_math_sdp=lambda enabled: None,
-                enable_cudnn_sdp=lambda enabled: None, flash_sdp_enabled=lambda: False, math_sdp_enabled=lambda: True,
-                mem_efficient_sdp_enabled=lambda: False, cudnn_sdp_enabled=lambda: False, sdp_kernel=_sdp_kernel)
+cuda = _Backend(
+    "cuda",
+    matmul=SimpleNamespace(
+        allow_tf32=False, allow_fp16_reduced_precision_reduction=False, allow_bf16_reduced_precision_reduction=False
+    ),
+    enable_flash_sdp=lambda enabled: None,
+    enable_mem_efficient_sdp=lambda enabled: None,
+    enable_math_sdp=lambda enabled: None,
+    enable_cudnn_sdp=lambda enabled: None,
+    flash_sdp_enabled=lambda: False,
+    math_sdp_enabled=lambda: True,
+    mem_efficient_sdp_enabled=lambda: False,
+    cudnn_sdp_enabled=lambda: False,
+    sdp_kernel=_sdp_kernel,
+)
 
 
 def flags_frozen():

@@ -46,7 +46,7 @@ class _Finder:
     def find_spec(fullname, path=None, target=None):
         if fullname != ALIAS and not fullname.startswith(ALIAS + "."):
             return None
-        real = REAL + fullname[len(ALIAS):]
+        real = REAL + fullname[len(ALIAS) :]
         try:
             module = importlib.import_module(real)
         except ModuleNotFoundError as e:
@@ -54,7 +54,9 @@ class _Finder:
                 return None  # the usual "No module named 'torch.x'" follows
             raise
         loader: Any = _Loader(module)  # as much of a loader as the import system asks for
-        spec = ModuleSpec(fullname, loader, origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__"))
+        spec = ModuleSpec(
+            fullname, loader, origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__")
+        )
         if spec.submodule_search_locations is not None:
             spec.submodule_search_locations = module.__path__
         return spec
@@ -79,7 +81,7 @@ def install():
         sys.meta_path.insert(0, _Finder)
     for name, module in list(sys.modules.items()):
         if name == REAL or name.startswith(REAL + "."):
-            sys.modules[ALIAS + name[len(REAL):]] = module
+            sys.modules[ALIAS + name[len(REAL) :]] = module
     return real
 
 
@@ -90,5 +92,5 @@ def uninstall():
     for name in list(sys.modules):
         if name == ALIAS or name.startswith(ALIAS + "."):
             module = sys.modules[name]
-            if module is sys.modules.get(REAL + name[len(ALIAS):]):
+            if module is sys.modules.get(REAL + name[len(ALIAS) :]):
                 del sys.modules[name]

@@ -20,4 +20,5 @@ def set_device(device):
 def synchronize(device=None):
     """CPU operations are done when they return."""
 
+
 from . import amp  # noqa: E402,F401

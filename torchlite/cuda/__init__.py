@@ -10,24 +10,52 @@ from ..version import cuda as _version  # noqa: F401
 
 def _function(name, default=None, refuse=False):
     """torch.webgpu's function under that name where "cuda" means it; else the answer of a PyTorch without CUDA."""
+
     def fn(*args, **kwargs):
         if _device.cuda_is_webgpu():
             from .. import webgpu
+
             return getattr(webgpu, name)(*args, **kwargs)
         if refuse:
             raise AssertionError("Torch not compiled with CUDA enabled")
         return default
+
     fn.__name__ = fn.__qualname__ = name
     return fn
 
 
-is_available, is_initialized, is_bf16_supported = (_function(name, False) for name in ("is_available", "is_initialized", "is_bf16_supported"))
+is_available, is_initialized, is_bf16_supported = (
+    _function(name, False) for name in ("is_available", "is_initialized", "is_bf16_supported")
+)
 device_count, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = (
-    _function(name, 0) for name in ("device_count", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"))
+    _function(name, 0)
+    for name in ("device_count", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+)
 empty_cache, reset_peak_memory_stats = _function("empty_cache"), _function("reset_peak_memory_stats")
-init, current_device, set_device, get_device_name, get_device_properties, get_device_capability, synchronize, memory_summary, mem_get_info = (
-    _function(name, refuse=True) for name in ("init", "current_device", "set_device", "get_device_name", "get_device_properties",
-                                              "get_device_capability", "synchronize", "memory_summary", "mem_get_info"))
+(
+    init,
+    current_device,
+    set_device,
+    get_device_name,
+    get_device_properties,
+    get_device_capability,
+    synchronize,
+    memory_summary,
+    mem_get_info,
+) = (
+    _function(name, refuse=True)
+    for name in (
+        "init",
+        "current_device",
+        "set_device",
+        "get_device_name",
+        "get_device_properties",
+        "get_device_capability",
+        "synchronize",
+        "memory_summary",
+        "mem_get_info",
+    )
+)
 
 
 def _refuse(*args, **kwargs):
@@ -43,6 +71,7 @@ def manual_seed(seed):
     """The generator of webgpu is the CPU's; without a GPU ignored, as in PyTorch."""
     if _device.cuda_is_webgpu():
         from ..random import manual_seed as seed_all_devices
+
         seed_all_devices(seed)
 
 
@@ -77,5 +106,6 @@ class OutOfMemoryError(RuntimeError):
 def __getattr__(name):
     if name == "amp":
         from importlib import import_module
+
         return import_module(".amp", __name__)
     raise AttributeError("module 'torch.cuda' has no attribute '%s'" % name)

@@ -12,6 +12,7 @@ def _old(fn):
     def wrapped(*args, **kwargs):
         _amp.deprecated("cuda", fn.__name__, f"{fn.__name__}(args..., device_type='cuda')")
         return fn(*args, **kwargs)
+
     return wrapped
 
 

@@ -28,7 +28,9 @@ get_world_size = get_rank
 
 
 def init_process_group(*args, **kwargs):
-    raise RuntimeError("torch.distributed is not available: torchlite runs in one process. The same script runs distributed under PyTorch.")
+    raise RuntimeError(
+        "torch.distributed is not available: torchlite runs in one process. The same script runs distributed under PyTorch."
+    )
 
 
 class ReduceOp:
@@ -40,7 +42,22 @@ class ReduceOp:
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    if name in ("all_reduce", "all_gather", "broadcast", "barrier", "reduce", "destroy_process_group", "new_group", "gather", "scatter", "send",
-                "recv", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor", "get_backend"):
+    if name in (
+        "all_reduce",
+        "all_gather",
+        "broadcast",
+        "barrier",
+        "reduce",
+        "destroy_process_group",
+        "new_group",
+        "gather",
+        "scatter",
+        "send",
+        "recv",
+        "all_gather_into_tensor",
+        "reduce_scatter",
+        "reduce_scatter_tensor",
+        "get_backend",
+    ):
         return init_process_group
     raise AttributeError("module 'torch.distributed' has no attribute '%s'" % name)

@@ -1,4 +1,5 @@
 """Divergences between distributions of different families."""
+
 import math
 
 import torchlite as torch
@@ -29,8 +30,13 @@ def _xlogx(t):
 @register_kl(Exponential, Gamma)
 def _(p, q):
     ratio = q.rate / p.rate
-    return (-q.concentration * torch.log(ratio) + ratio + q.concentration.lgamma() + q.concentration * euler_constant
-            - (1 + euler_constant))
+    return (
+        -q.concentration * torch.log(ratio)
+        + ratio
+        + q.concentration.lgamma()
+        + q.concentration * euler_constant
+        - (1 + euler_constant)
+    )
 
 
 @register_kl(Gamma, Exponential)
@@ -58,7 +64,14 @@ def _(p, q):
 def _(p, q):
     var = q.scale.pow(2)
     ratio = p.scale.pow(2) / var
-    return -0.5 * torch.log(2 * ratio / math.pi) + 0.5 * p.loc.pow(2) / var - p.loc * q.loc / var + 0.5 * q.loc.pow(2) / var + ratio - 1
+    return (
+        -0.5 * torch.log(2 * ratio / math.pi)
+        + 0.5 * p.loc.pow(2) / var
+        - p.loc * q.loc / var
+        + 0.5 * q.loc.pow(2) / var
+        + ratio
+        - 1
+    )
 
 
 @register_kl(Uniform, Normal)
@@ -103,17 +116,31 @@ def _(p, q):
 @register_kl(Beta, Normal)
 def _(p, q):
     mean, var = p.mean, q.scale.pow(2)
-    return -p.entropy() + 0.5 * (var * 2 * math.pi).log() + (p.variance * 0.5 + mean.pow(2) * 0.5 - mean * q.loc + q.loc.pow(2) * 0.5) / var
+    return (
+        -p.entropy()
+        + 0.5 * (var * 2 * math.pi).log()
+        + (p.variance * 0.5 + mean.pow(2) * 0.5 - mean * q.loc + q.loc.pow(2) * 0.5) / var
+    )
 
 
 def _to_normal(p, q):
     """For a q that is normal: only the mean and the variance of p matter."""
-    return -p.entropy() + (q.scale * math.sqrt(2 * math.pi)).log() + (p.variance + (p.mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
+    return (
+        -p.entropy()
+        + (q.scale * math.sqrt(2 * math.pi)).log()
+        + (p.variance + (p.mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
+    )
 
 
 def _to_gamma(p, q, mean, mean_log):
     """For a q that is gamma: the means of x and log x under p."""
-    return (-p.entropy() + torch.lgamma(q.concentration) - q.concentration * q.rate.log() - (q.concentration - 1) * mean_log + q.rate * mean)
+    return (
+        -p.entropy()
+        + torch.lgamma(q.concentration)
+        - q.concentration * q.rate.log()
+        - (q.concentration - 1) * mean_log
+        + q.rate * mean
+    )
 
 
 def _to_gumbel(p, q, mean, mean_exp):
@@ -123,10 +150,15 @@ def _to_gumbel(p, q, mean, mean_exp):
 
 register_kl(Gumbel, Normal)(_to_normal)
 register_kl(Pareto, Normal)(lambda p, q: torch.where(p.alpha <= 2, torch.inf, _to_normal(p, q)))
-register_kl(Pareto, Exponential)(lambda p, q: torch.where(p.alpha <= 1, torch.inf, -p.entropy() - q.rate.log() + q.rate * p.mean))
-register_kl(Pareto, Gamma)(lambda p, q: torch.where(p.alpha <= 1, torch.inf, _to_gamma(p, q, p.mean, p.scale.log() + p.alpha.reciprocal())))
+register_kl(Pareto, Exponential)(
+    lambda p, q: torch.where(p.alpha <= 1, torch.inf, -p.entropy() - q.rate.log() + q.rate * p.mean)
+)
+register_kl(Pareto, Gamma)(
+    lambda p, q: torch.where(p.alpha <= 1, torch.inf, _to_gamma(p, q, p.mean, p.scale.log() + p.alpha.reciprocal()))
+)
 register_kl(Beta, Gamma)(
-    lambda p, q: _to_gamma(p, q, p.mean, p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()))
+    lambda p, q: _to_gamma(p, q, p.mean, p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma())
+)
 
 
 def _uniform_mean_log(p):
@@ -150,15 +182,21 @@ def _(p, q):
     return _to_gumbel(p, q, p.mean, mean_exp)
 
 
-register_kl(Normal, Gumbel)(lambda p, q: _to_gumbel(p, q, p.mean, (0.5 * (p.scale / q.scale).pow(2) - p.loc / q.scale).exp()))
+register_kl(Normal, Gumbel)(
+    lambda p, q: _to_gumbel(p, q, p.mean, (0.5 * (p.scale / q.scale).pow(2) - p.loc / q.scale).exp())
+)
 register_kl(Exponential, Gumbel)(lambda p, q: _to_gumbel(p, q, p.mean, p.rate / (p.rate + q.scale.reciprocal())))
-register_kl(Gamma, Gumbel)(lambda p, q: _to_gumbel(p, q, p.mean, (1 + (q.scale * p.rate).reciprocal()).pow(-p.concentration)))
+register_kl(Gamma, Gumbel)(
+    lambda p, q: _to_gumbel(p, q, p.mean, (1 + (q.scale * p.rate).reciprocal()).pow(-p.concentration))
+)
 
 
 @register_kl(Normal, Laplace)
 def _(p, q):
     d = p.loc - q.loc
-    distance = p.scale * math.sqrt(2 / math.pi) * (-0.5 * (d / p.scale).pow(2)).exp() + d * torch.erf(d / (p.scale * math.sqrt(2)))
+    distance = p.scale * math.sqrt(2 / math.pi) * (-0.5 * (d / p.scale).pow(2)).exp() + d * torch.erf(
+        d / (p.scale * math.sqrt(2))
+    )
     return -p.entropy() + (2 * q.scale).log() + distance / q.scale
 
 

@@ -1,4 +1,5 @@
 """Transforms of whole vectors, and those that put others together."""
+
 import torchlite as torch
 
 from ..nn.functional import pad, softplus
@@ -6,8 +7,14 @@ from . import constraints
 from .transforms import Transform
 from .utils import _sum_rightmost
 
-__all__ = ["IndependentTransform", "ReshapeTransform", "StickBreakingTransform", "CatTransform", "StackTransform",
-           "CumulativeDistributionTransform"]
+__all__ = [
+    "IndependentTransform",
+    "ReshapeTransform",
+    "StickBreakingTransform",
+    "CatTransform",
+    "StackTransform",
+    "CumulativeDistributionTransform",
+]
 
 
 class IndependentTransform(Transform):
@@ -69,7 +76,11 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size=cache_size)
 
     def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        )
 
     @constraints.dependent_property
     def domain(self):
@@ -80,13 +91,13 @@ class ReshapeTransform(Transform):
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def _call(self, x):
-        return x.reshape(tuple(x.shape[:x.dim() - len(self.in_shape)]) + tuple(self.out_shape))
+        return x.reshape(tuple(x.shape[: x.dim() - len(self.in_shape)]) + tuple(self.out_shape))
 
     def _inverse(self, y):
-        return y.reshape(tuple(y.shape[:y.dim() - len(self.out_shape)]) + tuple(self.in_shape))
+        return y.reshape(tuple(y.shape[: y.dim() - len(self.out_shape)]) + tuple(self.in_shape))
 
     def log_abs_det_jacobian(self, x, y):
-        return x.new_zeros(x.size()[:x.dim() - len(self.in_shape)])
+        return x.new_zeros(x.size()[: x.dim() - len(self.in_shape)])
 
     @staticmethod
     def _swap(shape, old, new):
@@ -120,6 +131,7 @@ class StickBreakingTransform(Transform):
 
     def _call(self, x):
         from .transforms import _clipped_sigmoid
+
         z = _clipped_sigmoid(x - self._offset(x).log())
         return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
 
@@ -171,13 +183,19 @@ class CatTransform(_Many):
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
-            raise AssertionError(f"lengths must have same length as transforms: {len(self.lengths)} vs {len(self.transforms)}")
+            raise AssertionError(
+                f"lengths must have same length as transforms: {len(self.lengths)} vs {len(self.transforms)}"
+            )
 
     event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
     length = property(lambda self: sum(self.lengths))
 
     def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        )
 
     def _parts(self, x):
         if x.size(self.dim) != self.length:
@@ -216,14 +234,18 @@ class StackTransform(_Many):
 
     def _parts(self, x):
         if x.size(self.dim) != len(self.transforms):
-            raise AssertionError(f"Input size {x.size(self.dim)} at dim {self.dim} doesn't match number of transforms {len(self.transforms)}")
+            raise AssertionError(
+                f"Input size {x.size(self.dim)} at dim {self.dim} doesn't match number of transforms {len(self.transforms)}"
+            )
         return x.unbind(self.dim)
 
     def _join(self, parts):
         return torch.stack(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x, y):
-        return self._join([t.log_abs_det_jacobian(a, b) for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))])
+        return self._join(
+            [t.log_abs_det_jacobian(a, b) for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))]
+        )
 
     @constraints.dependent_property
     def domain(self):
@@ -255,4 +277,8 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        )

@@ -1,4 +1,5 @@
 """The Bernoulli distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -23,10 +24,10 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         self._take(probs, logits)
         if probs is not None:
             self._is_given = "probs"
-            self.probs, = broadcast_all(probs)
+            (self.probs,) = broadcast_all(probs)
         else:
             self._is_given = "logits"
-            self.logits, = broadcast_all(logits)
+            (self.logits,) = broadcast_all(logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     @property

@@ -1,4 +1,5 @@
 """The beta distribution."""
+
 import torchlite as torch
 
 from . import constraints

@@ -1,4 +1,5 @@
 """The binomial distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -16,7 +17,11 @@ def _clamp_by_zero(x):
 class Binomial(ProbsOrLogits, Distribution):
     """Successes in `total_count` trials of probability `probs`."""
 
-    arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     has_enumerate_support = True
     _binary = True
     _params = {"total_count": 0, "probs": 0, "logits": 0}
@@ -60,7 +65,11 @@ class Binomial(ProbsOrLogits, Distribution):
         log_n = torch.lgamma(self.total_count + 1)
         log_k = torch.lgamma(value + 1)
         log_nmk = torch.lgamma(self.total_count - value + 1)
-        normalize = self.total_count * _clamp_by_zero(self.logits) + self.total_count * torch.log1p(torch.exp(-torch.abs(self.logits))) - log_n
+        normalize = (
+            self.total_count * _clamp_by_zero(self.logits)
+            + self.total_count * torch.log1p(torch.exp(-torch.abs(self.logits)))
+            - log_n
+        )
         return value * self.logits - log_k - log_nmk - normalize
 
     def entropy(self):

@@ -1,4 +1,5 @@
 """The categorical distribution."""
+
 import torchlite as torch
 
 from . import constraints

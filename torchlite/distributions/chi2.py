@@ -1,4 +1,5 @@
 """The chi-squared distribution."""
+
 from . import constraints
 from .gamma import Gamma
 

@@ -1,4 +1,5 @@
 """biject_to and transform_to: transforms from the real numbers into a constraint."""
+
 from . import constraints, transforms
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
@@ -40,13 +41,15 @@ def _both(*kinds):
             biject_to.register(kind, factory)
             transform_to.register(kind, factory)
         return factory
+
     return register
 
 
 _both(constraints.real)(lambda c: _T.identity_transform)
 _both(constraints.positive, constraints.nonnegative)(lambda c: _T.ExpTransform())
 _both(constraints.greater_than, constraints.greater_than_eq)(
-    lambda c: _T.ComposeTransform([_T.ExpTransform(), _T.AffineTransform(c.lower_bound, 1)]))
+    lambda c: _T.ComposeTransform([_T.ExpTransform(), _T.AffineTransform(c.lower_bound, 1)])
+)
 _both(constraints.less_than)(lambda c: _T.ComposeTransform([_T.ExpTransform(), _T.AffineTransform(c.upper_bound, -1)]))
 biject_to.register(constraints.simplex, lambda c: _T.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda c: _T.SoftmaxTransform())
@@ -57,9 +60,16 @@ for _kind in (constraints.positive_definite, constraints.positive_semidefinite):
 
 @_both(constraints.interval, constraints.half_open_interval)
 def _interval(c):
-    if isinstance(c.lower_bound, (int, float)) and c.lower_bound == 0 and isinstance(c.upper_bound, (int, float)) and c.upper_bound == 1:
+    if (
+        isinstance(c.lower_bound, (int, float))
+        and c.lower_bound == 0
+        and isinstance(c.upper_bound, (int, float))
+        and c.upper_bound == 1
+    ):
         return _T.SigmoidTransform()
-    return _T.ComposeTransform([_T.SigmoidTransform(), _T.AffineTransform(c.lower_bound, c.upper_bound - c.lower_bound)])
+    return _T.ComposeTransform(
+        [_T.SigmoidTransform(), _T.AffineTransform(c.lower_bound, c.upper_bound - c.lower_bound)]
+    )
 
 
 def _register_composed(registry):

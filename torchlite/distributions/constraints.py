@@ -1,11 +1,41 @@
 """Sets that parameters and values of distributions belong to."""
+
 import torchlite as torch
 
-__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
-           "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval", "is_dependent",
-           "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive",
-           "positive_definite", "positive_integer", "positive_semidefinite", "real", "real_vector", "simplex", "square", "stack",
-           "symmetric", "unit_interval"]
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]
 
 
 class Constraint:
@@ -42,8 +72,10 @@ class _Dependent(Constraint):
         return self._event_dim
 
     def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
-        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
-                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
+        )
 
     def check(self, x):
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -82,7 +114,7 @@ class _IndependentConstraint(Constraint):
         n = self.reinterpreted_batch_ndims
         if result.dim() < n:
             raise ValueError(f"Expected value.dim() >= {self.base_constraint.event_dim + n} but got {value.dim()}")
-        return result.reshape(tuple(result.shape[:result.dim() - n]) + (-1,)).all(-1)
+        return result.reshape(tuple(result.shape[: result.dim() - n]) + (-1,)).all(-1)
 
     def __repr__(self):
         return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -107,7 +139,7 @@ class MixtureSameFamilyConstraint(Constraint):
         result = self.base_constraint.check(value.unsqueeze(-1 - n))
         if value.dim() < n:
             raise ValueError(f"Expected value.dim() >= {n} but got {value.dim()}")
-        return result.reshape(tuple(value.shape[:value.dim() - n]) + (-1,)).all(-1)
+        return result.reshape(tuple(value.shape[: value.dim() - n]) + (-1,)).all(-1)
 
     def __repr__(self):
         return f"{self.__class__.__name__}({self.base_constraint!r})"
@@ -115,6 +147,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
 def _bounded(name, params, test, discrete=False):
     """A class of constraints with bounds."""
+
     def __init__(self, *bounds, **kw):
         for p, b in zip(params, bounds):
             kw[p] = b
@@ -125,33 +158,74 @@ def _bounded(name, params, test, discrete=False):
 
     def __repr__(self):
         return f"{name[1:]}({', '.join(f'{p}={getattr(self, p)}' for p in params)})"
-    return type(name, (Constraint,), {"__init__": __init__, "__repr__": __repr__, "is_discrete": discrete, "__module__": __name__,
-                                      "__doc__": f"Values bounded by {' and '.join(params)}.", "check": test})
+
+    return type(
+        name,
+        (Constraint,),
+        {
+            "__init__": __init__,
+            "__repr__": __repr__,
+            "is_discrete": discrete,
+            "__module__": __name__,
+            "__doc__": f"Values bounded by {' and '.join(params)}.",
+            "check": test,
+        },
+    )
 
 
 def _simple(name, test, event_dim=0, discrete=False):
     """A class of constraints without parameters."""
-    return type(name, (Constraint,), {"check": test, "event_dim": event_dim, "is_discrete": discrete, "__module__": __name__,
-                                      "__doc__": f"{name[1:]} values."})
+    return type(
+        name,
+        (Constraint,),
+        {
+            "check": test,
+            "event_dim": event_dim,
+            "is_discrete": discrete,
+            "__module__": __name__,
+            "__doc__": f"{name[1:]} values.",
+        },
+    )
 
 
 _Boolean = _simple("_Boolean", lambda self, v: (v == 0) | (v == 1), discrete=True)
 _OneHot = _simple("_OneHot", lambda self, v: ((v == 0) | (v == 1)).all(-1) & v.sum(-1).eq(1), 1, True)
-_IntegerInterval = _bounded("_IntegerInterval", ("lower_bound", "upper_bound"),
-                            lambda self, v: (v % 1 == 0) & (self.lower_bound <= v) & (v <= self.upper_bound), True)
-_IntegerLessThan = _bounded("_IntegerLessThan", ("upper_bound",), lambda self, v: (v % 1 == 0) & (v <= self.upper_bound), True)
-_IntegerGreaterThan = _bounded("_IntegerGreaterThan", ("lower_bound",), lambda self, v: (v % 1 == 0) & (v >= self.lower_bound), True)
+_IntegerInterval = _bounded(
+    "_IntegerInterval",
+    ("lower_bound", "upper_bound"),
+    lambda self, v: (v % 1 == 0) & (self.lower_bound <= v) & (v <= self.upper_bound),
+    True,
+)
+_IntegerLessThan = _bounded(
+    "_IntegerLessThan", ("upper_bound",), lambda self, v: (v % 1 == 0) & (v <= self.upper_bound), True
+)
+_IntegerGreaterThan = _bounded(
+    "_IntegerGreaterThan", ("lower_bound",), lambda self, v: (v % 1 == 0) & (v >= self.lower_bound), True
+)
 _Real = _simple("_Real", lambda self, v: v == v)
 _GreaterThan = _bounded("_GreaterThan", ("lower_bound",), lambda self, v: self.lower_bound < v)
 _GreaterThanEq = _bounded("_GreaterThanEq", ("lower_bound",), lambda self, v: self.lower_bound <= v)
 _LessThan = _bounded("_LessThan", ("upper_bound",), lambda self, v: v < self.upper_bound)
-_Interval = _bounded("_Interval", ("lower_bound", "upper_bound"), lambda self, v: (self.lower_bound <= v) & (v <= self.upper_bound))
-_HalfOpenInterval = _bounded("_HalfOpenInterval", ("lower_bound", "upper_bound"),
-                             lambda self, v: (self.lower_bound <= v) & (v < self.upper_bound))
+_Interval = _bounded(
+    "_Interval", ("lower_bound", "upper_bound"), lambda self, v: (self.lower_bound <= v) & (v <= self.upper_bound)
+)
+_HalfOpenInterval = _bounded(
+    "_HalfOpenInterval",
+    ("lower_bound", "upper_bound"),
+    lambda self, v: (self.lower_bound <= v) & (v < self.upper_bound),
+)
 _Simplex = _simple("_Simplex", lambda self, v: torch.all(v >= 0, dim=-1) & ((v.sum(-1) - 1).abs() < 1e-6), 1)
-_Square = _simple("_Square", lambda self, v: torch.full(v.shape[:-2], v.shape[-2] == v.shape[-1], dtype=torch.bool, device=v.device), 2)
+_Square = _simple(
+    "_Square",
+    lambda self, v: torch.full(v.shape[:-2], v.shape[-2] == v.shape[-1], dtype=torch.bool, device=v.device),
+    2,
+)
 _LowerTriangular = _simple("_LowerTriangular", lambda self, v: (v.tril() == v).flatten(-2).all(-1), 2)
-_LowerCholesky = _simple("_LowerCholesky", lambda self, v: (v.tril() == v).flatten(-2).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), 2)
+_LowerCholesky = _simple(
+    "_LowerCholesky",
+    lambda self, v: (v.tril() == v).flatten(-2).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1),
+    2,
+)
 
 
 class _Multinomial(Constraint):
@@ -228,11 +302,26 @@ class _Stack(Constraint):
 dependent = _Dependent()
 dependent_property = _DependentProperty
 independent = _IndependentConstraint
-boolean, one_hot, nonnegative_integer, positive_integer = _Boolean(), _OneHot(), _IntegerGreaterThan(0), _IntegerGreaterThan(1)
+boolean, one_hot, nonnegative_integer, positive_integer = (
+    _Boolean(),
+    _OneHot(),
+    _IntegerGreaterThan(0),
+    _IntegerGreaterThan(1),
+)
 integer_interval, real, positive, nonnegative = _IntegerInterval, _Real(), _GreaterThan(0.0), _GreaterThanEq(0.0)
 real_vector = independent(real, 1)
 greater_than, greater_than_eq, less_than, multinomial = _GreaterThan, _GreaterThanEq, _LessThan, _Multinomial
 unit_interval, interval, half_open_interval = _Interval(0.0, 1.0), _Interval, _HalfOpenInterval
-simplex, lower_triangular, lower_cholesky, corr_cholesky = _Simplex(), _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
-square, symmetric, positive_semidefinite, positive_definite = _Square(), _Symmetric(), _PositiveSemidefinite(), _PositiveDefinite()
+simplex, lower_triangular, lower_cholesky, corr_cholesky = (
+    _Simplex(),
+    _LowerTriangular(),
+    _LowerCholesky(),
+    _CorrCholesky(),
+)
+square, symmetric, positive_semidefinite, positive_definite = (
+    _Square(),
+    _Symmetric(),
+    _PositiveSemidefinite(),
+    _PositiveDefinite(),
+)
 cat, stack = _Cat, _Stack

@@ -1,4 +1,5 @@
 """The base of all distributions."""
+
 import torchlite as torch
 
 from . import constraints
@@ -13,7 +14,7 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     _validate_args = __debug__
-    _params = None          # name -> number of event dims, for distributions that expand() by expanding their parameters
+    _params = None  # name -> number of event dims, for distributions that expand() by expanding their parameters
 
     @staticmethod
     def set_default_validate_args(value):
@@ -35,8 +36,12 @@ class Distribution:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
             import warnings
-            warnings.warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
-                          "distribution with `validate_args=False` to turn off validation.", stacklevel=3)
+
+            warnings.warn(
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
             return
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
@@ -45,8 +50,10 @@ class Distribution:
                 continue
             value = getattr(self, name)
             if not constraint.check(value).all():
-                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                                 f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
 
     def expand(self, batch_shape, _instance=None):
         """The distribution with its batch dims expanded."""
@@ -58,7 +65,7 @@ class Distribution:
         for name, n in home._params.items():
             if name in self.__dict__:
                 p = self.__dict__[name]
-                setattr(new, name, p.expand(tuple(batch_shape) + tuple(p.shape[p.dim() - n:])))
+                setattr(new, name, p.expand(tuple(batch_shape) + tuple(p.shape[p.dim() - n :])))
         new._expanded(self, batch_shape)
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -121,6 +128,7 @@ class Distribution:
     def sample_n(self, n):
         """n draws."""
         import warnings
+
         warnings.warn("sample_n(n) will be deprecated. Use .sample((n,)) instead.", UserWarning, stacklevel=2)
         return self.sample(torch.Size((n,)))
 
@@ -159,30 +167,47 @@ class Distribution:
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         start = value.dim() - len(self._event_shape)
-        if tuple(value.shape[max(start, 0):]) != tuple(self._event_shape):
-            raise ValueError(f"The right-most size of value must match event_shape: {value.size()} vs {self._event_shape}.")
+        if tuple(value.shape[max(start, 0) :]) != tuple(self._event_shape):
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.size()} vs {self._event_shape}."
+            )
         expected = torch.Size(tuple(self._batch_shape) + tuple(self._event_shape))
         for i, j in zip(reversed(value.size()), reversed(expected)):
             if i != 1 and j != 1 and i != j:
-                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.size()} vs {expected}.")
+                raise ValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.size()} vs {expected}."
+                )
         try:
             support = self.support
         except NotImplementedError:
             import warnings
-            warnings.warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize the distribution "
-                          "with `validate_args=False` to turn off validation.", stacklevel=3)
+
+            warnings.warn(
+                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the distribution "
+                "with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
             return
         if not support.check(value).all():
-            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                             f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
 
     def _get_checked_instance(self, cls, _instance=None):
         if _instance is None and type(self).__init__ != cls.__init__:
-            raise NotImplementedError(f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must "
-                                      "also define a custom .expand() method.")
+            raise NotImplementedError(
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must "
+                "also define a custom .expand() method."
+            )
         return self.__new__(type(self)) if _instance is None else _instance
 
     def __repr__(self):
         shown = [k for k in self.arg_constraints if k in self.__dict__]
         values = (self.__dict__[k] for k in shown)
-        return self.__class__.__name__ + "(" + ", ".join(f"{k}: {v if v.numel() == 1 else v.size()}" for k, v in zip(shown, values)) + ")"
+        return (
+            self.__class__.__name__
+            + "("
+            + ", ".join(f"{k}: {v if v.numel() == 1 else v.size()}" for k, v in zip(shown, values))
+            + ")"
+        )

@@ -1,4 +1,5 @@
 """Exponential families."""
+
 import torchlite as torch
 
 from .distribution import Distribution

@@ -1,4 +1,5 @@
 """The exponential distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -18,7 +19,7 @@ class Exponential(ExponentialFamily):
     _params = {"rate": 0}
 
     def __init__(self, rate, validate_args=None):
-        self.rate, = broadcast_all(rate)
+        (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.size(), validate_args=validate_args)
 
     @property

@@ -1,4 +1,5 @@
 """The F-distribution."""
+
 import torchlite as torch
 
 from . import constraints

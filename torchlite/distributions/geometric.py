@@ -1,4 +1,5 @@
 """The geometric distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -20,14 +21,16 @@ class Geometric(ProbsOrLogits, Distribution):
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._take(probs, logits)
         if probs is not None:
-            self.probs, = broadcast_all(probs)
+            (self.probs,) = broadcast_all(probs)
         else:
-            self.logits, = broadcast_all(logits)
+            (self.logits,) = broadcast_all(logits)
         super().__init__((self.logits if probs is None else self.probs).size(), validate_args=validate_args)
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             bad = self.probs.data[~(self.probs > 0)]
-            raise ValueError(f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution "
-                             f"{self!r} to be positive but found invalid values:\n{bad}")
+            raise ValueError(
+                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution "
+                f"{self!r} to be positive but found invalid values:\n{bad}"
+            )
 
     @property
     def mean(self):

@@ -1,4 +1,5 @@
 """The Gumbel distribution."""
+
 import math
 
 import torchlite as torch
@@ -24,9 +25,17 @@ class Gumbel(TransformedDistribution):
         if isinstance(loc, (int, float)) and isinstance(scale, (int, float)):
             base = Uniform(info.tiny, 1 - info.eps, validate_args=validate_args)
         else:
-            base = Uniform(torch.full_like(self.loc, info.tiny), torch.full_like(self.loc, 1 - info.eps), validate_args=validate_args)
-        transforms = [ExpTransform().inv, AffineTransform(loc=0, scale=-torch.ones_like(self.scale)), ExpTransform().inv,
-                      AffineTransform(loc=self.loc, scale=-self.scale)]
+            base = Uniform(
+                torch.full_like(self.loc, info.tiny),
+                torch.full_like(self.loc, 1 - info.eps),
+                validate_args=validate_args,
+            )
+        transforms = [
+            ExpTransform().inv,
+            AffineTransform(loc=0, scale=-torch.ones_like(self.scale)),
+            ExpTransform().inv,
+            AffineTransform(loc=self.loc, scale=-self.scale),
+        ]
         super().__init__(base, transforms, validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):

@@ -1,4 +1,5 @@
 """The half-Cauchy distribution."""
+
 import math
 
 import torchlite as torch

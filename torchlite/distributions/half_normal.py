@@ -1,4 +1,5 @@
 """The half-normal distribution."""
+
 import math
 
 import torchlite as torch

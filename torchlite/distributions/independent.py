@@ -1,4 +1,5 @@
 """Batch dims taken as event dims."""
+
 import torchlite as torch
 
 from . import constraints
@@ -16,15 +17,21 @@ class Independent(Distribution):
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         n, shape = reinterpreted_batch_ndims, base_distribution.batch_shape
         if n > len(shape):
-            raise ValueError(f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {n} vs {len(shape)}")
+            raise ValueError(
+                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {n} vs {len(shape)}"
+            )
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, n
         cut = len(shape) - n
-        super().__init__(shape[:cut], tuple(shape[cut:]) + tuple(base_distribution.event_shape), validate_args=validate_args)
+        super().__init__(
+            shape[:cut], tuple(shape[cut:]) + tuple(base_distribution.event_shape), validate_args=validate_args
+        )
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Independent, _instance)
         batch_shape = torch.Size(batch_shape)
-        new.base_dist = self.base_dist.expand(tuple(batch_shape) + tuple(self.event_shape[:self.reinterpreted_batch_ndims]))
+        new.base_dist = self.base_dist.expand(
+            tuple(batch_shape) + tuple(self.event_shape[: self.reinterpreted_batch_ndims])
+        )
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -41,7 +48,11 @@ class Independent(Distribution):
     @constraints.dependent_property
     def support(self):
         result = self.base_dist.support
-        return constraints.independent(result, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else result
+        return (
+            constraints.independent(result, self.reinterpreted_batch_ndims)
+            if self.reinterpreted_batch_ndims
+            else result
+        )
 
     @property
     def mean(self):

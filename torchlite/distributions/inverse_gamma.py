@@ -1,4 +1,5 @@
 """The inverse gamma distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -47,5 +48,9 @@ class InverseGamma(TransformedDistribution):
         return torch.where(self.concentration > 2, v, torch.inf)
 
     def entropy(self):
-        return (self.concentration + self.rate.log() + self.concentration.lgamma()
-                - (1 + self.concentration) * self.concentration.digamma())
+        return (
+            self.concentration
+            + self.rate.log()
+            + self.concentration.lgamma()
+            - (1 + self.concentration) * self.concentration.digamma()
+        )

@@ -1,4 +1,5 @@
 """Kullback-Leibler divergences, chosen by the classes of the two distributions."""
+
 import torchlite as torch
 
 from .bernoulli import Bernoulli
@@ -41,6 +42,7 @@ def register_kl(type_p, type_q):
         _KL_REGISTRY[type_p, type_q] = fun
         _memo.clear()
         return fun
+
     return decorator
 
 
@@ -52,12 +54,18 @@ def _dispatch(type_p, type_q):
 
     def rank(pair):
         return type_p.__mro__.index(pair[0]), type_q.__mro__.index(pair[1])
+
     left = min(matches, key=rank)
     right = min(matches, key=lambda pair: rank(pair)[::-1])
     if _KL_REGISTRY[left] is not _KL_REGISTRY[right]:
         import warnings
-        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
-                      f"{right[1].__name__})", RuntimeWarning, stacklevel=3)
+
+        warnings.warn(
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
+            f"{right[1].__name__})",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     return _KL_REGISTRY[left]
 
 
@@ -68,7 +76,9 @@ def kl_divergence(p, q):
     if fun is None:
         fun = _memo[key] = _dispatch(*key)
     if fun is NotImplemented:
-        raise NotImplementedError(f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}")
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}"
+        )
     return fun(p, q)
 
 
@@ -129,8 +139,10 @@ def _(p, q):
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _(p, q):
     if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman "
-                                  "divergences")
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
+            "divergences"
+        )
     p_nparams = [np.detach().requires_grad_() for np in p._natural_params]
     lg = p._log_normalizer(*p_nparams)
     gradients = torch.autograd.grad(lg.sum(), p_nparams, create_graph=True)
@@ -180,7 +192,9 @@ def _(p, q):
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _(p, q):
     if p.event_shape != q.event_shape:
-        raise ValueError("KL-divergence between two Multivariate Normals with                          different event shapes cannot be computed")
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with                          different event shapes cannot be computed"
+        )
     p_tril, q_tril = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
     half1 = q_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) - p_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     shape = tuple(torch.broadcast_shapes(q_tril.shape[:-2], p_tril.shape[:-2]))

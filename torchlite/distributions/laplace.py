@@ -1,4 +1,5 @@
 """The Laplace distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -34,7 +35,7 @@ class Laplace(Distribution):
 
     @property
     def stddev(self):
-        return 2 ** 0.5 * self.scale
+        return 2**0.5 * self.scale
 
     def rsample(self, sample_shape=torch.Size()):
         eps = torch.finfo(self.loc.dtype).eps

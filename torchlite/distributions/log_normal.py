@@ -1,4 +1,5 @@
 """The log-normal distribution."""
+
 from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution

@@ -1,4 +1,5 @@
 """The logistic-normal distribution."""
+
 from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution

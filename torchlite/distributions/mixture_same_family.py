@@ -1,4 +1,5 @@
 """Mixtures."""
+
 import torchlite as torch
 
 from . import constraints
@@ -22,11 +23,15 @@ class MixtureSameFamily(Distribution):
         mdbs, cdbs = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
         for size1, size2 in zip(reversed(mdbs), reversed(cdbs)):
             if size1 != 1 and size2 != 1 and size1 != size2:
-                raise ValueError(f"`mixture_distribution.batch_shape` ({mdbs}) is not compatible with `component_distribution."
-                                 f"batch_shape`({cdbs})")
+                raise ValueError(
+                    f"`mixture_distribution.batch_shape` ({mdbs}) is not compatible with `component_distribution."
+                    f"batch_shape`({cdbs})"
+                )
         km, kc = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if km != kc:
-            raise ValueError(f"`mixture_distribution component` ({km}) does not equal `component_distribution.batch_shape[-1]` ({kc})")
+            raise ValueError(
+                f"`mixture_distribution component` ({km}) does not equal `component_distribution.batch_shape[-1]` ({kc})"
+            )
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         self._num_component, self._event_ndims = km, len(component_distribution.event_shape)
         super().__init__(cdbs, component_distribution.event_shape, validate_args=validate_args)
@@ -75,7 +80,10 @@ class MixtureSameFamily(Distribution):
         if self._validate_args:
             self._validate_sample(x)
         x = self._pad(x)
-        return torch.logsumexp(self.component_distribution.log_prob(x) + torch.log_softmax(self.mixture_distribution.logits, dim=-1), dim=-1)
+        return torch.logsumexp(
+            self.component_distribution.log_prob(x) + torch.log_softmax(self.mixture_distribution.logits, dim=-1),
+            dim=-1,
+        )
 
     def sample(self, sample_shape=torch.Size()):
         with torch.no_grad():

@@ -1,4 +1,5 @@
 """The multinomial distribution."""
+
 import torchlite as torch
 
 from . import constraints

@@ -1,4 +1,5 @@
 """The multivariate normal distribution."""
+
 import math
 
 import torchlite as torch
@@ -19,7 +20,9 @@ def _batch_mahalanobis(bL, bx):
     """x^T (L L^T)^-1 x, batched."""
     shape = torch.broadcast_shapes(bL.shape[:-2], bx.shape[:-1])
     n = bx.shape[-1]
-    solved = torch.linalg.solve_triangular(bL.expand(tuple(shape) + (n, n)), bx.expand(tuple(shape) + (n,)).unsqueeze(-1), upper=False)
+    solved = torch.linalg.solve_triangular(
+        bL.expand(tuple(shape) + (n, n)), bx.expand(tuple(shape) + (n,)).unsqueeze(-1), upper=False
+    )
     return solved.squeeze(-1).pow(2).sum(-1)
 
 
@@ -33,8 +36,12 @@ def _precision_to_scale_tril(P):
 class MultivariateNormal(Distribution):
     """Normal vectors of mean `loc` and one of: covariance matrix, precision matrix, Cholesky factor `scale_tril` of the covariance."""
 
-    arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
-                       "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
     support = constraints.real_vector
     has_rsample = True
     _params = {"loc": 1, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2, "_unbroadcasted_scale_tril": 2}
@@ -46,10 +53,12 @@ class MultivariateNormal(Distribution):
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        (name, matrix), = given.items()
+        ((name, matrix),) = given.items()
         if matrix.dim() < 2:
-            raise ValueError(f"{name} {'matrix ' if name == 'scale_tril' else ''}must be at least two-dimensional, with optional leading "
-                             "batch dimensions")
+            raise ValueError(
+                f"{name} {'matrix ' if name == 'scale_tril' else ''}must be at least two-dimensional, with optional leading "
+                "batch dimensions"
+            )
         shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand(tuple(shape) + tuple(matrix.shape[-2:])))
         self.loc = loc.expand(tuple(shape) + (-1,))

@@ -1,4 +1,5 @@
 """The negative binomial distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -13,8 +14,11 @@ __all__ = ["NegativeBinomial"]
 class NegativeBinomial(ProbsOrLogits, Distribution):
     """Successes of probability `probs` before `total_count` failures."""
 
-    arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
-                       "logits": constraints.real}
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
     _binary = True
     _params = {"total_count": 0, "probs": 0, "logits": 0}
@@ -55,6 +59,8 @@ class NegativeBinomial(ProbsOrLogits, Distribution):
         if self._validate_args:
             self._validate_sample(value)
         unnormalized = self.total_count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
-        normalization = -torch.lgamma(self.total_count + value) + torch.lgamma(1.0 + value) + torch.lgamma(self.total_count)
+        normalization = (
+            -torch.lgamma(self.total_count + value) + torch.lgamma(1.0 + value) + torch.lgamma(self.total_count)
+        )
         normalization = normalization.masked_fill(self.total_count + value == 0.0, 0.0)
         return unnormalized - normalization

@@ -1,4 +1,5 @@
 """One-hot categorical distributions."""
+
 import torchlite as torch
 
 from . import constraints
@@ -76,7 +77,9 @@ class OneHotCategorical(Distribution):
 
     def enumerate_support(self, expand=True):
         n = self.event_shape[0]
-        values = torch.eye(n, dtype=self._param.dtype, device=self._param.device).view((n,) + (1,) * len(self.batch_shape) + (n,))
+        values = torch.eye(n, dtype=self._param.dtype, device=self._param.device).view(
+            (n,) + (1,) * len(self.batch_shape) + (n,)
+        )
         return values.expand((n,) + tuple(self.batch_shape) + (n,)) if expand else values
 
 

@@ -1,4 +1,5 @@
 """The Pareto distribution."""
+
 from . import constraints
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution

@@ -1,4 +1,5 @@
 """The Poisson distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -16,7 +17,7 @@ class Poisson(ExponentialFamily):
     _params = {"rate": 0}
 
     def __init__(self, rate, validate_args=None):
-        self.rate, = broadcast_all(rate)
+        (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.size(), validate_args=validate_args)
 
     @property

@@ -1,4 +1,5 @@
 """Relaxed Bernoulli distributions."""
+
 import torchlite as torch
 
 from . import constraints
@@ -23,10 +24,10 @@ class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
         self._take(probs, logits)
         if probs is not None:
             self._is_given = "probs"
-            self.probs, = broadcast_all(probs)
+            (self.probs,) = broadcast_all(probs)
         else:
             self._is_given = "logits"
-            self.logits, = broadcast_all(logits)
+            (self.logits,) = broadcast_all(logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     def _expanded(self, old, batch_shape):
@@ -54,7 +55,9 @@ class RelaxedBernoulli(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
+        super().__init__(
+            LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args
+        )
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, _instance=self._get_checked_instance(RelaxedBernoulli, _instance))

@@ -1,4 +1,5 @@
 """Relaxed categorical distributions."""
+
 import torchlite as torch
 
 from . import constraints

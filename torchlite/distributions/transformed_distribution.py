@@ -1,4 +1,5 @@
 """Distributions of transformed variables."""
+
 import torchlite as torch
 
 from . import constraints
@@ -28,16 +29,20 @@ class TransformedDistribution(Distribution):
         base_event_dim = len(base_distribution.event_shape)
         transform = ComposeTransform(self.transforms)
         if len(base_shape) < transform.domain.event_dim:
-            raise ValueError(f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, but got {base_shape}.")
+            raise ValueError(
+                f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, but got {base_shape}."
+            )
         forward_shape = torch.Size(transform.forward_shape(base_shape))
         expanded = torch.Size(transform.inverse_shape(forward_shape))
         if base_shape != expanded:
-            base_distribution = base_distribution.expand(expanded[:len(expanded) - base_event_dim])
+            base_distribution = base_distribution.expand(expanded[: len(expanded) - base_event_dim])
         reinterpreted = transform.domain.event_dim - base_event_dim
         if reinterpreted > 0:
             base_distribution = Independent(base_distribution, reinterpreted)
         self.base_dist = base_distribution
-        event_dim = max(transform.codomain.event_dim, transform.codomain.event_dim + base_event_dim - transform.domain.event_dim)
+        event_dim = max(
+            transform.codomain.event_dim, transform.codomain.event_dim + base_event_dim - transform.domain.event_dim
+        )
         if len(forward_shape) < event_dim:
             raise AssertionError(f"forward_shape length {len(forward_shape)} must be >= event_dim {event_dim}")
         cut = len(forward_shape) - event_dim
@@ -49,7 +54,7 @@ class TransformedDistribution(Distribution):
         shape = torch.Size(tuple(batch_shape) + tuple(self.event_shape))
         for t in reversed(self.transforms):
             shape = t.inverse_shape(shape)
-        new.base_dist = self.base_dist.expand(torch.Size(shape[:len(shape) - len(self.base_dist.event_shape)]))
+        new.base_dist = self.base_dist.expand(torch.Size(shape[: len(shape) - len(self.base_dist.event_shape)]))
         new.transforms = self.transforms
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -86,7 +91,9 @@ class TransformedDistribution(Distribution):
         for transform in reversed(self.transforms):
             x = transform.inv(y)
             event_dim += transform.domain.event_dim - transform.codomain.event_dim
-            log_prob = log_prob - _sum_rightmost(transform.log_abs_det_jacobian(x, y), event_dim - transform.domain.event_dim)
+            log_prob = log_prob - _sum_rightmost(
+                transform.log_abs_det_jacobian(x, y), event_dim - transform.domain.event_dim
+            )
             y = x
         return log_prob + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 

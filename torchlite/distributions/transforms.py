@@ -1,4 +1,5 @@
 """Invertible (and some other) transformations of random variables, with their log |det Jacobian|."""
+
 import math
 import weakref
 from typing import Any
@@ -9,10 +10,27 @@ from ..nn import functional as F
 from . import constraints
 from .utils import _sum_rightmost, broadcast_all
 
-__all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CumulativeDistributionTransform", "ExpTransform",
-           "IndependentTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform",
-           "SigmoidTransform", "SoftplusTransform", "TanhTransform", "SoftmaxTransform", "StackTransform", "StickBreakingTransform",
-           "Transform", "identity_transform"]
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "CatTransform",
+    "ComposeTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftplusTransform",
+    "TanhTransform",
+    "SoftmaxTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "Transform",
+    "identity_transform",
+]
 
 
 class Transform:
@@ -145,11 +163,21 @@ class _InverseTransform(Transform):
         return self._inv.forward_shape(shape)
 
 
-def _elementwise(name, doc, call, inverse, jacobian, domain=constraints.real, codomain=constraints.real, sign=+1, bijective=True):
+def _elementwise(
+    name, doc, call, inverse, jacobian, domain=constraints.real, codomain=constraints.real, sign=+1, bijective=True
+):
     """A class of transforms without parameters, equal to each other."""
-    body = {"__doc__": doc, "__module__": __name__, "domain": domain, "codomain": codomain, "bijective": bijective,
-            "__eq__": lambda self, other: type(other) is type(self), "__hash__": object.__hash__,
-            "_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y)}
+    body = {
+        "__doc__": doc,
+        "__module__": __name__,
+        "domain": domain,
+        "codomain": codomain,
+        "bijective": bijective,
+        "__eq__": lambda self, other: type(other) is type(self),
+        "__hash__": object.__hash__,
+        "_call": lambda self, x: call(x),
+        "_inverse": lambda self, y: inverse(y),
+    }
     if sign:
         body["sign"] = sign
     if jacobian:
@@ -168,27 +196,76 @@ def _logit(y):
     return y.log() - (-y).log1p()
 
 
-ExpTransform = _elementwise("ExpTransform", "y = exp(x)", lambda x: x.exp(), lambda y: y.log(), lambda x, y: x, codomain=constraints.positive)
-SigmoidTransform = _elementwise("SigmoidTransform", "y = 1 / (1 + exp(-x))", _clipped_sigmoid, _logit,
-                                lambda x, y: -F.softplus(-x) - F.softplus(x), codomain=constraints.unit_interval)
-SoftplusTransform = _elementwise("SoftplusTransform", "y = log(1 + exp(x))", lambda x: F.softplus(x), lambda y: (-y).expm1().neg().log() + y,
-                                 lambda x, y: -F.softplus(-x), codomain=constraints.positive)
-TanhTransform = _elementwise("TanhTransform", "y = tanh(x)", lambda x: x.tanh(), lambda y: torch.atanh(y),
-                             lambda x, y: 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x)), codomain=constraints.interval(-1.0, 1.0))
-AbsTransform = _elementwise("AbsTransform", "y = |x|", lambda x: x.abs(), lambda y: y, None, codomain=constraints.positive, sign=0,
-                            bijective=False)
+ExpTransform = _elementwise(
+    "ExpTransform", "y = exp(x)", lambda x: x.exp(), lambda y: y.log(), lambda x, y: x, codomain=constraints.positive
+)
+SigmoidTransform = _elementwise(
+    "SigmoidTransform",
+    "y = 1 / (1 + exp(-x))",
+    _clipped_sigmoid,
+    _logit,
+    lambda x, y: -F.softplus(-x) - F.softplus(x),
+    codomain=constraints.unit_interval,
+)
+SoftplusTransform = _elementwise(
+    "SoftplusTransform",
+    "y = log(1 + exp(x))",
+    lambda x: F.softplus(x),
+    lambda y: (-y).expm1().neg().log() + y,
+    lambda x, y: -F.softplus(-x),
+    codomain=constraints.positive,
+)
+TanhTransform = _elementwise(
+    "TanhTransform",
+    "y = tanh(x)",
+    lambda x: x.tanh(),
+    lambda y: torch.atanh(y),
+    lambda x, y: 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x)),
+    codomain=constraints.interval(-1.0, 1.0),
+)
+AbsTransform = _elementwise(
+    "AbsTransform",
+    "y = |x|",
+    lambda x: x.abs(),
+    lambda y: y,
+    None,
+    codomain=constraints.positive,
+    sign=0,
+    bijective=False,
+)
 LowerCholeskyTransform = _elementwise(
-    "LowerCholeskyTransform", "Any square matrix to a lower triangular one with positive diagonal.",
+    "LowerCholeskyTransform",
+    "Any square matrix to a lower triangular one with positive diagonal.",
     lambda x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed(),
-    lambda y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed(), None, constraints.independent(constraints.real, 2),
-    constraints.lower_cholesky, 0, False)
+    lambda y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed(),
+    None,
+    constraints.independent(constraints.real, 2),
+    constraints.lower_cholesky,
+    0,
+    False,
+)
 PositiveDefiniteTransform = _elementwise(
-    "PositiveDefiniteTransform", "Any square matrix to a positive definite one.",
-    lambda x: (lambda low: low @ low.mT)(LowerCholeskyTransform()(x)), lambda y: LowerCholeskyTransform().inv(torch.linalg.cholesky(y)),
-    None, constraints.independent(constraints.real, 2), constraints.positive_definite, 0, False)
+    "PositiveDefiniteTransform",
+    "Any square matrix to a positive definite one.",
+    lambda x: (lambda low: low @ low.mT)(LowerCholeskyTransform()(x)),
+    lambda y: LowerCholeskyTransform().inv(torch.linalg.cholesky(y)),
+    None,
+    constraints.independent(constraints.real, 2),
+    constraints.positive_definite,
+    0,
+    False,
+)
 SoftmaxTransform = _elementwise(
-    "SoftmaxTransform", "y = softmax(x); not one to one", lambda x: (lambda p: p / p.sum(-1, True))((x - x.max(-1, True)[0]).exp()),
-    lambda y: y.log(), None, constraints.real_vector, constraints.simplex, 0, False)
+    "SoftmaxTransform",
+    "y = softmax(x); not one to one",
+    lambda x: (lambda p: p / p.sum(-1, True))((x - x.max(-1, True)[0]).exp()),
+    lambda y: y.log(),
+    None,
+    constraints.real_vector,
+    constraints.simplex,
+    0,
+    False,
+)
 
 
 class ComposeTransform(Transform):
@@ -225,7 +302,11 @@ class ComposeTransform(Transform):
         for part in self.parts:
             event_dim += part.codomain.event_dim - part.domain.event_dim
             event_dim = max(event_dim, part.codomain.event_dim)
-        return constraints.independent(codomain, event_dim - codomain.event_dim) if event_dim > codomain.event_dim else codomain
+        return (
+            constraints.independent(codomain, event_dim - codomain.event_dim)
+            if event_dim > codomain.event_dim
+            else codomain
+        )
 
     bijective = property(lambda self: all(p.bijective for p in self.parts))
     sign = property(lambda self: math.prod(p.sign for p in self.parts))
@@ -294,11 +375,16 @@ class AffineTransform(Transform):
     codomain = domain
 
     def with_cache(self, cache_size=1):
-        return self if self._cache_size == cache_size else AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
+        )
 
     def __eq__(self, other):
         def same(a, b):
             return a is b or bool(torch.as_tensor(a).eq(torch.as_tensor(b)).all())
+
         return isinstance(other, AffineTransform) and same(self.loc, other.loc) and same(self.scale, other.scale)
 
     __hash__ = object.__hash__
@@ -322,8 +408,8 @@ class AffineTransform(Transform):
         else:
             result = torch.full_like(x, math.log(abs(self.scale)))
         if self.event_dim:
-            result = result.view(tuple(result.size()[:-self.event_dim]) + (-1,)).sum(-1)
-            shape = shape[:-self.event_dim]
+            result = result.view(tuple(result.size()[: -self.event_dim]) + (-1,)).sum(-1)
+            shape = shape[: -self.event_dim]
         return result.expand(shape)
 
     def forward_shape(self, shape):
@@ -340,7 +426,7 @@ class PowerTransform(Transform):
 
     def __init__(self, exponent, cache_size=0):
         super().__init__(cache_size=cache_size)
-        self.exponent, = broadcast_all(exponent)
+        (self.exponent,) = broadcast_all(exponent)
 
     def with_cache(self, cache_size=1):
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
@@ -367,5 +453,11 @@ class PowerTransform(Transform):
     inverse_shape = forward_shape
 
 
-from ._structured import (CatTransform, CumulativeDistributionTransform, IndependentTransform, ReshapeTransform,  # noqa: E402
-                          StackTransform, StickBreakingTransform)
+from ._structured import (
+    CatTransform,
+    CumulativeDistributionTransform,
+    IndependentTransform,
+    ReshapeTransform,  # noqa: E402
+    StackTransform,
+    StickBreakingTransform,
+)

@@ -1,4 +1,5 @@
 """The uniform distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -32,7 +33,7 @@ class Uniform(Distribution):
 
     @property
     def stddev(self):
-        return (self.high - self.low) / 12 ** 0.5
+        return (self.high - self.low) / 12**0.5
 
     @property
     def variance(self):

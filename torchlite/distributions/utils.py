@@ -1,8 +1,17 @@
 """Helpers of the distributions."""
+
 import torchlite as torch
 
 euler_constant = 0.57721566490153286060
-__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property", "tril_matrix_to_vec", "vec_to_tril_matrix"]
+__all__ = [
+    "broadcast_all",
+    "logits_to_probs",
+    "clamp_probs",
+    "probs_to_logits",
+    "lazy_property",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
 
 
 def _is_number(v):
@@ -12,7 +21,9 @@ def _is_number(v):
 def broadcast_all(*values):
     """The values as tensors of one shape; plain numbers take the dtype and device of the tensors."""
     if not all(_is_number(v) or isinstance(v, torch.Tensor) for v in values):
-        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
     tensors = [v for v in values if isinstance(v, torch.Tensor)]
     like = {"dtype": tensors[0].dtype, "device": tensors[0].device} if tensors else {"dtype": torch.get_default_dtype()}
     return torch.broadcast_tensors(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, **like) for v in values))
@@ -110,8 +121,10 @@ def vec_to_tril_matrix(vec, diag=0):
     """The lower triangular matrix of a vector."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if not round(n) - n < 1e-6 or abs(round(n) - n) > 1e-6:
-        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a "
-                         "square D x D matrix.")
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a "
+            "square D x D matrix."
+        )
     n = round(n)
     mat = vec.new_zeros(tuple(vec.shape[:-1]) + (n, n))
     i = torch.arange(n, device=vec.device)

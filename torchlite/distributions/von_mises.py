@@ -1,4 +1,5 @@
 """The von Mises distribution."""
+
 import math
 
 import torchlite as torch
@@ -46,9 +47,9 @@ class VonMises(Distribution):
     @lazy_property
     def _proposal_r(self):
         k = self.concentration.to(torch.double)
-        tau = 1 + (1 + 4 * k ** 2).sqrt()
+        tau = 1 + (1 + 4 * k**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * k)
-        return torch.where(k < 1e-5, 1 / k + k, (1 + rho ** 2) / (2 * rho))
+        return torch.where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
 
     def sample(self, sample_shape=torch.Size()):
         with torch.no_grad():

@@ -1,4 +1,5 @@
 """The Weibull distribution."""
+
 import torchlite as torch
 
 from . import constraints
@@ -48,4 +49,8 @@ class Weibull(TransformedDistribution):
         return self.scale.pow(2) * (torch.exp(torch.lgamma(1 + 2 * r)) - torch.exp(2 * torch.lgamma(1 + r)))
 
     def entropy(self):
-        return euler_constant * (1 - self.concentration_reciprocal) + torch.log(self.scale * self.concentration_reciprocal) + 1
+        return (
+            euler_constant * (1 - self.concentration_reciprocal)
+            + torch.log(self.scale * self.concentration_reciprocal)
+            + 1
+        )

@@ -1,8 +1,28 @@
 """torch.masked: reductions and normalisations that leave masked-out elements (False in `mask`) aside."""
+
 import torchlite as torch
 
-__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
-           "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
 
 _INF = float("inf")
 
@@ -13,7 +33,9 @@ def _mask_of(input, mask):
         return None
     if mask.shape != input.shape:
         if mask.dim() > input.dim():
-            raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+            raise IndexError(
+                "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
+            )
         mask = torch.broadcast_to(mask.clone(), input.shape).to(dtype=torch.bool)
     return mask.to(torch.bool) if mask.dtype != torch.bool else mask
 
@@ -50,7 +72,9 @@ def _highest(dtype, name):
 
 def _filled(input, mask, value):
     mask = _mask_of(input, mask)
-    return input if mask is None else torch.where(mask, input, torch.tensor(value, dtype=input.dtype, device=input.device))
+    return (
+        input if mask is None else torch.where(mask, input, torch.tensor(value, dtype=input.dtype, device=input.device))
+    )
 
 
 def _sum_dtype(input, dtype):
@@ -116,7 +140,9 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """Means of the elements that are not masked out; NaN where there is none."""
     target, source = (input.dtype, "Input") if dtype is None else (dtype, "Optional")
     if not (target.is_floating_point or target.is_complex):
-        raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {target}")
+        raise ValueError(
+            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {target}"
+        )
     dims = _dims(dim, input.ndim)
     if mask is None:
         return torch.mean(input, dims, bool(keepdim), dtype=dtype)
@@ -139,7 +165,9 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
         return torch.nanmedian(wide, dim, bool(keepdim)).values.to(dtype)
     if keep is None:
         return torch.nanmedian(x, dim, bool(keepdim)).values
-    return torch.nanmedian(torch.where(keep, x, torch.tensor(float("nan"), dtype=dtype, device=x.device)), dim, bool(keepdim)).values
+    return torch.nanmedian(
+        torch.where(keep, x, torch.tensor(float("nan"), dtype=dtype, device=x.device)), dim, bool(keepdim)
+    ).values
 
 
 def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):

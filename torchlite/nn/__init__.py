@@ -1,4 +1,5 @@
 """Neural network building blocks: modules, parameters, functional forms, initialisers and utilities."""
+
 from . import functional, init, modules  # noqa: F401
 from .modules import Module, _LAZY  # noqa: F401
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: F401
@@ -30,6 +31,7 @@ def __getattr__(name):
         return value
     if name in _SUBMODULES or name == "DataParallel":
         from importlib import import_module
+
         try:
             if name == "DataParallel":
                 return import_module(".parallel", __name__).DataParallel

@@ -1,4 +1,5 @@
 """Activations of torch.nn.functional: the `inplace` argument, implicit dims and deprecated spellings over the ops."""
+
 import torchlite as torch
 from torchlite.nn._aten import aten as _op
 
@@ -17,12 +18,15 @@ def _both(name):
 
     def f(input, inplace=False):
         return inplace_op(input) if inplace else plain(input)
+
     f.__name__ = f.__qualname__ = name
     f.__doc__ = plain.__doc__
     return f
 
 
-relu, hardsigmoid, hardswish, mish, silu, selu = map(_both, ("relu", "hardsigmoid", "hardswish", "mish", "silu", "selu"))
+relu, hardsigmoid, hardswish, mish, silu, selu = map(
+    _both, ("relu", "hardsigmoid", "hardswish", "mish", "silu", "selu")
+)
 
 
 def threshold(input, threshold, value, inplace=False):
@@ -84,8 +88,11 @@ def sigmoid(input):
 
 def _get_softmax_dim(name, ndim, stacklevel):
     import warnings
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=stacklevel)
+
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -114,6 +121,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """A sample of the Gumbel-softmax distribution; `hard` gives one-hot values with the soft gradient."""
     if eps != 1e-10:
         import warnings
+
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     gumbels = -torch.empty_like(logits, memory_format=torch.contiguous_format).exponential_().log()
     soft = ((logits + gumbels) / tau).softmax(dim)

@@ -1,4 +1,5 @@
 """Losses of torch.nn.functional: `reduction` by name, its deprecated spellings and PyTorch's checks, over the ops."""
+
 import math
 
 import torchlite as torch
@@ -26,8 +27,9 @@ def _reduce(loss, reduction):
     return loss
 
 
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                  label_smoothing=0.0):
+def cross_entropy(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
+):
     """Cross entropy of logits (N, C, d...) with class indices (N, d...) or class probabilities (N, C, d...)."""
     if size_average is not None or reduce is not None:
         reduction = _legacy_reduction(size_average, reduce)
@@ -37,16 +39,28 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 _cross_entropy = _op["cross_entropy_loss"]
 
 
-def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean",
-                         ignore_index=None, label_smoothing=0.0, options=None):
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`, for weights of shape (C, d..., in)."""
     if input.dim() not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
         raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
     if input.shape[-1] != linear_weight.shape[-1]:
-        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), got "
-                           f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively")
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively"
+        )
     if linear_weight.dim() > 2:
         w = linear_weight.flatten(0, -2)
         b = None if linear_bias is None else linear_bias.flatten()
@@ -57,8 +71,9 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
         ignore_index = -100
     elif target.is_floating_point() and ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
-    return cross_entropy(logits, target, weight, ignore_index=ignore_index, reduction=reduction,
-                         label_smoothing=label_smoothing)
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
+    )
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
@@ -66,7 +81,9 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return _op["nll_loss_nd"](input, target, weight, _enum(_old(size_average, reduce, reduction)), ignore_index)
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+def poisson_nll_loss(
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
     """Negative log likelihood of a Poisson distribution."""
     reduction = _old(size_average, reduce, reduction)
     if reduction not in ("none", "mean", "sum"):
@@ -105,9 +122,13 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     else:
         if reduction == "mean":
             import warnings
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
-                          "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
-                          "behave the same as 'batchmean' in the next major release.", stacklevel=2)
+
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+                "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to "
+                "behave the same as 'batchmean' in the next major release.",
+                stacklevel=2,
+            )
         code = _enum("sum" if reduction == "batchmean" else reduction)
     out = _op["kl_div"](input, target, code, log_target=log_target)
     if reduction == "batchmean" and input.dim() != 0:
@@ -117,8 +138,12 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 def _warn_sizes(input, target):
     import warnings
-    warnings.warn(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
-                  "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3)
+
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+        "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=3,
+    )
 
 
 def _pair(name, doc):
@@ -135,6 +160,7 @@ def _pair(name, doc):
         if weight is None:
             return run(input, target, code)
         return _weighted(run(input, target, 0), input, weight, reduction)
+
     loss.__name__ = loss.__qualname__ = name
     loss.__doc__ = doc
     return loss
@@ -181,15 +207,18 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     """Binary cross entropy of probabilities."""
     code = _enum(_old(size_average, reduce, reduction))
     if target.shape != input.shape:
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
-                         "deprecated. Please ensure they have the same size.")
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. Please ensure they have the same size."
+        )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(target.size(), weight.size()))
     return _op["binary_cross_entropy"](input, target, weight, code)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
-                                     pos_weight=None):
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
     """Binary cross entropy of logits."""
     code = _enum(_old(size_average, reduce, reduction))
     if target.shape != input.shape:
@@ -205,31 +234,46 @@ def _plain(name, arguments, doc, aten=None):
     opts = "".join(f"{k}={v!r}, " for k, v in options.items())
     call = ", ".join([*tensors, *options])
     scope = {"_old": _old, "_enum": _enum, "_run": run}
-    exec(f"def {name}({head}, {opts}size_average=None, reduce=None, reduction='mean'):\n"
-         f"    return _run({call}, _enum(_old(size_average, reduce, reduction)))", scope)
+    exec(
+        f"def {name}({head}, {opts}size_average=None, reduce=None, reduction='mean'):\n"
+        f"    return _run({call}, _enum(_old(size_average, reduce, reduction)))",
+        scope,
+    )
     f = scope[name]
     f.__doc__ = doc
     f.__module__ = __name__
     return f
 
 
-hinge_embedding_loss = _plain("hinge_embedding_loss", (("input", "target"), {"margin": 1.0}),
-                              "input where target = 1, max(0, margin - input) where target = -1.")
-cosine_embedding_loss = _plain("cosine_embedding_loss", (("input1", "input2", "target"), {"margin": 0}),
-                               "1 - cos where target = 1, max(0, cos - margin) where target = -1.")
+hinge_embedding_loss = _plain(
+    "hinge_embedding_loss",
+    (("input", "target"), {"margin": 1.0}),
+    "input where target = 1, max(0, margin - input) where target = -1.",
+)
+cosine_embedding_loss = _plain(
+    "cosine_embedding_loss",
+    (("input1", "input2", "target"), {"margin": 0}),
+    "1 - cos where target = 1, max(0, cos - margin) where target = -1.",
+)
 soft_margin_loss = _plain("soft_margin_loss", (("input", "target"), {}), "log(1 + exp(-target * input)), reduced.")
-multilabel_margin_loss = _plain("multilabel_margin_loss", (("input", "target"), {}), "Multi-class multi-label hinge loss.")
-triplet_margin_loss = _plain("triplet_margin_loss", (("anchor", "positive", "negative"),
-                                                     {"margin": 1.0, "p": 2, "eps": 1e-6, "swap": False}),
-                             "max(0, d(anchor, positive) - d(anchor, negative) + margin), reduced.")
+multilabel_margin_loss = _plain(
+    "multilabel_margin_loss", (("input", "target"), {}), "Multi-class multi-label hinge loss."
+)
+triplet_margin_loss = _plain(
+    "triplet_margin_loss",
+    (("anchor", "positive", "negative"), {"margin": 1.0, "p": 2, "eps": 1e-6, "swap": False}),
+    "max(0, d(anchor, positive) - d(anchor, negative) + margin), reduced.",
+)
 _margin_ranking = _plain("margin_ranking_loss", (("input1", "input2", "target"), {"margin": 0}), "")
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target * (input1 - input2) + margin), reduced."""
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-                           f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
     return _margin_ranking(input1, input2, target, margin, size_average, reduce, reduction)
 
 
@@ -253,8 +297,9 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return _reduce(loss.sum(dim=class_dim) / input.size(class_dim), reduction)
 
 
-def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
-                                      reduction="mean"):
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
     """max(0, d(a, p) - d(a, n) + margin) with any distance function (default: pairwise_distance)."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -263,8 +308,10 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     if distance_function is None:
         distance_function = _op["pairwise_distance"]
     if not (anchor.ndim == positive.ndim and anchor.ndim == negative.ndim):
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
-                           f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+            f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     d_pos = distance_function(anchor, positive)
     d_neg = distance_function(anchor, negative)
     if swap:

@@ -1,11 +1,15 @@
 """The argument logic of torch.nn.functional's softmax and normalisation functions."""
+
 import torchlite as torch
 
 
 def _softmax_dim(name, ndim, stacklevel):
     import warnings
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=stacklevel + 1)
+
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -46,7 +50,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):
     """Normalises each channel of each sample on its own."""
     if use_input_stats:
         area = 1

@@ -2,7 +2,7 @@
 
 
 def get_enum(reduction):
-    """"none", "mean", "sum" -> 0, 1, 2."""
+    """ "none", "mean", "sum" -> 0, 1, 2."""
     if reduction == "mean":
         return 1
     if reduction == "none":
@@ -11,6 +11,7 @@ def get_enum(reduction):
         return 2
     if reduction == "elementwise_mean":
         import warnings
+
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         return 1
     raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -25,8 +26,11 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     ret = ("mean" if size_average else "sum") if reduce else "none"
     if emit_warning:
         import warnings
-        warnings.warn("size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(ret),
-                      stacklevel=3)
+
+        warnings.warn(
+            "size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(ret),
+            stacklevel=3,
+        )
     return ret
 
 

@@ -1,31 +1,112 @@
 """torch.nn.functional: what is argument logic over ops; the ops themselves come from torchlite.ops."""
+
 import math
 from typing import Any
 
 import torchlite as torch
-from torchlite.nn._activations import (celu, elu, gumbel_softmax, hardsigmoid, hardswish, hardtanh, leaky_relu,  # noqa: F401
-                                       log_softmax, mish, relu, relu6, rrelu, selu, sigmoid, silu, softmax, softmin, softsign,
-                                       tanh, tanhshrink, threshold, _get_softmax_dim)
+from torchlite.nn._activations import (  # noqa: F401
+    celu,
+    elu,
+    gumbel_softmax,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    log_softmax,
+    mish,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    sigmoid,
+    silu,
+    softmax,
+    softmin,
+    softsign,
+    tanh,
+    tanhshrink,
+    threshold,
+    _get_softmax_dim,
+)
 from torchlite.nn._aten import aten as _op
-from torchlite.nn._attention import (_canonical_mask, _in_projection, _in_projection_packed, _mha_shape_check,  # noqa: F401
-                                     _none_or_dtype, multi_head_attention_forward)
-from torchlite.nn._losses import (binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,  # noqa: F401
-                                  cross_entropy, ctc_loss, gaussian_nll_loss, hinge_embedding_loss, huber_loss, kl_div, l1_loss,
-                                  linear_cross_entropy, margin_ranking_loss, mse_loss, multi_margin_loss,
-                                  multilabel_margin_loss, multilabel_soft_margin_loss, nll_loss, poisson_nll_loss,
-                                  smooth_l1_loss, soft_margin_loss, triplet_margin_loss, triplet_margin_with_distance_loss,
-                                  _legacy_reduction)
+from torchlite.nn._attention import (  # noqa: F401
+    _canonical_mask,
+    _in_projection,
+    _in_projection_packed,
+    _mha_shape_check,
+    _none_or_dtype,
+    multi_head_attention_forward,
+)
+from torchlite.nn._losses import (  # noqa: F401
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    ctc_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    linear_cross_entropy,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+    _legacy_reduction,
+)
 
 from torchlite.ops._declare import namespace
 
 _INPLACE = ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "rrelu_", "hardtanh_", "threshold_")
 # ops whose arguments are those of torch.nn.functional already
-_SAME = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "linear",
-         "bilinear", "gelu", "glu", "hardshrink", "softshrink", "softplus", "prelu", "cosine_similarity",
-         "pairwise_distance", "pdist", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
-         "native_channel_shuffle", "scaled_dot_product_attention", "pad", "embedding", "embedding_bag", "dropout",
-         "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "unfold", "fold", "grid_sample",
-         "affine_grid", "grouped_mm")
+_SAME = (
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "conv_tbc",
+    "linear",
+    "bilinear",
+    "gelu",
+    "glu",
+    "hardshrink",
+    "softshrink",
+    "softplus",
+    "prelu",
+    "cosine_similarity",
+    "pairwise_distance",
+    "pdist",
+    "one_hot",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "channel_shuffle",
+    "native_channel_shuffle",
+    "scaled_dot_product_attention",
+    "pad",
+    "embedding",
+    "embedding_bag",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "alpha_dropout",
+    "feature_alpha_dropout",
+    "unfold",
+    "fold",
+    "grid_sample",
+    "affine_grid",
+    "grouped_mm",
+)
 _F = namespace("nn")
 for _n in _SAME + _INPLACE:
     _f = _F.get(_n) or _op.get(_n)
@@ -88,8 +169,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
-def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1,
-                  eps=1e-5):
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):
     """Normalizes each channel of each sample of (N, C, ...)."""
     if use_input_stats:
         count = 1
@@ -128,6 +210,7 @@ def _lp_pool(n, name):
         avg = _F[f"avg_pool{n}d"]
         out = avg(input.pow(norm_type), k, k if stride is None else _tuple(stride, n), 0, ceil_mode)
         return (torch.sign(out) * torch.relu(torch.abs(out))).mul(math.prod(k)).pow(1.0 / norm_type)
+
     lp_pool.__name__ = lp_pool.__qualname__ = name
     lp_pool.__doc__ = f"(sum of x ** norm_type over windows) ** (1 / norm_type) in {n} dimension(s)."
     return lp_pool
@@ -147,8 +230,10 @@ def _unpool_output_size(input, kernel_size, stride, padding, output_size):
     if len(output_size) == n + 2:
         output_size = output_size[2:]
     if len(output_size) != n:
-        raise ValueError("output_size should be a sequence containing "
-                         f"{n} or {n + 2} elements, but it has a length of '{len(output_size)}'")
+        raise ValueError(
+            "output_size should be a sequence containing "
+            f"{n} or {n + 2} elements, but it has a length of '{len(output_size)}'"
+        )
     for d in range(n):
         low, high = default[d] - stride[d], default[d] + stride[d]
         if not low < output_size[d] < high:
@@ -168,6 +253,7 @@ def _max_unpool(n, name):
         if n == 2:
             return _op["max_unpool2d"](input, indices, size)
         return _op["max_unpool3d"](input, indices, size, s, p)
+
     max_unpool.__name__ = max_unpool.__qualname__ = name
     max_unpool.__doc__ = f"Puts pooled maxima back at their indices, zeros elsewhere, in {n} dimension(s)."
     return max_unpool
@@ -179,24 +265,40 @@ max_unpool3d = _max_unpool(3, "max_unpool3d")
 
 
 # ---- resizing --------------------------------------------------------------------------------------------------------
-_UPSAMPLE = {("nearest", 1): "upsample_nearest1d", ("nearest", 2): "upsample_nearest2d", ("nearest", 3): "upsample_nearest3d",
-             ("nearest-exact", 1): "_upsample_nearest_exact1d", ("nearest-exact", 2): "_upsample_nearest_exact2d",
-             ("nearest-exact", 3): "_upsample_nearest_exact3d", ("linear", 1): "upsample_linear1d",
-             ("bilinear", 2): "upsample_bilinear2d", ("trilinear", 3): "upsample_trilinear3d",
-             ("bicubic", 2): "upsample_bicubic2d"}
+_UPSAMPLE = {
+    ("nearest", 1): "upsample_nearest1d",
+    ("nearest", 2): "upsample_nearest2d",
+    ("nearest", 3): "upsample_nearest3d",
+    ("nearest-exact", 1): "_upsample_nearest_exact1d",
+    ("nearest-exact", 2): "_upsample_nearest_exact2d",
+    ("nearest-exact", 3): "_upsample_nearest_exact3d",
+    ("linear", 1): "upsample_linear1d",
+    ("bilinear", 2): "upsample_bilinear2d",
+    ("trilinear", 3): "upsample_trilinear3d",
+    ("bicubic", 2): "upsample_bicubic2d",
+}
 _WORDS = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
-                antialias=False):
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
     """Resizes the spatial dimensions of (N, C, d...) to `size` or by `scale_factor`.
 
     mode: "nearest", "linear" (3D input), "bilinear", "bicubic" (4D), "trilinear" (5D), "area", "nearest-exact".
     """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
-            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
-                             "trilinear")
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                "trilinear"
+            )
     elif align_corners is None:
         align_corners = False
     dim = input.dim() - 2
@@ -207,22 +309,28 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if size is not None:
         if isinstance(size, (list, tuple)):
             if len(size) != dim:
-                raise ValueError("Input and output must have the same number of spatial dimensions, but got input with spatial "
-                                 f"dimensions of {list(input.shape[2:])} and output size of {size}. Please provide input tensor "
-                                 "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format.")
+                raise ValueError(
+                    "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                    f"dimensions of {list(input.shape[2:])} and output size of {size}. Please provide input tensor "
+                    "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
+                )
             if not all(isinstance(x, int) for x in size):
-                raise TypeError(f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but "
-                                f"got size with types {[type(x) for x in size]}")
+                raise TypeError(
+                    f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but "
+                    f"got size with types {[type(x) for x in size]}"
+                )
             output_size = list(size)
         else:
             output_size = [size] * dim
     elif scale_factor is not None:
         if isinstance(scale_factor, (list, tuple)):
             if len(scale_factor) != dim:
-                raise ValueError("Input and scale_factor must have the same number of spatial dimensions, but got input with "
-                                 f"spatial dimensions of {list(input.shape[2:])} and scale_factor of shape {scale_factor}. "
-                                 "Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, "
-                                 "...,sK) format.")
+                raise ValueError(
+                    "Input and scale_factor must have the same number of spatial dimensions, but got input with "
+                    f"spatial dimensions of {list(input.shape[2:])} and scale_factor of shape {scale_factor}. "
+                    "Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, "
+                    "...,sK) format."
+                )
             scale_factors = list(scale_factor)
         else:
             scale_factors = [scale_factor] * dim
@@ -237,8 +345,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         output_size = [math.floor(float(input.size(i + 2)) * scale_factors[i]) for i in range(dim)]
         scale_factors = None
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor "
-                         "as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     if mode == "area" and 1 <= dim <= 3:
         return _F[f"adaptive_avg_pool{dim}d"](input, output_size)
     name = _UPSAMPLE.get((mode, dim))
@@ -249,11 +358,14 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
             return _op[name](input, output_size, scale_factors)
         return _op[name](input, output_size, align_corners, scale_factors)
     if mode in ("linear", "bilinear", "trilinear") and 1 <= dim <= 3:
-        raise NotImplementedError(f"Got {dim + 2}D input, but {mode} mode needs "
-                                  f"{ {'linear': 3, 'bilinear': 4, 'trilinear': 5}[mode]}D input")
-    raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported"
-                              f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos "
-                              f"| area | nearest-exact (got {mode})")
+        raise NotImplementedError(
+            f"Got {dim + 2}D input, but {mode} mode needs { {'linear': 3, 'bilinear': 4, 'trilinear': 5}[mode] }D input"
+        )
+    raise NotImplementedError(
+        "Input Error: Only 3D, 4D and 5D input Tensors supported"
+        f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos "
+        f"| area | nearest-exact (got {mode})"
+    )
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
@@ -276,6 +388,7 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 def _warn_upsample(old, new):
     import warnings
+
     warnings.warn(f"{old} is deprecated. Use {new} instead.", stacklevel=3)
 
 

@@ -1,14 +1,48 @@
 """Ways to fill parameters; every function changes its tensor in place and returns it."""
+
 import math
 
 import torchlite as torch
 
-__all__ = ["calculate_gain", "uniform_", "normal_", "trunc_normal_", "constant_", "ones_", "zeros_", "eye_", "dirac_",
-           "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "orthogonal_", "sparse_", "uniform",
-           "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal",
-           "orthogonal", "sparse"]
+__all__ = [
+    "calculate_gain",
+    "uniform_",
+    "normal_",
+    "trunc_normal_",
+    "constant_",
+    "ones_",
+    "zeros_",
+    "eye_",
+    "dirac_",
+    "xavier_uniform_",
+    "xavier_normal_",
+    "kaiming_uniform_",
+    "kaiming_normal_",
+    "orthogonal_",
+    "sparse_",
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+]
 
-_LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid")
+_LINEAR = (
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+)
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -26,7 +60,7 @@ def calculate_gain(nonlinearity, param=None):
             slope = param
         else:
             raise ValueError(f"negative_slope {param} not a valid number")
-        return math.sqrt(2.0 / (1 + slope ** 2))
+        return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity == "selu":
         return 3.0 / 4
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
@@ -49,8 +83,12 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     low, high = (a - mean) / std, (b - mean) / std
     if mean < a - 2 * std or mean > b + 2 * std:
         import warnings
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=2)
+
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
+            stacklevel=2,
+        )
     inside = (math.erf(high / math.sqrt(2.0)) - math.erf(low / math.sqrt(2.0))) / 2.0
     with torch.no_grad():
         if inside >= 0.3:
@@ -66,7 +104,9 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         def propose():
             x = torch.empty_like(tensor).uniform_(a, b, generator=generator)
             z = (x - mean) / std
-            return x, torch.empty_like(tensor).uniform_(0, 1, generator=generator) <= torch.exp((peak * peak - z * z) / 2)
+            return x, torch.empty_like(tensor).uniform_(0, 1, generator=generator) <= torch.exp(
+                (peak * peak - z * z) / 2
+            )
 
         x, done = propose()
         while not done.all():
@@ -157,6 +197,7 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
 def _warn_empty(tensor):
     if 0 in tensor.shape:
         import warnings
+
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return True
     return False
@@ -193,7 +234,7 @@ def orthogonal_(tensor, gain=1, generator=None):
     if rows < cols:
         flat.t_()
     q, r = torch.linalg.qr(flat)
-    q *= torch.diag(r, 0).sign()          # makes the distribution uniform
+    q *= torch.diag(r, 0).sign()  # makes the distribution uniform
     if rows < cols:
         q.t_()
     with torch.no_grad():
@@ -220,14 +261,27 @@ def _deprecated(name):
 
     def f(*args, **kwargs):
         import warnings
+
         warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
         return new(*args, **kwargs)
+
     f.__name__ = name
     f.__doc__ = f"Deprecated name of `{name}_`."
     return f
 
 
-for _n in ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform",
-           "kaiming_normal", "orthogonal", "sparse"):
+for _n in (
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+):
     globals()[_n] = _deprecated(_n)
 del _n

@@ -1,4 +1,5 @@
 """Parameters, buffers and their lazy (shape not yet known) forms."""
+
 import torchlite as torch
 
 
@@ -30,7 +31,8 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
                 f"returns an instance of the same type, but return type {type(t).__name__} was found instead. "
                 "To use the type as a Parameter, please correct the detach() semantics defined by its "
-                "__torch_dispatch__() implementation.")
+                "__torch_dispatch__() implementation."
+            )
         t._is_param = True
         return t
 
@@ -46,6 +48,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
 
     def __reduce_ex__(self, proto):
         from torchlite._utils import _reduce_parameter
+
         return _reduce_parameter(self, proto)
 
 
@@ -74,8 +77,19 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet; `materialize` gives it one."""
 
-    _allowed = ("dtype", "device", "is_cuda", "is_meta", "layout", "requires_grad", "grad", "grad_fn", "is_leaf", "data",
-                "cls_to_become")
+    _allowed = (
+        "dtype",
+        "device",
+        "is_cuda",
+        "is_meta",
+        "layout",
+        "requires_grad",
+        "grad",
+        "grad_fn",
+        "is_leaf",
+        "data",
+        "cls_to_become",
+    )
 
     def materialize(self, shape, device=None, dtype=None):
         """Allocates memory of the given shape; the object becomes an ordinary parameter or buffer."""
@@ -88,9 +102,11 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self):
-        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-                           "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
-                           "Call `forward` to initialize the parameters before accessing their attributes.")
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their attributes."
+        )
 
     def size(self, *a):
         return self.shape
@@ -99,8 +115,10 @@ class UninitializedTensorMixin:
         return self.shape
 
     def share_memory_(self):
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
-                           "parameters before calling `module.share_memory()`.")
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the "
+            "parameters before calling `module.share_memory()`."
+        )
 
     def __repr__(self):
         return f"<{type(self).__name__}>"
@@ -111,16 +129,42 @@ class UninitializedTensorMixin:
 
 def _refuse(name):
     def method(self, *args, **kwargs):
-        raise ValueError("Attempted to use an uninitialized parameter in {}. This error happens when you are using a "
-                         "`LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using LazyModules "
-                         "Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
-                         .format(f"<method '{name}'>", type(self).__name__))
+        raise ValueError(
+            "Attempted to use an uninitialized parameter in {}. This error happens when you are using a "
+            "`LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using LazyModules "
+            "Call `forward` with a dummy batch to initialize the parameters before calling torch functions".format(
+                f"<method '{name}'>", type(self).__name__
+            )
+        )
+
     method.__name__ = name
     return method
 
 
-for _n in ("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__matmul__", "__getitem__",
-           "__neg__", "__pow__", "__lt__", "__gt__", "sum", "mean", "reshape", "view", "tolist", "item", "numpy", "t", "clone"):
+for _n in (
+    "__add__",
+    "__radd__",
+    "__sub__",
+    "__rsub__",
+    "__mul__",
+    "__rmul__",
+    "__truediv__",
+    "__matmul__",
+    "__getitem__",
+    "__neg__",
+    "__pow__",
+    "__lt__",
+    "__gt__",
+    "sum",
+    "mean",
+    "reshape",
+    "view",
+    "tolist",
+    "item",
+    "numpy",
+    "t",
+    "clone",
+):
     setattr(UninitializedTensorMixin, _n, _refuse(_n))
 del _n
 

@@ -1,8 +1,34 @@
 """Every op, declared once; also `torch.ops`: aten and the names that only gradients use."""
 
-from . import (activation, binary, bitwise, comparison, convolution, copying, creation, distance, einsum, embedding, indexing,  # noqa: F401
-               joining, loss, matmul, normalization, padding, pooling, random_ops, reduction, scan, sorting, ternary, trig, unary,
-               view_scatter, views, vision)
+from . import (
+    activation,
+    binary,
+    bitwise,
+    comparison,
+    convolution,
+    copying,
+    creation,
+    distance,
+    einsum,
+    embedding,
+    indexing,  # noqa: F401
+    joining,
+    loss,
+    matmul,
+    normalization,
+    padding,
+    pooling,
+    random_ops,
+    reduction,
+    scan,
+    sorting,
+    ternary,
+    trig,
+    unary,
+    view_scatter,
+    views,
+    vision,
+)
 from .. import _C
 from ._declare import methods, namespace, specs  # noqa: F401
 
@@ -32,12 +58,14 @@ class Later:
 def load(name):
     """Declares the families that are read together with `name`, unless that was done before."""
     from importlib import import_module
+
     for group in _later:
         if name in group:
             _later.remove(group)
             for family in group:
                 import_module("." + family, __name__)
             from .. import _publish
+
             return _publish()
 
 
@@ -62,12 +90,13 @@ def _with_mean(fn, name):
     schema = next((s.schemas[0] for s in specs if s.name == name and "reduction=Mean" in s.schemas[0]), None)
     if schema is None:
         return fn
-    at = schema[:schema.index("reduction=Mean")].count(",")
+    at = schema[: schema.index("reduction=Mean")].count(",")
 
     def with_mean(*args, **kwargs):
         if len(args) <= at:
             kwargs.setdefault("reduction", 1)
         return fn(*args, **kwargs)
+
     with_mean.__name__ = name
     return with_mean
 

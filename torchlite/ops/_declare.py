@@ -13,19 +13,56 @@ import copyreg
 
 from .. import _C
 
-F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_ARITHMETIC, F_NO_OUT, F_OWN, F_ORDERED = 1, 2, 4, 8, 16, 32, 64, 128, 256
+F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_ARITHMETIC, F_NO_OUT, F_OWN, F_ORDERED = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+    256,
+)
 
-_functions = {}          # namespace -> {name: Op}
-_HOMES = {"nn": "torchlite.nn.functional", "linalg": "torchlite.linalg", "special": "torchlite.special", "fft": "torchlite.fft"}
-_methods = {}            # name -> Op
-specs = []               # every declaration, in order
+_functions = {}  # namespace -> {name: Op}
+_HOMES = {
+    "nn": "torchlite.nn.functional",
+    "linalg": "torchlite.linalg",
+    "special": "torchlite.special",
+    "fft": "torchlite.fft",
+}
+_methods = {}  # name -> Op
+specs = []  # every declaration, in order
 
 
 class Spec:
     """One declaration."""
 
-    __slots__ = ("name", "schemas", "overloads", "body", "doc", "kernel", "grad", "node", "save", "tags", "view", "nondiff",
-                 "samples", "tol", "differentiable", "inplace", "out", "namespace", "alias", "method", "function", "recorders")
+    __slots__ = (
+        "name",
+        "schemas",
+        "overloads",
+        "body",
+        "doc",
+        "kernel",
+        "grad",
+        "node",
+        "save",
+        "tags",
+        "view",
+        "nondiff",
+        "samples",
+        "tol",
+        "differentiable",
+        "inplace",
+        "out",
+        "namespace",
+        "alias",
+        "method",
+        "function",
+        "recorders",
+    )
 
 
 def _has_body(fn):
@@ -46,8 +83,24 @@ def _add(table, kind, name, overload, allow_out, doc):
     op.overloads.append(overload)
 
 
-def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=None, variants="function, method", module="",
-       alias=(), inplace=False, out=False, view=False, nondiff=(), samples=None, tol=None, tags=""):
+def op(
+    *schemas,
+    kernel=None,
+    grad=None,
+    differentiable=True,
+    node=None,
+    save=None,
+    variants="function, method",
+    module="",
+    alias=(),
+    inplace=False,
+    out=False,
+    view=False,
+    nondiff=(),
+    samples=None,
+    tol=None,
+    tags="",
+):
     """Decorator that declares an op; see the module's text and the contributor page for the options."""
 
     def declare(fn):
@@ -60,9 +113,14 @@ def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=No
         s.alias = (alias,) if isinstance(alias, str) else alias
         s.function = "function" in variants
         s.method = "method" in variants and not module
-        flags = (F_GRAD if grad is not None else 0) | (0 if differentiable else F_NODIFF) | (F_VIEW if view else 0) | (F_ARITHMETIC if "arithmetic" in tags else 0)
+        flags = (
+            (F_GRAD if grad is not None else 0)
+            | (0 if differentiable else F_NODIFF)
+            | (F_VIEW if view else 0)
+            | (F_ARITHMETIC if "arithmetic" in tags else 0)
+        )
         flags |= (0 if out else F_NO_OUT) | (F_OWN if "own" in tags else 0) | (F_ORDERED if "ordered" in tags else 0)
-        if kernel and "(a!) self" in schemas[0]:        # exists in place only: uniform_
+        if kernel and "(a!) self" in schemas[0]:  # exists in place only: uniform_
             flags |= F_INPLACE
         s.overloads = [_C.Overload(schema, kernel, s.body, s, flags) for schema in schemas]
         names = (s.name, *s.alias)
@@ -71,7 +129,10 @@ def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=No
             for name in names:
                 space, _, short = name.rpartition(".")
                 if not space:
-                    space, short = module, short.removeprefix(module + "_" if module else "")     # special_entr is special.entr
+                    space, short = (
+                        module,
+                        short.removeprefix(module + "_" if module else ""),
+                    )  # special_entr is special.entr
                 if space == "Tensor":
                     space = None
                 if short.startswith("__") or (space is None):
@@ -89,7 +150,9 @@ def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=No
                     if inplace_ov is not None:
                         _add(_methods, _C.OpMethod, _inplace_name(short), inplace_ov, False, s.doc)
         specs.append(s)
-        return _functions[module][s.name.removeprefix(module + "_" if module else "")] if s.function else _methods[s.name]
+        return (
+            _functions[module][s.name.removeprefix(module + "_" if module else "")] if s.function else _methods[s.name]
+        )
 
     return declare
 
@@ -97,6 +160,7 @@ def op(*schemas, kernel=None, grad=None, differentiable=True, node=None, save=No
 class _Lookup(type):
     def __getattr__(cls, name):
         import torchlite
+
         return getattr(torchlite, name)
 
 
@@ -111,6 +175,7 @@ _C._VariableFunctionsClass = _VariableFunctionsClass
 def _reduce(op):
     if op.is_method:
         import torchlite
+
         return getattr, (torchlite.Tensor, op.__name__)
     if op.__module__ != "torch":
         return op.__name__

@@ -6,15 +6,41 @@ Read when an overload is first called, not at import.
 from .. import _device, _dtypes
 
 # numbers shared with native/src/op.c
-KINDS = {"Tensor": 0, "Tensor[]": 1, "Scalar": 2, "int": 3, "int[]": 4, "float": 5, "bool": 6, "str": 7, "ScalarType": 8,
-         "Device": 9, "Generator": 10, "Layout": 11, "MemoryFormat": 12, "float[]": 13, "Scalar[]": 14, "Tensor?[]": 15,
-         "Any": 16, "bool[]": 17}
+KINDS = {
+    "Tensor": 0,
+    "Tensor[]": 1,
+    "Scalar": 2,
+    "int": 3,
+    "int[]": 4,
+    "float": 5,
+    "bool": 6,
+    "str": 7,
+    "ScalarType": 8,
+    "Device": 9,
+    "Generator": 10,
+    "Layout": 11,
+    "MemoryFormat": 12,
+    "float[]": 13,
+    "Scalar[]": 14,
+    "Tensor?[]": 15,
+    "Any": 16,
+    "bool[]": 17,
+}
 # second keyword names that PyTorch accepts for numpy's sake
 _ALIASES = {"self": "input", "dim": "axis", "keepdim": "keepdims"}
 # Mean, the default of losses, is 0, no reduction, for torch.f and torch._C._nn.f of PyTorch too; torch.ops.aten.f means the mean
-_CONSTANTS = {"None": None, "True": True, "False": False, "Mean": 0, "[]": (), "inf": float("inf"),
-              "long": _dtypes.int64, "strided": _device.strided, "contiguous_format": _device.contiguous_format,
-              "preserve_format": _device.preserve_format}
+_CONSTANTS = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "Mean": 0,
+    "[]": (),
+    "inf": float("inf"),
+    "long": _dtypes.int64,
+    "strided": _device.strided,
+    "contiguous_format": _device.contiguous_format,
+    "preserve_format": _device.preserve_format,
+}
 _FACTORY = ("dtype", "layout", "device", "pin_memory")
 
 
@@ -76,8 +102,8 @@ def parse(schema):
         decl, eq, default = piece.partition("=")
         type_, p.name = decl.rsplit(None, 1)
         type_ = type_.replace("SymInt", "int").replace("TensorList", "Tensor[]")
-        if "(" in type_:                                # Tensor(a!) carries aliasing marks
-            type_ = type_[:type_.index("(")] + type_[type_.index(")") + 1:]
+        if "(" in type_:  # Tensor(a!) carries aliasing marks
+            type_ = type_[: type_.index("(")] + type_[type_.index(")") + 1 :]
         p.nullable = type_.endswith("?")
         type_ = type_.rstrip("?")
         p.size = 0
@@ -89,7 +115,9 @@ def parse(schema):
         p.default = _value(default, p) if eq else NotImplemented
         params.append(p)
     names = [p.name for p in params]
-    if all(n in names for n in _FACTORY) and not {"requires_grad", "non_blocking"} & {*names}:   # the Python binding adds it
+    if all(n in names for n in _FACTORY) and not {"requires_grad", "non_blocking"} & {
+        *names
+    }:  # the Python binding adds it
         p = Param()
         p.name, p.type, p.default, p.kwonly, p.nullable, p.size = "requires_grad", "bool", False, True, False, 0
         params.append(p)
@@ -106,8 +134,18 @@ def compile(schema):
     params = parse(schema)
     if schema.partition("(")[0].partition(".")[0] in _NUMBERS_AS_TENSORS and params[0].type == "Tensor":
         params[0].size = 1
-    return tuple((p.name, _ALIASES.get(p.name), p.default, KINDS[p.type], int(p.nullable or p.default is None), int(p.kwonly), p.size)
-                 for p in params)
+    return tuple(
+        (
+            p.name,
+            _ALIASES.get(p.name),
+            p.default,
+            KINDS[p.type],
+            int(p.nullable or p.default is None),
+            int(p.kwonly),
+            p.size,
+        )
+        for p in params
+    )
 
 
 def result_count(schema):

@@ -1,4 +1,5 @@
 """Activation functions, and their gradients as operations of their own."""
+
 import torchlite as torch
 from ._declare import op
 
@@ -11,124 +12,242 @@ def _grad_pair(t):
     return [(t(3, 4), t(3, 4, lo=-4, hi=4))]
 
 
-
 # ---- piecewise linear --------------------------------------------------------------------------------------------
-@op("relu(Tensor self) -> Tensor", kernel="relu", inplace=True, tags="pointwise",
-    grad={"self": lambda c, g: torch.threshold_backward(g, c.result, 0)}, samples=_line)
+@op(
+    "relu(Tensor self) -> Tensor",
+    kernel="relu",
+    inplace=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: torch.threshold_backward(g, c.result, 0)},
+    samples=_line,
+)
 def relu(self):
     """max(x, 0)."""
 
 
-@op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", kernel="threshold", inplace=True, out=True, tags="pointwise",
-    variants="function", grad={"self": lambda c, g: torch.threshold_backward(g, c.self, c.threshold)},
-    samples=lambda t: [(t(3, 4), 0.1, 5.0)])
+@op(
+    "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    kernel="threshold",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    variants="function",
+    grad={"self": lambda c, g: torch.threshold_backward(g, c.self, c.threshold)},
+    samples=lambda t: [(t(3, 4), 0.1, 5.0)],
+)
 def threshold(self, threshold, value):
     """x where x > threshold, else value."""
 
 
-@op("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", kernel="threshold_backward", tags="pointwise",
+@op(
+    "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+    kernel="threshold_backward",
+    tags="pointwise",
     variants="function",
-    grad={"grad_output": lambda c, g: torch.threshold_backward(g, c.self, c.threshold), "self": lambda c, g: torch.zeros_like(g)},
-    samples=lambda t: [(t(3, 4), t(3, 4), 0.1)])
+    grad={
+        "grad_output": lambda c, g: torch.threshold_backward(g, c.self, c.threshold),
+        "self": lambda c, g: torch.zeros_like(g),
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4), 0.1)],
+)
 def threshold_backward(grad_output, self, threshold):
     """grad_output where self > threshold, else 0."""
 
 
-@op("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", kernel="hardtanh", inplace=True, out=True, tags="pointwise",
-    module="nn", grad={"self": lambda c, g: torch._C._nn.hardtanh_backward(g, c.self, c.min_val, c.max_val)},
-    samples=lambda t: [(t(3, 4),), (t(5), -0.5, 0.7)])
+@op(
+    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    kernel="hardtanh",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.hardtanh_backward(g, c.self, c.min_val, c.max_val)},
+    samples=lambda t: [(t(3, 4),), (t(5), -0.5, 0.7)],
+)
 def hardtanh(self, min_val=-1, max_val=1):
     """x limited to [min_val, max_val]."""
 
 
-@op("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", kernel="hardtanh_backward", tags="pointwise",
-    module="nn", grad={"grad_output": lambda c, g: torch._C._nn.hardtanh_backward(g, c.self, c.min_val, c.max_val),
-                       "self": lambda c, g: torch.zeros_like(g)}, samples=lambda t: [(t(3, 4), t(3, 4), -0.5, 0.7)])
+@op(
+    "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
+    kernel="hardtanh_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.hardtanh_backward(g, c.self, c.min_val, c.max_val),
+        "self": lambda c, g: torch.zeros_like(g),
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4), -0.5, 0.7)],
+)
 def hardtanh_backward(grad_output, self, min_val, max_val):
     """grad_output where self lies between min_val and max_val, else 0."""
 
 
 def _refuse_slope(name, more=""):
-    raise RuntimeError(f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused by calling "
-                       f"in-place forward function with a negative slope, please call out-of-place version instead.{more}")
+    raise RuntimeError(
+        f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused by calling "
+        f"in-place forward function with a negative slope, please call out-of-place version instead.{more}"
+    )
 
 
 def _leaky_in_place(c, g):
-    if c.negative_slope < 0:        # PyTorch has kept the result alone, which does not tell the input's sign then
-        _refuse_slope("leakyReLu", " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation "
-                      "with negative slope")
+    if c.negative_slope < 0:  # PyTorch has kept the result alone, which does not tell the input's sign then
+        _refuse_slope(
+            "leakyReLu",
+            " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation "
+            "with negative slope",
+        )
     return torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False)
 
 
-@op("leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", kernel="leaky_relu", tags="pointwise", module="nn",
-    node="LeakyReluBackward0", grad={"self": _leaky_in_place})
+@op(
+    "leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)",
+    kernel="leaky_relu",
+    tags="pointwise",
+    module="nn",
+    node="LeakyReluBackward0",
+    grad={"self": _leaky_in_place},
+)
 def leaky_relu_(self, negative_slope=0.01):
     """In-place leaky_relu."""
 
 
-@op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kernel="leaky_relu", out=True, tags="pointwise", module="nn",
+@op(
+    "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    kernel="leaky_relu",
+    out=True,
+    tags="pointwise",
+    module="nn",
     grad={"self": lambda c, g: torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False)},
-    samples=lambda t: [(t(3, 4),), (t(5), 0.3)])
+    samples=lambda t: [(t(3, 4),), (t(5), 0.3)],
+)
 def leaky_relu(self, negative_slope=0.01):
     """x where x > 0, else negative_slope * x."""
 
 
-@op("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor", kernel="leaky_relu_backward",
-    tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False), "self": lambda c, g: torch.zeros_like(g)},
-    samples=lambda t: [(t(3, 4), t(3, 4), 0.3, False)])
+@op(
+    "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
+    kernel="leaky_relu_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False),
+        "self": lambda c, g: torch.zeros_like(g),
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4), 0.3, False)],
+)
 def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
     """grad_output where self > 0, else negative_slope * grad_output."""
 
 
-@op("hardswish(Tensor self) -> Tensor", kernel="hardswish", inplace=True, out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.hardswish_backward(g, c.self)}, samples=_line)
+@op(
+    "hardswish(Tensor self) -> Tensor",
+    kernel="hardswish",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.hardswish_backward(g, c.self)},
+    samples=_line,
+)
 def hardswish(self):
     """x * min(max(x + 3, 0), 6) / 6."""
 
 
-@op("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", kernel="hardswish_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.hardswish_backward(g, c.self),
-          "self": lambda c, g: torch.where((c.self > -3) & (c.self < 3), g * c.grad_output / 3, 0)}, samples=_grad_pair)
+@op(
+    "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kernel="hardswish_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.hardswish_backward(g, c.self),
+        "self": lambda c, g: torch.where((c.self > -3) & (c.self < 3), g * c.grad_output / 3, 0),
+    },
+    samples=_grad_pair,
+)
 def hardswish_backward(grad_output, self):
     """grad_output times the slope of hardswish: 0 below -3, 1 above 3, x / 3 + 1/2 between."""
 
 
-@op("hardsigmoid(Tensor self) -> Tensor", kernel="hardsigmoid", inplace=True, out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.hardsigmoid_backward(g, c.self)}, samples=_line)
+@op(
+    "hardsigmoid(Tensor self) -> Tensor",
+    kernel="hardsigmoid",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.hardsigmoid_backward(g, c.self)},
+    samples=_line,
+)
 def hardsigmoid(self):
     """min(max(x + 3, 0), 6) / 6."""
 
 
-@op("hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", kernel="hardsigmoid_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.hardsigmoid_backward(g, c.self), "self": lambda c, g: torch.zeros_like(g)}, samples=_grad_pair)
+@op(
+    "hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kernel="hardsigmoid_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.hardsigmoid_backward(g, c.self),
+        "self": lambda c, g: torch.zeros_like(g),
+    },
+    samples=_grad_pair,
+)
 def hardsigmoid_backward(grad_output, self):
     """grad_output / 6 between -3 and 3, else 0."""
 
 
-@op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", out=True, tags="pointwise", module="nn", samples=lambda t: [(t(3, 4),), (t(5), 0.2)])
+@op(
+    "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    out=True,
+    tags="pointwise",
+    module="nn",
+    samples=lambda t: [(t(3, 4),), (t(5), 0.2)],
+)
 def softshrink(self, lambd=0.5):
     """x moved towards 0 by lambd; 0 where |x| <= lambd."""
     if self.is_floating_point() and not 0 <= lambd <= torch.finfo(self.dtype).max:
-        raise RuntimeError(f"lambda must be in range [0, {torch.finfo(self.dtype).max:g}] for input dtype {self.dtype._scalar_type}, but found {lambd:g}")
+        raise RuntimeError(
+            f"lambda must be in range [0, {torch.finfo(self.dtype).max:g}] for input dtype {self.dtype._scalar_type}, but found {lambd:g}"
+        )
     return torch._C._nn._softshrink(self, lambd)
 
 
-@op("_softshrink(Tensor self, Scalar lambd) -> Tensor", kernel="softshrink", tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd)})
+@op(
+    "_softshrink(Tensor self, Scalar lambd) -> Tensor",
+    kernel="softshrink",
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd)},
+)
 def _softshrink(self, lambd):
     """softshrink without the check of lambd."""
 
 
-@op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", kernel="hardshrink", out=True, tags="pointwise",
-    grad={"self": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd)}, samples=lambda t: [(t(3, 4),), (t(5), 0.2)])
+@op(
+    "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    kernel="hardshrink",
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd)},
+    samples=lambda t: [(t(3, 4),), (t(5), 0.2)],
+)
 def hardshrink(self, lambd=0.5):
     """x where |x| > lambd, else 0."""
 
 
-@op("shrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", kernel="shrink_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd), "self": lambda c, g: torch.zeros_like(g)},
-    samples=lambda t: [(t(3, 4), t(3, 4), 0.2)])
+@op(
+    "shrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
+    kernel="shrink_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd),
+        "self": lambda c, g: torch.zeros_like(g),
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4), 0.2)],
+)
 def shrink_backward(grad_output, self, lambd):
     """grad_output where |self| > lambd, else 0."""
 
@@ -139,14 +258,18 @@ def prelu(self, weight):
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     if self.dtype != weight.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype._scalar_type} and {weight.dtype._scalar_type}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {self.dtype._scalar_type} and {weight.dtype._scalar_type}"
+        )
     if weight.numel() != 1:
         if self.dim() == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")
         channels = self.size(1) if self.dim() > 1 else 1
         if channels != weight.numel():
-            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
-                               f"and channel size = {channels}.")
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
+                f"and channel size = {channels}."
+            )
         weight = weight.view([1] + [-1] + [1] * (self.dim() - 2)) if self.dim() > 1 else weight
     elif weight.dim() == 1:
         weight = weight.view([])
@@ -157,30 +280,51 @@ def _prelu_curvature(c, g):
     """The two slopes of prelu meet at 0; PyTorch counts 0 to the right one here, and to the left one in the first gradient."""
     x, w, (gx, gw) = c.self, c.weight, g
     gx, gw = torch.zeros_like(x) if gx is None else gx, torch.zeros_like(x) if gw is None else gw
-    return {"grad_output": torch.where(x >= 0, gx, gx * w + gw * x), "self": torch.where(x >= 0, 0, gw * c.grad_output),
-            "weight": torch.where(x >= 0, 0, gx * c.grad_output)}
+    return {
+        "grad_output": torch.where(x >= 0, gx, gx * w + gw * x),
+        "self": torch.where(x >= 0, 0, gw * c.grad_output),
+        "weight": torch.where(x >= 0, 0, gx * c.grad_output),
+    }
 
 
-@op("_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", module="aten", variants="function",
-    save=("grad_output", "self", "weight"), grad=_prelu_curvature, samples=lambda t: [(t(3, 4), t(3, 4), t(1, 4))])
+@op(
+    "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
+    module="aten",
+    variants="function",
+    save=("grad_output", "self", "weight"),
+    grad=_prelu_curvature,
+    samples=lambda t: [(t(3, 4), t(3, 4), t(1, 4))],
+)
 def _prelu_kernel_backward(grad_output, self, weight):
     """The gradients of prelu for its input and, not yet summed, its weight."""
     right = self > 0
     return torch.where(right, grad_output, weight * grad_output), torch.where(right, 0, self * grad_output)
 
 
-@op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", module="aten", tags="pointwise", save=("self", "weight"),
+@op(
+    "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+    module="aten",
+    tags="pointwise",
+    save=("self", "weight"),
     grad=lambda c, g: dict(zip(("self", "weight"), torch.ops.aten._prelu_kernel_backward(g, c.self, c.weight))),
-    samples=lambda t: [(t(3, 4), t(1, 4))])
+    samples=lambda t: [(t(3, 4), t(1, 4))],
+)
 def _prelu_kernel(self, weight):
     """x where x > 0, else weight * x, for a weight that broadcasts."""
     return torch.where(self > 0, self, weight * self)
 
 
 # ---- gelu, silu, mish --------------------------------------------------------------------------------------------
-@op("gelu(Tensor self, *, str approximate='none') -> Tensor", kernel="gelu", inplace=True, out=True, tags="pointwise", module="nn",
+@op(
+    "gelu(Tensor self, *, str approximate='none') -> Tensor",
+    kernel="gelu",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    module="nn",
     grad={"self": lambda c, g: torch._C._nn.gelu_backward(g, c.self, approximate=c.approximate)},
-    samples=lambda t: _line(t) + [(t(5), {"approximate": "tanh"})])
+    samples=lambda t: _line(t) + [(t(5), {"approximate": "tanh"})],
+)
 def gelu(self, approximate="none"):
     """x * Phi(x), Phi the normal distribution function; "tanh": 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
 
@@ -194,15 +338,31 @@ def _gelu_curvature(c, g):
     return g * c.grad_output * (s * d + 0.5 * x * s * (k * 0.26829 * x - 2 * t * d * d))
 
 
-@op("gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", kernel="gelu_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.gelu_backward(g, c.self, approximate=c.approximate), "self": _gelu_curvature},
-    samples=lambda t: _grad_pair(t) + [(t(5), t(5), {"approximate": "tanh"})])
+@op(
+    "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
+    kernel="gelu_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.gelu_backward(g, c.self, approximate=c.approximate),
+        "self": _gelu_curvature,
+    },
+    samples=lambda t: _grad_pair(t) + [(t(5), t(5), {"approximate": "tanh"})],
+)
 def gelu_backward(grad_output, self, approximate="none"):
     """grad_output times the slope of gelu."""
 
 
-@op("silu(Tensor self) -> Tensor", kernel="silu", inplace=True, out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.silu_backward(g, c.self.conj())}, samples=_line)
+@op(
+    "silu(Tensor self) -> Tensor",
+    kernel="silu",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.silu_backward(g, c.self.conj())},
+    samples=_line,
+)
 def silu(self):
     """x * sigmoid(x)."""
 
@@ -213,14 +373,28 @@ def _silu_curvature(c, g):
     return g * (c.grad_output * (s * (1 - s) * (2 + x * (1 - 2 * s)))).conj()
 
 
-@op("silu_backward(Tensor grad_output, Tensor self) -> Tensor", tags="pointwise", module="nn", kernel="silu_backward",
-    grad={"grad_output": lambda c, g: torch._C._nn.silu_backward(g, c.self.conj()), "self": _silu_curvature}, samples=_grad_pair)
+@op(
+    "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
+    tags="pointwise",
+    module="nn",
+    kernel="silu_backward",
+    grad={"grad_output": lambda c, g: torch._C._nn.silu_backward(g, c.self.conj()), "self": _silu_curvature},
+    samples=_grad_pair,
+)
 def silu_backward(grad_output, self):
     """grad_output * s * (1 + x * (1 - s)), s = sigmoid(x)."""
 
 
-@op("mish(Tensor self) -> Tensor", kernel="mish", inplace=True, out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.mish_backward(g, c.self)}, samples=_line)
+@op(
+    "mish(Tensor self) -> Tensor",
+    kernel="mish",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.mish_backward(g, c.self)},
+    samples=_line,
+)
 def mish(self):
     """x * tanh(log(1 + exp(x)))."""
 
@@ -233,8 +407,14 @@ def _mish_curvature(c, g):
     return g * c.grad_output * (2 * d + x * d * (1 - s - 2 * w * s))
 
 
-@op("mish_backward(Tensor grad_output, Tensor self) -> Tensor", kernel="mish_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.mish_backward(g, c.self), "self": _mish_curvature}, samples=_grad_pair)
+@op(
+    "mish_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kernel="mish_backward",
+    tags="pointwise",
+    module="nn",
+    grad={"grad_output": lambda c, g: torch._C._nn.mish_backward(g, c.self), "self": _mish_curvature},
+    samples=_grad_pair,
+)
 def mish_backward(grad_output, self):
     """grad_output times the slope of mish."""
 
@@ -246,15 +426,27 @@ def _elu_in_place(c, g):
     return torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, False, c.self)
 
 
-@op("elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", kernel="elu", tags="pointwise", module="nn",
-    node="EluBackward0", grad={"self": _elu_in_place})
+@op(
+    "elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
+    kernel="elu",
+    tags="pointwise",
+    module="nn",
+    node="EluBackward0",
+    grad={"self": _elu_in_place},
+)
 def elu_(self, alpha=1, scale=1, input_scale=1):
     """In-place elu."""
 
 
-@op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", kernel="elu", out=True, tags="pointwise",
-    module="nn", grad={"self": lambda c, g: torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, False, c.self)},
-    samples=lambda t: _line(t) + [(t(5), 1.3, 0.9, 0.8)])
+@op(
+    "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+    kernel="elu",
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, False, c.self)},
+    samples=lambda t: _line(t) + [(t(5), 1.3, 0.9, 0.8)],
+)
 def elu(self, alpha=1, scale=1, input_scale=1):
     """scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1)."""
 
@@ -268,10 +460,19 @@ def _elu_curvature(c, g):
     return g * c.grad_output * d
 
 
-@op("elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor",
-    kernel="elu_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, c.is_result, c.self_or_result),
-          "self_or_result": _elu_curvature}, samples=lambda t: [(t(3, 4), 1.3, 0.9, 0.8, False, t(3, 4))])
+@op(
+    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor",
+    kernel="elu_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.elu_backward(
+            g, c.alpha, c.scale, c.input_scale, c.is_result, c.self_or_result
+        ),
+        "self_or_result": _elu_curvature,
+    },
+    samples=lambda t: [(t(3, 4), 1.3, 0.9, 0.8, False, t(3, 4))],
+)
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     """grad_output times the slope of elu, from its input or (is_result) its result."""
 
@@ -288,7 +489,12 @@ def selu_(self):
     return torch._C._nn.elu_(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 
-@op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", tags="pointwise", variants="function", samples=lambda t: _line(t) + [(t(5), 0.7)])
+@op(
+    "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+    tags="pointwise",
+    variants="function",
+    samples=lambda t: _line(t) + [(t(5), 0.7)],
+)
 def celu(self, alpha=1.0):
     """x where x > 0, else alpha * (exp(x / alpha) - 1)."""
     if alpha == 0:
@@ -304,8 +510,15 @@ def celu_(self, alpha=1.0):
     return torch._C._nn.elu_(self, alpha, 1, 1.0 / alpha)
 
 
-@op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", kernel="softplus", out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn.softplus_backward(g, c.self, c.beta, c.threshold)}, samples=lambda t: _line(t) + [(t(5), 2, 1)])
+@op(
+    "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    kernel="softplus",
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn.softplus_backward(g, c.self, c.beta, c.threshold)},
+    samples=lambda t: _line(t) + [(t(5), 2, 1)],
+)
 def softplus(self, beta=1, threshold=20):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
 
@@ -316,15 +529,30 @@ def _softplus_curvature(c, g):
     return g * c.grad_output * (c.beta * s * (1 - s)) * (x < c.threshold)
 
 
-@op("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", kernel="softplus_backward", tags="pointwise",
-    module="nn", grad={"grad_output": lambda c, g: torch._C._nn.softplus_backward(g, c.self, c.beta, c.threshold), "self": _softplus_curvature},
-    samples=lambda t: [(t(3, 4), t(3, 4), 2, 1)])
+@op(
+    "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
+    kernel="softplus_backward",
+    tags="pointwise",
+    module="nn",
+    grad={
+        "grad_output": lambda c, g: torch._C._nn.softplus_backward(g, c.self, c.beta, c.threshold),
+        "self": _softplus_curvature,
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4), 2, 1)],
+)
 def softplus_backward(grad_output, self, beta, threshold):
     """grad_output * sigmoid(beta * x); grad_output where beta * x > threshold."""
 
 
-@op("log_sigmoid(Tensor self) -> Tensor", kernel="log_sigmoid", out=True, tags="pointwise", module="nn",
-    grad={"self": lambda c, g: torch._C._nn._log_sigmoid_backward(g, c.self)}, samples=_line)
+@op(
+    "log_sigmoid(Tensor self) -> Tensor",
+    kernel="log_sigmoid",
+    out=True,
+    tags="pointwise",
+    module="nn",
+    grad={"self": lambda c, g: torch._C._nn._log_sigmoid_backward(g, c.self)},
+    samples=_line,
+)
 def log_sigmoid(self):
     """log(1 / (1 + exp(-x))), without overflow."""
 
@@ -334,22 +562,44 @@ def _log_sigmoid_curvature(c, g):
     return -g * c.grad_output * (s * (1 - s))
 
 
-@op("_log_sigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", kernel="log_sigmoid_backward", tags="pointwise", module="nn",
-    grad={"grad_output": lambda c, g: torch._C._nn._log_sigmoid_backward(g, c.self), "self": _log_sigmoid_curvature}, samples=_grad_pair)
+@op(
+    "_log_sigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kernel="log_sigmoid_backward",
+    tags="pointwise",
+    module="nn",
+    grad={"grad_output": lambda c, g: torch._C._nn._log_sigmoid_backward(g, c.self), "self": _log_sigmoid_curvature},
+    samples=_grad_pair,
+)
 def _log_sigmoid_backward(grad_output, self):
     """grad_output * sigmoid(-x)."""
 
 
-@op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kernel="sigmoid_backward", tags="pointwise", variants="function",
-    grad={"grad_output": lambda c, g: torch.sigmoid_backward(g, c.output.conj()),
-          "output": lambda c, g: g.conj() * c.grad_output * (1 - 2 * c.output).conj()}, samples=_grad_pair)
+@op(
+    "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+    kernel="sigmoid_backward",
+    tags="pointwise",
+    variants="function",
+    grad={
+        "grad_output": lambda c, g: torch.sigmoid_backward(g, c.output.conj()),
+        "output": lambda c, g: g.conj() * c.grad_output * (1 - 2 * c.output).conj(),
+    },
+    samples=_grad_pair,
+)
 def sigmoid_backward(grad_output, output):
     """grad_output * conj(output * (1 - output))."""
 
 
-@op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kernel="tanh_backward", tags="pointwise", variants="function",
-    grad={"grad_output": lambda c, g: torch.tanh_backward(g, c.output.conj()),
-          "output": lambda c, g: g.conj() * c.grad_output * (-2 * c.output).conj()}, samples=_grad_pair)
+@op(
+    "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+    kernel="tanh_backward",
+    tags="pointwise",
+    variants="function",
+    grad={
+        "grad_output": lambda c, g: torch.tanh_backward(g, c.output.conj()),
+        "output": lambda c, g: g.conj() * c.grad_output * (-2 * c.output).conj(),
+    },
+    samples=_grad_pair,
+)
 def tanh_backward(grad_output, output):
     """grad_output * conj(1 - output**2)."""
 
@@ -367,8 +617,11 @@ def glu(self, dim=-1):
     return self.narrow(dim, 0, n // 2) * torch.sigmoid(self.narrow(dim, n // 2, n // 2))
 
 
-@op("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
-    variants="function", samples=lambda t: [(t(3, 4),)])
+@op(
+    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4),)],
+)
 def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
     """Leaky ReLU with slopes drawn from uniform(lower, upper) in training, their mean otherwise."""
     if lower > upper:
@@ -378,11 +631,14 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
     return (self * torch.ops.aten._rrelu_noise(self.detach(), lower, upper, generator)).contiguous()
 
 
-@op("rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)",
-    variants="function")
+@op(
+    "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)",
+    variants="function",
+)
 def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
     """In-place rrelu."""
     from ..autograd._inplace import before_change
+
     if not training and lower <= upper:
         return torch._C._nn.leaky_relu_(self, (lower + upper) / 2)
     return self.copy_(torch.rrelu(before_change(self), lower, upper, training, generator))

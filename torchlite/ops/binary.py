@@ -1,4 +1,5 @@
 """Arithmetic of two tensors, or of a tensor and a number."""
+
 import math
 
 import torchlite as torch
@@ -21,76 +22,154 @@ def _times(g, alpha):
     return g if isinstance(alpha, int) and alpha == 1 else g * _conj(alpha)
 
 
-@op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    kernel="add", inplace=True, out=True, tags="pointwise arithmetic",
+@op(
+    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    kernel="add",
+    inplace=True,
+    out=True,
+    tags="pointwise arithmetic",
     grad={"self": lambda c, g: g, "other": lambda c, g: _times(g, c.alpha)},
-    samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})])
+    samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})],
+)
 def add(self, other, alpha=1):
     """self + alpha * other."""
 
 
-@op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    kernel="sub", inplace=True, out=True, tags="pointwise arithmetic", alias=("subtract",),
+@op(
+    "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    kernel="sub",
+    inplace=True,
+    out=True,
+    tags="pointwise arithmetic",
+    alias=("subtract",),
     grad={"self": lambda c, g: g, "other": lambda c, g: -_times(g, c.alpha)},
-    samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})])
+    samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})],
+)
 def sub(self, other, alpha=1):
     """self - alpha * other."""
 
 
-@op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+@op(
+    "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    kernel="rsub", tags="pointwise arithmetic", variants="function", node=("RsubBackward0", "RsubBackward1"),
-    grad={"self": lambda c, g: -_times(g, c.alpha), "other": lambda c, g: g}, samples=_pair)
+    kernel="rsub",
+    tags="pointwise arithmetic",
+    variants="function",
+    node=("RsubBackward0", "RsubBackward1"),
+    grad={"self": lambda c, g: -_times(g, c.alpha), "other": lambda c, g: g},
+    samples=_pair,
+)
 def rsub(self, other, alpha=1):
     """other - alpha * self."""
 
 
-@op("mul.Tensor(Tensor self, Tensor other) -> Tensor", "mul.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="mul", inplace=True, out=True, tags="pointwise arithmetic", alias=("multiply",),
-    grad={"self": lambda c, g: g * _conj(c.other), "other": lambda c, g: g * _conj(c.self)}, samples=_pair)
+@op(
+    "mul.Tensor(Tensor self, Tensor other) -> Tensor",
+    "mul.Scalar(Tensor self, Scalar other) -> Tensor",
+    kernel="mul",
+    inplace=True,
+    out=True,
+    tags="pointwise arithmetic",
+    alias=("multiply",),
+    grad={"self": lambda c, g: g * _conj(c.other), "other": lambda c, g: g * _conj(c.self)},
+    samples=_pair,
+)
 def mul(self, other):
     """self * other."""
 
 
-@op("_scaled(Tensor self, Scalar other) -> Tensor", kernel="mul", variants="function", module="aten", node="MulBackward1",
-    grad={"self": lambda c, g: torch.ops.aten._scaled(g, c.other.conjugate())}, samples=lambda t: [(t(3, 4), 2.5)])
+@op(
+    "_scaled(Tensor self, Scalar other) -> Tensor",
+    kernel="mul",
+    variants="function",
+    module="aten",
+    node="MulBackward1",
+    grad={"self": lambda c, g: torch.ops.aten._scaled(g, c.other.conjugate())},
+    samples=lambda t: [(t(3, 4), 2.5)],
+)
 def _scaled(self, other):
     """self * other, of which nothing is freed by a backward pass: for ops that PyTorch writes in C++."""
 
 
-@op("div.Tensor(Tensor self, Tensor other) -> Tensor", "div.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="div", inplace=True, out=True, tags="pointwise arithmetic", alias=("divide", "true_divide"),
-    grad={"self": lambda c, g: g / _conj(c.other), "other": lambda c, g: -g * ((c.self / c.other) / c.other).conj()}, samples=_nonzero)
+@op(
+    "div.Tensor(Tensor self, Tensor other) -> Tensor",
+    "div.Scalar(Tensor self, Scalar other) -> Tensor",
+    kernel="div",
+    inplace=True,
+    out=True,
+    tags="pointwise arithmetic",
+    alias=("divide", "true_divide"),
+    grad={"self": lambda c, g: g / _conj(c.other), "other": lambda c, g: -g * ((c.self / c.other) / c.other).conj()},
+    samples=_nonzero,
+)
 def div(self, other):
     """self / other; integers give floats."""
 
 
-@op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+@op(
+    "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
-    kernel="div", inplace=True, out=True, tags="pointwise arithmetic", alias=("divide",),
-    grad={"self": lambda c, g: g / _conj(c.other) if c.rounding_mode is None else torch.zeros_like(g),
-          "other": lambda c, g: -g * ((c.self / c.other) / c.other).conj() if c.rounding_mode is None else torch.zeros_like(g)},
-    samples=lambda t: [(t(3, 4), t(4, lo=0.5, hi=3), {"rounding_mode": "floor"}), (t(5), 2.5, {"rounding_mode": "trunc"})])
+    kernel="div",
+    inplace=True,
+    out=True,
+    tags="pointwise arithmetic",
+    alias=("divide",),
+    grad={
+        "self": lambda c, g: g / _conj(c.other) if c.rounding_mode is None else torch.zeros_like(g),
+        "other": lambda c, g: (
+            -g * ((c.self / c.other) / c.other).conj() if c.rounding_mode is None else torch.zeros_like(g)
+        ),
+    },
+    samples=lambda t: [
+        (t(3, 4), t(4, lo=0.5, hi=3), {"rounding_mode": "floor"}),
+        (t(5), 2.5, {"rounding_mode": "trunc"}),
+    ],
+)
 def div_mode(self, other, rounding_mode):
     """self / other, rounded down ("floor") or towards zero ("trunc"); integers stay integers then."""
 
 
-@op("floor_divide(Tensor self, Tensor other) -> Tensor", "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="floor_divide", inplace=True, out=True, tags="pointwise", grad={}, samples=_nonzero)
+@op(
+    "floor_divide(Tensor self, Tensor other) -> Tensor",
+    "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+    kernel="floor_divide",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={},
+    samples=_nonzero,
+)
 def floor_divide(self, other):
     """self / other rounded down, as Python's //."""
 
 
-@op("remainder.Tensor(Tensor self, Tensor other) -> Tensor", "remainder.Scalar(Tensor self, Scalar other) -> Tensor",
-    "remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", kernel="remainder", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g, "other": lambda c, g: -g * torch.div(c.self, c.other, rounding_mode="floor")}, samples=_nonzero)
+@op(
+    "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+    "remainder.Scalar(Tensor self, Scalar other) -> Tensor",
+    "remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    kernel="remainder",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g, "other": lambda c, g: -g * torch.div(c.self, c.other, rounding_mode="floor")},
+    samples=_nonzero,
+)
 def remainder(self, other):
     """self - other * floor(self / other), as Python's %: the sign is the divisor's."""
 
 
-@op("fmod.Tensor(Tensor self, Tensor other) -> Tensor", "fmod.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="fmod", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g, "other": lambda c, g: -g * torch.div(c.self, c.other, rounding_mode="trunc")}, samples=_nonzero)
+@op(
+    "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+    "fmod.Scalar(Tensor self, Scalar other) -> Tensor",
+    kernel="fmod",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g, "other": lambda c, g: -g * torch.div(c.self, c.other, rounding_mode="trunc")},
+    samples=_nonzero,
+)
 def fmod(self, other):
     """self - other * trunc(self / other), as C's fmod: the sign is the dividend's."""
 
@@ -109,7 +188,16 @@ def _pow_exponent(g, x, e, result):
                 return torch.where(zero, 0.0, g * (result * -math.inf).conj())
             return torch.where(e >= 0, 0.0, g * (result * -math.inf))
         import cmath
-        log = cmath.log(x) if isinstance(x, complex) else math.log(x) if x > 0 else math.nan if not e.is_complex() else cmath.log(x)
+
+        log = (
+            cmath.log(x)
+            if isinstance(x, complex)
+            else math.log(x)
+            if x > 0
+            else math.nan
+            if not e.is_complex()
+            else cmath.log(x)
+        )
         return g * (result * log).conj()
     if e.is_complex():
         zero = (x == 0) & (torch.imag(e) == 0) & (torch.real(e) >= 0)
@@ -119,17 +207,32 @@ def _pow_exponent(g, x, e, result):
     return g * torch.where(zero, 0.0, (result * x.log()).conj())
 
 
-@op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    "pow.Scalar(Scalar self, Tensor exponent) -> Tensor", kernel="pow", inplace=True, out=True, tags="pointwise arithmetic",
-    grad={"self": lambda c, g: _pow_self(g, c.self, c.exponent), "exponent": lambda c, g: _pow_exponent(g, c.self, c.exponent, c.result)},
-    samples=lambda t: [(t(3, 4), 2), (t(3, 4, lo=0.2, hi=3), t(4)), (2.0, t(4)), (t(5, lo=0.2, hi=3), -1.5)])
+@op(
+    "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    kernel="pow",
+    inplace=True,
+    out=True,
+    tags="pointwise arithmetic",
+    grad={
+        "self": lambda c, g: _pow_self(g, c.self, c.exponent),
+        "exponent": lambda c, g: _pow_exponent(g, c.self, c.exponent, c.result),
+    },
+    samples=lambda t: [(t(3, 4), 2), (t(3, 4, lo=0.2, hi=3), t(4)), (2.0, t(4)), (t(5, lo=0.2, hi=3), -1.5)],
+)
 def pow(self, exponent):
     """self ** exponent."""
 
 
-@op("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
-    "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", out=True, tags="pointwise",
-    samples=lambda t: [(t(3, 4, lo=0.2, hi=3), 2), (t(3, 4, lo=0.2, hi=3), t(4))])
+@op(
+    "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    out=True,
+    tags="pointwise",
+    samples=lambda t: [(t(3, 4, lo=0.2, hi=3), 2), (t(3, 4, lo=0.2, hi=3), t(4))],
+)
 def float_power(self, exponent):
     """self ** exponent in double precision."""
     wide = False
@@ -147,38 +250,79 @@ def float_power(self, exponent):
     return torch.pow(self, exponent)
 
 
-@op("float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
-    variants="method", tags="pointwise")
+@op(
+    "float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
+    "float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
+    variants="method",
+    tags="pointwise",
+)
 def float_power_(self, exponent):
     """In-place `float_power`; self must be float64 or complex128 already."""
-    wide = self.is_complex() or (exponent.is_complex() if isinstance(exponent, torch.Tensor) else isinstance(exponent, complex))
+    wide = self.is_complex() or (
+        exponent.is_complex() if isinstance(exponent, torch.Tensor) else isinstance(exponent, complex)
+    )
     dtype = torch.complex128 if wide else torch.float64
     if self.dtype != dtype:
-        raise RuntimeError(f"the base given to float_power_ has dtype {self.dtype._scalar_type} but the operation's result requires dtype {dtype._scalar_type}")
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype._scalar_type} but the operation's result requires dtype {dtype._scalar_type}"
+        )
     return self.pow_(exponent.to(dtype) if isinstance(exponent, torch.Tensor) else exponent)
 
 
-@op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", "copysign.Scalar(Tensor self, Scalar other) -> Tensor",
-    kernel="copysign", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * torch.where(c.self == 0, 0.0, c.result / c.self), "other": lambda c, g: torch.zeros_like(g)}, samples=_pair)
+@op(
+    "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    "copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+    kernel="copysign",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={
+        "self": lambda c, g: g * torch.where(c.self == 0, 0.0, c.result / c.self),
+        "other": lambda c, g: torch.zeros_like(g),
+    },
+    samples=_pair,
+)
 def copysign(self, other):
     """|self| with the sign of other (-0.0 counts as negative)."""
 
 
-@op("nextafter(Tensor self, Tensor other) -> Tensor", kernel="nextafter", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: torch.where(c.self == c.other, 0, g), "other": lambda c, g: torch.zeros_like(g)}, samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "nextafter(Tensor self, Tensor other) -> Tensor",
+    kernel="nextafter",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: torch.where(c.self == c.other, 0, g), "other": lambda c, g: torch.zeros_like(g)},
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def nextafter(self, other):
     """The next representable number after self towards other."""
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", kernel="heaviside", inplace=True, out=True, tags="pointwise", grad={},
-    samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "heaviside(Tensor self, Tensor values) -> Tensor",
+    kernel="heaviside",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={},
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def heaviside(self, values):
     """0 where self < 0, 1 where self > 0, `values` where self is 0."""
 
 
-@op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: torch.ldexp(g, c.other.conj()), "other": lambda c, g: g * (c.result * math.log(2)).conj()}, samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={
+        "self": lambda c, g: torch.ldexp(g, c.other.conj()),
+        "other": lambda c, g: g * (c.result * math.log(2)).conj(),
+    },
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def ldexp(self, other):
     """self * 2**other. Powers of whole numbers keep self's dtype and do not overflow on the way."""
     if not self.is_floating_point() or other.is_floating_point() or other.is_complex():
@@ -186,7 +330,7 @@ def ldexp(self, other):
     if other.dtype is torch.bool:
         raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
     wide = torch.float64 if self.dtype is torch.float64 else torch.float32
-    most = 1018 if wide is torch.float64 else 122          # 2**most and 2**-most are normal numbers
+    most = 1018 if wide is torch.float64 else 122  # 2**most and 2**-most are normal numbers
     n = other.to(wide).clamp(-4 * most, 4 * most)
     part = torch.trunc(n / 4)
     step, rest = torch.pow(2.0, part), torch.pow(2.0, n - 3 * part)
@@ -198,10 +342,18 @@ def _xlogy_self(g, x, y, pole):
     return (torch.special.xlog1py if pole else torch.xlogy)(g, y).masked_fill((x == 0) & (y <= pole), 0)
 
 
-@op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
-    "xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", kernel="xlogy", inplace=True, out=True, tags="pointwise", alias=("special.xlogy",),
+@op(
+    "xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+    "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+    "xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+    kernel="xlogy",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.xlogy",),
     grad={"self": lambda c, g: _xlogy_self(g, c.self, c.other, 0), "other": lambda c, g: g * c.self / c.other},
-    samples=lambda t: [(t(3, 4), t(4, lo=0.2, hi=3)), (t(5), 2.5)])
+    samples=lambda t: [(t(3, 4), t(4, lo=0.2, hi=3)), (t(5), 2.5)],
+)
 def xlogy(self, other):
     """self * log(other); 0 where self is 0, NaN where other is NaN."""
 
@@ -213,8 +365,14 @@ def _logaddexp_grad(c, g):
     return {"self": g / (1 + (b - a).exp()).conj(), "other": g / (1 + (a - b).exp()).conj()}
 
 
-@op("logaddexp(Tensor self, Tensor other) -> Tensor", kernel="logaddexp", out=True, tags="pointwise", grad=_logaddexp_grad,
-    samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "logaddexp(Tensor self, Tensor other) -> Tensor",
+    kernel="logaddexp",
+    out=True,
+    tags="pointwise",
+    grad=_logaddexp_grad,
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def logaddexp(self, other):
     """log(exp(self) + exp(other)), without overflow."""
 
@@ -224,22 +382,39 @@ def _logaddexp2_grad(c, g):
     return {"self": g / (1 + torch.exp2(b - a)).conj(), "other": g / (1 + torch.exp2(a - b)).conj()}
 
 
-@op("logaddexp2(Tensor self, Tensor other) -> Tensor", kernel="logaddexp2", out=True, tags="pointwise", grad=_logaddexp2_grad,
-    samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "logaddexp2(Tensor self, Tensor other) -> Tensor",
+    kernel="logaddexp2",
+    out=True,
+    tags="pointwise",
+    grad=_logaddexp2_grad,
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def logaddexp2(self, other):
     """log2(2**self + 2**other), without overflow."""
 
 
-@op("complex(Tensor real, Tensor imag) -> Tensor", kernel="complex", out=True, tags="pointwise", variants="function",
-    grad={"real": lambda c, g: torch.real(g), "imag": lambda c, g: torch.imag(g)}, samples=lambda t: [(t(3, 4), t(3, 4))])
+@op(
+    "complex(Tensor real, Tensor imag) -> Tensor",
+    kernel="complex",
+    out=True,
+    tags="pointwise",
+    variants="function",
+    grad={"real": lambda c, g: torch.real(g), "imag": lambda c, g: torch.imag(g)},
+    samples=lambda t: [(t(3, 4), t(3, 4))],
+)
 def _complex(real, imag):
     """A complex tensor from its parts, both float32 or both float64."""
     for v in (real, imag):
         if v.dtype not in (torch.float32, torch.float64, torch.float16):
-            raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
-                               f"{real.dtype._scalar_type} and {imag.dtype._scalar_type}")
+            raise RuntimeError(
+                "Expected both inputs to be Half, Float or Double tensors but got "
+                f"{real.dtype._scalar_type} and {imag.dtype._scalar_type}"
+            )
     if real.dtype != imag.dtype:
-        raise RuntimeError(f"Expected object of scalar type {real.dtype._scalar_type} but got scalar type {imag.dtype._scalar_type} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {real.dtype._scalar_type} but got scalar type {imag.dtype._scalar_type} for second argument"
+        )
     real, imag = torch.broadcast_tensors(real, imag)
     return torch.view_as_complex(torch.stack([real, imag], -1))
 
@@ -250,16 +425,25 @@ def _polar_grad(c, g):
     return {"abs": torch.real(g * z.sgn()), "angle": torch.real(g * (z * 1j))}
 
 
-@op("polar(Tensor abs, Tensor angle) -> Tensor", kernel="polar", out=True, tags="pointwise", variants="function", grad=_polar_grad,
-    samples=lambda t: [(t(3, 4, lo=0.1, hi=2), t(3, 4))])
+@op(
+    "polar(Tensor abs, Tensor angle) -> Tensor",
+    kernel="polar",
+    out=True,
+    tags="pointwise",
+    variants="function",
+    grad=_polar_grad,
+    samples=lambda t: [(t(3, 4, lo=0.1, hi=2), t(3, 4))],
+)
 def polar(abs, angle):
     """abs * (cos(angle) + i sin(angle)) as a complex tensor."""
     for v in (abs, angle):
         if v.dtype not in (torch.float32, torch.float64, torch.float16):
-            raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
-                               f"{abs.dtype._scalar_type} and {angle.dtype._scalar_type}")
+            raise RuntimeError(
+                "Expected both inputs to be Half, Float or Double tensors but got "
+                f"{abs.dtype._scalar_type} and {angle.dtype._scalar_type}"
+            )
     if abs.dtype != angle.dtype:
-        raise RuntimeError(f"Expected object of scalar type {abs.dtype._scalar_type} but got scalar type {angle.dtype._scalar_type} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {abs.dtype._scalar_type} but got scalar type {angle.dtype._scalar_type} for second argument"
+        )
     return torch.complex(abs * angle.cos(), abs * angle.sin())
-
-

@@ -1,4 +1,5 @@
 """Operations on the bits of integers and bools, greatest common divisors."""
+
 from ._declare import op
 
 
@@ -6,48 +7,109 @@ def _ints(t):
     return [(t(3, 4, lo=0, hi=9, dtype="int64"), t(4, lo=0, hi=9, dtype="int64")), (t(5, lo=0, hi=9, dtype="int32"), 3)]
 
 
-@op("bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", "bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
+@op(
+    "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
     "bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-    kernel="bitwise_and", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False, samples=_ints)
+    kernel="bitwise_and",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_ints,
+)
 def bitwise_and(self, other):
     """Bits set in both; logical and for bool."""
 
 
-@op("bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
+@op(
+    "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
     "bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-    kernel="bitwise_or", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False, samples=_ints)
+    kernel="bitwise_or",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_ints,
+)
 def bitwise_or(self, other):
     """Bits set in either; logical or for bool."""
 
 
-@op("bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", "bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
+@op(
+    "bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
     "bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-    kernel="bitwise_xor", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False, samples=_ints)
+    kernel="bitwise_xor",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_ints,
+)
 def bitwise_xor(self, other):
     """Bits set in exactly one; logical xor for bool."""
 
 
-@op("bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", "bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+@op(
+    "bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
     "bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-    kernel="bitwise_left_shift", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False, samples=_ints)
+    kernel="bitwise_left_shift",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_ints,
+)
 def bitwise_left_shift(self, other):
     """self * 2**other in integers; 0 for shifts that are negative or not below the width."""
 
 
-@op("bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", "bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+@op(
+    "bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
     "bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-    kernel="bitwise_right_shift", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False, samples=_ints)
+    kernel="bitwise_right_shift",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_ints,
+)
 def bitwise_right_shift(self, other):
     """floor(self / 2**other) in integers (the sign is kept)."""
 
 
-@op("gcd(Tensor self, Tensor other) -> Tensor", kernel="gcd", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False,
-    samples=lambda t: [(t(3, 4, lo=-9, hi=30, dtype="int64"), t(4, lo=-9, hi=30, dtype="int64"))])
+@op(
+    "gcd(Tensor self, Tensor other) -> Tensor",
+    kernel="gcd",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=lambda t: [(t(3, 4, lo=-9, hi=30, dtype="int64"), t(4, lo=-9, hi=30, dtype="int64"))],
+)
 def gcd(self, other):
     """Greatest common divisor, not negative; gcd(0, 0) is 0."""
 
 
-@op("lcm(Tensor self, Tensor other) -> Tensor", kernel="lcm", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False,
-    samples=lambda t: [(t(3, 4, lo=-9, hi=30, dtype="int64"), t(4, lo=-9, hi=30, dtype="int64"))])
+@op(
+    "lcm(Tensor self, Tensor other) -> Tensor",
+    kernel="lcm",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=lambda t: [(t(3, 4, lo=-9, hi=30, dtype="int64"), t(4, lo=-9, hi=30, dtype="int64"))],
+)
 def lcm(self, other):
     """Least common multiple, not negative; 0 when either is 0."""

@@ -1,5 +1,6 @@
 """Convolutions and transposed convolutions. All share one gradient, `convolution_backward`, whose own gradient is made of
 convolutions again."""
+
 import torchlite as torch
 
 from .. import _C
@@ -19,29 +20,73 @@ def _along_channels(bias, n):
     return bias.reshape((-1,) + (1,) * n)
 
 
-@op("convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, "
+@op(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, "
     "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    kernel="convolution_backward", variants="function",
-    samples=lambda t: [(t(2, 4, 3, 5), t(2, 6, 6, 5), t(4, 3, 2, 3), None, [2, 1], [0, 1], [1, 1], False, [0, 0], 2, [True, True, True]),
-                       (t(2, 3, 7, 4), t(2, 4, 3, 5), t(4, 3, 2, 2), None, [3, 1], [1, 1], [2, 1], True, [0, 0], 1, [True, True, True])], save=("grad_output", "input", "weight"),
-    grad=lambda c, g: _double_backward(c, *g))
-def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+    kernel="convolution_backward",
+    variants="function",
+    samples=lambda t: [
+        (
+            t(2, 4, 3, 5),
+            t(2, 6, 6, 5),
+            t(4, 3, 2, 3),
+            None,
+            [2, 1],
+            [0, 1],
+            [1, 1],
+            False,
+            [0, 0],
+            2,
+            [True, True, True],
+        ),
+        (
+            t(2, 3, 7, 4),
+            t(2, 4, 3, 5),
+            t(4, 3, 2, 2),
+            None,
+            [3, 1],
+            [1, 1],
+            [2, 1],
+            True,
+            [0, 0],
+            1,
+            [True, True, True],
+        ),
+    ],
+    save=("grad_output", "input", "weight"),
+    grad=lambda c, g: _double_backward(c, *g),
+)
+def convolution_backward(
+    grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
     """Gradients of a convolution for its input, weight and bias; None where `output_mask` is false."""
     n = weight.dim() - 2
     stride, padding, dilation = (tuple(v) * (n if len(v) == 1 else 1) for v in (stride, padding, dilation))
     gi = gw = gb = None
-    if weight.is_complex():     # by real parts, for which there are kernels
+    if weight.is_complex():  # by real parts, for which there are kernels
         rest = (None, stride, padding, dilation, transposed, output_padding, groups)
         if output_mask[0]:
             like = torch.zeros(input.shape, dtype=weight.dtype.to_real(), device=weight.device)
-            gi = _complex(lambda g, w: convolution_backward(g, like, w, *rest, [True, False, False])[0], grad_output, weight).contiguous()
+            gi = _complex(
+                lambda g, w: convolution_backward(g, like, w, *rest, [True, False, False])[0], grad_output, weight
+            ).contiguous()
         if output_mask[1]:
             like2 = torch.zeros(weight.shape, dtype=weight.dtype.to_real(), device=weight.device)
-            gw = _complex(lambda g, x: convolution_backward(g, x, like2, *rest, [False, True, False])[1], grad_output, input).contiguous()
+            gw = _complex(
+                lambda g, x: convolution_backward(g, x, like2, *rest, [False, True, False])[1], grad_output, input
+            ).contiguous()
     else:
         if output_mask[0]:
-            extra = _ZERO * n if transposed else [a - ((o - 1) * s - 2 * p + d * (k - 1) + 1) for a, o, s, p, d, k in zip(
-                input.shape[2:], grad_output.shape[2:], stride, padding, dilation, weight.shape[2:])]
+            extra = (
+                _ZERO * n
+                if transposed
+                else [
+                    a - ((o - 1) * s - 2 * p + d * (k - 1) + 1)
+                    for a, o, s, p, d, k in zip(
+                        input.shape[2:], grad_output.shape[2:], stride, padding, dilation, weight.shape[2:]
+                    )
+                ]
+            )
             gi = _meaning(grad_output, weight, None, stride, padding, dilation, not transposed, extra, groups)
         if output_mask[1]:
             gw = _weight_gradient(grad_output, input, weight, stride, padding, dilation, transposed, groups)
@@ -58,8 +103,10 @@ def _weight_gradient(g, x, w, stride, padding, dilation, transposed, groups):
     parts = _windows(big, w.shape[2:], stride, dilation)
     for i in range(n):
         parts = parts.narrow(2 + i, 0, small.shape[2 + i])
-    parts = parts.unflatten(1, (groups, -1)).movedim((1, 2), (0, 2 + n)).flatten(1, 1 + n).flatten(2)       # groups, N * out, C / groups * k
-    small = small.unflatten(1, (groups, -1)).movedim((1, 2), (0, 1)).flatten(2)                             # groups, channels, N * out
+    parts = (
+        parts.unflatten(1, (groups, -1)).movedim((1, 2), (0, 2 + n)).flatten(1, 1 + n).flatten(2)
+    )  # groups, N * out, C / groups * k
+    small = small.unflatten(1, (groups, -1)).movedim((1, 2), (0, 1)).flatten(2)  # groups, channels, N * out
     return small.bmm(parts).reshape(w.shape)
 
 
@@ -90,7 +137,9 @@ def _backward(g, x, w, needs, dims, stride, padding, dilation, transposed, outpu
     single = x.dim() == dims + 1
     if single:
         g, x = g.unsqueeze(0), x.unsqueeze(0)
-    gi, gw, gb = convolution_backward(g, x.conj(), w.conj(), None, stride, padding, dilation, transposed, output_padding, groups, needs)
+    gi, gw, gb = convolution_backward(
+        g, x.conj(), w.conj(), None, stride, padding, dilation, transposed, output_padding, groups, needs
+    )
     if single and gi is not None:
         gi = gi.squeeze(0)
     return {"input": gi, "weight": gw, "bias": gb}
@@ -107,7 +156,9 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
     """Convolution as a matrix product over windows; a transposed one is a convolution of the input with zeros put between its
     elements, by the flipped weight."""
     n = w.dim() - 2
-    stride, padding, dilation, output_padding = (tuple(v) * (n if len(v) == 1 else 1) for v in (stride, padding, dilation, output_padding))
+    stride, padding, dilation, output_padding = (
+        tuple(v) * (n if len(v) == 1 else 1) for v in (stride, padding, dilation, output_padding)
+    )
     batched = x.dim() == n + 2
     if not batched:
         x = x.unsqueeze(0)
@@ -116,7 +167,9 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
     low = list(padding)
     high = list(padding)
     if transposed:
-        spread = torch.zeros((*x.shape[:2], *((s - 1) * st + 1 for s, st in zip(x.shape[2:], stride))), dtype=x.dtype, device=x.device)
+        spread = torch.zeros(
+            (*x.shape[:2], *((s - 1) * st + 1 for s, st in zip(x.shape[2:], stride))), dtype=x.dtype, device=x.device
+        )
         spread[(..., *(slice(None, None, st) for st in stride))] = x
         x = spread
         w = w.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1).flip(list(range(2, n + 2)))
@@ -126,49 +179,90 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
     if any(low) or any(high):
         x = torch.constant_pad_nd(x, [v for pair in zip(reversed(low), reversed(high)) for v in pair], 0)
     x = _windows(x, kernel, stride, dilation)
-    size = tuple(x.shape[2:2 + n])
-    x = x.unflatten(1, (groups, -1)).movedim(2, 2 + n).flatten(2 + n).flatten(2, 1 + n)         # N, groups, out, C / groups * k
+    size = tuple(x.shape[2 : 2 + n])
+    x = (
+        x.unflatten(1, (groups, -1)).movedim(2, 2 + n).flatten(2 + n).flatten(2, 1 + n)
+    )  # N, groups, out, C / groups * k
     w = w.flatten(1).unflatten(0, (groups, -1))
     y = torch.matmul(x, w.transpose(1, 2)).transpose(2, 3).flatten(1, 2).unflatten(2, size)
     if bias is not None:
         y = y + _along_channels(bias, n)
-    if y.is_complex():     # in the format of its parts, which for volumes depends on oneDNN
+    if y.is_complex():  # in the format of its parts, which for volumes depends on oneDNN
         last = last and (n < 3 or (y.dtype == torch.complex64 and (groups > 1 or len(y) > 1)))
         y = (y.movedim(1, -1) if last else y).clone(memory_format=torch.contiguous_format)
         y = y.movedim(-1, 1) if last else y
     return y if batched else y.squeeze(0)
 
 
-@op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
-    "SymInt[] output_padding, SymInt groups) -> Tensor", kernel="convolution", variants="function",
-    grad=lambda c, g: _backward(g, c.input, c.weight, [c.needs_input, c.needs_weight, c.needs_bias], c.weight.dim() - 2, c.stride,
-                                c.padding, c.dilation, c.transposed, c.output_padding, c.groups),
-    samples=lambda t: [(t(2, 4, 5, 5), t(6, 2, 3, 3), t(6), [2, 1], [1, 0], [1, 2], False, [0, 0], 2),
-                       (t(2, 4, 3, 3), t(4, 3, 2, 2), t(3), [2, 2], [0, 1], [1, 1], True, [1, 0], 1)])
+@op(
+    "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
+    "SymInt[] output_padding, SymInt groups) -> Tensor",
+    kernel="convolution",
+    variants="function",
+    grad=lambda c, g: _backward(
+        g,
+        c.input,
+        c.weight,
+        [c.needs_input, c.needs_weight, c.needs_bias],
+        c.weight.dim() - 2,
+        c.stride,
+        c.padding,
+        c.dilation,
+        c.transposed,
+        c.output_padding,
+        c.groups,
+    ),
+    samples=lambda t: [
+        (t(2, 4, 5, 5), t(6, 2, 3, 3), t(6), [2, 1], [1, 0], [1, 2], False, [0, 0], 2),
+        (t(2, 4, 3, 3), t(4, 3, 2, 2), t(3), [2, 2], [0, 1], [1, 1], True, [1, 0], 1),
+    ],
+)
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Cross-correlation of `input` (N, C, d...) with `weight` (O, C / groups, k...), or its transpose."""
     return _meaning(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 def _declare_conv(n):
-    name, shape = f"conv{n}d", "N, C, " + ", ".join("DHW"[3 - n:] if n > 1 else "L")
+    name, shape = f"conv{n}d", "N, C, " + ", ".join("DHW"[3 - n :] if n > 1 else "L")
 
     def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return _meaning(input, weight, bias, stride, padding, dilation, False, _ZERO, groups)
 
     def samples(t):
         s = (6, 5, 4)[-n:]
-        return [(t(2, 4, *s), t(6, 4, *(3,) * n), t(6)), (t(2, 4, *s), t(6, 2, *(2,) * n), None, 2, 1, 1, 2),
-                (t(4, *s), t(4, 1, *(2,) * n), t(4), 1, 1, 2, 4)]
+        return [
+            (t(2, 4, *s), t(6, 4, *(3,) * n), t(6)),
+            (t(2, 4, *s), t(6, 2, *(2,) * n), None, 2, 1, 1, 2),
+            (t(4, *s), t(4, 1, *(2,) * n), t(4), 1, 1, 2, 4),
+        ]
 
     conv.__name__ = conv.__qualname__ = name
-    conv.__doc__ = (f"Convolution of `input` ({shape}), with or without the batch dim, with `weight` (O, C / groups, k...), plus "
-                    "`bias` (O). `padding` is zeros on both sides of each dim.")
-    fn = op(f"{name}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, SymInt[{n}] padding=0, SymInt[{n}] dilation=1, "
-            "SymInt groups=1) -> Tensor", kernel=name, variants="function", alias=(f"nn.{name}",), node="ConvolutionBackward0",
-            samples=samples,
-            grad=lambda c, g: _backward(g, c.input, c.weight, [c.needs_input, c.needs_weight, c.needs_bias], n, c.stride, c.padding,
-                                        c.dilation, False, _ZERO, c.groups))(conv)
+    conv.__doc__ = (
+        f"Convolution of `input` ({shape}), with or without the batch dim, with `weight` (O, C / groups, k...), plus "
+        "`bias` (O). `padding` is zeros on both sides of each dim."
+    )
+    fn = op(
+        f"{name}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, SymInt[{n}] padding=0, SymInt[{n}] dilation=1, "
+        "SymInt groups=1) -> Tensor",
+        kernel=name,
+        variants="function",
+        alias=(f"nn.{name}",),
+        node="ConvolutionBackward0",
+        samples=samples,
+        grad=lambda c, g: _backward(
+            g,
+            c.input,
+            c.weight,
+            [c.needs_input, c.needs_weight, c.needs_bias],
+            n,
+            c.stride,
+            c.padding,
+            c.dilation,
+            False,
+            _ZERO,
+            c.groups,
+        ),
+    )(conv)
 
     def padded(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1):
         if padding == "valid":
@@ -179,8 +273,10 @@ def _declare_conv(n):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
         dilation = tuple(dilation) * (n if len(dilation) == 1 else 1)
         total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])]
-        if any(t % 2 for t in total):   # one more at the end
-            _C.warn_once("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created")
+        if any(t % 2 for t in total):  # one more at the end
+            _C.warn_once(
+                "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+            )
             extra = []
             for t in reversed(total):
                 extra += [0, t % 2]
@@ -189,9 +285,13 @@ def _declare_conv(n):
 
     padded.__name__ = padded.__qualname__ = name
     padded.__doc__ = conv.__doc__ + ' "same" padding keeps the size, "valid" adds none.'
-    op(f'{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, str padding="valid", SymInt[{n}] dilation=1, '
-       "SymInt groups=1) -> Tensor", variants="function", alias=(f"nn.{name}",),
-       samples=lambda t: [(t(2, 4, *(6, 5, 4)[-n:]), t(6, 4, *(2,) * n), None, 1, "same")])(padded)
+    op(
+        f'{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, str padding="valid", SymInt[{n}] dilation=1, '
+        "SymInt groups=1) -> Tensor",
+        variants="function",
+        alias=(f"nn.{name}",),
+        samples=lambda t: [(t(2, 4, *(6, 5, 4)[-n:]), t(6, 4, *(2,) * n), None, 1, "same")],
+    )(padded)
     return fn
 
 
@@ -203,16 +303,39 @@ def _declare_transposed(n):
 
     def samples(t):
         s = (4, 3, 2)[-n:]
-        return [(t(2, 4, *s), t(4, 3, *(3,) * n), t(3)), (t(2, 4, *s), t(4, 2, *(2,) * n), None, 2, 0, 1, 2), (t(4, *s), t(4, 2, *(2,) * n))]
+        return [
+            (t(2, 4, *s), t(4, 3, *(3,) * n), t(3)),
+            (t(2, 4, *s), t(4, 2, *(2,) * n), None, 2, 0, 1, 2),
+            (t(4, *s), t(4, 2, *(2,) * n)),
+        ]
 
     conv.__name__ = conv.__qualname__ = name
-    conv.__doc__ = ("Transposed convolution (the gradient of a convolution for its input) of `input` (N, C, d...) with `weight` "
-                    "(C, O / groups, k...), plus `bias` (O); `output_padding` makes the result larger at its end.")
-    fn = op(f"{name}{'' if n == 1 else '.input'}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, "
-            f"SymInt[{n}] padding=0, SymInt[{n}] output_padding=0, SymInt groups=1, SymInt[{n}] dilation=1) -> Tensor", kernel=name,
-            variants="function", alias=(f"nn.{name}",), node="ConvolutionBackward0", samples=samples,
-            grad=lambda c, g: _backward(g, c.input, c.weight, [c.needs_input, c.needs_weight, c.needs_bias], n, c.stride, c.padding,
-                                        c.dilation, True, c.output_padding, c.groups))(conv)
+    conv.__doc__ = (
+        "Transposed convolution (the gradient of a convolution for its input) of `input` (N, C, d...) with `weight` "
+        "(C, O / groups, k...), plus `bias` (O); `output_padding` makes the result larger at its end."
+    )
+    fn = op(
+        f"{name}{'' if n == 1 else '.input'}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, "
+        f"SymInt[{n}] padding=0, SymInt[{n}] output_padding=0, SymInt groups=1, SymInt[{n}] dilation=1) -> Tensor",
+        kernel=name,
+        variants="function",
+        alias=(f"nn.{name}",),
+        node="ConvolutionBackward0",
+        samples=samples,
+        grad=lambda c, g: _backward(
+            g,
+            c.input,
+            c.weight,
+            [c.needs_input, c.needs_weight, c.needs_bias],
+            n,
+            c.stride,
+            c.padding,
+            c.dilation,
+            True,
+            c.output_padding,
+            c.groups,
+        ),
+    )(conv)
     return fn
 
 
@@ -221,16 +344,25 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = (_declare_transposed(n) f
 
 
 def _conv_tbc_self(c, g):
-    return conv_transpose1d(g.permute(1, 2, 0), c.weight.conj().permute(2, 1, 0), None, 1, c.pad).permute(2, 0, 1).contiguous()
+    return (
+        conv_transpose1d(g.permute(1, 2, 0), c.weight.conj().permute(2, 1, 0), None, 1, c.pad)
+        .permute(2, 0, 1)
+        .contiguous()
+    )
 
 
 def _conv_tbc_weight(c, g):
     return conv1d(c.self.conj().permute(2, 1, 0), g.permute(2, 1, 0), None, 1, c.pad).permute(2, 0, 1).contiguous()
 
 
-@op("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function", alias=("nn.conv_tbc",), tags="own",
+@op(
+    "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+    variants="function",
+    alias=("nn.conv_tbc",),
+    tags="own",
     grad={"self": _conv_tbc_self, "weight": _conv_tbc_weight, "bias": lambda c, g: g.sum((0, 1))},
-    samples=lambda t: [(t(5, 2, 3), t(2, 3, 4), t(4), 1)])
+    samples=lambda t: [(t(5, 2, 3), t(2, 3, 4), t(4), 1)],
+)
 def conv_tbc(self, weight, bias, pad=0):
     """Convolution over time of a (time, batch, channels) tensor with a (k, channels, out) weight."""
     if self.dim() != 3:

@@ -29,14 +29,21 @@ def _fresh(t, dtype, memory_format, device=None):
     return _C.empty_on(code, tuple(t.shape), _channels_last_strides(t.shape, memory_format), dtype)
 
 
-@op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", grad={"self": lambda c, g: g},
-    samples=lambda t: [(t(2, 3),), (t(3, 2).t(),)])
+@op(
+    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    grad={"self": lambda c, g: g},
+    samples=lambda t: [(t(2, 3),), (t(3, 2).t(),)],
+)
 def clone(self, memory_format):
     """A copy of `self`, in its memory layout unless `memory_format` says otherwise."""
     return _C.copy(_fresh(self, self.dtype, memory_format), self, False)
 
 
-@op("contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", variants="method", samples=lambda t: [(t(3, 2).t(),)])
+@op(
+    "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
+    variants="method",
+    samples=lambda t: [(t(3, 2).t(),)],
+)
 def contiguous(self, memory_format):
     """`self` when it lies densely in memory order already, else a copy that does."""
     if self.is_contiguous(memory_format):
@@ -46,9 +53,17 @@ def contiguous(self, memory_format):
     return self.clone(memory_format=memory_format)
 
 
-@op("_to_dtype(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", variants="function", module="aten",
+@op(
+    "_to_dtype(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
+    variants="function",
+    module="aten",
     node="ToCopyBackward0",
-    grad={"self": lambda c, g: (g.real if g.is_complex() and not c.self_dtype.is_complex else g).to(c.self_device, c.self_dtype)})
+    grad={
+        "self": lambda c, g: (g.real if g.is_complex() and not c.self_dtype.is_complex else g).to(
+            c.self_device, c.self_dtype
+        )
+    },
+)
 def _to_dtype(self, dtype, device, memory_format):
     """A copy of another dtype, on another device."""
     dtype = self.dtype if dtype is None else torch.empty((), dtype=dtype, device="cpu").dtype
@@ -60,12 +75,20 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
         device = torch.device(device)
         if device.type != self.device.type:
             from ..dispatch import move
+
             return move(self, device, dtype, memory_format)
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}[dtype]
     same = dtype is None or dtype is self.dtype
-    if same and not copy and (memory_format is None or memory_format is _device.preserve_format or
-                               memory_format is _device.suggested_format(self)):
+    if (
+        same
+        and not copy
+        and (
+            memory_format is None
+            or memory_format is _device.preserve_format
+            or memory_format is _device.suggested_format(self)
+        )
+    ):
         return self
     if same:
         return self.clone(memory_format=memory_format)
@@ -74,28 +97,39 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
     return torch.ops.aten._to_dtype(self, dtype=dtype, memory_format=memory_format)
 
 
-@op("to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
-    "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", variants="method")
+@op(
+    "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
+    "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    variants="method",
+)
 def to_options(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format):
     """`self` in another dtype or on another device; `self` itself when it is already there and copy is False."""
     return _to(self, dtype, device, copy, memory_format)
 
 
-@op("to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    variants="method")
+@op(
+    "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    variants="method",
+)
 def to_device(self, device, dtype, non_blocking, copy, memory_format):
     """`self` on a device."""
     return _to(self, dtype, device, copy, memory_format)
 
 
-@op("to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", variants="method",
-    samples=lambda t: [(t(2, 3), torch.float64)])
+@op(
+    "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    variants="method",
+    samples=lambda t: [(t(2, 3), torch.float64)],
+)
 def to_dtype(self, dtype, non_blocking, copy, memory_format):
     """`self` in another dtype."""
     return _to(self, dtype, None, copy, memory_format)
 
 
-@op("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", variants="method")
+@op(
+    "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    variants="method",
+)
 def to_other(self, other, non_blocking, copy, memory_format):
     """`self` in the dtype and on the device of `other`."""
     return _to(self, other.dtype, other.device, copy, memory_format)
@@ -104,12 +138,25 @@ def to_other(self, other, non_blocking, copy, memory_format):
 def _dtype_method(name, dtype_name):
     def body(self, memory_format):
         return _to(self, getattr(torch, dtype_name), None, False, memory_format)
+
     body.__doc__ = "`self` as %s." % dtype_name
     op("%s(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)" % name, variants="method")(body)
 
 
-for _n, _d in {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16", "long": "int64", "int": "int32", "short": "int16",
-               "char": "int8", "byte": "uint8", "bool": "bool", "cfloat": "complex64", "cdouble": "complex128"}.items():
+for _n, _d in {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}.items():
     _dtype_method(_n, _d)
 
 
@@ -119,24 +166,36 @@ def type_as(self, other):
     return _to(self, other.dtype, other.device)
 
 
-@op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "copy_.Scalar(Tensor(a!) self, Scalar src, bool non_blocking=False) -> Tensor(a!)",
-    variants="method")
+@op(
+    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    "copy_.Scalar(Tensor(a!) self, Scalar src, bool non_blocking=False) -> Tensor(a!)",
+    variants="method",
+)
 def copy_(self, src, non_blocking):
     """Copies the elements of `src`, broadcast and cast, into `self`."""
     if _C.is_grad_enabled() and _C.requires_grad(self):
         from ..autograd._inplace import check_inplace
+
         check_inplace(self)
     if not isinstance(src, torch.Tensor):
-        _C.check_overlap(self)                  # fill_ would write to an expanded tensor
+        _C.check_overlap(self)  # fill_ would write to an expanded tensor
         return self.fill_(src)
     if self is not src:
         _C.check_overlap(self, src)
     if src.dim() > self.dim():
-        raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape))))
+        raise RuntimeError(
+            "output with shape %s doesn't match the broadcast shape %s"
+            % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape)))
+        )
     if src.dtype.is_complex and not self.dtype.is_complex and self.dtype is not torch.bool:
         _C.warn_once("Casting complex values to real discards the imaginary part")
-    if _C.is_grad_enabled() and (_C.requires_grad(self) or _C.requires_grad(src)) and (self.dtype.is_floating_point or self.dtype.is_complex):
+    if (
+        _C.is_grad_enabled()
+        and (_C.requires_grad(self) or _C.requires_grad(src))
+        and (self.dtype.is_floating_point or self.dtype.is_complex)
+    ):
         from ..autograd._inplace import copy_in
+
         return copy_in(self, src)
     return _C.copy(self, src)
 
@@ -147,6 +206,7 @@ def _fill(t, value, source=None, name="FillBackward2"):
     if not recording:
         return _C.fill(t, value)
     from ..autograd import _inplace
+
     if source is not None and _C.requires_grad(source):
         return _inplace.copy_in(t, source, True)
     _inplace.check_inplace(t)
@@ -165,7 +225,9 @@ def fill_(self, value):
 def fill_tensor_(self, value):
     """Sets every element to the 0-dim tensor `value`."""
     if value.dim() != 0:
-        raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with %d dimensions." % value.dim())
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions." % value.dim()
+        )
     return _fill(self, value, value)
 
 
@@ -175,9 +237,13 @@ def zero_(self):
     return _fill(self, 0, name="ZeroBackward0")
 
 
-@op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", kernel="fill_diagonal_", variants="method",
+@op(
+    "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
+    kernel="fill_diagonal_",
+    variants="method",
     grad={"self": lambda c, g: g.clone().fill_diagonal_(0, c.wrap)},
-    samples=lambda t: [(t(4, 3), 2.5), (t(7, 2), -1, True), (t(3, 5).t(), 2.5, True), (t(3, 3, 3), 0), (t(0, 2), 1)])
+    samples=lambda t: [(t(4, 3), 2.5), (t(7, 2), -1, True), (t(3, 5).t(), 2.5, True), (t(3, 3, 3), 0), (t(0, 2), 1)],
+)
 def fill_diagonal_(self, fill_value, wrap):
     """Sets the elements with equal indices to `fill_value`; with `wrap`, a matrix of more rows than columns gets another
     diagonal below each that ends, one row left out between them."""
@@ -192,7 +258,11 @@ def fill_diagonal_(self, fill_value, wrap):
     return self
 
 
-@op("fill.Scalar(Tensor self, Scalar value) -> Tensor", "fill.Tensor(Tensor self, Tensor value) -> Tensor", variants="function")
+@op(
+    "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    variants="function",
+)
 def fill(self, value):
     """A tensor like `self` with `value` in every element."""
     return self.clone().fill_(value)

@@ -1,4 +1,5 @@
 """Distances and similarities of vectors."""
+
 import math
 
 import torchlite as torch
@@ -11,15 +12,21 @@ def dist(self, other, p=2):
     return torch.linalg.vector_norm(self - other, p)
 
 
-@op("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", variants="function",
-    samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1.0)])
+@op(
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1.0)],
+)
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norms of x1 - x2 + eps along the last dim."""
     return torch.linalg.vector_norm(x1 - x2 + eps, p, max(x1.dim(), x2.dim()) - 1, keepdim)
 
 
-@op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", variants="function",
-    samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), -1)])
+@op(
+    "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), -1)],
+)
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
     common = torch.promote_types(x1.dtype, x2.dtype)
@@ -29,7 +36,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
     def unit(x):
         norm = torch.linalg.vector_norm(x, 2, dim, True).clone()
-        with torch.no_grad():               # the gradient is the norm's where it is below eps, too
+        with torch.no_grad():  # the gradient is the norm's where it is below eps, too
             norm.clamp_min_(eps)
         return x / norm
 
@@ -51,10 +58,16 @@ def _norms(d, p):
 
 def _check_pairs(x, name):
     if not x.is_floating_point():
-        raise RuntimeError(f"{name} only supports floating-point dtypes, {name.split('()')[0]} got: {x.dtype._scalar_type}")
+        raise RuntimeError(
+            f"{name} only supports floating-point dtypes, {name.split('()')[0]} got: {x.dtype._scalar_type}"
+        )
 
 
-@op("_cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(5, 4))])
+@op(
+    "_cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4), t(5, 4))],
+)
 def _cdist(x1, x2, p=2.0, compute_mode=None):
     """The p-norm distances of each row of x1 to each row of x2."""
     if x1.dim() < 2 or x2.dim() < 2:
@@ -113,7 +126,12 @@ def pdist(self, p=2.0):
     return _norms(self[at[0]] - self[at[1]], p)
 
 
-@op("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True, samples=lambda t: [(t(3, 4), 2, 0, 0.5)])
+@op(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    inplace=True,
+    out=True,
+    samples=lambda t: [(t(3, 4), 2, 0, 0.5)],
+)
 def renorm(self, p, dim, maxnorm):
     """Slices along `dim` whose p-norm exceeds `maxnorm` are scaled down to it."""
     if isinstance(p, complex) or isinstance(maxnorm, complex):

@@ -1,17 +1,21 @@
 """Einstein summation: a parser for equations and a left-to-right contraction by batched matrix products."""
+
 import math
 
 import torchlite as torch
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"   # position in a sublist is the letter's index
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # position in a sublist is the letter's index
 
 
 def _operands(args):
     """(equation, operands) from either calling style."""
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                         "subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     if isinstance(args[0], torch.Tensor):
+
         def text(subs):
             out = []
             for s in subs:
@@ -24,14 +28,17 @@ def _operands(args):
                 else:
                     raise ValueError("einsum(): expected subscript to be int or Ellipsis")
             return "".join(out)
-        equation = ",".join(text(s) for s in args[1::2][:len(args) // 2])
-        operands = list(args[0:len(args) // 2 * 2:2])
+
+        equation = ",".join(text(s) for s in args[1::2][: len(args) // 2])
+        operands = list(args[0 : len(args) // 2 * 2 : 2])
         if len(args) % 2:
             equation += "->" + text(args[-1])
         return equation, operands
     if not isinstance(args[0], str):
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                         "subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     operands = args[1:]
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
@@ -52,16 +59,22 @@ def _subscripts(equation):
             dots = False
         elif ch == ".":
             if dots:
-                raise RuntimeError(f"einsum(): found '.' for operand {len(groups) - 1} for which an ellipsis was already found")
-            if left[i:i + 3] != "...":
-                raise RuntimeError(f"einsum(): found '.' for operand {len(groups) - 1} that is not part of any ellipsis")
+                raise RuntimeError(
+                    f"einsum(): found '.' for operand {len(groups) - 1} for which an ellipsis was already found"
+                )
+            if left[i : i + 3] != "...":
+                raise RuntimeError(
+                    f"einsum(): found '.' for operand {len(groups) - 1} that is not part of any ellipsis"
+                )
             dots = True
             groups[-1].append(".")
             i += 2
         elif ch in _LETTERS:
             groups[-1].append(ch)
         else:
-            raise RuntimeError(f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]"
+            )
         i += 1
     if arrow < 0:
         return groups, None
@@ -73,7 +86,7 @@ def _subscripts(equation):
         elif ch == ".":
             if "." in out:
                 raise RuntimeError("einsum(): found '.' for output but an ellipsis (...) was already found")
-            if equation[i:i + 3] != "...":
+            if equation[i : i + 3] != "...":
                 raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis (...)")
             out.append(".")
             i += 2
@@ -81,10 +94,14 @@ def _subscripts(equation):
             if ch in out:
                 raise RuntimeError(f"einsum(): output subscript {ch} appears more than once in the output")
             if not any(ch in g for g in groups):
-                raise RuntimeError(f"einsum(): output subscript {ch} does not appear in the equation for any input operand")
+                raise RuntimeError(
+                    f"einsum(): output subscript {ch} does not appear in the equation for any input operand"
+                )
             out.append(ch)
         else:
-            raise RuntimeError(f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]"
+            )
         i += 1
     return groups, out
 
@@ -104,7 +121,7 @@ def _contract(a, b, summed):
     if not inner and not (left and right):
         out = a * b
         return out
-    size = lambda t, dims: math.prod(t.shape[d] for d in dims)   # noqa: E731
+    size = lambda t, dims: math.prod(t.shape[d] for d in dims)  # noqa: E731
     gone = [d for d in summed if d not in inner]
     x = a.permute(batch + left + inner + right + gone).reshape(size(a, batch), size(a, left), size(a, inner))
     y = b.permute(batch + inner + right + left + gone).reshape(size(b, batch), size(b, inner), size(b, right))
@@ -129,12 +146,16 @@ def einsum(*args):
         named = len(labels) - labels.count(".")
         if "." in labels:
             if x.dim() < named:
-                raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
-                                   f"({x.dim()}) for operand {i}")
+                raise RuntimeError(
+                    f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
+                    f"({x.dim()}) for operand {i}"
+                )
             dots = max(dots, x.dim() - named)
         elif x.dim() != named:
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
-                               f"({x.dim()}) for operand {i} and no ellipsis was given")
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
+                f"({x.dim()}) for operand {i} and no ellipsis was given"
+            )
     if out is None:
         counts = {}
         for g in groups:
@@ -154,12 +175,14 @@ def einsum(*args):
         for label in labels:
             names += [("...", dots - extra + j) for j in range(extra)] if label == "." else [label]
         d = 0
-        while d < len(names):   # repeated labels: the diagonal
+        while d < len(names):  # repeated labels: the diagonal
             first = names.index(names[d])
             if first != d:
                 if x.shape[first] != x.shape[d]:
-                    raise RuntimeError(f"einsum(): subscript {names[d]} is repeated for operand {i} but the sizes don't match, "
-                                       f"{x.shape[d]} != {x.shape[first]}")
+                    raise RuntimeError(
+                        f"einsum(): subscript {names[d]} is repeated for operand {i} but the sizes don't match, "
+                        f"{x.shape[d]} != {x.shape[first]}"
+                    )
                 x = x.diagonal(0, first, d).movedim(-1, first)
                 del names[d]
             else:
@@ -168,10 +191,14 @@ def einsum(*args):
             have = sizes.get(name, 1)
             if have != 1 and n != 1 and have != n:
                 if isinstance(name, tuple):
-                    raise RuntimeError(f"einsum(): dimension {name[1]} covered by ellipsis in operand {i}has size {n} which does not "
-                                       f"broadcast with previously seen ellipsis with size {have} for the respective dimension")
-                raise RuntimeError(f"einsum(): subscript {name} has size {n} for operand {i} which does not broadcast with previously "
-                                   f"seen size {have}")
+                    raise RuntimeError(
+                        f"einsum(): dimension {name[1]} covered by ellipsis in operand {i}has size {n} which does not "
+                        f"broadcast with previously seen ellipsis with size {have} for the respective dimension"
+                    )
+                raise RuntimeError(
+                    f"einsum(): subscript {name} has size {n} for operand {i} which does not broadcast with previously "
+                    f"seen size {have}"
+                )
             sizes[name] = n if have == 1 else have
         present = [k for k in order if k in names]
         x = x.permute([names.index(k) for k in present])
@@ -180,8 +207,12 @@ def einsum(*args):
     result = full[0]
     n = len(order)
     for i in range(1, len(full)):
-        later = full[i + 1:]
-        summed = [d for d in range(kept, n) if (result.shape[d] != 1 or full[i].shape[d] != 1) and all(t.shape[d] == 1 for t in later)]
+        later = full[i + 1 :]
+        summed = [
+            d
+            for d in range(kept, n)
+            if (result.shape[d] != 1 or full[i].shape[d] != 1) and all(t.shape[d] == 1 for t in later)
+        ]
         result = _contract(result, full[i], summed)
     left = [d for d in range(kept, n) if result.shape[d] != 1]
     if left and result.dtype == torch.bool:

@@ -1,4 +1,5 @@
 """Rows of a table by index: embedding, embedding bags, one-hot vectors."""
+
 import torchlite as torch
 
 from ._declare import op
@@ -10,9 +11,13 @@ def _embedding_grad(c, g):
     return torch.embedding_dense_backward(g, c.indices, c.weight_shape[0], c.padding_idx, c.scale_grad_by_freq)
 
 
-@op("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-    kernel="embedding", variants="function", grad={"weight": _embedding_grad},
-    samples=lambda t: [(t(5, 3), torch.tensor([[0, 4], [4, 1]])), (t(5, 3), torch.tensor([1, 1]))])
+@op(
+    "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    kernel="embedding",
+    variants="function",
+    grad={"weight": _embedding_grad},
+    samples=lambda t: [(t(5, 3), torch.tensor([[0, 4], [4, 1]])), (t(5, 3), torch.tensor([1, 1]))],
+)
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """weight[indices]: (V, D) and (*) give (*, D). The row `padding_idx` gets no gradient."""
 
@@ -21,43 +26,73 @@ def _double_backward(c, g):
     r = g.index_select(0, c.indices.reshape(-1))
     if c.scale_grad_by_freq:
         flat = c.indices.reshape(-1)
-        count = torch.zeros(c.num_weights, dtype=r.dtype, device=r.device).index_add(0, flat, torch.ones_like(flat, dtype=r.dtype))
+        count = torch.zeros(c.num_weights, dtype=r.dtype, device=r.device).index_add(
+            0, flat, torch.ones_like(flat, dtype=r.dtype)
+        )
         r = r / count[flat].unsqueeze(-1)
     if c.padding_idx >= 0:
         r = r.masked_fill((c.indices.reshape(-1) == c.padding_idx).unsqueeze(-1), 0)
     return r.reshape(c.grad_output_shape)
 
 
-@op("embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
-    kernel="embedding_dense_backward", variants="function", grad={"grad_output": _double_backward})
+@op(
+    "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    kernel="embedding_dense_backward",
+    variants="function",
+    grad={"grad_output": _double_backward},
+)
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     """Sums the rows of `grad_output` into a (num_weights, D) table; optionally divides each by how often it was used."""
 
 
-@op("embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", kernel="embedding_renorm",
-    inplace=True, variants="function", grad=None, differentiable=False)
+@op(
+    "embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
+    kernel="embedding_renorm",
+    inplace=True,
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def embedding_renorm(self, indices, max_norm, norm_type):
     """`self` with the rows named by `indices` scaled down to a norm of at most `max_norm`."""
 
 
-@op("one_hot(Tensor self, int num_classes=-1) -> Tensor", kernel="one_hot", module="nn", grad=None, differentiable=False)
+@op(
+    "one_hot(Tensor self, int num_classes=-1) -> Tensor", kernel="one_hot", module="nn", grad=None, differentiable=False
+)
 def one_hot(self, num_classes=-1):
     """int64 labels (*) as 0/1 vectors (*, num_classes); -1 takes the largest label plus one."""
 
 
-@op("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+@op(
+    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
     "Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-    variants="function", nondiff=(1, 2, 3))
-def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
-                  include_last_offset=False, padding_idx=-1):
+    variants="function",
+    nondiff=(1, 2, 3),
+)
+def embedding_bag(
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq=False,
+    mode=0,
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=-1,
+):
     """Sums (mode 0), averages (1) or maximises (2) rows of `weight` over bags: indices[offsets[i]:offsets[i + 1]]. Returns
     the bags (B, D), the bag of every index, the bag sizes, and the rows chosen by the maximum."""
     n, starts, device = indices.numel(), offsets.tolist(), weight.device
     if starts and starts[0] != 0:
-        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-                           f"However, got {starts[0]}")
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {starts[0]}"
+        )
     if starts and starts[-1] > n:
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {starts[-1]}")
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {starts[-1]}"
+        )
     if any(a > b for a, b in zip(starts, starts[1:])):
         raise RuntimeError(f"embedding_bag: offsets must not decrease, but got {starts}")
     flat = indices.long()
@@ -69,9 +104,9 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     bags = len(bounds) - 1
     sizes = [b - a for a, b in zip(bounds, bounds[1:])]
     common = mode != 2 and padding_idx < 0 and weight.dtype is not torch.float64 and weight.stride(1) == 1
-    flat = flat[:starts[-1] if common and include_last_offset else sum(sizes)]
+    flat = flat[: starts[-1] if common and include_last_offset else sum(sizes)]
     bag = torch.repeat_interleave(torch.tensor(sizes, dtype=torch.int64, device=device))
-    whole, bag = bag, bag[:flat.numel()]
+    whole, bag = bag, bag[: flat.numel()]
     rows = torch.embedding(weight, flat, padding_idx, scale_grad_by_freq, sparse)
     keep = None
     size = torch.tensor(sizes, dtype=torch.int64, device=weight.device)
@@ -81,7 +116,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
         if mode != 2:
             rows = rows * keep.unsqueeze(-1).to(rows.dtype)
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights[:rows.shape[0]].unsqueeze(-1)
+        rows = rows * per_sample_weights[: rows.shape[0]].unsqueeze(-1)
     if mode == 2:
         chosen = torch.full((bags, weight.shape[1]), -1, dtype=torch.int64, device=weight.device)
         at = 0
@@ -89,12 +124,16 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
             for b, s in enumerate(sizes):
                 pick = torch.arange(at, at + s, device=weight.device)
                 if keep is not None:
-                    pick = pick[keep[at:at + s]]
+                    pick = pick[keep[at : at + s]]
                 if pick.numel():
                     chosen[b] = flat[pick[rows.detach()[pick].max(0)[1]]]
                 at += s
         empty = chosen < 0
-        out = weight.gather(0, chosen.clamp(min=0)).masked_fill(empty, 0) if bags else weight.new_zeros((0, weight.shape[1]))
+        out = (
+            weight.gather(0, chosen.clamp(min=0)).masked_fill(empty, 0)
+            if bags
+            else weight.new_zeros((0, weight.shape[1]))
+        )
         chosen = chosen.clamp(min=0)
     else:
         out = torch.zeros((bags, weight.shape[1]), dtype=rows.dtype, device=weight.device).index_add(0, bag, rows)
@@ -106,9 +145,12 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
 
 
 # ---- torch.nn.functional ---------------------------------------------------------------------------------------------
-@op("embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
-    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", module="nn",
-    samples=lambda t: [(torch.tensor([[0, 4], [4, 1]]), t(5, 3))])
+@op(
+    "embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
+    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    module="nn",
+    samples=lambda t: [(torch.tensor([[0, 4], [4, 1]]), t(5, 3))],
+)
 def _embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """weight[input]: (*) indices and a (V, D) table give (*, D). The row `padding_idx` gets no gradient; `max_norm` first
     scales down, in place, the rows looked up."""
@@ -124,32 +166,59 @@ def _embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sc
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
-@op("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, "
+@op(
+    "embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, "
     "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, "
-    "bool include_last_offset=False, int? padding_idx=None) -> Tensor", module="nn",
-    samples=lambda t: [(torch.tensor([[0, 4], [4, 1]]), t(5, 3)),
-                       (torch.tensor([0, 4, 4, 1]), t(5, 3), torch.tensor([0, 3]), {"mode": "sum"})])
-def _embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights,
-                   include_last_offset, padding_idx):
+    "bool include_last_offset=False, int? padding_idx=None) -> Tensor",
+    module="nn",
+    samples=lambda t: [
+        (torch.tensor([[0, 4], [4, 1]]), t(5, 3)),
+        (torch.tensor([0, 4, 4, 1]), t(5, 3), torch.tensor([0, 3]), {"mode": "sum"}),
+    ],
+)
+def _embedding_bag(
+    input,
+    weight,
+    offsets,
+    max_norm,
+    norm_type,
+    scale_grad_by_freq,
+    mode,
+    sparse,
+    per_sample_weights,
+    include_last_offset,
+    padding_idx,
+):
     """Sums, averages ("mean") or maximises the rows of `weight` (V, D) over bags of indices: the rows of a 2-D `input`, or
     the pieces of a 1-D one that start at `offsets`."""
     if weight.dtype is torch.int64 and input.is_floating_point():
         import warnings
-        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should "
-                      "now be `embedding_bag(input, weight, ...)`.", stacklevel=2)
+
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should "
+            "now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
         weight, input = input, weight
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
-        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
-                         f"the same shape as the input ({input.shape})")
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have "
+            f"the same shape as the input ({input.shape})"
+        )
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if input.dim() == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                             f"sequences. However, found offsets of type {type(offsets)}")
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
         n, size = input.shape
-        offsets = torch.arange(0, input.numel(), size, dtype=input.dtype, device=input.device) if size else torch.zeros(
-            n, dtype=input.dtype, device=input.device)
+        offsets = (
+            torch.arange(0, input.numel(), size, dtype=input.dtype, device=input.device)
+            if size
+            else torch.zeros(n, dtype=input.dtype, device=input.device)
+        )
         input = input.reshape(-1)
         if include_last_offset:
             offsets = torch.cat([offsets, offsets.new_full((1,), input.numel())])
@@ -170,18 +239,26 @@ def _embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_fr
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
-                                  f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+            f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
     if input.dtype not in (torch.int64, torch.int32):
-        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
-                           f"got torch.{input.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)")
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but "
+            f"got torch.{input.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)"
+        )
     if not weight.is_floating_point():
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
-                           f"torch.{weight.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)")
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
+            f"torch.{weight.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)"
+        )
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
-                           f"torch.{weight.dtype._scalar_type}Tensor does not equal torch.{per_sample_weights.dtype._scalar_type}Tensor (while checking arguments for "
-                           "embedding_bag)")
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
+            f"torch.{weight.dtype._scalar_type}Tensor does not equal torch.{per_sample_weights.dtype._scalar_type}Tensor (while checking arguments for "
+            "embedding_bag)"
+        )
     if max_norm is not None:
         with torch.no_grad():
             torch.embedding_renorm_(weight, input, max_norm, norm_type)
@@ -190,7 +267,18 @@ def _embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_fr
     else:
         n = weight.shape[0]
         if not -n <= padding_idx < n:
-            raise RuntimeError(f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got {padding_idx}")
+            raise RuntimeError(
+                f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got {padding_idx}"
+            )
         padding_idx %= weight.shape[0]
-    return torch.embedding_bag(weight, input, offsets, scale_grad_by_freq, modes[mode], sparse, per_sample_weights,
-                               include_last_offset, padding_idx)[0]
+    return torch.embedding_bag(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        modes[mode],
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )[0]

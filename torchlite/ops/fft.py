@@ -1,4 +1,5 @@
 """torch.fft. Three private ops hold the kernels and the gradients; the public ones prepare sizes, dims and norms."""
+
 import math
 
 import torchlite as torch
@@ -20,9 +21,17 @@ def _dft(x, dim, forward):
     return (x.movedim(dim, -1) @ torch.complex(angle.cos(), angle.sin()).to(x.dtype)).movedim(-1, dim)
 
 
-@op("_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", kernel="_fft_c2c", variants="function",
-    node="FftC2CBackward0", grad={"self": lambda c, g: fft_c2c(g, c.dim, c.normalization, not c.forward)},
-    samples=lambda t: [(t(3, 4, dtype="complex128"), (1,), 0, True), (t(3, 5, 2, dtype="complex128"), (1, 0), 1, False)])
+@op(
+    "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
+    kernel="_fft_c2c",
+    variants="function",
+    node="FftC2CBackward0",
+    grad={"self": lambda c, g: fft_c2c(g, c.dim, c.normalization, not c.forward)},
+    samples=lambda t: [
+        (t(3, 4, dtype="complex128"), (1,), 0, True),
+        (t(3, 5, 2, dtype="complex128"), (1, 0), 1, False),
+    ],
+)
 def fft_c2c(self, dim, normalization, forward):
     """The transform of complex numbers over `dim`; normalization: 0 none, 1 by the root of the size, 2 by the size."""
     x = self
@@ -38,9 +47,15 @@ def _r2c_grad(g, shape, dim, normalization, onesided):
     return torch.real(fft_c2c(g, dim, normalization, False))
 
 
-@op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", kernel="_fft_r2c", variants="function",
-    node="FftR2CBackward0", tags="keeps", grad={"self": lambda c, g: _r2c_grad(g, c.self_shape, c.dim, c.normalization, c.onesided)},
-    samples=lambda t: [(t(3, 4), (1,), 0, True), (t(3, 5, 2), (2, 1), 1, True), (t(3, 5), (0, 1), 2, False)])
+@op(
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    kernel="_fft_r2c",
+    variants="function",
+    node="FftR2CBackward0",
+    tags="keeps",
+    grad={"self": lambda c, g: _r2c_grad(g, c.self_shape, c.dim, c.normalization, c.onesided)},
+    samples=lambda t: [(t(3, 4), (1,), 0, True), (t(3, 5, 2), (2, 1), 1, True), (t(3, 5), (0, 1), 2, False)],
+)
 def fft_r2c(self, dim, normalization, onesided):
     """The forward transform of real numbers; onesided: without the half of the last dim that mirrors the rest."""
     x = fft_c2c(torch.complex(self, torch.zeros_like(self)), dim, normalization, True)
@@ -50,15 +65,22 @@ def fft_r2c(self, dim, normalization, onesided):
 def _c2r_grad(g, dim, normalization, last_dim_size):
     g = fft_r2c(g, dim, normalization, True)
     h = g.shape[dim[-1]]
-    weight = [1.0] + [2.0] * (last_dim_size - h) + [1.0] * (h - 1 - (last_dim_size - h))      # those with a mirror image count twice
+    weight = (
+        [1.0] + [2.0] * (last_dim_size - h) + [1.0] * (h - 1 - (last_dim_size - h))
+    )  # those with a mirror image count twice
     shape = [1] * g.dim()
     shape[dim[-1]] = h
     return g * torch.tensor(weight, dtype=torch.float32, device=g.device).reshape(shape)
 
 
-@op("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", kernel="_fft_c2r", variants="function",
-    node="FftC2RBackward0", grad={"self": lambda c, g: _c2r_grad(g, c.dim, c.normalization, c.last_dim_size)},
-    samples=lambda t: [(t(3, 3, dtype="complex128"), (1,), 0, 4), (t(3, 3, dtype="complex128"), (0, 1), 2, 5)])
+@op(
+    "_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+    kernel="_fft_c2r",
+    variants="function",
+    node="FftC2RBackward0",
+    grad={"self": lambda c, g: _c2r_grad(g, c.dim, c.normalization, c.last_dim_size)},
+    samples=lambda t: [(t(3, 3, dtype="complex128"), (1,), 0, 4), (t(3, 3, dtype="complex128"), (0, 1), 2, 5)],
+)
 def fft_c2r(self, dim, normalization, last_dim_size):
     """The backward transform of the half that fft_r2c leaves; the last dim has `last_dim_size` real numbers."""
     last = dim[-1]
@@ -68,10 +90,12 @@ def fft_c2r(self, dim, normalization, last_dim_size):
     h, mirrored = last_dim_size // 2 + 1, (last_dim_size - 1) // 2
     x = x.narrow(last, 0, h)
     ends = torch.ones(h, dtype=torch.bool, device=x.device)
-    ends[1:mirrored + 1] = False
+    ends[1 : mirrored + 1] = False
     shape = [1] * x.dim()
     shape[last] = h
-    x = torch.complex(torch.real(x), torch.imag(x).masked_fill(ends.reshape(shape), 0))     # numbers that mirror themselves are real
+    x = torch.complex(
+        torch.real(x), torch.imag(x).masked_fill(ends.reshape(shape), 0)
+    )  # numbers that mirror themselves are real
     x = torch.cat([x, x.narrow(last, 1, mirrored).flip(last).conj()], last)
     return _scale(torch.real(_dft(x, last, False)), [self.shape[d] for d in dim[:-1]] + [last_dim_size], normalization)
 
@@ -143,7 +167,9 @@ def _dims(x, s, dim):
 
 def _real_only(name, x):
     if x.is_complex():
-        raise RuntimeError(f"{name} expects a real{'-valued' if name == 'rfftn' else ''} input tensor, but got {x.dtype._scalar_type}")
+        raise RuntimeError(
+            f"{name} expects a real{'-valued' if name == 'rfftn' else ''} input tensor, but got {x.dtype._scalar_type}"
+        )
 
 
 def _some(name, dims):
@@ -182,10 +208,20 @@ _TOL = {"float32": (1e-5, 1e-5)}
 
 
 def _fft(name, schema, samples):
-    return op(f"fft_{name}(Tensor self, {schema}, str? norm=None) -> Tensor", module="fft", out=True, samples=samples, tol=_TOL)
+    return op(
+        f"fft_{name}(Tensor self, {schema}, str? norm=None) -> Tensor",
+        module="fft",
+        out=True,
+        samples=samples,
+        tol=_TOL,
+    )
 
 
-_1D, _2D, _ND = "SymInt? n=None, int dim=-1", "SymInt[1]? s=None, int[1] dim=[-2, -1]", "SymInt[1]? s=None, int[1]? dim=None"
+_1D, _2D, _ND = (
+    "SymInt? n=None, int dim=-1",
+    "SymInt[1]? s=None, int[1] dim=[-2, -1]",
+    "SymInt[1]? s=None, int[1]? dim=None",
+)
 
 
 def _samples_1d(t):
@@ -370,7 +406,9 @@ def fftshift(self, dim):
     return _shift(self, dim, 0)
 
 
-@op("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", module="fft", samples=lambda t: [(t(3, 4),), (t(3, 5), 1)])
+@op(
+    "fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", module="fft", samples=lambda t: [(t(3, 4),), (t(3, 5), 1)]
+)
 def ifftshift(self, dim):
     """The inverse of fftshift."""
     return _shift(self, dim, 1)
@@ -387,19 +425,31 @@ def _freq(name, n, length, d, dtype, device):
         raise RuntimeError(f"Trying to create tensor with negative dimension {length}: [{length}]")
     k = torch.arange(length, dtype=dtype, device=device)
     if name == "fftfreq":
-        k[(n + 1) // 2:] -= n
+        k[(n + 1) // 2 :] -= n
     return k * (1.0 / (n * d) if n * d else math.inf)
 
 
-@op(f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", module="fft", out=True, grad=None, differentiable=False,
-    samples=lambda t: [(5,), (4, 0.5)])
+@op(
+    f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
+    module="fft",
+    out=True,
+    grad=None,
+    differentiable=False,
+    samples=lambda t: [(5,), (4, 0.5)],
+)
 def fftfreq(n, d, dtype, layout, device, pin_memory, requires_grad=False):
     """The frequencies of fft's results for `n` points a distance `d` apart."""
     return _freq("fftfreq", n, n, d, dtype, device)
 
 
-@op(f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor", module="fft", out=True, grad=None, differentiable=False,
-    samples=lambda t: [(5,), (4, 0.5)])
+@op(
+    f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
+    module="fft",
+    out=True,
+    grad=None,
+    differentiable=False,
+    samples=lambda t: [(5,), (4, 0.5)],
+)
 def rfftfreq(n, d, dtype, layout, device, pin_memory, requires_grad=False):
     """The frequencies of rfft's results for `n` points a distance `d` apart."""
     return _freq("rfftfreq", n, int(n / 2) + 1, d, dtype, device)

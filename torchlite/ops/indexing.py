@@ -1,60 +1,102 @@
 """Indexing with tensors: advanced indexing, gather and scatter, the index_* family, masks, take and put."""
+
 import torchlite as torch
 
 from ._declare import op
 
 
 # ---- advanced indexing: x[tensor], x[mask] --------------------------------------------------------------------------
-@op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", kernel="index", module="aten", variants="function",
-    grad={"self": lambda c, g: index_put(g.new_zeros(c.self_shape), c.indices, g, True)}, node="IndexBackward0",
-    samples=lambda t: [(t(3, 4), [torch.tensor([0, 2, 0])]), (t(3, 4, 2), [None, torch.tensor([[1, 0]])])])
+@op(
+    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    kernel="index",
+    module="aten",
+    variants="function",
+    grad={"self": lambda c, g: index_put(g.new_zeros(c.self_shape), c.indices, g, True)},
+    node="IndexBackward0",
+    samples=lambda t: [(t(3, 4), [torch.tensor([0, 2, 0])]), (t(3, 4, 2), [None, torch.tensor([[1, 0]])])],
+)
 def index(self, indices):
     """Elements of `self` at the positions that the broadcast index tensors name; None keeps a whole dim. Masks stand
     for the positions where they are true."""
 
 
-@op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", kernel="index_put",
-    inplace=True, variants="function, method",
-    grad={"self": lambda c, g: g if c.accumulate else index_put(g, c.indices, g.new_zeros(())),
-          "values": lambda c, g: index(g, c.indices)},
-    samples=lambda t: [(t(3, 4), [torch.tensor([0, 2])], t(2, 4)), (t(4), [torch.tensor([1, 1])], t(2), True)])
+@op(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    kernel="index_put",
+    inplace=True,
+    variants="function, method",
+    grad={
+        "self": lambda c, g: g if c.accumulate else index_put(g, c.indices, g.new_zeros(())),
+        "values": lambda c, g: index(g, c.indices),
+    },
+    samples=lambda t: [(t(3, 4), [torch.tensor([0, 2])], t(2, 4)), (t(4), [torch.tensor([1, 1])], t(2), True)],
+)
 def index_put(self, indices, values, accumulate=False):
     """`self` with `values` (broadcast) at the indexed positions; `accumulate` adds, also for repeated positions."""
 
 
 # ---- gather and scatter ----------------------------------------------------------------------------------------------
-@op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", kernel="gather", out=True,
+@op(
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    kernel="gather",
+    out=True,
     grad={"self": lambda c, g: g.new_zeros(c.self_shape).scatter_add(c.dim, c.index, g)},
-    samples=lambda t: [(t(3, 4), 1, torch.tensor([[0, 0], [3, 1]])), (t(3), 0, torch.tensor([2, 0]))])
+    samples=lambda t: [(t(3, 4), 1, torch.tensor([[0, 0], [3, 1]])), (t(3), 0, torch.tensor([2, 0]))],
+)
 def gather(self, dim, index, sparse_grad=False):
     """Takes one element along `dim` for every entry of `index`: out[i][j] = self[index[i][j]][j] for dim 0."""
 
 
-@op("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", kernel="scatter", inplace=True, out=True,
+@op(
+    "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    kernel="scatter",
+    inplace=True,
+    out=True,
     node="ScatterBackward0",
-    grad={"self": lambda c, g: g.scatter(c.dim, c.index, 0), "src": lambda c, g: _fit(g.gather(c.dim, c.index), c.src_shape)},
-    samples=lambda t: [(t(3, 4), 0, torch.tensor([[0, 1, 2, 0]]), t(1, 4))])
+    grad={
+        "self": lambda c, g: g.scatter(c.dim, c.index, 0),
+        "src": lambda c, g: _fit(g.gather(c.dim, c.index), c.src_shape),
+    },
+    samples=lambda t: [(t(3, 4), 0, torch.tensor([[0, 1, 2, 0]]), t(1, 4))],
+)
 def scatter(self, dim, index, src):
     """`self` with self[index[i][j]][j] = src[i][j] (for dim 0)."""
 
 
-@op("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", kernel="scatter", inplace=True, out=True,
-    node="ScatterBackward1", grad={"self": lambda c, g: g.scatter(c.dim, c.index, 0)},
-    samples=lambda t: [(t(3, 4), 1, torch.tensor([[0], [2]]), 1.5)])
+@op(
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    kernel="scatter",
+    inplace=True,
+    out=True,
+    node="ScatterBackward1",
+    grad={"self": lambda c, g: g.scatter(c.dim, c.index, 0)},
+    samples=lambda t: [(t(3, 4), 1, torch.tensor([[0], [2]]), 1.5)],
+)
 def scatter(self, dim, index, value):  # noqa: F811
     """`self` with `value` at the positions of `index` along `dim`."""
 
 
-@op("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+@op(
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-    kernel="scatter", inplace=True, out=True, grad=None, differentiable=False)
+    kernel="scatter",
+    inplace=True,
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def scatter(self, dim, index, src, reduce):  # noqa: F811
     """`self` with `src` combined into the positions of `index`: reduce is "add" or "multiply"."""
 
 
-@op("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", kernel="scatter_add", inplace=True, out=True,
+@op(
+    "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    kernel="scatter_add",
+    inplace=True,
+    out=True,
     grad={"self": lambda c, g: g, "src": lambda c, g: _fit(g.gather(c.dim, c.index), c.src_shape)},
-    samples=lambda t: [(t(3, 4), 0, torch.tensor([[0, 1, 2, 0], [0, 1, 1, 0]]), t(2, 4))])
+    samples=lambda t: [(t(3, 4), 0, torch.tensor([[0, 1, 2, 0], [0, 1, 1, 0]]), t(2, 4))],
+)
 def scatter_add(self, dim, index, src):
     """`self` plus `src` at the positions of `index` along `dim`; repeated positions add up."""
 
@@ -95,27 +137,46 @@ def _scatter_reduce_grad(c, g):
     return {"self": gx if include else gx.scatter(dim, ix, 0), "src": gs}
 
 
-@op("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-    kernel="scatter_reduce", inplace=True, out=True, grad=_scatter_reduce_grad, save=("self", "src", "index", "result"),
-    samples=lambda t: [(t(3, 4, lo=1), 0, torch.tensor([[0, 1, 2, 0], [0, 1, 1, 0]]), t(2, 4, lo=1), r)
-                       for r in ("sum", "prod", "mean", "amax", "amin")])
+@op(
+    "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+    kernel="scatter_reduce",
+    inplace=True,
+    out=True,
+    grad=_scatter_reduce_grad,
+    save=("self", "src", "index", "result"),
+    samples=lambda t: [
+        (t(3, 4, lo=1), 0, torch.tensor([[0, 1, 2, 0], [0, 1, 1, 0]]), t(2, 4, lo=1), r)
+        for r in ("sum", "prod", "mean", "amax", "amin")
+    ],
+)
 def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     """`self` with `src` reduced into the positions of `index` along `dim`: "sum", "prod", "mean", "amax" or "amin";
     `include_self=False` leaves the old values of these positions out."""
 
 
 # ---- one index vector along a dim ------------------------------------------------------------------------------------
-@op("index_select(Tensor self, int dim, Tensor index) -> Tensor", kernel="index_select", out=True,
+@op(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    kernel="index_select",
+    out=True,
     grad={"self": lambda c, g: g.new_zeros(c.self_shape).index_add(c.dim, c.index, g)},
-    samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0, 2])), (t(3, 4), -1, torch.tensor([1]))])
+    samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0, 2])), (t(3, 4), -1, torch.tensor([1]))],
+)
 def index_select(self, dim, index):
     """The slices of `self` along `dim` that the vector `index` names, in its order."""
 
 
-@op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", kernel="index_add",
-    inplace=True, out=True,
+@op(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    kernel="index_add",
+    inplace=True,
+    out=True,
     grad={"self": lambda c, g: g, "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape) * c.alpha},
-    samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0, 2]), t(3, 4), {"alpha": 2}), (t(3, 4), 1, torch.tensor([1]), t(3, 1))])
+    samples=lambda t: [
+        (t(3, 4), 0, torch.tensor([2, 0, 2]), t(3, 4), {"alpha": 2}),
+        (t(3, 4), 1, torch.tensor([1]), t(3, 1)),
+    ],
+)
 def index_add(self, dim, index, source, alpha=1):
     """`self` with alpha * source added, slice by slice, at the positions `index` along `dim`."""
     if source.dtype == torch.bool or self.dtype == torch.bool:
@@ -128,17 +189,32 @@ def _source_grad(g, dim, index, shape):
     return r if tuple(r.shape) == tuple(shape) else r.reshape(shape)
 
 
-@op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", kernel="index_copy", inplace=True, out=True,
-    grad={"self": lambda c, g: g.index_fill(c.dim, c.index, 0), "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape)},
-    samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0]), t(2, 4))])
+@op(
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    kernel="index_copy",
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda c, g: g.index_fill(c.dim, c.index, 0),
+        "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape),
+    },
+    samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0]), t(2, 4))],
+)
 def index_copy(self, dim, index, source):
     """`self` with the slices of `source` at the positions `index` along `dim`."""
 
 
-@op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", kernel="index_fill", inplace=True,
-    grad={"self": lambda c, g: g.index_fill(c.dim, c.index, 0), "value": lambda c, g: (g - g.index_fill(c.dim, c.index, 0)).sum()},
-    samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0]), 1.5), (t(3, 4), 1, torch.tensor([-1]), t())])
+@op(
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    kernel="index_fill",
+    inplace=True,
+    grad={
+        "self": lambda c, g: g.index_fill(c.dim, c.index, 0),
+        "value": lambda c, g: (g - g.index_fill(c.dim, c.index, 0)).sum(),
+    },
+    samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0]), 1.5), (t(3, 4), 1, torch.tensor([-1]), t())],
+)
 def index_fill(self, dim, index, value):
     """`self` with `value` in the slices `index` along `dim`."""
 
@@ -162,30 +238,55 @@ def _index_reduce_grad(c, g):
         single = zero & (zeros == 1)
         without = x.index_reduce(dim, ix, src.masked_fill(single, 1), "prod", include_self=include)
         g = g.index_select(dim, ix)
-        gs = g * torch.where(single, without.index_select(dim, ix), result.index_select(dim, ix) / src.masked_fill(zero, 1)).conj()
+        gs = (
+            g
+            * torch.where(
+                single, without.index_select(dim, ix), result.index_select(dim, ix) / src.masked_fill(zero, 1)
+            ).conj()
+        )
     return {"self": gx if include else gx.index_fill(dim, ix, 0), "source": gs}
 
 
-@op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
-    kernel="index_reduce", inplace=True, out=True, grad=_index_reduce_grad, save=("self", "source", "index", "result"),
-    samples=lambda t: [(t(3, 4, lo=1), 0, torch.tensor([2, 0, 2]), t(3, 4, lo=1), r) for r in ("prod", "mean", "amax", "amin")])
+@op(
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+    kernel="index_reduce",
+    inplace=True,
+    out=True,
+    grad=_index_reduce_grad,
+    save=("self", "source", "index", "result"),
+    samples=lambda t: [
+        (t(3, 4, lo=1), 0, torch.tensor([2, 0, 2]), t(3, 4, lo=1), r) for r in ("prod", "mean", "amax", "amin")
+    ],
+)
 def index_reduce(self, dim, index, source, reduce, include_self=True):
     """`self` with the slices of `source` reduced into the positions `index` along `dim`: "prod", "mean", "amax", "amin"."""
 
 
 # ---- masks -----------------------------------------------------------------------------------------------------------
-@op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", kernel="masked_fill", inplace=True,
+@op(
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    kernel="masked_fill",
+    inplace=True,
     tags="pointwise",
     grad={"self": lambda c, g: g.masked_fill(c.mask, 0), "value": lambda c, g: g.masked_fill(~c.mask, 0).sum()},
-    samples=lambda t: [(t(3, 4), t(4) > 0, -1.5), (t(3, 1), t(3, 4) > 0, t())])
+    samples=lambda t: [(t(3, 4), t(4) > 0, -1.5), (t(3, 1), t(3, 4) > 0, t())],
+)
 def masked_fill(self, mask, value):
     """`self` (broadcast with `mask`) with `value` where the bool `mask` is true."""
 
 
-@op("masked_select(Tensor self, Tensor mask) -> Tensor", kernel="masked_select", out=True,
-    grad={"self": lambda c, g: torch.zeros_like(c.self.detach().expand(torch.broadcast_shapes(c.self_shape, c.mask_shape))).masked_scatter_(c.mask, g)},
-    samples=lambda t: [(t(3, 4), t(3, 4) > 0), (t(4), t(3, 4) > 0)])
+@op(
+    "masked_select(Tensor self, Tensor mask) -> Tensor",
+    kernel="masked_select",
+    out=True,
+    grad={
+        "self": lambda c, g: torch.zeros_like(
+            c.self.detach().expand(torch.broadcast_shapes(c.self_shape, c.mask_shape))
+        ).masked_scatter_(c.mask, g)
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4) > 0), (t(4), t(3, 4) > 0)],
+)
 def masked_select(self, mask):
     """The elements of `self` where `mask` is true (both broadcast), as a vector."""
 
@@ -198,20 +299,42 @@ def _masked_source_grad(g, mask, shape):
     return torch.cat([picked, g.new_zeros(n - picked.numel())]).reshape(shape)
 
 
-@op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", kernel="masked_scatter", inplace=True,
-    grad={"self": lambda c, g: g.masked_fill(c.mask, 0), "source": lambda c, g: _masked_source_grad(g, c.mask, c.source_shape)},
-    samples=lambda t: [(t(3, 4), t(3, 4) > 0, t(12))])
+@op(
+    "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    kernel="masked_scatter",
+    inplace=True,
+    grad={
+        "self": lambda c, g: g.masked_fill(c.mask, 0),
+        "source": lambda c, g: _masked_source_grad(g, c.mask, c.source_shape),
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4) > 0, t(12))],
+)
 def masked_scatter(self, mask, source):
     """`self` with the elements of `source`, in order, where `mask` is true."""
 
 
 # ---- positions -------------------------------------------------------------------------------------------------------
-@op("nonzero(Tensor self) -> Tensor", kernel="nonzero", module="aten", variants="function", out=True, grad=None, differentiable=False)
+@op(
+    "nonzero(Tensor self) -> Tensor",
+    kernel="nonzero",
+    module="aten",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def _nonzero(self):
     """Positions of the elements that are not zero, one row each: int64 of shape (n, self.dim())."""
 
 
-@op("nonzero_numpy(Tensor self) -> Tensor[]", kernel="nonzero_numpy", module="aten", variants="function", grad=None, differentiable=False)
+@op(
+    "nonzero_numpy(Tensor self) -> Tensor[]",
+    kernel="nonzero_numpy",
+    module="aten",
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def _nonzero_numpy(self):
     """The columns of nonzero, a vector for each dim."""
 
@@ -228,7 +351,9 @@ def nonzero_static(self, size, fill_value=-1):
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     rows = _nonzero(self)[:size]
-    return torch.cat([rows, torch.full((size - rows.shape[0], self.dim()), fill_value, dtype=torch.int64, device=self.device)])
+    return torch.cat(
+        [rows, torch.full((size - rows.shape[0], self.dim()), fill_value, dtype=torch.int64, device=self.device)]
+    )
 
 
 @op("argwhere(Tensor self) -> Tensor", grad=None, differentiable=False)
@@ -243,42 +368,64 @@ def where(condition):
     return tuple(_nonzero_numpy(condition))
 
 
-@op("where.method(Tensor self, Tensor condition, Tensor other) -> Tensor",
-    "where.method_scalar(Tensor self, Tensor condition, Scalar other) -> Tensor", variants="method")
+@op(
+    "where.method(Tensor self, Tensor condition, Tensor other) -> Tensor",
+    "where.method_scalar(Tensor self, Tensor condition, Scalar other) -> Tensor",
+    variants="method",
+)
 def where(self, condition, other):  # noqa: F811
     """`self` where the condition holds, else `other`."""
     return torch.where(condition, self, other)
 
 
-@op("take(Tensor self, Tensor index) -> Tensor", kernel="take", out=True,
+@op(
+    "take(Tensor self, Tensor index) -> Tensor",
+    kernel="take",
+    out=True,
     grad={"self": lambda c, g: torch.zeros_like(c.self.detach()).put(c.index, g, True)},
-    samples=lambda t: [(t(3, 4), torch.tensor([[0, 11], [-1, 3]]))])
+    samples=lambda t: [(t(3, 4), torch.tensor([[0, 11], [-1, 3]]))],
+)
 def take(self, index):
     """Elements of the flattened `self`, in the shape of `index`."""
 
 
-@op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", kernel="put", inplace=True,
-    grad={"self": lambda c, g: g if c.accumulate else g.put(c.index, g.new_zeros(c.source_shape)),
-          "source": lambda c, g: g.take(c.index).reshape(c.source_shape)},
-    samples=lambda t: [(t(3, 4), torch.tensor([0, 11, -2]), t(3)), (t(3, 4), torch.tensor([1, 1]), t(2), True)])
+@op(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    kernel="put",
+    inplace=True,
+    grad={
+        "self": lambda c, g: g if c.accumulate else g.put(c.index, g.new_zeros(c.source_shape)),
+        "source": lambda c, g: g.take(c.index).reshape(c.source_shape),
+    },
+    samples=lambda t: [(t(3, 4), torch.tensor([0, 11, -2]), t(3)), (t(3, 4), torch.tensor([1, 1]), t(2), True)],
+)
 def put(self, index, source, accumulate=False):
     """`self` with source[i] at the flat position index[i]; `accumulate` adds instead."""
 
 
-@op("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True,
-    samples=lambda t: [(t(3, 4), torch.tensor([[0], [1], [3]]), 1), (t(3, 4), torch.tensor([5, 0]))])
+@op(
+    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+    out=True,
+    samples=lambda t: [(t(3, 4), torch.tensor([[0], [1], [3]]), 1), (t(3, 4), torch.tensor([5, 0]))],
+)
 def take_along_dim(self, indices, dim=None):
     """Elements of `self` at `indices` along `dim`, the other dims broadcast; of the flattened `self` without `dim`."""
     if indices.dtype != torch.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype._scalar_type}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype._scalar_type}"
+        )
     if dim is None:
         return self.reshape(-1).gather(0, _from_end(indices.reshape(-1), self.numel()))
     if self.dim() != indices.dim():
-        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-                           f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
     if not -max(self.dim(), 1) <= dim < max(self.dim(), 1):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(self.dim(), 1)}, "
-                         f"{max(self.dim(), 1) - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-max(self.dim(), 1)}, "
+            f"{max(self.dim(), 1) - 1}], but got {dim})"
+        )
     dim %= max(self.dim(), 1)
     a, b = list(self.shape), list(indices.shape)
     if a:
@@ -295,10 +442,15 @@ def _from_end(indices, size):
     return torch.where(indices < 0, indices + size, indices)
 
 
-@op("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+@op(
+    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-    variants="function", out=True, grad=None, differentiable=False)
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def isin(elements, test_elements, assume_unique=False, invert=False):
     """Whether each element is among `test_elements`; `invert` negates."""
     if not isinstance(elements, torch.Tensor):

@@ -1,4 +1,5 @@
 """Joining and rearranging with a copy: cat, stack and relatives, flips, rolls, repeats, diagonals, triangles."""
+
 import torchlite as torch
 
 from ._declare import op, public
@@ -6,7 +7,10 @@ from ._declare import op, public
 
 def _own_dtypes(parts, dtypes):
     """Joining promotes: each tensor's gradient in its own dtype, of a real one its real part."""
-    return [p if p.dtype is d else (torch.real(p) if p.is_complex() and not d.is_complex else p).to(d) for p, d in zip(parts, dtypes)]
+    return [
+        p if p.dtype is d else (torch.real(p) if p.is_complex() and not d.is_complex else p).to(d)
+        for p, d in zip(parts, dtypes)
+    ]
 
 
 def _cat_grad(c, g):
@@ -20,16 +24,27 @@ def _cat_grad(c, g):
     return _own_dtypes(out, c.tensors_dtype)
 
 
-@op("cat(Tensor[] tensors, int dim=0) -> Tensor", kernel="cat", variants="function", out=True,
-    alias=("concat", "concatenate"), grad={"tensors": _cat_grad},
-    samples=lambda t: [([t(2, 3), t(1, 3)],), ([t(2, 3), t(2, 1), t(2, 2)], -1)])
+@op(
+    "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    kernel="cat",
+    variants="function",
+    out=True,
+    alias=("concat", "concatenate"),
+    grad={"tensors": _cat_grad},
+    samples=lambda t: [([t(2, 3), t(1, 3)],), ([t(2, 3), t(2, 1), t(2, 2)], -1)],
+)
 def cat(tensors, dim=0):
     """Joins tensors along an existing dim; the other sizes must agree. dtypes are promoted."""
 
 
-@op("stack(Tensor[] tensors, int dim=0) -> Tensor", kernel="stack", variants="function", out=True,
+@op(
+    "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    kernel="stack",
+    variants="function",
+    out=True,
     grad={"tensors": lambda c, g: _own_dtypes(g.unbind(c.dim), c.tensors_dtype)},
-    samples=lambda t: [([t(2, 3), t(2, 3)],), ([t(2), t(2), t(2)], -1)])
+    samples=lambda t: [([t(2, 3), t(2, 3)],), ([t(2), t(2), t(2)], -1)],
+)
 def stack(tensors, dim=0):
     """Joins tensors of one shape along a new dim."""
 
@@ -39,7 +54,12 @@ def _some(tensors, name):
         raise RuntimeError(f"{name} expects a non-empty TensorList")
 
 
-@op("hstack(Tensor[] tensors) -> Tensor", variants="function", out=True, samples=lambda t: [([t(2, 3), t(2, 1)],), ([t(2), t(1)],)])
+@op(
+    "hstack(Tensor[] tensors) -> Tensor",
+    variants="function",
+    out=True,
+    samples=lambda t: [([t(2, 3), t(2, 1)],), ([t(2), t(1)],)],
+)
 def hstack(tensors):
     """Joins along dim 1, vectors along dim 0."""
     _some(tensors, "hstack")
@@ -47,8 +67,13 @@ def hstack(tensors):
     return cat(tensors, 0 if tensors[0].dim() == 1 else 1)
 
 
-@op("vstack(Tensor[] tensors) -> Tensor", variants="function", out=True, alias=("row_stack",),
-    samples=lambda t: [([t(3), t(2, 3)],)])
+@op(
+    "vstack(Tensor[] tensors) -> Tensor",
+    variants="function",
+    out=True,
+    alias=("row_stack",),
+    samples=lambda t: [([t(3), t(2, 3)],)],
+)
 def vstack(tensors):
     """Joins along dim 0; vectors count as rows."""
     _some(tensors, "vstack")
@@ -80,14 +105,22 @@ def _block_diag_grad(c, g):
     return out
 
 
-@op("block_diag(Tensor[] tensors) -> Tensor", module="aten", variants="function", grad={"tensors": _block_diag_grad}, samples=lambda t: [([t(2, 3), t(2), t()],)])
+@op(
+    "block_diag(Tensor[] tensors) -> Tensor",
+    module="aten",
+    variants="function",
+    grad={"tensors": _block_diag_grad},
+    samples=lambda t: [([t(2, 3), t(2), t()],)],
+)
 def _block_diag(tensors):
     """A matrix with the given matrices along its diagonal, zeros elsewhere."""
     dtype = torch._C.result_type(*tensors) if tensors else None
     blocks = []
     for i, t in enumerate(tensors):
         if t.dim() > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.dim()} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.dim()} dimensions"
+            )
         blocks.append(torch.atleast_2d(t).to(dtype))
     if not blocks:
         return torch.empty((1, 0))
@@ -99,8 +132,12 @@ def _block_diag(tensors):
 
 
 # ---- order -----------------------------------------------------------------------------------------------------------
-@op("flip(Tensor self, int[] dims) -> Tensor", kernel="flip", grad={"self": lambda c, g: g.flip(c.dims)},
-    samples=lambda t: [(t(2, 3), (0, 1)), (t(2, 3, 2), (-1,))])
+@op(
+    "flip(Tensor self, int[] dims) -> Tensor",
+    kernel="flip",
+    grad={"self": lambda c, g: g.flip(c.dims)},
+    samples=lambda t: [(t(2, 3), (0, 1)), (t(2, 3, 2), (-1,))],
+)
 def flip(self, dims):
     """`self` with the order of its elements reversed along `dims`."""
 
@@ -121,14 +158,22 @@ def flipud(self):
     return self.flip((0,))
 
 
-@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", kernel="roll",
+@op(
+    "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
+    kernel="roll",
     grad={"self": lambda c, g: g.roll([-s for s in ((c.shifts,) if isinstance(c.shifts, int) else c.shifts)], c.dims)},
-    samples=lambda t: [(t(2, 3), 1), (t(2, 3), (1, -1), (0, 1))])
+    samples=lambda t: [(t(2, 3), 1), (t(2, 3), (1, -1), (0, 1))],
+)
 def roll(self, shifts, dims=()):
     """Moves elements by `shifts` along `dims`, those pushed out come back in at the other end."""
 
 
-@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", tags="own", grad={"self": lambda c, g: g.rot90(-c.k, c.dims)}, samples=lambda t: [(t(2, 3),), (t(2, 3), -1, (1, 0))])
+@op(
+    "rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor",
+    tags="own",
+    grad={"self": lambda c, g: g.rot90(-c.k, c.dims)},
+    samples=lambda t: [(t(2, 3),), (t(2, 3), -1, (1, 0))],
+)
 def rot90(self, k=1, dims=(0, 1)):
     """Turns the plane of `dims` by 90 degrees k times, from the first dim towards the second."""
     n = self.dim()
@@ -169,8 +214,13 @@ def _repeat_grad(c, g):
     return (g.reshape(split).sum(dims) if dims else g).reshape(shape)
 
 
-@op("repeat(Tensor self, SymInt[] repeats) -> Tensor", kernel="repeat", variants="method", grad={"self": _repeat_grad},
-    samples=lambda t: [(t(2, 3), (2, 1)), (t(3), (2, 2))])
+@op(
+    "repeat(Tensor self, SymInt[] repeats) -> Tensor",
+    kernel="repeat",
+    variants="method",
+    grad={"self": _repeat_grad},
+    samples=lambda t: [(t(2, 3), (2, 1)), (t(3), (2, 2))],
+)
 def repeat(self, repeats):
     """Copies of `self`, repeats[i] of them along dim i."""
 
@@ -181,15 +231,22 @@ def tile(self, dims):
     return self.repeat((1,) * (self.dim() - len(dims)) + tuple(dims))
 
 
-@op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", kernel="repeat_interleave",
-    variants="function", grad=None, differentiable=False)
+@op(
+    "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
+    kernel="repeat_interleave",
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def repeat_interleave(repeats, output_size=None):
     """0 repeated repeats[0] times, 1 repeated repeats[1] times, and so on."""
 
 
-@op("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+@op(
+    "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
-    samples=lambda t: [(t(2, 3), 2), (t(2, 3), torch.tensor([1, 2]), 0)])
+    samples=lambda t: [(t(2, 3), 2), (t(2, 3), torch.tensor([1, 2]), 0)],
+)
 def repeat_interleave(self, repeats, dim=None, output_size=None):  # noqa: F811
     """Every slice of `self` along `dim` (of the flattened `self` without one) repeated `repeats` times."""
     x = self
@@ -199,7 +256,9 @@ def repeat_interleave(self, repeats, dim=None, output_size=None):  # noqa: F811
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not -x.dim() <= dim < x.dim():
         n = max(x.dim(), 1)
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim if x.dim() else 1})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim if x.dim() else 1})"
+        )
     size = x.shape[dim]
     if not isinstance(repeats, torch.Tensor):
         if repeats < 0:
@@ -207,33 +266,55 @@ def repeat_interleave(self, repeats, dim=None, output_size=None):  # noqa: F811
         if output_size is not None and output_size != size * repeats:
             raise RuntimeError("repeat_interleave: Invalid output_size")
         dim %= x.dim()
-        return x.unsqueeze(dim + 1).expand(x.shape[:dim + 1] + (repeats,) + x.shape[dim + 1:]).clone(
-            memory_format=torch.contiguous_format).flatten(dim, dim + 1)
+        return (
+            x.unsqueeze(dim + 1)
+            .expand(x.shape[: dim + 1] + (repeats,) + x.shape[dim + 1 :])
+            .clone(memory_format=torch.contiguous_format)
+            .flatten(dim, dim + 1)
+        )
     if repeats.dim() > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if repeats.dim() == 0 or (repeats.dim() == 1 and repeats.shape[0] == 1):
         repeats = repeats.reshape(1).expand((size,))
     elif repeats.shape[0] != size:
-        raise RuntimeError("repeats must have the same size as input along dim, but got "
-                           f"repeats.size(0) = {repeats.shape[0]} and input.size({dim}) = {size}")
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got "
+            f"repeats.size(0) = {repeats.shape[0]} and input.size({dim}) = {size}"
+        )
     return x.index_select(dim, torch.repeat_interleave(repeats, output_size=output_size))
 
 
 # ---- triangles and diagonals -----------------------------------------------------------------------------------------
-@op("tril(Tensor self, SymInt diagonal=0) -> Tensor", kernel="tril", inplace=True, out=True,
-    grad={"self": lambda c, g: g.tril(c.diagonal)}, samples=lambda t: [(t(3, 4),), (t(2, 3, 3), -1)])
+@op(
+    "tril(Tensor self, SymInt diagonal=0) -> Tensor",
+    kernel="tril",
+    inplace=True,
+    out=True,
+    grad={"self": lambda c, g: g.tril(c.diagonal)},
+    samples=lambda t: [(t(3, 4),), (t(2, 3, 3), -1)],
+)
 def tril(self, diagonal=0):
     """The lower triangle of each matrix: zeros above the given diagonal."""
 
 
-@op("triu(Tensor self, SymInt diagonal=0) -> Tensor", kernel="triu", inplace=True, out=True,
-    grad={"self": lambda c, g: g.triu(c.diagonal)}, samples=lambda t: [(t(3, 4),), (t(2, 3, 3), 1)])
+@op(
+    "triu(Tensor self, SymInt diagonal=0) -> Tensor",
+    kernel="triu",
+    inplace=True,
+    out=True,
+    grad={"self": lambda c, g: g.triu(c.diagonal)},
+    samples=lambda t: [(t(3, 4),), (t(2, 3, 3), 1)],
+)
 def triu(self, diagonal=0):
     """The upper triangle of each matrix: zeros below the given diagonal."""
 
 
-@op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", kernel="diag_embed",
-    grad={"self": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)}, samples=lambda t: [(t(2, 3),), (t(3), -1)])
+@op(
+    "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+    kernel="diag_embed",
+    grad={"self": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)},
+    samples=lambda t: [(t(2, 3),), (t(3), -1)],
+)
 def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     """Matrices in the dims `dim1`, `dim2` with the last dim of `self` on the given diagonal, zeros elsewhere."""
 
@@ -264,7 +345,10 @@ def trace(self):
     return self.diagonal().sum()
 
 
-@op("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", samples=lambda t: [(t(4),), (t(3), 2, True)])
+@op(
+    "combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
+    samples=lambda t: [(t(4),), (t(3), 2, True)],
+)
 def combinations(self, r=2, with_replacement=False):
     """All combinations of r elements of a vector, one row each."""
     if self.dim() != 1:
@@ -275,23 +359,31 @@ def combinations(self, r=2, with_replacement=False):
         return self[:0]
     import itertools
     import math
+
     n = self.numel() + (r - 1 if with_replacement and self.numel() else 0)
     if r > n:
         return self[:0].unsqueeze(1).expand(0, r)
     # the size comes first: there may be no memory for it, and of more than 64 steps the number alone takes long
     least = min(r, n - r)
     if least > 64 or math.comb(n, least) * r > 1 << 58:
-        raise torch.OutOfMemoryError("combinations: there is no memory for all rows of %d of %d elements" % (r, self.numel()))
+        raise torch.OutOfMemoryError(
+            "combinations: there is no memory for all rows of %d of %d elements" % (r, self.numel())
+        )
     index = torch.empty((math.comb(n, least), r), dtype=torch.int64)
-    pick = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(range(self.numel()), r)
+    pick = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(
+        range(self.numel()), r
+    )
     some = max(1, (1 << 16) // r)
     for at in range(0, index.shape[0], some):
-        index[at:at + some] = torch.tensor(list(itertools.islice(pick, some)), dtype=torch.int64)
+        index[at : at + some] = torch.tensor(list(itertools.islice(pick, some)), dtype=torch.int64)
     return self[index.to(self.device)]
 
 
-@op("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", variants="function",
-    samples=lambda t: [(t(4),), (t(3), 4, True)])
+@op(
+    "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(4),), (t(3), 4, True)],
+)
 def vander(x, N=None, increasing=False):
     """Rows of powers of the entries of a vector, falling from x**(N - 1) unless `increasing`."""
     if x.dim() != 1:
@@ -325,12 +417,17 @@ def meshgrid(*tensors, indexing=None):
         raise ValueError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         import warnings
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
+
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
         indexing = "ij"
     for i, t in enumerate(tensors):
         if t.dim() > 1:
-            raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-                               + "".join(f" {n} " for n in t.shape).rstrip())
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                + "".join(f" {n} " for n in t.shape).rstrip()
+            )
         if t.dtype != tensors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
         if t.device != tensors[0].device:

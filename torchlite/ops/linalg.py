@@ -1,5 +1,6 @@
 """torch.linalg: LU, Cholesky, LDL and QR factorisations and their solvers. Private ops hold the kernels and the gradients; the
 public ones check their arguments as PyTorch does and build on them."""
+
 from typing import Any
 
 import torchlite as torch
@@ -36,7 +37,9 @@ def _matrix(name, x, arg="A"):
 def _square(name, x):
     _matrix(name, x)
     if x.shape[-1] != x.shape[-2]:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
+        )
 
 
 def _floating(name, x, low=True):
@@ -90,7 +93,12 @@ def _solve_grad(c, g):
     return {"A": -gb.matmul(c.result0.mH) if c.needs_A else None, "B": gb}
 
 
-@_hidden("_linalg_solve(Tensor A, Tensor B) -> (Tensor, Tensor, Tensor, Tensor)", kernel="_linalg_solve", grad=_solve_grad, nondiff=(1, 2, 3))
+@_hidden(
+    "_linalg_solve(Tensor A, Tensor B) -> (Tensor, Tensor, Tensor, Tensor)",
+    kernel="_linalg_solve",
+    grad=_solve_grad,
+    nondiff=(1, 2, 3),
+)
 def _solve(A, B):
     """X with A X = B for matrices with equal batch dims; also LU, pivots and info."""
 
@@ -104,12 +112,22 @@ def _lu_grad(c, g):
     return {"A": _triangular(upper, phi.mH, True, False).mH}
 
 
-@_hidden("_linalg_lu_square(Tensor A, bool pivot) -> (Tensor, Tensor, Tensor)", kernel="_linalg_lu", nondiff=(1, 2), grad=_lu_grad)
+@_hidden(
+    "_linalg_lu_square(Tensor A, bool pivot) -> (Tensor, Tensor, Tensor)",
+    kernel="_linalg_lu",
+    nondiff=(1, 2),
+    grad=_lu_grad,
+)
 def _lu_square(A, pivot):
     """LU of square matrices; the gradient is that of matrices that need no exchange of rows."""
 
 
-@_hidden("_linalg_lu_any(Tensor A, bool pivot) -> (Tensor, Tensor, Tensor)", kernel="_linalg_lu", grad=None, differentiable=False)
+@_hidden(
+    "_linalg_lu_any(Tensor A, bool pivot) -> (Tensor, Tensor, Tensor)",
+    kernel="_linalg_lu",
+    grad=None,
+    differentiable=False,
+)
 def _lu_any(A, pivot):
     """LU, pivots (from 1) and info."""
 
@@ -152,11 +170,17 @@ def _lu(A, pivot):
 
 def _lu_check(x, pivot=True):
     if x.dim() < 2:
-        raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(x.shape)} instead")
+        raise RuntimeError(
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(x.shape)} instead"
+        )
     _no_half("lu_cpu", x, True)
 
 
-@_linalg("lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", nondiff=(1, 2), out=True)
+@_linalg(
+    "lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    nondiff=(1, 2),
+    out=True,
+)
 def lu_factor_ex(A, pivot=True, check_errors=False):
     """LU decomposition in one matrix, row exchanges (from 1), and info: the first zero pivot or 0."""
     _lu_check(A)
@@ -167,8 +191,10 @@ def lu_factor_ex(A, pivot=True, check_errors=False):
 
 
 def _zero_pivot(i):
-    return (f"U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, "
-            "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
+    return (
+        f"U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, "
+        "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+    )
 
 
 @_linalg("lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", nondiff=(1,), out=True)
@@ -184,13 +210,18 @@ def lu_factor(A, pivot=True):
     return LU, pivots
 
 
-@op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
-    variants="function", out=True)
+@op(
+    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+    variants="function",
+    out=True,
+)
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """P, L and U with A = P L U from a compact LU decomposition."""
     if unpack_pivots and LU_pivots.dtype != torch.int32:
-        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
-                           "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+            "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     P = L = U = LU_data.new_empty((0,))
@@ -206,7 +237,12 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     return P, L, U
 
 
-@_linalg("lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", nondiff=(0,), out=True, samples=lambda t: [(t(3, 3),), (t(2, 4, 3),)])
+@_linalg(
+    "lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    nondiff=(0,),
+    out=True,
+    samples=lambda t: [(t(3, 3),), (t(2, 4, 3),)],
+)
 def lu(A, pivot=True):
     """P, L and U with A = P L U: permutation, unit lower triangle, upper triangle."""
     if A.dim() < 2:
@@ -257,20 +293,26 @@ op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True
 def _compatible(name, A, B, left=True):
     _matrix(name, B, "B")
     if A.shape[-2 if left else -1] != B.shape[-2 if left else -1]:
-        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                           f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
 
 
 def _same_dtype(name, A, B):
     if A.dtype != B.dtype:
-        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype._scalar_type} and B of type "
-                           f"{B.dtype._scalar_type} instead")
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype._scalar_type} and B of type "
+            f"{B.dtype._scalar_type} instead"
+        )
 
 
 def _b_and_A(b, A):
     if A.dtype != b.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype._scalar_type} and A of type "
-                           f"{A.dtype._scalar_type} instead.")
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {b.dtype._scalar_type} and A of type "
+            f"{A.dtype._scalar_type} instead."
+        )
 
 
 def _solve_any(name, A, B, left):
@@ -280,8 +322,10 @@ def _solve_any(name, A, B, left):
     vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
     b = B.unsqueeze(-1) if vector else B
     if vector and not left:
-        raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
-                           "equivalent to B / A.squeeze(-1)")
+        raise RuntimeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
+            "equivalent to B / A.squeeze(-1)"
+        )
     _compatible(name, A, b, left)
     a, b = _expand_batch(A, b)
     if left:
@@ -291,11 +335,15 @@ def _solve_any(name, A, B, left):
         x = x.mT
     if vector:
         x = x.squeeze(-1)
-        return (_columns(x) if x.dim() > 1 else x), info      # a batch of vectors counts as one matrix
+        return (_columns(x) if x.dim() > 1 else x), info  # a batch of vectors counts as one matrix
     return x, info
 
 
-@_linalg("solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", nondiff=(1,), out=True)
+@_linalg(
+    "solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    nondiff=(1,),
+    out=True,
+)
 def solve_ex(A, B, left=True, check_errors=False):
     """`solve`, and info: 0, or the first zero pivot of a singular matrix."""
     x, info = _solve_any("linalg.solve", A, B, left)
@@ -308,7 +356,12 @@ def _singular(i):
     return "The solver failed because the input matrix is singular."
 
 
-@_linalg("solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, tags="own", samples=lambda t: [(t(3, 3), t(3)), (t(2, 3, 3), t(2, 3, 2))])
+@_linalg(
+    "solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    out=True,
+    tags="own",
+    samples=lambda t: [(t(3, 3), t(3)), (t(2, 3, 3), t(2, 3, 2))],
+)
 def solve(A, B, left=True):
     """X with A X = B (X A = B for left=False); A square."""
     x, info = _solve_any("linalg.solve", A, B, left)
@@ -316,8 +369,12 @@ def solve(A, B, left=True):
     return x
 
 
-@_linalg("inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", nondiff=(1,), out=True,
-         grad={"A": lambda c, g: None if g[0] is None else -c.result0.mH.matmul(g[0].matmul(c.result0.mH))})
+@_linalg(
+    "inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+    nondiff=(1,),
+    out=True,
+    grad={"A": lambda c, g: None if g[0] is None else -c.result0.mH.matmul(g[0].matmul(c.result0.mH))},
+)
 def inv_ex(A, check_errors=False):
     """The inverse, and info: 0, or the first zero pivot of a singular matrix."""
     _floating("linalg.inv", A)
@@ -329,7 +386,9 @@ def inv_ex(A, check_errors=False):
 
 
 def _no_inverse(i):
-    return f"The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular."
+    return (
+        f"The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular."
+    )
 
 
 @_linalg("inv(Tensor A) -> Tensor", out=True, samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
@@ -359,7 +418,11 @@ def _triangular_grad(c, g):
     return {"A": ga, "B": gb}
 
 
-@_hidden("_linalg_trsm(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor", kernel="_linalg_trsm", grad=_triangular_grad)
+@_hidden(
+    "_linalg_trsm(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor",
+    kernel="_linalg_trsm",
+    grad=_triangular_grad,
+)
 def _trsm(A, B, upper, unitriangular):
     """X with A X = B for triangular A; equal batch dims."""
 
@@ -372,14 +435,16 @@ def _triangular_right_grad(c, g):
     return {"A": ga, "B": gb}
 
 
-@_hidden("_linalg_trsm_right(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor", grad=_triangular_right_grad)
+@_hidden(
+    "_linalg_trsm_right(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor", grad=_triangular_right_grad
+)
 def _trsm_right(A, B, upper, unitriangular):
     """X, by columns, with X A = B for triangular A; equal batch dims."""
     return _columns(_trsm(A.mT, B.mT, not upper, unitriangular).mT)
 
 
 def _triangular_right(A, B, upper, unitriangular):
-    b, a = _expand_batch(B.mT, A)           # A has the dims of B's transpose
+    b, a = _expand_batch(B.mT, A)  # A has the dims of B's transpose
     return _trsm_right(a, b.mT, upper, unitriangular)
 
 
@@ -388,8 +453,11 @@ def _triangular(A, B, upper, unitriangular):
     return _trsm(a, b, upper, unitriangular)
 
 
-@_linalg("solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", out=True,
-         samples=lambda t: [(t(3, 3, lo=1, hi=2), t(3, 2), {"upper": True})])
+@_linalg(
+    "solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    out=True,
+    samples=lambda t: [(t(3, 3, lo=1, hi=2), t(3, 2), {"upper": True})],
+)
 def solve_triangular(self, B, upper, left=True, unitriangular=False):
     """X with A X = B (X A = B for left=False) for a triangular matrix A, of which only that triangle is read."""
     name = "linalg.solve_triangular"
@@ -403,26 +471,41 @@ def solve_triangular(self, B, upper, left=True, unitriangular=False):
     return _triangular_right(self, B, upper, unitriangular)
 
 
-@op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
-    "Tensor cloned_coefficient)", out=True)
+@op(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
+    "Tensor cloned_coefficient)",
+    out=True,
+)
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
     """Deprecated: see torch.linalg.solve_triangular."""
     if self.dim() < 2:
-        raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {self.dim()} dimensions instead")
+        raise RuntimeError(
+            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {self.dim()} dimensions instead"
+        )
     if A.dim() < 2:
-        raise RuntimeError(f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A.dim()} dimensions instead")
+        raise RuntimeError(
+            f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A.dim()} dimensions instead"
+        )
     _b_and_A(self, A)
     if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
     if A.shape[-1] != self.shape[-2]:
-        raise RuntimeError("Incompatible matrix sizes for triangular_solve: each A matrix is "
-                           f"{A.shape[-1]} by {A.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}")
-    _C.warn_once("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch release.\n"
-                 "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve"
-                 "(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B).")
+        raise RuntimeError(
+            "Incompatible matrix sizes for triangular_solve: each A matrix is "
+            f"{A.shape[-1]} by {A.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}"
+        )
+    _C.warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch release.\n"
+        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve"
+        "(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+    )
     _no_half("triangular_solve_cpu", A, True)
     a, b = _expand_batch(A, self)
-    return _triangular(a.mT if transpose else a, b, upper != transpose, unitriangular), a.mT.clone(memory_format=torch.contiguous_format).mT
+    return _triangular(a.mT if transpose else a, b, upper != transpose, unitriangular), a.mT.clone(
+        memory_format=torch.contiguous_format
+    ).mT
 
 
 def _cholesky_grad(c, g):
@@ -433,7 +516,9 @@ def _cholesky_grad(c, g):
     return {"A": _columns(_triangular(L.mH, phi.mH, True, False).mH)}
 
 
-@_hidden("_linalg_cholesky_lower(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_cholesky", grad=None, differentiable=False)
+@_hidden(
+    "_linalg_cholesky_lower(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_cholesky", grad=None, differentiable=False
+)
 def _cholesky_lower(A):
     """Lower factor of Hermitian positive definite matrices (lower triangle read), and info."""
 
@@ -445,7 +530,11 @@ def _cholesky(A, upper):
     return (_columns(L.mH) if upper else L), info
 
 
-@_linalg("cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", nondiff=(1,), out=True)
+@_linalg(
+    "cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    nondiff=(1,),
+    out=True,
+)
 def cholesky_ex(self, upper=False, check_errors=False):
     """The Cholesky factor, and info: 0, or the order of the leading minor that is not positive definite."""
     _floating("linalg.cholesky", self, False)
@@ -458,8 +547,10 @@ def cholesky_ex(self, upper=False, check_errors=False):
 
 
 def _indefinite(i):
-    return ("The factorization could not be completed because the input is not positive-definite (the leading minor of order "
-            f"{i} is not positive-definite).")
+    return (
+        "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+        f"{i} is not positive-definite)."
+    )
 
 
 @_linalg("cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True)
@@ -473,9 +564,11 @@ def cholesky(self, upper=False):
 @op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
 def _old_cholesky(self, upper=False):
     """Deprecated: see torch.linalg.cholesky."""
-    _C.warn_once("torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = torch.cholesky(A)\n"
-                 "should be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced with\n"
-                 "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric positive definite) inputs.")
+    _C.warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = torch.cholesky(A)\n"
+        "should be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced with\n"
+        "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric positive definite) inputs."
+    )
     _square("cholesky", self)
     L, info = cholesky_ex(self, upper=upper)
     _failed("cholesky", info, _indefinite)
@@ -492,10 +585,14 @@ def cholesky_solve(self, input2, upper=False):
         raise RuntimeError(f"u should have at least 2 dimensions, but has {L.dim()} dimensions instead")
     _b_and_A(B, L)
     if L.shape[-1] != L.shape[-2]:
-        raise RuntimeError(f"A must be batches of square matrices, but they are {L.shape[-2]} by {L.shape[-1]} matrices")
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {L.shape[-2]} by {L.shape[-1]} matrices"
+        )
     if L.shape[-1] != B.shape[-2]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but each b matrix is "
-                           f"{B.shape[-2]} by {B.shape[-1]}")
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but each b matrix is "
+            f"{B.shape[-2]} by {B.shape[-1]}"
+        )
     _no_half("cholesky_solve_cpu", B, True)
     return _cholesky_solve(*_expand_batch(B, L), upper)
 
@@ -531,13 +628,22 @@ def cholesky_inverse(self, upper=False):
 
 
 # ---- LDL -------------------------------------------------------------------------------------------------------------
-@_hidden("_linalg_ldl(Tensor A, bool hermitian) -> (Tensor, Tensor, Tensor)", kernel="_linalg_ldl", grad=None, differentiable=False)
+@_hidden(
+    "_linalg_ldl(Tensor A, bool hermitian) -> (Tensor, Tensor, Tensor)",
+    kernel="_linalg_ldl",
+    grad=None,
+    differentiable=False,
+)
 def _ldl(A, hermitian):
     """Factors in one matrix (lower triangle), pivots as LAPACK's, and info."""
 
 
-@_hidden("_linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor", kernel="_linalg_ldl_solve", grad=None,
-         differentiable=False)
+@_hidden(
+    "_linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor",
+    kernel="_linalg_ldl_solve",
+    grad=None,
+    differentiable=False,
+)
 def _ldl_solve(LD, pivots, B, hermitian):
     """Solves with the factors of `_ldl`; equal batch dims."""
 
@@ -549,8 +655,11 @@ def _ldl_checked(self, hermitian):
     return _columns(LD.tril()), pivots, info
 
 
-@_linalg("ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=True,
-         grad={})
+@_linalg(
+    "ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    out=True,
+    grad={},
+)
 def ldl_factor_ex(self, hermitian=False, check_errors=False):
     """L D L^T (or L D L^H) of a symmetric (Hermitian) matrix in one lower triangle, pivots and info."""
     LD, pivots, info = _ldl_checked(self, hermitian)
@@ -560,8 +669,10 @@ def ldl_factor_ex(self, hermitian=False, check_errors=False):
 
 
 def _ldl_zero(i):
-    return (f"The factorization could not be completed because the input is singular: D[{i},{i}] is zero. "
-            "Using it for solve or inversion would divide by zero.")
+    return (
+        f"The factorization could not be completed because the input is singular: D[{i},{i}] is zero. "
+        "Using it for solve or inversion would divide by zero."
+    )
 
 
 @_linalg("ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=True, grad={})
@@ -580,7 +691,9 @@ def ldl_solve(LD, pivots, B, hermitian=False):
     if B.dim() < 2:
         raise RuntimeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B.dim()} dimensions instead")
     if pivots.shape != LD.shape[:-1]:
-        raise RuntimeError(f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead")
+        raise RuntimeError(
+            f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead"
+        )
     if pivots.dtype not in (torch.int32, torch.int64, torch.int16, torch.int8):
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype._scalar_type}")
     if LD.dtype != B.dtype:
@@ -625,7 +738,9 @@ def _geqrf(A):
     """Householder vectors below the diagonal, R on and above it; and their factors tau."""
 
 
-@_hidden("_linalg_householder(Tensor A, Tensor tau) -> Tensor", kernel="_linalg_householder", grad=None, differentiable=False)
+@_hidden(
+    "_linalg_householder(Tensor A, Tensor tau) -> Tensor", kernel="_linalg_householder", grad=None, differentiable=False
+)
 def _householder(A, tau):
     """First columns of the product of the reflections."""
 
@@ -636,8 +751,10 @@ def _qr(A, mode):
     grad = torch.is_grad_enabled() and A.requires_grad
     if mode == "r":
         if grad:
-            raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
-                               "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
+            raise RuntimeError(
+                "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+            )
         return A.new_empty((0,)), _columns(_geqrf(A)[0][..., :k, :].triu())
     if mode == "complete" and m > n:
         if grad:
@@ -654,13 +771,19 @@ def _qr(A, mode):
     return q, _columns(torch.cat([r, q.mH.matmul(A[..., m:])], -1))
 
 
-@_linalg("qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", out=True, samples=lambda t: [(t(4, 3),), (t(2, 3, 3),), (t(2, 4),)])
+@_linalg(
+    "qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    out=True,
+    samples=lambda t: [(t(4, 3),), (t(2, 3, 3),), (t(2, 4),)],
+)
 def qr(A, mode="reduced"):
     """Q with orthonormal columns and upper triangular R with A = Q R; mode "reduced", "complete" or "r"."""
     _matrix("linalg.qr", A)
     _floating("linalg.qr", A, False)
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     _no_half("geqrf_cpu", A)
     return _qr(A, mode)
 
@@ -668,9 +791,11 @@ def qr(A, mode="reduced"):
 @op("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
 def _old_qr(self, some=True):
     """Deprecated: see torch.linalg.qr."""
-    _C.warn_once("torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter 'some' has been "
-                 "replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
-                 "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')")
+    _C.warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter 'some' has been "
+        "replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
     return qr(self, "reduced" if some else "complete")
 
 
@@ -693,12 +818,18 @@ def householder_product(input, tau):
     if input.shape[-1] < tau.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input.dim() - tau.dim() != 1:
-        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is "
-                           f"equal to {input.dim()}")
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is "
+            f"equal to {input.dim()}"
+        )
     if input.shape[:-2] != tau.shape[:-1]:
-        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}")
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}"
+        )
     if tau.dtype != input.dtype:
-        raise RuntimeError(f"{name}: tau dtype {tau.dtype._scalar_type} does not match input dtype {input.dtype._scalar_type}")
+        raise RuntimeError(
+            f"{name}: tau dtype {tau.dtype._scalar_type} does not match input dtype {input.dtype._scalar_type}"
+        )
     if not (torch.is_grad_enabled() and (input.requires_grad or tau.requires_grad)):
         return _householder(input, tau)
     m, n = input.shape[-2:]
@@ -717,7 +848,7 @@ def orgqr(self, input2):
 def _reflect(a, tau, i, x, adjoint=False):
     """(I - tau v v^H) x with the i-th vector below the diagonal of a."""
     lead = tuple(a.shape[:-2])
-    v = torch.cat([a.new_zeros(lead + (i,)), a.new_ones(lead + (1,)), a[..., i + 1:, i]], -1).unsqueeze(-1)
+    v = torch.cat([a.new_zeros(lead + (i,)), a.new_ones(lead + (1,)), a[..., i + 1 :, i]], -1).unsqueeze(-1)
     t = tau[..., i].unsqueeze(-1).unsqueeze(-1)
     return x - (t.conj() if adjoint else t) * v.matmul(v.mH.matmul(x))
 

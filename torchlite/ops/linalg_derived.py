@@ -1,11 +1,29 @@
 """torch.linalg: what is computed from factorisations and products: determinants, norms, powers, least squares and so on."""
+
 import math
 
 import torchlite as torch
 
 from ._declare import _functions, methods, op
-from .linalg import (_columns, _expand_batch, _eye_like, _failed, _floating, _hidden, _linalg, _lu_any, _matrix, _no_half, _no_inverse, _solve, _square,
-                     inv, inv_ex, qr, solve)
+from .linalg import (
+    _columns,
+    _expand_batch,
+    _eye_like,
+    _failed,
+    _floating,
+    _hidden,
+    _linalg,
+    _lu_any,
+    _matrix,
+    _no_half,
+    _no_inverse,
+    _solve,
+    _square,
+    inv,
+    inv_ex,
+    qr,
+    solve,
+)
 from .linalg_spectral import _svd, _svd_checked, eigh
 
 
@@ -24,7 +42,12 @@ def _det_grad(c, g):
         # adjugate from singular values: product of all but one
         U, S, Vh = _svd(A, False)
         n = S.shape[-1]
-        others = S.unsqueeze(-2).expand(tuple(S.shape) + (n,)).masked_fill(torch.eye(n, dtype=torch.bool, device=S.device), 1).prod(-1)
+        others = (
+            S.unsqueeze(-2)
+            .expand(tuple(S.shape) + (n,))
+            .masked_fill(torch.eye(n, dtype=torch.bool, device=S.device), 1)
+            .prod(-1)
+        )
         phase = (_det(U) * _det(Vh)).conj()
         return {"A": (g * phase).unsqueeze(-1).unsqueeze(-1) * (U * others.unsqueeze(-2)).matmul(Vh)}
     d = (g * det.conj()).unsqueeze(-1).unsqueeze(-1) * _eye_like(A)
@@ -63,7 +86,7 @@ def _slogdet_grad(c, g):
             total = t if total is None else total + t
     else:
         total = gl
-    if total is None:                   # the sign of a real determinant: PyTorch gives no gradient, not zeros
+    if total is None:  # the sign of a real determinant: PyTorch gives no gradient, not zeros
         return {"A": None}
     return {"A": _solve(A.mH, total.unsqueeze(-1).unsqueeze(-1) * _eye_like(A))[0]}
 
@@ -155,13 +178,19 @@ def _matrix_norm(x, ord, dim, keepdim, dtype):
     return _abs_sum_norm(x, ord, dims, keepdim)
 
 
-@_linalg("matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+@_linalg(
+    "matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+)
 def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
     """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums), inf and -inf (row sums)."""
     return _matrix_norm(self, ord, dim, keepdim, dtype)
 
 
-@_linalg("matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+@_linalg(
+    "matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+)
 def matrix_norm(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):  # noqa: F811
     """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums), inf and -inf (row sums)."""
     if ord not in ("fro", "nuc"):
@@ -169,25 +198,35 @@ def matrix_norm(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):  # no
     return _matrix_norm(self, ord, dim, keepdim, dtype)
 
 
-@_linalg("norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+@_linalg(
+    "norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+)
 def norm(self, ord=None, dim=None, keepdim=False, dtype=None):
     """Vector norm, or matrix norm when `dim` names two dims (or the tensor has two and `ord` is given)."""
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if ord is not None and dim is None and self.dim() not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
     if ord is not None and ((dim is not None and len(dim) == 2) or (dim is None and self.dim() == 2)):
         return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
     return torch.linalg.vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
-@_linalg("norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+@_linalg(
+    "norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+)
 def norm(self, ord, dim=None, keepdim=False, dtype=None):  # noqa: F811
     """Matrix norm "fro" or "nuc"."""
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it mut be of length 1 or 2. Got {list(dim)}")
     if dim is None and self.dim() != 2:
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
     return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
 
 
@@ -202,7 +241,9 @@ def _cond(x, p):
         s = _svd_checked(x, False)[1]
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if x.shape[-1] != x.shape[-2]:
-        raise RuntimeError(f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices")
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
+        )
     if x.numel() == 0:
         return torch.zeros(x.shape[:-2], dtype=x.dtype.to_real(), device=x.device)
     y, info = inv_ex(x)
@@ -249,8 +290,11 @@ def _real_tolerances(name, atol, rtol):
 def _rank(x, atol, rtol, hermitian):
     if x.dim() < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
-    if rtol is None and (atol is None or isinstance(atol, torch.Tensor) or atol <= 0) \
-            and x.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
+    if (
+        rtol is None
+        and (atol is None or isinstance(atol, torch.Tensor) or atol <= 0)
+        and x.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128)
+    ):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if x.numel() == 0:
         return torch.zeros(x.shape[:-2], dtype=torch.int64, device=x.device)
@@ -258,22 +302,33 @@ def _rank(x, atol, rtol, hermitian):
     return (s > _threshold(x, s.amax(-1), atol, rtol).unsqueeze(-1)).sum(-1)
 
 
-@_linalg("matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-         "matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-         grad=None, differentiable=False, out=True)
+@_linalg(
+    "matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    "matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    grad=None,
+    differentiable=False,
+    out=True,
+)
 def matrix_rank(input, atol=None, rtol=None, hermitian=False):
     """Number of singular values above max(atol, rtol * largest)."""
     _real_tolerances("torch.linalg.matrix_rank", atol, rtol)
     return _rank(input, atol, rtol, hermitian)
 
 
-@_linalg("matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", grad=None, differentiable=False, out=True)
+@_linalg(
+    "matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", grad=None, differentiable=False, out=True
+)
 def _rank_tol(self, tol, hermitian=False):
     """Number of singular values above `tol`."""
     return _rank(self, tol, 0.0, hermitian)
 
 
-@_linalg("matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", grad=None, differentiable=False, out=True)
+@_linalg(
+    "matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+    grad=None,
+    differentiable=False,
+    out=True,
+)
 def _rank_tol_tensor(input, tol, hermitian=False):
     """Number of singular values above `tol`."""
     _real_tolerances("torch.linalg.matrix_rank", tol, None)
@@ -293,7 +348,9 @@ def _pinv_grad(c, g):
     return {"A": -(k.matmul(P)).mH + (gh - A.matmul(k)).matmul(P).matmul(ph) + pk - pk.matmul(P).matmul(A)}
 
 
-@_hidden("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", grad=_pinv_grad, node="LinalgPinvBackward0")
+@_hidden(
+    "_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", grad=_pinv_grad, node="LinalgPinvBackward0"
+)
 def _pinv_of(A, atol, rtol, hermitian):
     """Pseudo-inverse from singular values or eigenvalues above the threshold."""
     if hermitian:
@@ -307,15 +364,20 @@ def _pinv_of(A, atol, rtol, hermitian):
 
 def _pinv(x, atol, rtol, hermitian):
     if x.dim() < 2 or not (x.dtype in (torch.float32, torch.float64) or x.is_complex()):
-        raise RuntimeError(f"linalg.pinv({x.dtype._scalar_type}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
-                           "cfloat or cdouble types")
+        raise RuntimeError(
+            f"linalg.pinv({x.dtype._scalar_type}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+            "cfloat or cdouble types"
+        )
     if x.numel() == 0:
-        return x.mH.clone(memory_format=torch.contiguous_format)      # no elements, but part of the graph
+        return x.mH.clone(memory_format=torch.contiguous_format)  # no elements, but part of the graph
     return _pinv_of(x, atol, rtol, hermitian)
 
 
-@_linalg("pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-         "pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", out=True)
+@_linalg(
+    "pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    "pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    out=True,
+)
 def pinv(self, atol=None, rtol=None, hermitian=False):
     """Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol * largest) count as zero."""
     _real_tolerances("torch.linalg.pinv", atol, rtol)
@@ -346,7 +408,9 @@ def matrix_power(self, n):
     """The n-th power of a square matrix; of its inverse for negative n."""
     _square("linalg.matrix_power", self)
     if n == 0:
-        return torch.where(torch.ones(self.shape, dtype=torch.bool, device=self.device), _eye_like(self), self)   # part of the graph, with gradient 0
+        return torch.where(
+            torch.ones(self.shape, dtype=torch.bool, device=self.device), _eye_like(self), self
+        )  # part of the graph, with gradient 0
     x = inv(self) if n < 0 else self
     n = abs(n)
     if n == 1:
@@ -367,8 +431,22 @@ def _old_matrix_power(self, n):
     return matrix_power(self, n)
 
 
-_PADE = (64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600., 670442572800.,
-         33522128640., 1323241920., 40840800., 960960., 16380., 182., 1.)
+_PADE = (
+    64764752532480000.0,
+    32382376266240000.0,
+    7771770303897600.0,
+    1187353796428800.0,
+    129060195264000.0,
+    10559470521600.0,
+    670442572800.0,
+    33522128640.0,
+    1323241920.0,
+    40840800.0,
+    960960.0,
+    16380.0,
+    182.0,
+    1.0,
+)
 
 
 def _exp_ratio(x):
@@ -391,6 +469,7 @@ def _exp_series(x):
 
     def six(k):
         return sum(p / math.factorial(k + i) for i, p in enumerate(powers))
+
     return six(0) + x6.matmul(six(6) + x6.matmul(six(12) + x6 / math.factorial(18)))
 
 
@@ -408,7 +487,7 @@ def matrix_exp(self):
     x = self.to(work)
     size = float(torch.real(x.detach().abs()).sum(-2).amax())
     steps = 0 if not size > most or size == math.inf else int(math.ceil(math.log2(size / most)))
-    x = x / 2.0 ** steps
+    x = x / 2.0**steps
     r = _exp_ratio(x) if self.is_cpu else _exp_series(x)
     for _ in range(steps):
         r = r.matmul(r)
@@ -442,22 +521,29 @@ def multi_dot(tensors):
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {mats[i].dim()}D")
     for i in range(1, n):
         if mats[i].dtype != mats[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {mats[0].dtype._scalar_type} and tensor {i} "
-                               f"{mats[i].dtype._scalar_type}")
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {mats[0].dtype._scalar_type} and tensor {i} "
+                f"{mats[i].dtype._scalar_type}"
+            )
     for i in range(n - 1):
         if mats[i].shape[-1] != mats[i + 1].shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and {list(tensors[i + 1].shape)} cannot "
-                               "be multiplied")
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and {list(tensors[i + 1].shape)} cannot "
+                "be multiplied"
+            )
     p = [m.shape[0] for m in mats] + [mats[-1].shape[1]]
     cost = [[0] * n for _ in range(n)]
     split = [[0] * n for _ in range(n)]
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            cost[i][j], split[i][j] = min((cost[i][k] + cost[k + 1][j] + p[i] * p[k + 1] * p[j + 1], k) for k in range(i, j))
+            cost[i][j], split[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + p[i] * p[k + 1] * p[j + 1], k) for k in range(i, j)
+            )
 
     def run(i, j):
         return mats[i] if i == j else run(i, split[i][j]).mm(run(split[i][j] + 1, j))
+
     r = run(0, n - 1)
     if lead:
         r = r.squeeze(0)
@@ -469,13 +555,19 @@ def vecdot(x, y, dim=-1):
     """Sums of conj(x) * y along `dim`."""
     for v in (x, y):
         if not (v.is_floating_point() or v.is_complex()):
-            raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {v.dtype._scalar_type}")
+            raise RuntimeError(
+                f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {v.dtype._scalar_type}"
+            )
     if x.dim() == 1 and y.dim() == 1:
         return torch.vdot(x, y)
     return (x.conj() * y).sum(dim)
 
 
-@_linalg("cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), {"dim": 0})])
+@_linalg(
+    "cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    out=True,
+    samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), {"dim": 0})],
+)
 def cross(self, other, dim=-1):
     """Vector product along a dim of size 3."""
     if self.dim() != other.dim():
@@ -499,7 +591,9 @@ def diagonal(A, offset=0, dim1=-2, dim2=-1):
 def vander(x, N=None):
     """Powers 0 .. N - 1 of the elements along a new last dim."""
     if x.dtype in (torch.bool, torch.float16, torch.bfloat16):
-        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype._scalar_type}")
+        raise RuntimeError(
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {x.dtype._scalar_type}"
+        )
     x = (x.unsqueeze(0) if x.dim() == 0 else x).unsqueeze(-1)
     n = x.shape[-2] if N is None else N
     if n <= 1:
@@ -515,7 +609,9 @@ def tensorinv(self, ind=2):
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     right, left = math.prod(self.shape[ind:]), math.prod(self.shape[:ind])
     if right != left:
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {right} != {left}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {right} != {left}"
+        )
     x, info = inv_ex(self.reshape(left, right))
     _failed("linalg.inv", info, _no_inverse)
     return x.reshape(tuple(self.shape[ind:]) + tuple(self.shape[:ind]))
@@ -527,17 +623,23 @@ def tensorsolve(self, other, dims=None):
     a = self
     if dims is not None:
         a = a.movedim(list(dims), list(range(a.dim() - len(dims), a.dim())))
-    shape = tuple(a.shape[other.dim():])
+    shape = tuple(a.shape[other.dim() :])
     right, left = math.prod(shape), math.prod(other.shape)
     if right != left:
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
-                           f"{right} != {left}")
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{right} != {left}"
+        )
     return solve(a.reshape(right, right), other.flatten()).reshape(shape)
 
 
 # ---- least squares ---------------------------------------------------------------------------------------------------
-@_linalg("lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, "
-         "Tensor singular_values)", nondiff=(2, 3), out=True)
+@_linalg(
+    "lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, "
+    "Tensor singular_values)",
+    nondiff=(2, 3),
+    out=True,
+)
 def lstsq(self, b, rcond=None, driver=None):
     """X that makes the norm of A X - B least, and of these the smallest; residuals of full-rank tall systems, rank, singular values."""
     A, name = self, "torch.linalg.lstsq"
@@ -546,8 +648,10 @@ def lstsq(self, b, rcond=None, driver=None):
     if b.dim() < 1:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if A.dtype != b.dtype:
-        raise RuntimeError(f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype._scalar_type} and other's "
-                           f"dtype {b.dtype._scalar_type}")
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype._scalar_type} and other's "
+            f"dtype {b.dtype._scalar_type}"
+        )
     _no_half("linalg_lstsq_cpu", A, True)
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
@@ -555,8 +659,11 @@ def lstsq(self, b, rcond=None, driver=None):
     vector = A.dim() - 1 == b.dim() and A.shape[:-1] == b.shape
     B = b.unsqueeze(-1) if vector else b
     if B.dim() < 2 or A.shape[-2] != B.shape[-2]:
-        raise RuntimeError(f"{name}: input.size(-2) should match other.size(-2)" if B.dim() >= 2 else
-                           f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
+        raise RuntimeError(
+            f"{name}: input.size(-2) should match other.size(-2)"
+            if B.dim() >= 2
+            else f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
     a, B = _expand_batch(A, B)
     m, n = a.shape[-2:]
     batch = tuple(a.shape[:-2])
@@ -564,7 +671,7 @@ def lstsq(self, b, rcond=None, driver=None):
     if rcond is None:
         rcond = torch.finfo(real).eps * max(m, n)
     if min(m, n) == 0:
-        x = a.mH.matmul(B)       # zeros
+        x = a.mH.matmul(B)  # zeros
         full = torch.zeros(batch, dtype=torch.int64, device=A.device)
         S = torch.zeros(batch + (0,), dtype=real, device=A.device)
     else:
@@ -572,13 +679,13 @@ def lstsq(self, b, rcond=None, driver=None):
         with torch.no_grad():
             S = _svd(a.detach(), False)[1]
             full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
-    residuals = (torch.real(x) if x.is_complex() else x).flatten()[:0]      # empty, but part of the graph
+    residuals = (torch.real(x) if x.is_complex() else x).flatten()[:0]  # empty, but part of the graph
     if m > n and driver != "gelsy" and (driver == "gels" or (full.numel() and bool((full == n).all()))):
         d = a.matmul(x) - B
         residuals = torch.real(d * d.conj()).sum(-2) if d.is_complex() else (d * d).sum(-2)
     rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else full
     values = S if driver in ("gelsd", "gelss") else torch.empty(0, dtype=real, device=A.device)
-    if m > n:       # LAPACK's solution stands in the place of B
+    if m > n:  # LAPACK's solution stands in the place of B
         x = torch.cat([x.mT, x.new_zeros(batch + (x.shape[-1], m - n))], -1)[..., :n].mT
     else:
         x = _columns(x)
@@ -630,10 +737,19 @@ def pca_lowrank(A, q=None, center=True, niter=2):
 
 def lu(A, pivot=True, get_infos=False, out=None):
     """Deprecated: see torch.linalg.lu_factor; A_LU, pivots and, when asked for, infos."""
-    lines = [f"LU, pivots{more} = torch.{name}(A, compute_pivots{flag})" for more, name, flag in
-             (("", "lu", ""), ("", "linalg.lu_factor", ""), (", info", "lu", ", get_infos=True"), (", info", "linalg.lu_factor_ex", ""))]
-    torch._C.warn_once("torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future PyTorch "
-                       "release.\n%s\nshould be replaced with\n%s\nand\n%s\nshould be replaced with\n%s" % tuple(lines))
+    lines = [
+        f"LU, pivots{more} = torch.{name}(A, compute_pivots{flag})"
+        for more, name, flag in (
+            ("", "lu", ""),
+            ("", "linalg.lu_factor", ""),
+            (", info", "lu", ", get_infos=True"),
+            (", info", "linalg.lu_factor_ex", ""),
+        )
+    ]
+    torch._C.warn_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future PyTorch "
+        "release.\n%s\nshould be replaced with\n%s\nand\n%s\nshould be replaced with\n%s" % tuple(lines)
+    )
     LU, pivots, info = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     result = (LU, pivots, info) if get_infos else (LU, pivots)
     if out is not None:

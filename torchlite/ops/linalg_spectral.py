@@ -1,4 +1,5 @@
 """torch.linalg: eigenvalues and singular values."""
+
 from typing import Any
 
 import torchlite as torch
@@ -16,14 +17,16 @@ def _eigh_grad(c, g):
     e = L.unsqueeze(-2) - L.unsqueeze(-1)
     e = e + _eye_like(e)
     inner = V.mH.matmul(gv)
-    inner = (inner - inner.mH) / (2 * e)        # the vectors of Hermitian matrices turn by skew ones only
+    inner = (inner - inner.mH) / (2 * e)  # the vectors of Hermitian matrices turn by skew ones only
     inner = inner - torch.diag_embed(inner.diagonal(0, -2, -1))
     if gl is not None:
         inner = inner + torch.diag_embed(gl.to(inner.dtype))
     return {"A": V.matmul(inner).matmul(V.mH)}
 
 
-@_hidden("_linalg_eigh(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eigh", node="LinalgEighBackward0", grad=_eigh_grad)
+@_hidden(
+    "_linalg_eigh(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eigh", node="LinalgEighBackward0", grad=_eigh_grad
+)
 def _eigh(A):
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read)."""
 
@@ -58,14 +61,22 @@ def _infinite(x, name, nan_text, lower=False):
     bad = ~torch.isfinite(x).flatten(-2).all(-1)
     if nan_text:
         nan = torch.isnan(x).flatten(-2).any(-1)
-        _failed(name, nan.to(torch.int32), lambda info: f"The algorithm failed to converge because the input matrix {nan_text}")
+        _failed(
+            name,
+            nan.to(torch.int32),
+            lambda info: f"The algorithm failed to converge because the input matrix {nan_text}",
+        )
     return bad.unsqueeze(-1).unsqueeze(-1)
 
 
 def _eigh_checked(x, code):
     """Matrices with infinite elements have NaN for eigenvalues; NaN does not converge, from three rows on."""
-    bad = _infinite(x, "linalg.eigh", x.shape[-1] > 2 and "is ill-conditioned or has too many repeated eigenvalues "
-                    f"(error code: {code}).", lower=True)
+    bad = _infinite(
+        x,
+        "linalg.eigh",
+        x.shape[-1] > 2 and f"is ill-conditioned or has too many repeated eigenvalues (error code: {code}).",
+        lower=True,
+    )
     if bad is None:
         return _eigh(x)
     L, V = _eigh(torch.where(bad, _eye_like(x), x))
@@ -135,7 +146,7 @@ def _svd_grad(c, g):
     gvh = gvh[..., :k, :] if gvh is not None else None
     if gu is None and gvh is None:
         return {"A": (U * gs.unsqueeze(-2)).matmul(Vh)}
-    skew = lambda x: x - x.mH   # noqa: E731
+    skew = lambda x: x - x.mH  # noqa: E731
     row, col = S.unsqueeze(-2), S.unsqueeze(-1)
     e = row * row - col * col
     e = e + _eye_like(e)
@@ -152,8 +163,10 @@ def _svd_grad(c, g):
         if S.dtype != U.dtype:
             vv = vv - torch.diag_embed(vv.diagonal(0, -2, -1)) if gu is not None else vv
             if gu is None:
-                raise RuntimeError("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The "
-                                   "specified loss function depends on this phase term, making it ill-defined.")
+                raise RuntimeError(
+                    "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The "
+                    "specified loss function depends on this phase term, making it ill-defined."
+                )
         term = col * (vv / e)
         inner = term if inner is None else inner + term
     if gs is not None:
@@ -169,7 +182,12 @@ def _svd_grad(c, g):
     return {"A": U.matmul(inner).matmul(Vh)}
 
 
-@_hidden("_linalg_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)", kernel="_linalg_svd", node="LinalgSvdBackward0", grad=_svd_grad)
+@_hidden(
+    "_linalg_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)",
+    kernel="_linalg_svd",
+    node="LinalgSvdBackward0",
+    grad=_svd_grad,
+)
 def _svd(A, full):
     """U, S (descending) and Vh with A = U diag(S) Vh."""
 
@@ -179,12 +197,14 @@ def _svd_checked(A, full, driver=None):
     _floating("linalg.svd", A, False)
     _no_half("linalg_svd_cpu", A)
     if driver is not None:
-        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     bad = _infinite(A, "linalg.svd", "contained non-finite values.")
     if bad is None:
         return _svd(A, full)
     U, S, Vh = _svd(torch.where(bad, torch.eye(*A.shape[-2:], dtype=A.dtype, device=A.device), A), full)
-    return U, torch.where(bad.squeeze(-1), torch.nan, S), Vh     # infinite elements: no singular values
+    return U, torch.where(bad.squeeze(-1), torch.nan, S), Vh  # infinite elements: no singular values
 
 
 @_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True)

@@ -1,4 +1,5 @@
 """Losses. `reduction` is 0 (none), 1 (mean) or 2 (sum) here; torch.nn.functional turns its words into these."""
+
 import math
 
 import torchlite as torch
@@ -50,15 +51,27 @@ def _pair_samples(t):
     return [(t(3, 4), t(3, 4)), (t(3, 4), t(3, 4), 0), (t(3, 4), t(3, 4), 2)]
 
 
-@op("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", kernel="mse_loss", out=True, samples=_pair_samples,
-    save=("self", "target"), grad=_both(lambda c, g: _scale(g, c.self, c.target, c.reduction) * (2 * (c.self - c.target))))
+@op(
+    "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
+    module="nn",
+    kernel="mse_loss",
+    out=True,
+    samples=_pair_samples,
+    save=("self", "target"),
+    grad=_both(lambda c, g: _scale(g, c.self, c.target, c.reduction) * (2 * (c.self - c.target))),
+)
 def mse_loss(self, target, reduction=1):
     """(x - y)^2."""
     _float_only(self, "mse_cpu")
     return _reduce((self - target) ** 2, reduction)
 
 
-@op("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", kernel="l1_loss", samples=_pair_samples)
+@op(
+    "l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
+    module="nn",
+    kernel="l1_loss",
+    samples=_pair_samples,
+)
 def l1_loss(self, target, reduction=1):
     """|x - y|. Differentiated through this body, as in PyTorch: the difference is kept, so its operands may be written to."""
     return _reduce((self - target).abs(), reduction)
@@ -70,8 +83,15 @@ def _smooth_slope(c, g):
     return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() < c.beta, inner, d.sgn())
 
 
-@op("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", module="nn", kernel="smooth_l1_loss", out=True,
-    samples=_pair_samples, save=("self", "target"), grad=_both(_smooth_slope))
+@op(
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor",
+    module="nn",
+    kernel="smooth_l1_loss",
+    out=True,
+    samples=_pair_samples,
+    save=("self", "target"),
+    grad=_both(_smooth_slope),
+)
 def smooth_l1_loss(self, target, reduction=1, beta=1.0):
     """0.5 d^2 / beta where |d| = |x - y| < beta, else |d| - beta / 2."""
     if beta < 0:
@@ -88,8 +108,15 @@ def _huber_slope(c, g):
     return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() >= c.delta, d.sgn() * c.delta, d)
 
 
-@op("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", module="nn", kernel="huber_loss", out=True,
-    samples=_pair_samples, save=("self", "target"), grad=_both(_huber_slope))
+@op(
+    "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor",
+    module="nn",
+    kernel="huber_loss",
+    out=True,
+    samples=_pair_samples,
+    save=("self", "target"),
+    grad=_both(_huber_slope),
+)
 def huber_loss(self, target, reduction=1, delta=1.0):
     """0.5 d^2 where |d| = |x - y| < delta, else delta (|d| - delta / 2)."""
     if not delta > 0:
@@ -97,24 +124,36 @@ def huber_loss(self, target, reduction=1, delta=1.0):
     d = (self - target).abs()
     _float_only(d, "huber_cpu")
     if not self.is_floating_point():
-        raise RuntimeError(f"result type {d.dtype._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}")
+        raise RuntimeError(
+            f"result type {d.dtype._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}"
+        )
     return _reduce(_to(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), self.dtype), reduction)
 
 
-@op("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", out=True,
-    samples=lambda t: [(t(3, 4), t(3, 4).sign())])
+@op(
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
+    module="nn",
+    out=True,
+    samples=lambda t: [(t(3, 4), t(3, 4).sign())],
+)
 def soft_margin_loss(self, target, reduction=1):
     """log(1 + exp(-target * x))."""
     if torch.broadcast_shapes(self.shape, target.shape) != self.shape:
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-                           f"{list(torch.broadcast_shapes(self.shape, target.shape))}")
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(torch.broadcast_shapes(self.shape, target.shape))}"
+        )
     if self.is_floating_point() and not target.is_complex():
         return _reduce(_to(-torch._C._nn.log_sigmoid(target * self), self.dtype), reduction)
     if not self.is_complex():
         have = target.dtype if target.is_complex() else torch.get_default_dtype()
-        raise RuntimeError(f"result type {have._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}")
+        raise RuntimeError(
+            f"result type {have._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}"
+        )
     if torch.is_grad_enabled() and (self.requires_grad or target.requires_grad):
-        raise RuntimeError("soft_margin_loss does not support automatic differentiation for outputs with complex dtype.")
+        raise RuntimeError(
+            "soft_margin_loss does not support automatic differentiation for outputs with complex dtype."
+        )
     return _reduce(_to((-target * self).exp().log1p(), self.dtype), reduction)
 
 
@@ -133,9 +172,14 @@ def _bce_target_grad(c, g):
     return out / c.self.numel() if c.reduction == 1 else out
 
 
-@op("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", module="nn", out=True,
-    save=("self", "target", "weight"), grad={"self": _bce_grad, "target": _bce_target_grad},
-    samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9), t(3, 4, lo=0, hi=1))])
+@op(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
+    module="nn",
+    out=True,
+    save=("self", "target", "weight"),
+    grad={"self": _bce_grad, "target": _bce_target_grad},
+    samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9), t(3, 4, lo=0, hi=1))],
+)
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     """-(y log x + (1 - y) log(1 - x)) of probabilities x; the logarithms are kept above -100."""
     _float_only(self, "binary_cross_entropy")
@@ -162,30 +206,52 @@ def _logits_grad(c, g):
 
 
 def _logits_target_grad(c, g):
-    out = -c.self if c.pos_weight is None else torch._C._nn.log_sigmoid(-c.self) - c.pos_weight * torch._C._nn.log_sigmoid(c.self)
+    out = (
+        -c.self
+        if c.pos_weight is None
+        else torch._C._nn.log_sigmoid(-c.self) - c.pos_weight * torch._C._nn.log_sigmoid(c.self)
+    )
     out = out * g
     if c.weight is not None:
         out = out * c.weight
     return out / c.self.numel() if c.reduction == 1 else out
 
 
-@op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
-    variants="function", save=("self", "target", "weight", "pos_weight"), grad={"self": _logits_grad, "target": _logits_target_grad},
-    samples=lambda t: [(t(3, 4), t(3, 4, lo=0, hi=1)), (t(3, 4), t(3, 4, lo=0, hi=1), t(4, lo=0.5, hi=2, requires_grad=False), t(4, lo=0.5, hi=2, requires_grad=False), 2)])
+@op(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
+    variants="function",
+    save=("self", "target", "weight", "pos_weight"),
+    grad={"self": _logits_grad, "target": _logits_target_grad},
+    samples=lambda t: [
+        (t(3, 4), t(3, 4, lo=0, hi=1)),
+        (
+            t(3, 4),
+            t(3, 4, lo=0, hi=1),
+            t(4, lo=0.5, hi=2, requires_grad=False),
+            t(4, lo=0.5, hi=2, requires_grad=False),
+            2,
+        ),
+    ],
+)
 def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     """Binary cross entropy of sigmoid(x), computed without overflow; `pos_weight` scales the term of the positive class."""
     if not (target.is_floating_point() or target.is_complex()):
-        raise RuntimeError(f"result type {self.dtype._scalar_type} can't be cast to the desired output type {target.dtype._scalar_type}")
+        raise RuntimeError(
+            f"result type {self.dtype._scalar_type} can't be cast to the desired output type {target.dtype._scalar_type}"
+        )
     log_sigmoid = torch._C._nn.log_sigmoid(self)
     if pos_weight is not None:
         log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * self - log_sigmoid
-    loss = loss.to(target.dtype)        # PyTorch writes it over the first term
+    loss = loss.to(target.dtype)  # PyTorch writes it over the first term
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
-@op("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", variants="function",
-    samples=lambda t: [(t(3, 4), t(3, 4, lo=0.1, hi=1)), (t(3, 4), t(3, 4), 2, {"log_target": True})])
+@op(
+    "kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4), t(3, 4, lo=0.1, hi=1)), (t(3, 4), t(3, 4), 2, {"log_target": True})],
+)
 def kl_div(self, target, reduction=1, log_target=False):
     """target * (log target - x), or exp(target) * (target - x) when the target is a logarithm too."""
     for t in (self, target):
@@ -198,8 +264,11 @@ def kl_div(self, target, reduction=1, log_target=False):
     return _reduce(loss, reduction)
 
 
-@op("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", variants="function",
-    samples=lambda t: [(t(3, 4), t(3, 4, lo=0, hi=3), True, True, 1e-8, 1)])
+@op(
+    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4), t(3, 4, lo=0, hi=3), True, True, 1e-8, 1)],
+)
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     """exp(x) - y x (or x - y log(x + eps)), with Stirling's term for y > 1 when `full`."""
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -222,9 +291,19 @@ def _picked(x, target, weight, ignore_index):
     return dim, safe, w.masked_fill(ignored, 0)
 
 
-@op("nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-    module="nn", alias=("nll_loss2d_forward",), kernel="nll_loss_forward", nondiff=(1,), node="NllLossBackward0",
-    grad={"self": lambda c, g: torch._C._nn.nll_loss_backward(g[0], c.self, c.target, c.weight, c.reduction, c.ignore_index, c.result1)})
+@op(
+    "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+    module="nn",
+    alias=("nll_loss2d_forward",),
+    kernel="nll_loss_forward",
+    nondiff=(1,),
+    node="NllLossBackward0",
+    grad={
+        "self": lambda c, g: torch._C._nn.nll_loss_backward(
+            g[0], c.self, c.target, c.weight, c.reduction, c.ignore_index, c.result1
+        )
+    },
+)
 def nll_loss_forward(self, target, weight, reduction, ignore_index):
     """-weight[y] * x[y], reduced, and the sum of the weights used."""
     dim, safe, w = _picked(self, target, weight, ignore_index)
@@ -235,13 +314,16 @@ def nll_loss_forward(self, target, weight, reduction, ignore_index):
     return (loss.sum(), total) if reduction == 2 else (loss, torch.zeros_like(total))
 
 
-@op("nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
-    module="nn", kernel="nll_loss_backward")
+@op(
+    "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    module="nn",
+    kernel="nll_loss_backward",
+)
 def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
     """Gradient of nll_loss_forward."""
     dim, safe, w = _picked(self, target, weight, ignore_index)
     if reduction == 1:
-        w = (w / total_weight).masked_fill(target == ignore_index, 0)      # not 0 / 0 where all are ignored
+        w = (w / total_weight).masked_fill(target == ignore_index, 0)  # not 0 / 0 where all are ignored
     return torch.zeros_like(self.detach()).scatter(dim, safe.unsqueeze(dim), (-w * grad_output).unsqueeze(dim))
 
 
@@ -249,14 +331,22 @@ def _nll_body(x, target, weight, reduction, ignore_index):
     return torch._C._nn.nll_loss_forward(x, target, weight, reduction, ignore_index)[0]
 
 
-@op("nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
-    module="nn", alias=("nll_loss2d",), kernel="nll_loss", out=True)
+@op(
+    "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
+    module="nn",
+    alias=("nll_loss2d",),
+    kernel="nll_loss",
+    out=True,
+)
 def nll_loss(self, target, weight=None, reduction=1, ignore_index=-100):
     """-weight[y] * x[y] for log-probabilities x of shape (N, C, ...) and classes y of shape (N, ...); the mean is weighted."""
     return _nll_body(self, target, weight, reduction, ignore_index)
 
 
-@op("nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor", module="nn")
+@op(
+    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
+    module="nn",
+)
 def nll_loss_nd(self, target, weight=None, reduction=1, ignore_index=-100):
     """nll_loss for any number of dims."""
     if self.dim() < 1:
@@ -299,10 +389,24 @@ def _plain(x, target, weight, reduction, ignore_index, label_smoothing):
     """Whether _cross_entropy's kernel takes these arguments: there is nothing to complain about, and nothing rare."""
     shape = tuple(x.shape)
     classes = shape[1] if len(shape) > 1 else shape[0] if shape else 0
-    return (x.is_floating_point() and x.numel() > 0 and target.dtype is torch.int64 and not target.is_cpu and tuple(target.shape) == shape[:1] * (len(shape) > 1) + shape[2:]
-            and (weight is None or weight.dim() == 1 and weight.numel() == classes and weight.dtype is x.dtype and not weight.is_cpu
-                 and not weight.requires_grad)
-            and reduction in (0, 1, 2) and -1 << 31 <= ignore_index < 1 << 31 and 0 <= label_smoothing <= 1)
+    return (
+        x.is_floating_point()
+        and x.numel() > 0
+        and target.dtype is torch.int64
+        and not target.is_cpu
+        and tuple(target.shape) == shape[:1] * (len(shape) > 1) + shape[2:]
+        and (
+            weight is None
+            or weight.dim() == 1
+            and weight.numel() == classes
+            and weight.dtype is x.dtype
+            and not weight.is_cpu
+            and not weight.requires_grad
+        )
+        and reduction in (0, 1, 2)
+        and -1 << 31 <= ignore_index < 1 << 31
+        and 0 <= label_smoothing <= 1
+    )
 
 
 def _labels(x, target):
@@ -312,22 +416,43 @@ def _labels(x, target):
     return dim, target.reshape([1 if d == dim else n for d, n in enumerate(x.shape)]), classes
 
 
-@op("_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, float label_smoothing) -> (Tensor, Tensor, Tensor)",
-    module="aten", variants="function", kernel="_cross_entropy", nondiff=(1, 2), node="NllLossBackward0",
-    grad={"self": lambda c, g: torch.ops.aten._cross_entropy_backward(
-        g[0], c.self, c.target, c.weight, c.result1, c.result2, c.reduction, c.ignore_index, c.label_smoothing)})
+@op(
+    "_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, float label_smoothing) -> (Tensor, Tensor, Tensor)",
+    module="aten",
+    variants="function",
+    kernel="_cross_entropy",
+    nondiff=(1, 2),
+    node="NllLossBackward0",
+    grad={
+        "self": lambda c, g: torch.ops.aten._cross_entropy_backward(
+            g[0], c.self, c.target, c.weight, c.result1, c.result2, c.reduction, c.ignore_index, c.label_smoothing
+        )
+    },
+)
 def _cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
     """Cross entropy with class indices, for devices with one kernel for it; also the logs of the sums of exponentials of every
     row, and the sum of the weights of the classes."""
     dim = 1 if self.dim() > 1 else 0
     logp = torch.log_softmax(self, dim)
-    loss = _smoothing(self, logp, target, weight, reduction, ignore_index, label_smoothing) if label_smoothing > 0 else \
-        torch._C._nn.nll_loss_nd(logp, target, weight, reduction, ignore_index)
-    return loss, torch.logsumexp(self.detach(), dim).float(), _picked(self, target, weight, ignore_index)[2].sum().float()
+    loss = (
+        _smoothing(self, logp, target, weight, reduction, ignore_index, label_smoothing)
+        if label_smoothing > 0
+        else torch._C._nn.nll_loss_nd(logp, target, weight, reduction, ignore_index)
+    )
+    return (
+        loss,
+        torch.logsumexp(self.detach(), dim).float(),
+        _picked(self, target, weight, ignore_index)[2].sum().float(),
+    )
 
 
-@op("_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, Tensor lse, Tensor total, int reduction, int ignore_index, "
-    "float label_smoothing) -> Tensor", module="aten", variants="function", kernel="_cross_entropy_backward")
+@op(
+    "_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, Tensor lse, Tensor total, int reduction, int ignore_index, "
+    "float label_smoothing) -> Tensor",
+    module="aten",
+    variants="function",
+    kernel="_cross_entropy_backward",
+)
 def _cross_entropy_backward(grad_output, self, target, weight, lse, total, reduction, ignore_index, label_smoothing):
     """Gradient of _cross_entropy: weight[y] * (softmax(x) - (x is the class y)), with its share of the smoothing."""
     dim, labels, classes = _labels(self, target)
@@ -343,14 +468,18 @@ def _cross_entropy_backward(grad_output, self, target, weight, lse, total, reduc
     return (d * torch.where(labels == ignore_index, 0, g)).to(self.dtype)
 
 
-@op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
-    module="nn")
+@op(
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+    module="nn",
+)
 def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
     """Cross entropy of logits with class indices, or with class probabilities of the same shape."""
     dim = 0 if self.dim() == 1 else 1
     if tuple(self.shape) == tuple(target.shape):
         if not target.is_floating_point():
-            raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype._scalar_type}")
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {target.dtype._scalar_type}"
+            )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         n = self.size(dim)
@@ -362,8 +491,10 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
         loss = logp * target
         if weight is not None:
             if weight.dim() != 1 or weight.numel() != n:
-                raise RuntimeError("cross_entropy: weight tensor should be defined either for all "
-                                   f"{n} classes or no classes but got weight tensor of shape: {list(weight.shape)}")
+                raise RuntimeError(
+                    "cross_entropy: weight tensor should be defined either for all "
+                    f"{n} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
+                )
             shape = [1] * self.dim()
             shape[dim] = n
             loss = loss * weight.view(shape)
@@ -381,27 +512,36 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
 
 
 # ---- margins ---------------------------------------------------------------------------------------------------------------------------
-@op("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor", variants="function",
-    samples=lambda t: [(t(4), t(4), t(4).sign())])
+@op(
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(4), t(4), t(4).sign())],
+)
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
     """max(0, -y (x1 - x2) + margin)."""
     return _reduce((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
-@op("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor", variants="function",
-    samples=lambda t: [(t(4), t(4).sign())])
+@op(
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(4), t(4).sign())],
+)
 def hinge_embedding_loss(self, target, margin=1.0, reduction=1):
     """x where y = 1, max(0, margin - x) where y = -1."""
     zeros = torch.zeros_like(self)
-    if not self.is_floating_point():      # the margin takes the input's dtype
+    if not self.is_floating_point():  # the margin takes the input's dtype
         margin = torch.full((), margin, dtype=self.dtype, device=self.device)
     away = torch.where(target != 1, (margin - self).clamp_min(0), zeros)
     near = torch.where(target != -1, self, zeros)
     return _reduce(away + near, reduction)
 
 
-@op("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor", variants="function",
-    samples=lambda t: [(t(4, 3), t(4, 3), t(4).sign())])
+@op(
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(4, 3), t(4, 3), t(4).sign())],
+)
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
     """1 - cos(x1, x2) where y = 1, max(0, cos(x1, x2) - margin) where y = -1."""
     d = target.dim()
@@ -415,17 +555,26 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
     size = ((input1 * input1).sum(d) + eps) * ((input2 * input2).sum(d) + eps)
     cos = product / size.sqrt()
     zeros = torch.zeros_like(cos)
-    return _reduce(torch.where(target == 1, 1 - cos, zeros) + torch.where(target == -1, (cos - margin).clamp_min(0), zeros), reduction)
+    return _reduce(
+        torch.where(target == 1, 1 - cos, zeros) + torch.where(target == -1, (cos - margin).clamp_min(0), zeros),
+        reduction,
+    )
 
 
-@op("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, "
-    "int reduction=Mean) -> Tensor", variants="function", samples=lambda t: [(t(4, 3), t(4, 3), t(4, 3))])
+@op(
+    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, "
+    "int reduction=Mean) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(4, 3), t(4, 3), t(4, 3))],
+)
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=1):
     """max(0, d(a, p) - d(a, n) + margin) for the p-norm distance d."""
     dims = anchor.dim(), positive.dim(), negative.dim()
     if len(set(dims)) != 1:
-        raise RuntimeError(f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-                           f"{dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs")
+        raise RuntimeError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
     if margin <= 0:
         raise RuntimeError(f"triplet_margin_loss expects margin to be greater than 0, got {margin}")
     near, far = torch.pairwise_distance(anchor, positive, p, eps), torch.pairwise_distance(anchor, negative, p, eps)
@@ -434,7 +583,11 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     return _reduce((margin + near - far).clamp_min(0), reduction)
 
 
-@op("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor", module="nn", out=True)
+@op(
+    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor",
+    module="nn",
+    out=True,
+)
 def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
     """sum over i != y of max(0, margin - x[y] + x[i])^p, divided by the number of classes."""
     if p not in (1, 2):
@@ -443,7 +596,9 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
     if self.is_cpu and self.itemsize == 2:
         raise NotImplementedError(f"\"multi_margin_loss_cpu_kernel\" not implemented for '{self.dtype._scalar_type}'")
     if self.dim() > 2 or (self.numel() == 0 and self.dim() == 2 and self.size(1) == 0):
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
     x = self if self.dim() == 2 else self.reshape(1, -1)
     y = target.reshape(-1)
     if y.numel() != x.size(0) or target.dim() > 1:
@@ -469,14 +624,16 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
 def multilabel_margin_loss(self, target, reduction=1):
     """sum over labels y and non-labels i of max(0, 1 - x[y] + x[i]), divided by the number of classes; labels end at -1."""
     if self.dim() > 2 or (self.dim() and self.size(-1) == 0):
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
     if self.shape != target.shape and not (self.dim() <= 1 and target.dim() <= 1 and self.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     _float_only(self, "multilabel_margin_loss_forward_out_frame")
     x = self if self.dim() == 2 else self.reshape(1, -1)
     y = target.reshape(x.shape)
     n = x.size(1)
-    valid = ((y < 0).long().cumsum(1) == 0)
+    valid = (y < 0).long().cumsum(1) == 0
     safe = y.masked_fill(~valid, 0)
     labels = torch.zeros(x.shape, dtype=torch.long, device=x.device).scatter_add(1, safe, valid.long()) > 0
     diff = (1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1)).clamp_min(0)
@@ -496,8 +653,14 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
     batched = log_probs.dim() == 3
     lp = log_probs if batched else log_probs.unsqueeze(1)
     T, N, C = lp.shape
-    ins = [int(v) for v in (input_lengths.reshape(-1).tolist() if isinstance(input_lengths, torch.Tensor) else input_lengths)]
-    outs = [int(v) for v in (target_lengths.reshape(-1).tolist() if isinstance(target_lengths, torch.Tensor) else target_lengths)]
+    ins = [
+        int(v)
+        for v in (input_lengths.reshape(-1).tolist() if isinstance(input_lengths, torch.Tensor) else input_lengths)
+    ]
+    outs = [
+        int(v)
+        for v in (target_lengths.reshape(-1).tolist() if isinstance(target_lengths, torch.Tensor) else target_lengths)
+    ]
     if not 0 <= blank < C:
         raise RuntimeError("blank must be in label range")
     if len(ins) != N:
@@ -506,13 +669,15 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
         raise RuntimeError("target_lengths must be of size batch_size")
     for i, n in enumerate(ins):
         if n < 0 or n > T:
-            raise RuntimeError(f"Expected input_lengths to have value at most {T}, but got value {n} (while checking arguments for ctc_loss_allocate_outputs)")
+            raise RuntimeError(
+                f"Expected input_lengths to have value at most {T}, but got value {n} (while checking arguments for ctc_loss_allocate_outputs)"
+            )
     S = max(outs, default=0)
     labels = targets.long()
     if labels.dim() == 1 and (batched or labels.numel() != S):
         rows, at = [], 0
         for n in outs:
-            rows.append(torch.nn.functional.pad(labels[at:at + n], (0, S - n), value=blank))
+            rows.append(torch.nn.functional.pad(labels[at : at + n], (0, S - n), value=blank))
             at += n
         labels = torch.stack(rows) if rows else labels.reshape(0, 0)
     else:
@@ -571,9 +736,11 @@ def _lse0(x):
     return torch.where(dead, float("-inf"), total.log() + torch.where(dead, 0, top))
 
 
-@op("ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor",
+@op(
+    "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor",
     "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor",
-    variants="function")
+    variants="function",
+)
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
     """-log of the probability that log_probs (T, N, C), read with repeats merged and blanks dropped, spells the targets."""
     return _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)

@@ -1,4 +1,5 @@
 """Products of vectors, matrices and batches, and what is built from them: linear, tensordot, attention and the like."""
+
 import math
 
 import torchlite as torch
@@ -42,35 +43,63 @@ def _right_grad(g, left, by_columns, alpha=1):
 
 
 # ---- the kernels -----------------------------------------------------------------------------------------------------
-@op("mm(Tensor self, Tensor mat2) -> Tensor", kernel="mm", out=True,
-    grad={"self": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.self_shape, c.self_strides)), "mat2": lambda c, g: _right_grad(g, c.self, _by_columns(c.mat2_shape, c.mat2_strides))},
-    samples=lambda t: [(t(3, 4), t(4, 5)), (t(2, 3), t(3, 1))])
+@op(
+    "mm(Tensor self, Tensor mat2) -> Tensor",
+    kernel="mm",
+    out=True,
+    grad={
+        "self": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.self_shape, c.self_strides)),
+        "mat2": lambda c, g: _right_grad(g, c.self, _by_columns(c.mat2_shape, c.mat2_strides)),
+    },
+    samples=lambda t: [(t(3, 4), t(4, 5)), (t(2, 3), t(3, 1))],
+)
 def mm(self, mat2):
     """Product of the matrices `self` (n, k) and `mat2` (k, m): a matrix (n, m)."""
 
 
-@op("bmm(Tensor self, Tensor mat2) -> Tensor", kernel="bmm", out=True,
-    grad={"self": lambda c, g: g.bmm(c.mat2.transpose(1, 2).conj()), "mat2": lambda c, g: c.self.transpose(1, 2).conj().bmm(g)},
-    samples=lambda t: [(t(2, 3, 4), t(2, 4, 5))])
+@op(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    kernel="bmm",
+    out=True,
+    grad={
+        "self": lambda c, g: g.bmm(c.mat2.transpose(1, 2).conj()),
+        "mat2": lambda c, g: c.self.transpose(1, 2).conj().bmm(g),
+    },
+    samples=lambda t: [(t(2, 3, 4), t(2, 4, 5))],
+)
 def bmm(self, mat2):
     """Products of the matrices in two batches (b, n, k) and (b, k, m), one by one."""
 
 
-@op("mv(Tensor self, Tensor vec) -> Tensor", kernel="mv", out=True,
+@op(
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    kernel="mv",
+    out=True,
     grad={"self": lambda c, g: torch.outer(g, c.vec.conj()), "vec": lambda c, g: c.self.t().conj().mv(g)},
-    samples=lambda t: [(t(3, 4), t(4))])
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def mv(self, vec):
     """Product of the matrix `self` (n, k) and the vector `vec` (k): a vector (n)."""
 
 
-@op("dot(Tensor self, Tensor tensor) -> Tensor", kernel="dot", out=True,
-    grad={"self": lambda c, g: g * c.tensor.conj(), "tensor": lambda c, g: g * c.self.conj()}, samples=lambda t: [(t(5), t(5))])
+@op(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    kernel="dot",
+    out=True,
+    grad={"self": lambda c, g: g * c.tensor.conj(), "tensor": lambda c, g: g * c.self.conj()},
+    samples=lambda t: [(t(5), t(5))],
+)
 def dot(self, tensor):
     """Sum of the products of two vectors' elements."""
 
 
-@op("vdot(Tensor self, Tensor other) -> Tensor", kernel="vdot", out=True,
-    grad={"self": lambda c, g: g.conj() * c.other, "other": lambda c, g: g * c.self}, samples=lambda t: [(t(5), t(5))])
+@op(
+    "vdot(Tensor self, Tensor other) -> Tensor",
+    kernel="vdot",
+    out=True,
+    grad={"self": lambda c, g: g.conj() * c.other, "other": lambda c, g: g * c.self},
+    samples=lambda t: [(t(5), t(5))],
+)
 def vdot(self, other):
     """`dot` with the first vector conjugated."""
 
@@ -82,7 +111,7 @@ def _matmul_self(c, g):
         return g * b.conj() if left == 1 else torch.outer(g.reshape(-1), b.conj()).reshape(shape)
     if left == 1:
         return b.conj().mv(g) if right == 2 else _rows(b.mT).t().conj().mv(g.reshape(-1))
-    if left == right == 3 and shape[0] != b.shape[0]:       # a batch of one is a matrix
+    if left == right == 3 and shape[0] != b.shape[0]:  # a batch of one is a matrix
         if shape[0] == 1:
             left, shape, strides = 2, shape[1:], strides[1:]
         elif b.shape[0] == 1 and c.needs_other:
@@ -90,7 +119,7 @@ def _matmul_self(c, g):
     if right == 2:
         columns = _by_columns(shape, strides) and (left == 2 or c.needs_other or _is_matrix(shape, strides))
         return _left_grad(_rows(g), b, columns) if left == 2 else _left_grad(_rows(g), b, columns).reshape(shape)
-    if left == 2:                           # the batch's matrices are one tall matrix, transposed, times this one's transpose
+    if left == 2:  # the batch's matrices are one tall matrix, transposed, times this one's transpose
         out = _right_grad(_rows(g.mT), _rows(b.mT), strides == (shape[1], 1)).t()
         return out if shape is c.self_shape else out.unsqueeze(0)
     return g.matmul(_expanded(b, g).mT.conj()).sum_to_size(shape)
@@ -103,18 +132,24 @@ def _matmul_other(c, g):
         return g * a.conj()
     if right == 1:
         return _rows(a).t().conj().mv(g.reshape(-1))
-    if left == right == 3 and shape[0] != a.shape[0]:       # a batch of one is a matrix
+    if left == right == 3 and shape[0] != a.shape[0]:  # a batch of one is a matrix
         if a.shape[0] == 1 and c.needs_self:
             a, left = a[0], 2
         elif shape[0] == 1:
             right, shape, strides = 2, shape[1:], strides[1:]
     if right == 2:
-        out = _right_grad(_rows(g.unsqueeze(-2) if left == 1 else g), _rows(a.unsqueeze(0) if left == 1 else a), _by_columns(shape, strides))
+        out = _right_grad(
+            _rows(g.unsqueeze(-2) if left == 1 else g),
+            _rows(a.unsqueeze(0) if left == 1 else a),
+            _by_columns(shape, strides),
+        )
         return out if shape is c.other_shape else out.unsqueeze(0)
     a, g = (a.unsqueeze(0), g.unsqueeze(-2)) if left == 1 else (a, g)
     strides = (*strides[:-2], strides[-1], strides[-2])
     turned = (*shape[:-2], shape[-1], shape[-2])
-    if left == 2 and c.needs_self or left == 1 and (c.needs_self or _is_matrix(turned, strides)):       # as for self, the other way round
+    if (
+        left == 2 and c.needs_self or left == 1 and (c.needs_self or _is_matrix(turned, strides))
+    ):  # as for self, the other way round
         return _left_grad(_rows(g.mT), a.t(), left == 2 and _by_columns(turned, strides)).reshape(turned).mT
     a = _expanded(a, g)
     if math.prod(shape[:-2]) == 1 and a.dim() > 2:  # one matrix for the whole batch: a single tall product
@@ -134,38 +169,79 @@ def _is_matrix(shape, strides):
 
 def _matmul_node(args):
     """PyTorch's matmul is made of these."""
-    return {(2, 2): "MmBackward0", (2, 1): "MvBackward0", (1, 1): "DotBackward0"}.get((args[0].dim(), args[1].dim()), "UnsafeViewBackward0")
+    return {(2, 2): "MmBackward0", (2, 1): "MvBackward0", (1, 1): "DotBackward0"}.get(
+        (args[0].dim(), args[1].dim()), "UnsafeViewBackward0"
+    )
 
 
-@op("matmul(Tensor self, Tensor other) -> Tensor", kernel="matmul", out=True, grad={"self": _matmul_self, "other": _matmul_other}, alias=("linalg.matmul",), node=_matmul_node,
-    samples=lambda t: [(t(3, 4), t(4, 5)), (t(4), t(4)), (t(2, 3, 4), t(4)), (t(4), t(2, 4, 3)), (t(2, 1, 3, 4), t(5, 4, 2)),
-                       (t(2, 3, 4), t(4, 5))])
+@op(
+    "matmul(Tensor self, Tensor other) -> Tensor",
+    kernel="matmul",
+    out=True,
+    grad={"self": _matmul_self, "other": _matmul_other},
+    alias=("linalg.matmul",),
+    node=_matmul_node,
+    samples=lambda t: [
+        (t(3, 4), t(4, 5)),
+        (t(4), t(4)),
+        (t(2, 3, 4), t(4)),
+        (t(4), t(2, 4, 3)),
+        (t(2, 1, 3, 4), t(5, 4, 2)),
+        (t(2, 3, 4), t(4, 5)),
+    ],
+)
 def matmul(self, other):
     """Matrix product over the last two dims; dims in front broadcast, vectors count as a row on the left and as a column
     on the right."""
 
 
-@op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="addmm", inplace=True, out=True,
-    grad={"self": lambda c, g: _times(g, c.beta), "mat1": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.mat1_shape, c.mat1_strides), c.alpha),
-          "mat2": lambda c, g: _right_grad(g, c.mat1, _by_columns(c.mat2_shape, c.mat2_strides), c.alpha)},
-    samples=lambda t: [(t(3, 5), t(3, 4), t(4, 5)), (t(5), t(3, 4), t(4, 5), {"beta": 0.5, "alpha": 2})])
+@op(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel="addmm",
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda c, g: _times(g, c.beta),
+        "mat1": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.mat1_shape, c.mat1_strides), c.alpha),
+        "mat2": lambda c, g: _right_grad(g, c.mat1, _by_columns(c.mat2_shape, c.mat2_strides), c.alpha),
+    },
+    samples=lambda t: [(t(3, 5), t(3, 4), t(4, 5)), (t(5), t(3, 4), t(4, 5), {"beta": 0.5, "alpha": 2})],
+)
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     """beta * self + alpha * (mat1 @ mat2); `self` is broadcast to the product's shape and ignored when beta is 0."""
 
 
-@op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="addmv", inplace=True, out=True,
-    grad={"self": lambda c, g: _times(g, c.beta), "mat": lambda c, g: _times(torch.outer(g, c.vec.conj()), c.alpha),
-          "vec": lambda c, g: _times(c.mat.t().conj().mv(g), c.alpha)},
-    samples=lambda t: [(t(3), t(3, 4), t(4)), (t(3), t(3, 4), t(4), {"beta": 2, "alpha": 0.5})])
+@op(
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel="addmv",
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda c, g: _times(g, c.beta),
+        "mat": lambda c, g: _times(torch.outer(g, c.vec.conj()), c.alpha),
+        "vec": lambda c, g: _times(c.mat.t().conj().mv(g), c.alpha),
+    },
+    samples=lambda t: [(t(3), t(3, 4), t(4)), (t(3), t(3, 4), t(4), {"beta": 2, "alpha": 0.5})],
+)
 def addmv(self, mat, vec, beta=1, alpha=1):
     """beta * self + alpha * (mat @ vec)."""
 
 
-@op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", kernel="baddbmm", inplace=True,
+@op(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    kernel="baddbmm",
+    inplace=True,
     out=True,
-    grad={"self": lambda c, g: _times(g, c.beta), "batch1": lambda c, g: _times(g.bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
-          "batch2": lambda c, g: _times(c.batch1.transpose(1, 2).conj().bmm(g), c.alpha)},
-    samples=lambda t: [(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)), (t(3, 5), t(2, 3, 4), t(2, 4, 5), {"beta": 2, "alpha": 0.5})])
+    grad={
+        "self": lambda c, g: _times(g, c.beta),
+        "batch1": lambda c, g: _times(g.bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
+        "batch2": lambda c, g: _times(c.batch1.transpose(1, 2).conj().bmm(g), c.alpha),
+    },
+    samples=lambda t: [
+        (t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)),
+        (t(3, 5), t(2, 3, 4), t(2, 4, 5), {"beta": 2, "alpha": 0.5}),
+    ],
+)
 def baddbmm(self, batch1, batch2, beta=1, alpha=1):
     """beta * self + alpha * bmm(batch1, batch2)."""
 
@@ -206,9 +282,16 @@ def _linear_node(args):
     return "ViewBackward0" if args[2] is not None and args[0].dim() > 2 else "UnsafeViewBackward0"
 
 
-@op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", kernel="linear", module="nn", out=True, node=_linear_node,
+@op(
+    "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    kernel="linear",
+    module="nn",
+    out=True,
+    node=_linear_node,
     grad={"input": _linear_input, "weight": _linear_weight, "bias": _linear_bias},
-    alias=("_nn.linear",), samples=lambda t: [(t(3, 4), t(5, 4), t(5)), (t(2, 3, 4), t(5, 4)), (t(4), t(5, 4), t(5))])
+    alias=("_nn.linear",),
+    samples=lambda t: [(t(3, 4), t(5, 4), t(5)), (t(2, 3, 4), t(5, 4)), (t(4), t(5, 4), t(5))],
+)
 def linear(input, weight, bias=None):
     """input @ weight.T + bias for `input` (*, in), `weight` (out, in) and `bias` (out)."""
 
@@ -218,23 +301,35 @@ def _whole(g, batch):
     return g.unsqueeze(0).expand((batch.shape[0], *g.shape))
 
 
-@op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
-    grad={"self": lambda c, g: _times(g, c.beta), "batch1": lambda c, g: _times(_whole(g, c.batch2).bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
-          "batch2": lambda c, g: _times(c.batch1.transpose(1, 2).conj().bmm(_whole(g, c.batch1)), c.alpha)},
-    samples=lambda t: [(t(3, 5), t(2, 3, 4), t(2, 4, 5)), (t(3, 5), t(2, 3, 4), t(2, 4, 5), {"beta": 2, "alpha": 0.5})])
+@op(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    grad={
+        "self": lambda c, g: _times(g, c.beta),
+        "batch1": lambda c, g: _times(_whole(g, c.batch2).bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
+        "batch2": lambda c, g: _times(c.batch1.transpose(1, 2).conj().bmm(_whole(g, c.batch1)), c.alpha),
+    },
+    samples=lambda t: [(t(3, 5), t(2, 3, 4), t(2, 4, 5)), (t(3, 5), t(2, 3, 4), t(2, 4, 5), {"beta": 2, "alpha": 0.5})],
+)
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     """beta * self + alpha * the sum of bmm(batch1, batch2) over the batch."""
     for i, b in enumerate((batch1, batch2)):
         if b.dim() < 3:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{b.dim()}, {b.dim() - 1}], but got 2)")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{b.dim()}, {b.dim() - 1}], but got 2)"
+            )
         if b.dim() != 3:
             raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
     if batch1.shape[0] != batch2.shape[0]:
-        raise RuntimeError("batch1 and batch2 must have same number of batches, got "
-                           f"{batch1.shape[0]} and {batch2.shape[0]}")
+        raise RuntimeError(
+            f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"
+        )
     if batch1.shape[2] != batch2.shape[1]:
-        raise RuntimeError("Incompatible matrix sizes for bmm "
-                           f"({batch1.shape[1]}x{batch1.shape[2]} and {batch2.shape[1]}x{batch2.shape[2]})")
+        raise RuntimeError(
+            "Incompatible matrix sizes for bmm "
+            f"({batch1.shape[1]}x{batch1.shape[2]} and {batch2.shape[1]}x{batch2.shape[2]})"
+        )
     # one long product: the batch is part of the dim summed over
     left = batch1.transpose(0, 1).reshape(batch1.shape[1], batch1.shape[0] * batch1.shape[2])
     return torch.addmm(self, left, _rows(batch2), beta=beta, alpha=alpha)
@@ -250,10 +345,18 @@ def outer(self, vec2):
     return self.unsqueeze(1) * vec2
 
 
-@op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True, tags="ordered",
-    grad={"self": lambda c, g: _times(g, c.beta), "vec1": lambda c, g: _times(g.mv(c.vec2.conj()), c.alpha),
-          "vec2": lambda c, g: _times(g.t().mv(c.vec1.conj()), c.alpha)},
-    samples=lambda t: [(t(3, 4), t(3), t(4)), (t(4), t(3), t(4), {"beta": 2, "alpha": 0.5})])
+@op(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    tags="ordered",
+    grad={
+        "self": lambda c, g: _times(g, c.beta),
+        "vec1": lambda c, g: _times(g.mv(c.vec2.conj()), c.alpha),
+        "vec2": lambda c, g: _times(g.t().mv(c.vec1.conj()), c.alpha),
+    },
+    samples=lambda t: [(t(3, 4), t(3), t(4)), (t(4), t(3), t(4), {"beta": 2, "alpha": 0.5})],
+)
 def addr(self, vec1, vec2, beta=1, alpha=1):
     """beta * self + alpha * outer(vec1, vec2)."""
     if vec1.dim() != 1:
@@ -268,7 +371,9 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
         if integral and isinstance(v, (float, complex)):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     if dtype == torch.bool:
-        product = outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype, device=vec1.device)
+        product = (
+            outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype, device=vec1.device)
+        )
         result = product | self.expand_as(product) if beta else product
         return result.to(dtype)
     if not dtype.is_complex and (complex(beta).imag or complex(alpha).imag):
@@ -282,14 +387,20 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
     return (base * beta if beta != 1 else base) + product
 
 
-@op("inner(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(5, 4)), (t(4), t(2, 3, 4)), (t(), t(3))])
+@op(
+    "inner(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    samples=lambda t: [(t(3, 4), t(5, 4)), (t(4), t(2, 3, 4)), (t(), t(3))],
+)
 def inner(self, other):
     """Sums of products over the last dims of both tensors."""
     if self.dim() == 0 or other.dim() == 0:
         return self * other
     if self.shape[-1] != other.shape[-1]:
-        raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
-                           f"{list(self.shape)} and {list(other.shape)}")
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(self.shape)} and {list(other.shape)}"
+        )
     return torch.tensordot(self, other, ([-1], [-1]))
 
 
@@ -305,8 +416,10 @@ def _tensordot(self, other, dims_self, dims_other):
     for x, y in zip(dims_self, dims_other):
         wx, wy = _wrap(x, a.dim()), _wrap(y, b.dim())
         if a.shape[wx] != b.shape[wy] and a.shape[wx] != 1 and b.shape[wy] != 1:
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[wx]} in dim {x} and second has "
-                               f"size {b.shape[wy]} in dim {y}")
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[wx]} in dim {x} and second has "
+                f"size {b.shape[wy]} in dim {y}"
+            )
         for seen, w in ((da, wx), (db, wy)):
             if w in seen:
                 raise RuntimeError(f"dim {w} appears multiple times in the list of dims")
@@ -320,7 +433,7 @@ def _tensordot(self, other, dims_self, dims_other):
     fa = [d for d in range(a.dim()) if d not in da]
     fb = [d for d in range(b.dim()) if d not in db]
     k = math.prod(a.shape[d] for d in da)
-    if not fa and not fb and torch.is_grad_enabled():       # a number: gradients lie as the other tensor does
+    if not fa and not fb and torch.is_grad_enabled():  # a number: gradients lie as the other tensor does
         return (a.permute(da) * b.permute(db)).sum()
     left = a.permute(fa + da).reshape(math.prod(a.shape[d] for d in fa), k)
     right = b.permute(db + fb).reshape(k, math.prod(b.shape[d] for d in fb))
@@ -338,8 +451,10 @@ def tensordot(a, b, dims=2, out=None):
     """Sums of products over `dims`: a number n (the last n dims of a with the first n of b), a pair of lists of dims, or a
     tensor with two rows."""
     if not isinstance(dims, (tuple, list, torch.Tensor, int)):
-        raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
-                           f"but got dims={dims}")
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+            f"but got dims={dims}"
+        )
     if isinstance(dims, torch.Tensor):
         n = dims.numel()
         if n > 1:
@@ -359,10 +474,21 @@ def tensordot(a, b, dims=2, out=None):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         da, db = list(range(-dims, 0)), list(range(dims))
     result = _tensordot(a, b, da, db)
-    return result if out is None else out.copy_(result) if out.shape == result.shape else out.resize_(result.shape).copy_(result)
+    return (
+        result
+        if out is None
+        else out.copy_(result)
+        if out.shape == result.shape
+        else out.resize_(result.shape).copy_(result)
+    )
 
 
-@op("kron(Tensor self, Tensor other) -> Tensor", out=True, tags="own", samples=lambda t: [(t(2, 3), t(3, 2)), (t(2), t(3, 3))])
+@op(
+    "kron(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    tags="own",
+    samples=lambda t: [(t(2, 3), t(3, 2)), (t(2), t(3, 3))],
+)
 def kron(self, other):
     """Kronecker product: every element of `self` times the whole of `other`."""
     n = max(self.dim(), other.dim())
@@ -376,8 +502,12 @@ def kron(self, other):
 def chain_matmul(*matrices, out=None):
     """Deprecated name of `torch.linalg.multi_dot` for matrices."""
     import warnings
-    warnings.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
-                  "instead, which accepts a list of two or more tensors rather than multiple parameters.", stacklevel=2)
+
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters.",
+        stacklevel=2,
+    )
     for m in matrices:
         if m.dim() != 2:
             raise RuntimeError("Tensor dimension is " + str(m.dim()) + ", expected 2 instead.")
@@ -387,21 +517,34 @@ def chain_matmul(*matrices, out=None):
     return result if out is None else out.copy_(result)
 
 
-@op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", variants="function", alias=("nn.bilinear",), tags="own",
-    samples=lambda t: [(t(2, 3), t(2, 4), t(5, 3, 4), t(5)), (t(2, 2, 3), t(2, 2, 4), t(5, 3, 4))])
+@op(
+    "bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+    variants="function",
+    alias=("nn.bilinear",),
+    tags="own",
+    samples=lambda t: [(t(2, 3), t(2, 4), t(5, 3, 4), t(5)), (t(2, 2, 3), t(2, 2, 4), t(5, 3, 4))],
+)
 def bilinear(input1, input2, weight, bias=None):
     """y[o] = x1 @ weight[o] @ x2 + bias[o] for inputs (*, in1) and (*, in2) and weight (out, in1, in2)."""
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
     for i in range(input1.dim() - 1):
         if input1.shape[i] != input2.shape[i]:
-            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and {input2.shape[i]}")
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and {input2.shape[i]}"
+            )
     if input1.shape[-1] != weight.shape[1]:
-        raise RuntimeError(f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {weight.shape[1]}")
+        raise RuntimeError(
+            f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {weight.shape[1]}"
+        )
     if input2.shape[-1] != weight.shape[2]:
-        raise RuntimeError(f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}")
+        raise RuntimeError(
+            f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}"
+        )
     if bias is not None and bias.shape[0] != weight.shape[0]:
-        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
+        )
     x1, x2 = _rows(input1), _rows(input2)
     out, n1, n2 = weight.shape
     # first x2 with all of weight, which is read as it lies, then the sum with x1
@@ -412,13 +555,19 @@ def bilinear(input1, input2, weight, bias=None):
     return y.reshape(tuple(input1.shape[:-1]) + (out,))
 
 
-@op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True,
-    samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0)])
+@op(
+    "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    out=True,
+    samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0)],
+)
 def cross(self, other, dim=None):
     """Vector product along a dim of size 3: by default the first such dim."""
     if dim is None:
-        _C.warn_once("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
-                     "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.", 2)
+        _C.warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.",
+            2,
+        )
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
@@ -428,17 +577,25 @@ def cross(self, other, dim=None):
 # ---- attention -------------------------------------------------------------------------------------------------------
 def _check_attention(query, key, value, attn_mask, is_causal):
     if query.dtype != key.dtype or query.dtype != value.dtype:
-        raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
-                           f"{query.dtype._cpp_type} key.dtype: {key.dtype._cpp_type} and value.dtype: {value.dtype._cpp_type} instead.")
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype._cpp_type} key.dtype: {key.dtype._cpp_type} and value.dtype: {value.dtype._cpp_type} instead."
+        )
     if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
-        raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-                           f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
     if attn_mask is not None:
         if attn_mask.dtype not in (torch.bool, query.dtype, torch.float32):
-            raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                               f"{attn_mask.dtype._cpp_type} and  query.dtype: {query.dtype._cpp_type} instead.")
+            raise RuntimeError(
+                "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                f"{attn_mask.dtype._cpp_type} and  query.dtype: {query.dtype._cpp_type} instead."
+            )
         if is_causal:
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
 
 
 def _scores(query, key, attn_mask, is_causal, scale):
@@ -476,37 +633,74 @@ def _attention_grad(c, g):
         weights = _attention_weights(q, k, mask, c.is_causal, c.scale)
     d = g.matmul(v.transpose(-2, -1))
     d = weights * (d - (g * y if exact else weights * d).sum(-1, keepdim=True))
-    return {"query": d.matmul(k) * c.scale if c.needs_query else None, "key": d.transpose(-2, -1).matmul(q) * c.scale if c.needs_key else None,
-            "value": weights.transpose(-2, -1).matmul(g) if c.needs_value else None, "attn_mask": d if c.needs_attn_mask else None}
+    return {
+        "query": d.matmul(k) * c.scale if c.needs_query else None,
+        "key": d.transpose(-2, -1).matmul(q) * c.scale if c.needs_key else None,
+        "value": weights.transpose(-2, -1).matmul(g) if c.needs_value else None,
+        "attn_mask": d if c.needs_attn_mask else None,
+    }
 
 
-@op("_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float scale) -> (Tensor, Tensor)", module="aten",
-    variants="function", kernel="_attention", nondiff=(1,), node="ScaledDotProductEfficientAttentionBackward0", grad=lambda c, g: _attention_grad(c, g[0]))
+@op(
+    "_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float scale) -> (Tensor, Tensor)",
+    module="aten",
+    variants="function",
+    kernel="_attention",
+    nondiff=(1,),
+    node="ScaledDotProductEfficientAttentionBackward0",
+    grad=lambda c, g: _attention_grad(c, g[0]),
+)
 def _attention(query, key, value, attn_mask, is_causal, scale):
     """Attention on devices with one kernel for it; also the logs of the sums of exponentials of every row's scores."""
-    q, k, v = (query.float(), key.float(), value.float()) if query.dtype in (torch.float16, torch.bfloat16) else (query, key, value)
+    q, k, v = (
+        (query.float(), key.float(), value.float())
+        if query.dtype in (torch.float16, torch.bfloat16)
+        else (query, key, value)
+    )
     y = _attention_weights(q, k, attn_mask, is_causal, scale).matmul(v)
     return y.to(query.dtype), torch.logsumexp(_scores(q, k, attn_mask, is_causal, scale), -1).float()
 
 
 def _one_kernel(query, key, value, attn_mask):
     """Whether a device's attention kernel takes these arguments."""
-    if query.dtype not in (torch.float32, torch.float16, torch.bfloat16) or not 1 <= query.shape[-1] <= 128 or not 1 <= value.shape[-1] <= 128:
+    if (
+        query.dtype not in (torch.float32, torch.float16, torch.bfloat16)
+        or not 1 <= query.shape[-1] <= 128
+        or not 1 <= value.shape[-1] <= 128
+    ):
         return False
     if query.shape[:-2] != key.shape[:-2] or key.shape[:-1] != value.shape[:-1] or query.shape[-1] != key.shape[-1]:
         return False
-    if 0 in query.shape or 0 in key.shape or query.dim() > 4 or key.device != query.device or value.device != query.device:
+    if (
+        0 in query.shape
+        or 0 in key.shape
+        or query.dim() > 4
+        or key.device != query.device
+        or value.device != query.device
+    ):
         return False
     full = tuple(query.shape[:-1]) + (key.shape[-2],)
-    return attn_mask is None or attn_mask.device == query.device and attn_mask.dim() <= len(full) and all(
-        m == n or m == 1 for m, n in zip(reversed(attn_mask.shape), reversed(full)))
+    return (
+        attn_mask is None
+        or attn_mask.device == query.device
+        and attn_mask.dim() <= len(full)
+        and all(m == n or m == 1 for m, n in zip(reversed(attn_mask.shape), reversed(full)))
+    )
 
 
-@op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
-    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", module="nn",
+@op(
+    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
+    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    module="nn",
     alias=("_nn.scaled_dot_product_attention",),
-    samples=lambda t: [(t(2, 3, 4), t(2, 5, 4), t(2, 5, 6)), (t(1, 2, 4, 4), t(1, 2, 4, 4), t(1, 2, 4, 4), {"is_causal": True})])
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    samples=lambda t: [
+        (t(2, 3, 4), t(2, 5, 4), t(2, 5, 6)),
+        (t(1, 2, 4, 4), t(1, 2, 4, 4), t(1, 2, 4, 4), {"is_causal": True}),
+    ],
+)
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
     """softmax(query @ key.T * scale + attn_mask) @ value for query (*, L, E), key (*, S, E) and value (*, S, Ev).
 
     A bool mask is true where attention is allowed; `scale` is 1 / sqrt(E) by default; `is_causal` lets position i see the
@@ -523,7 +717,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if not query.is_cpu and not dropout_p and _one_kernel(query, key, value, attn_mask):
         return torch.ops.aten._attention(query, key, value, attn_mask, is_causal, scale)[0]
-    if dtype in (torch.float16, torch.bfloat16):     # sums and exponentials in float32
+    if dtype in (torch.float16, torch.bfloat16):  # sums and exponentials in float32
         query, key, value = query.float(), key.float(), value.float()
     weights = _attention_weights(query, key, attn_mask, is_causal, scale)
     if dropout_p > 0:

@@ -1,4 +1,5 @@
 """Softmax and the normalisation layers."""
+
 import torchlite as torch
 from torchlite._device import suggested_format
 
@@ -14,52 +15,90 @@ def _softmax_body(x, dim, dtype, log):
     return x - x.exp().sum(dim, True).log() if log else x.exp() / x.exp().sum(dim, True)
 
 
-@op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", alias=("special.softmax",), kernel="softmax", out=True,
-    node="SoftmaxBackward0", grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
-    samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)])
+@op(
+    "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    alias=("special.softmax",),
+    kernel="softmax",
+    out=True,
+    node="SoftmaxBackward0",
+    grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
+    samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)],
+)
 def softmax(self, dim, dtype=None):
     """exp(x) / sum(exp(x)) along `dim`; `dtype` converts the input first."""
     return _softmax_body(self, dim, dtype, False)
 
 
-@op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", alias=("special.log_softmax",), kernel="log_softmax",
-    out=True, node="LogSoftmaxBackward0", grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
-    samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)])
+@op(
+    "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    alias=("special.log_softmax",),
+    kernel="log_softmax",
+    out=True,
+    node="LogSoftmaxBackward0",
+    grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
+    samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)],
+)
 def log_softmax(self, dim, dtype=None):
     """x - log(sum(exp(x))) along `dim`; `dtype` converts the input first."""
     return _softmax_body(self, dim, dtype, True)
 
 
-@op("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", kernel="_softmax", variants="function", out=True,
-    node="SoftmaxBackward0", grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)})
+@op(
+    "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+    kernel="_softmax",
+    variants="function",
+    out=True,
+    node="SoftmaxBackward0",
+    grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
+)
 def _softmax(self, dim, half_to_float):
     """The same as `softmax`."""
     return _softmax_body(self, dim, None, False)
 
 
-@op("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", kernel="_log_softmax", variants="function", out=True,
-    node="LogSoftmaxBackward0", grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, c.self_dtype)})
+@op(
+    "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+    kernel="_log_softmax",
+    variants="function",
+    out=True,
+    node="LogSoftmaxBackward0",
+    grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
+)
 def _log_softmax(self, dim, half_to_float):
     """The same as `log_softmax`."""
     return _softmax_body(self, dim, None, True)
 
 
-@op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", variants="function",
-    kernel="_softmax_backward_data", out=True, samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float64)])
+@op(
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    variants="function",
+    kernel="_softmax_backward_data",
+    out=True,
+    samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float64)],
+)
 def _softmax_backward_data(grad_output, output, dim, input_dtype):
     """Gradient of softmax: y * (g - sum(g * y))."""
     return (output * (grad_output - (grad_output * output).sum(dim, True))).to(input_dtype)
 
 
-@op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", variants="function",
-    kernel="_log_softmax_backward_data", out=True, samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float64)])
+@op(
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    variants="function",
+    kernel="_log_softmax_backward_data",
+    out=True,
+    samples=lambda t: [(t(3, 4), t(3, 4), 1, torch.float64)],
+)
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     """Gradient of log_softmax: g - exp(y) * sum(g)."""
     return (grad_output - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
 
 
-@op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", variants="function",
-    grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)}, samples=lambda t: [(t(3, 4), 1)])
+@op(
+    "_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    variants="function",
+    grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
+    samples=lambda t: [(t(3, 4), 1)],
+)
 def _safe_softmax(self, dim, dtype=None):
     """Softmax that gives zeros where a whole row is -inf."""
     out = torch.softmax(self, dim, dtype=dtype)
@@ -91,18 +130,39 @@ def _row_grads(h, xhat, rstd, dims, centred=True):
     return rstd * (out - h.mean(dims, True) if centred else out)
 
 
-@op("layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
-    variants="function", kernel="layer_norm", samples=lambda t: [(t(3, 4), (4,), t(4), t(4)), (t(2, 3, 4), (3, 4))])
+@op(
+    "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    variants="function",
+    kernel="layer_norm",
+    samples=lambda t: [(t(3, 4), (4,), t(4), t(4)), (t(2, 3, 4), (3, 4))],
+)
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
     """(x - mean) / sqrt(var + eps) * weight + bias over the trailing dims `normalized_shape`."""
     return torch.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
-@op("native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-    variants="function", kernel="native_layer_norm", nondiff=(1, 2),
-    grad=lambda c, g: dict(zip(("input", "weight", "bias"), torch.native_layer_norm_backward(
-        g[0], c.input, c.normalized_shape, c.result1, c.result2, c.weight, c.bias, (c.needs_input, c.needs_weight, c.needs_bias)))),
-    samples=lambda t: [(t(3, 4), (4,), t(4), t(4), 1e-5), (t(2, 3, 4), (3, 4), None, None, 1e-5)])
+@op(
+    "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    variants="function",
+    kernel="native_layer_norm",
+    nondiff=(1, 2),
+    grad=lambda c, g: dict(
+        zip(
+            ("input", "weight", "bias"),
+            torch.native_layer_norm_backward(
+                g[0],
+                c.input,
+                c.normalized_shape,
+                c.result1,
+                c.result2,
+                c.weight,
+                c.bias,
+                (c.needs_input, c.needs_weight, c.needs_bias),
+            ),
+        )
+    ),
+    samples=lambda t: [(t(3, 4), (4,), t(4), t(4), 1e-5), (t(2, 3, 4), (3, 4), None, None, 1e-5)],
+)
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """Layer norm with the means and the reciprocal deviations it used."""
     _real_only(input, "LayerNormKernelImpl")
@@ -117,8 +177,12 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     return out, mean, rstd
 
 
-@op("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, "
-    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="function", kernel="native_layer_norm_backward")
+@op(
+    "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, "
+    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    variants="function",
+    kernel="native_layer_norm_backward",
+)
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
     """Gradients of native_layer_norm; None for what `output_mask` leaves out."""
     # mean and rstd are functions of the input: taken anew, so that this can be differentiated again
@@ -128,14 +192,20 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     rstd_x = torch.rsqrt(var + (rstd.detach() ** -2 - var.detach()))
     xhat = (input - mean_x) * rstd_x
     h = grad_out if weight is None else grad_out * weight
-    return (_row_grads(h, xhat, rstd_x, dims) if output_mask[0] else None,
-            _sum_head(grad_out * xhat, normalized_shape) if output_mask[1] and weight is not None else None,
-            _sum_head(grad_out, normalized_shape) if output_mask[2] else None)
+    return (
+        _row_grads(h, xhat, rstd_x, dims) if output_mask[0] else None,
+        _sum_head(grad_out * xhat, normalized_shape) if output_mask[1] and weight is not None else None,
+        _sum_head(grad_out, normalized_shape) if output_mask[2] else None,
+    )
 
 
 # ---- rms norm -------------------------------------------------------------------------------------------------------------------
-@op("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", variants="function",
-    kernel="rms_norm", samples=lambda t: [(t(3, 4), (4,), t(4)), (t(2, 3, 4), (3, 4), None, 1e-5)])
+@op(
+    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    variants="function",
+    kernel="rms_norm",
+    samples=lambda t: [(t(3, 4), (4,), t(4)), (t(2, 3, 4), (3, 4), None, 1e-5)],
+)
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """x / sqrt(mean(x^2) + eps) * weight over the trailing dims `normalized_shape`."""
     if input.is_complex():
@@ -144,7 +214,11 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 def _rms_eps(x, eps):
-    return eps if eps is not None else torch.finfo(torch.float64 if x.dtype in (torch.float64, torch.complex128) else torch.float32).eps
+    return (
+        eps
+        if eps is not None
+        else torch.finfo(torch.float64 if x.dtype in (torch.float64, torch.complex128) else torch.float32).eps
+    )
 
 
 def _rms_body(input, normalized_shape, weight, eps):
@@ -154,18 +228,36 @@ def _rms_body(input, normalized_shape, weight, eps):
     return out if weight is None else out * weight, rstd
 
 
-@op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", variants="function",
-    kernel="_fused_rms_norm", nondiff=(1,),
-    grad=lambda c, g: dict(zip(("input", "weight"), torch._fused_rms_norm_backward(
-        g[0], c.input.conj(), c.normalized_shape, c.result1.conj(), None if c.weight is None else c.weight.conj(), (c.needs_input, c.needs_weight)))),
-    samples=lambda t: [(t(3, 4), (4,), t(4), 1e-5)])
+@op(
+    "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+    variants="function",
+    kernel="_fused_rms_norm",
+    nondiff=(1,),
+    grad=lambda c, g: dict(
+        zip(
+            ("input", "weight"),
+            torch._fused_rms_norm_backward(
+                g[0],
+                c.input.conj(),
+                c.normalized_shape,
+                c.result1.conj(),
+                None if c.weight is None else c.weight.conj(),
+                (c.needs_input, c.needs_weight),
+            ),
+        )
+    ),
+    samples=lambda t: [(t(3, 4), (4,), t(4), 1e-5)],
+)
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     """rms_norm with the reciprocal roots it used."""
     return _rms_body(input, normalized_shape, weight, eps)
 
 
-@op("_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
-    variants="function", kernel="_fused_rms_norm_backward")
+@op(
+    "_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
+    variants="function",
+    kernel="_fused_rms_norm_backward",
+)
 def _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask):
     """Gradients of _fused_rms_norm."""
     dims = _tail(input, normalized_shape)
@@ -173,21 +265,29 @@ def _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, ou
     rstd_x = torch.rsqrt(square + (rstd.detach() ** -2 - square.detach()))
     xhat = input * rstd_x
     h = grad_out if weight is None else grad_out * weight
-    return (_row_grads(h, xhat, rstd_x, dims, False) if output_mask[0] else None,
-            _sum_head(grad_out * xhat, normalized_shape) if output_mask[1] and weight is not None else None)
+    return (
+        _row_grads(h, xhat, rstd_x, dims, False) if output_mask[0] else None,
+        _sum_head(grad_out * xhat, normalized_shape) if output_mask[1] and weight is not None else None,
+    )
 
 
 # ---- batch norm -------------------------------------------------------------------------------------------------------------------
 def _channel(v, x):
     """A per-channel vector shaped to broadcast over x."""
     if v is None:
-        raise RuntimeError("the running statistics must be defined in evaluation mode, and the saved ones after training mode")
+        raise RuntimeError(
+            "the running statistics must be defined in evaluation mode, and the saved ones after training mode"
+        )
     return v.reshape((1, -1) + (1,) * (x.dim() - 2))
 
 
-@op("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, "
-    "bool cudnn_enabled) -> Tensor", variants="function", kernel="batch_norm",
-    samples=lambda t: [(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5, False)])
+@op(
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, "
+    "bool cudnn_enabled) -> Tensor",
+    variants="function",
+    kernel="batch_norm",
+    samples=lambda t: [(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5, False)],
+)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     """Normalises each channel (dim 1) by the statistics of the batch, or by the running ones unless `training`."""
     if input.dim() < 2 and input.numel() == 0:
@@ -195,12 +295,31 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     return torch.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
-@op("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) "
-    "-> (Tensor, Tensor, Tensor)", variants="function", kernel="native_batch_norm", nondiff=(1, 2),
-    grad=lambda c, g: dict(zip(("input", "weight", "bias"), torch.native_batch_norm_backward(
-        g[0], c.input, c.weight, c.running_mean, c.running_var, c.result1, c.result2, c.training, c.eps,
-        (c.needs_input, c.needs_weight, c.needs_bias)))),
-    samples=lambda t: [(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5)])
+@op(
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) "
+    "-> (Tensor, Tensor, Tensor)",
+    variants="function",
+    kernel="native_batch_norm",
+    nondiff=(1, 2),
+    grad=lambda c, g: dict(
+        zip(
+            ("input", "weight", "bias"),
+            torch.native_batch_norm_backward(
+                g[0],
+                c.input,
+                c.weight,
+                c.running_mean,
+                c.running_var,
+                c.result1,
+                c.result2,
+                c.training,
+                c.eps,
+                (c.needs_input, c.needs_weight, c.needs_bias),
+            ),
+        )
+    ),
+    samples=lambda t: [(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5)],
+)
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """Batch norm with the means and the reciprocal deviations of the batch; updates the running statistics."""
     _real_only(input, "batch_norm")
@@ -212,7 +331,7 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
         with torch.no_grad():
             n = input.numel() / max(input.size(1), 1)
             if running_mean is not None:
-                running_mean.data.mul_(1 - momentum).add_(mean.detach() * momentum)     # .data: no new version
+                running_mean.data.mul_(1 - momentum).add_(mean.detach() * momentum)  # .data: no new version
             if running_var is not None:
                 running_var.data.mul_(1 - momentum).add_(var.detach() * (momentum * n / (n - 1)))
         saved = mean, invstd
@@ -227,10 +346,15 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     return (out.to(input.dtype), *saved)
 
 
-@op("native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
-    "Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="function",
-    kernel="native_batch_norm_backward")
-def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask):
+@op(
+    "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
+    "Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    variants="function",
+    kernel="native_batch_norm_backward",
+)
+def native_batch_norm_backward(
+    grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+):
     """Gradients of native_batch_norm; None for what `output_mask` leaves out."""
     dims = tuple(d for d in range(input.dim()) if d != 1)
     if train:
@@ -243,27 +367,35 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     dx = None
     if output_mask[0]:
         dx = (_row_grads(h, xhat, rstd, dims) if train else h * rstd).to(input.dtype)
-        dx = dx if input.dim() > 3 else dx.contiguous()         # as the kernel's
+        dx = dx if input.dim() > 3 else dx.contiguous()  # as the kernel's
     return (dx, (grad_out * xhat).sum(dims) if output_mask[1] else None, grad_out.sum(dims) if output_mask[2] else None)
 
 
-@op("_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) "
-    "-> (Tensor, Tensor, Tensor)", variants="function")
+@op(
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) "
+    "-> (Tensor, Tensor, Tensor)",
+    variants="function",
+)
 def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """The same as native_batch_norm, with running statistics."""
     return torch.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-@op("_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    variants="function")
+@op(
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    variants="function",
+)
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
     """The same as native_batch_norm, without running statistics."""
     return torch.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
 
 
-@op("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
-    "float eps, bool cudnn_enabled) -> Tensor", variants="function",
-    samples=lambda t: [(t(2, 3, 4), t(3), t(3), None, None, True, 0.1, 1e-5, False)])
+@op(
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
+    "float eps, bool cudnn_enabled) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(2, 3, 4), t(3), t(3), None, None, True, 0.1, 1e-5, False)],
+)
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
     """Normalises each channel of each sample on its own."""
     if not use_input_stats and (running_mean is None or running_var is None):
@@ -276,8 +408,17 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
         return None if v is None else v.repeat(b)
 
     mean, var = tiled(running_mean), tiled(running_var)
-    out = torch.batch_norm(input.contiguous().view(1, b * c, *input.shape[2:]), tiled(weight), tiled(bias), mean, var, use_input_stats,
-                           momentum, eps, cudnn_enabled)
+    out = torch.batch_norm(
+        input.contiguous().view(1, b * c, *input.shape[2:]),
+        tiled(weight),
+        tiled(bias),
+        mean,
+        var,
+        use_input_stats,
+        momentum,
+        eps,
+        cudnn_enabled,
+    )
     with torch.no_grad():
         if running_mean is not None:
             running_mean.data.copy_(mean.view(b, c).mean(0))
@@ -287,8 +428,11 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 
 
 # ---- group norm -------------------------------------------------------------------------------------------------------------------
-@op("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
-    variants="function", samples=lambda t: [(t(2, 4, 3), 2, t(4), t(4))])
+@op(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(2, 4, 3), 2, t(4), t(4))],
+)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
     """Normalises each of `num_groups` groups of channels of each sample."""
     if input.dim() < 2:
@@ -297,23 +441,48 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if c % num_groups:
-        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
-                           f"{list(input.shape)} and num_groups={num_groups}")
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (p.dim() != 1 or p.numel() != c):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                               f"{list(p.shape)} and input of shape {list(input.shape)}")
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(p.shape)} and input of shape {list(input.shape)}"
+            )
     area = 1
     for s in input.shape[2:]:
         area *= s
-    return torch.native_group_norm(input.contiguous(memory_format=suggested_format(input)), weight, bias, n, c, area, num_groups, eps)[0]
+    return torch.native_group_norm(
+        input.contiguous(memory_format=suggested_format(input)), weight, bias, n, c, area, num_groups, eps
+    )[0]
 
 
-@op("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
-    variants="function", kernel="native_group_norm", nondiff=(1, 2),
-    grad=lambda c, g: dict(zip(("input", "weight", "bias"), torch.native_group_norm_backward(
-        g[0], c.input, c.result1, c.result2, c.weight, c.N, c.C, c.HxW, c.group, (c.needs_input, c.needs_weight, c.needs_bias)))),
-    samples=lambda t: [(t(2, 4, 3), t(4), t(4), 2, 4, 3, 2, 1e-5)])
+@op(
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    variants="function",
+    kernel="native_group_norm",
+    nondiff=(1, 2),
+    grad=lambda c, g: dict(
+        zip(
+            ("input", "weight", "bias"),
+            torch.native_group_norm_backward(
+                g[0],
+                c.input,
+                c.result1,
+                c.result2,
+                c.weight,
+                c.N,
+                c.C,
+                c.HxW,
+                c.group,
+                (c.needs_input, c.needs_weight, c.needs_bias),
+            ),
+        )
+    ),
+    samples=lambda t: [(t(2, 4, 3), t(4), t(4), 2, 4, 3, 2, 1e-5)],
+)
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Group norm with the means and the reciprocal deviations it used, of shape [N, group]."""
     _real_only(input, "GroupNormKernelImpl")
@@ -328,8 +497,12 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     return out, mean.view(N, group), rstd.view(N, group)
 
 
-@op("native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, "
-    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="function", kernel="native_group_norm_backward")
+@op(
+    "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, "
+    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    variants="function",
+    kernel="native_group_norm_backward",
+)
 def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
     """Gradients of native_group_norm; None for what `output_mask` leaves out."""
     x = input.reshape(N, group, -1)
@@ -339,6 +512,8 @@ def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, g
     xhat = (x - mean_x) * rstd_x
     g = grad_out.reshape(N, C, HxW)
     h = (g if weight is None else g * weight.view(1, C, 1)).reshape(N, group, -1)
-    return (_row_grads(h, xhat, rstd_x, -1).view(input.shape) if output_mask[0] else None,
-            (g * xhat.view(N, C, HxW)).sum((0, 2)) if output_mask[1] else None,
-            g.sum((0, 2)) if output_mask[2] else None)
+    return (
+        _row_grads(h, xhat, rstd_x, -1).view(input.shape) if output_mask[0] else None,
+        (g * xhat.view(N, C, HxW)).sum((0, 2)) if output_mask[1] else None,
+        g.sum((0, 2)) if output_mask[2] else None,
+    )

@@ -1,4 +1,5 @@
 """Pooling: maximum, average, adaptive and fractional windows, and putting maxima back."""
+
 import math
 
 import torchlite as torch
@@ -13,8 +14,15 @@ def _hidden(*schemas, **kw):
 
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
-@_hidden("_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None, bool last=False) -> Tensor", kernel="_max_pool_backward",
-         grad={"grad_output": lambda c, g: g.flatten(-c.dims).gather(-1, c.indices.flatten(-c.dims)).reshape(c.grad_output_shape)})
+@_hidden(
+    "_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None, bool last=False) -> Tensor",
+    kernel="_max_pool_backward",
+    grad={
+        "grad_output": lambda c, g: (
+            g.flatten(-c.dims).gather(-1, c.indices.flatten(-c.dims)).reshape(c.grad_output_shape)
+        )
+    },
+)
 def _max_pool_backward(grad_output, indices, input_size, dims, window, last):
     """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims; `last`: channels last.
 
@@ -28,27 +36,44 @@ def _declare_max(n):
 
     def with_indices(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
         """Maxima over windows, and their positions inside a plane."""
+
     with_indices.__name__ = f"max_pool{n}d_with_indices"
-    pair = op(f"max_pool{n}d_with_indices({args}) -> (Tensor, Tensor)", kernel=f"max_pool{n}d_with_indices", variants="function", module=where,
-              nondiff=(1,), grad={"self": lambda c, g: _max_pool_backward(g[0], c.result1, c.self_shape, n,
-                                                                              (c.kernel_size, c.stride, c.padding, c.dilation), _last(c.self_layout))},
-              samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)])(with_indices)
+    pair = op(
+        f"max_pool{n}d_with_indices({args}) -> (Tensor, Tensor)",
+        kernel=f"max_pool{n}d_with_indices",
+        variants="function",
+        module=where,
+        nondiff=(1,),
+        grad={
+            "self": lambda c, g: _max_pool_backward(
+                g[0], c.result1, c.self_shape, n, (c.kernel_size, c.stride, c.padding, c.dilation), _last(c.self_layout)
+            )
+        },
+        samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)],
+    )(with_indices)
 
     def pool(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
         return pair(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
     pool.__name__ = f"max_pool{n}d"
     pool.__doc__ = f"Maxima over windows of the last {n} dim(s) of (N, C, d...) or (C, d...)."
-    values = op(f"max_pool{n}d({args}) -> Tensor", kernel=f"max_pool{n}d", variants="function",
-                samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)])(pool)
+    values = op(
+        f"max_pool{n}d({args}) -> Tensor",
+        kernel=f"max_pool{n}d",
+        variants="function",
+        samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, 1, True)],
+    )(pool)
 
     def functional(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         run = pair if return_indices else values
         return run(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
     functional.__name__ = functional.__qualname__ = f"max_pool{n}d"
     functional.__doc__ = pool.__doc__ + " `return_indices` adds their positions."
 
     def indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         return pair(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
     indices.__name__ = indices.__qualname__ = f"max_pool{n}d_with_indices"
     indices.__doc__ = functional.__doc__
     _functions.setdefault("nn", {}).update({functional.__name__: functional, indices.__name__: indices})
@@ -59,11 +84,19 @@ for _n in (1, 2, 3):
 
 
 # ---- average ---------------------------------------------------------------------------------------------------------
-@_hidden("_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
-         "bool count_include_pad, int? divisor_override, bool last=False) -> Tensor", kernel="_avg_pool_backward",
-         grad={"grad_output": lambda c, g: _AVG[len(c.kernel_size)](g, c.kernel_size, c.stride, c.padding, c.ceil_mode,
-                                                                    c.count_include_pad, c.divisor_override)})
-def _avg_pool_backward(grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, last):
+@_hidden(
+    "_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
+    "bool count_include_pad, int? divisor_override, bool last=False) -> Tensor",
+    kernel="_avg_pool_backward",
+    grad={
+        "grad_output": lambda c, g: _AVG[len(c.kernel_size)](
+            g, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, c.divisor_override
+        )
+    },
+)
+def _avg_pool_backward(
+    grad_output, input_size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, last
+):
     """Spreads every average's gradient over its window."""
 
 
@@ -78,22 +111,50 @@ def _declare_avg(n):
 
     def pool(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         pass
+
     pool.__name__ = f"avg_pool{n}d"
-    pool.__doc__ = (f"Averages over windows of the last {n} dim(s) of (N, C, d...) or (C, d...); `count_include_pad` counts the padding "
-                    "as zeros, `divisor_override` replaces the window's size.")
+    pool.__doc__ = (
+        f"Averages over windows of the last {n} dim(s) of (N, C, d...) or (C, d...); `count_include_pad` counts the padding "
+        "as zeros, `divisor_override` replaces the window's size."
+    )
 
     def backward(g, layout, k, s, p, ceil_mode, include, divisor):
         k = _spread(k, n)
-        return _avg_pool_backward(g, layout[0], k, _spread(s, n) or k, _spread(p, n), ceil_mode, include, divisor, n < 3 and _last(layout))
+        return _avg_pool_backward(
+            g, layout[0], k, _spread(s, n) or k, _spread(p, n), ceil_mode, include, divisor, n < 3 and _last(layout)
+        )
+
     if n == 1:
+
         def grad(c, g):
-            return backward(g, c.self_layout, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, None)
+            return backward(
+                g, c.self_layout, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, None
+            )
     else:
+
         def grad(c, g):
-            return backward(g, c.self_layout, c.kernel_size, c.stride, c.padding, c.ceil_mode, c.count_include_pad, c.divisor_override)
-    declared = op(f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, "
-                  f"bool count_include_pad=True{last}) -> Tensor", kernel=f"avg_pool{n}d", variants="function", module="" if n == 1 else "_nn", out=n > 1,
-                  grad={"self": grad}, tags="keeps", samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)])(pool)
+            return backward(
+                g,
+                c.self_layout,
+                c.kernel_size,
+                c.stride,
+                c.padding,
+                c.ceil_mode,
+                c.count_include_pad,
+                c.divisor_override,
+            )
+
+    declared = op(
+        f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, "
+        f"bool count_include_pad=True{last}) -> Tensor",
+        kernel=f"avg_pool{n}d",
+        variants="function",
+        module="" if n == 1 else "_nn",
+        out=n > 1,
+        grad={"self": grad},
+        tags="keeps",
+        samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)],
+    )(pool)
 
     if n == 1:
         _functions.setdefault("nn", {})["avg_pool1d"] = _stride_none(declared, "avg_pool1d", pool.__doc__)
@@ -105,12 +166,34 @@ def _declare_avg(n):
 def _stride_none(fn, name, doc):
     """torch.nn.functional's form: stride=None stands for the kernel's size."""
     if name == "avg_pool1d":
+
         def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
             return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad)
     else:
-        def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
+
+        def pool(
+            input,
+            kernel_size,
+            stride=None,
+            padding=0,
+            ceil_mode=False,
+            count_include_pad=True,
+            divisor_override=None,
+            *,
+            out=None,
+        ):
             kw = {} if out is None else {"out": out}
-            return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad, divisor_override, **kw)
+            return fn(
+                input,
+                kernel_size,
+                () if stride is None else stride,
+                padding,
+                ceil_mode,
+                count_include_pad,
+                divisor_override,
+                **kw,
+            )
+
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = doc
     return pool
@@ -120,21 +203,26 @@ _AVG = {n: _declare_avg(n) for n in (1, 2, 3)}
 
 
 # ---- adaptive --------------------------------------------------------------------------------------------------------
-@_hidden("_adaptive_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int dims, bool last=False) -> Tensor", kernel="_adaptive_avg_pool_backward",
-         grad={"grad_output": lambda c, g: _ADAPTIVE[c.dims](g, c.grad_output_shape[-c.dims:])})
+@_hidden(
+    "_adaptive_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int dims, bool last=False) -> Tensor",
+    kernel="_adaptive_avg_pool_backward",
+    grad={"grad_output": lambda c, g: _ADAPTIVE[c.dims](g, c.grad_output_shape[-c.dims :])},
+)
 def _adaptive_avg_pool_backward(grad_output, input_size, dims, last):
     """Spreads every average's gradient over its window."""
 
 
 def _check_adaptive_grad(g, n, kind):
     if 0 in g.shape[1:]:
-        shape = [*g.shape[:-1], 1, g.shape[-1]] if n == 1 else list(g.shape)     # PyTorch pools rows as images of height 1
-        raise RuntimeError(f"adaptive_{kind}_pool{max(n, 2)}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, "
-                           f"but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being empty")
+        shape = [*g.shape[:-1], 1, g.shape[-1]] if n == 1 else list(g.shape)  # PyTorch pools rows as images of height 1
+        raise RuntimeError(
+            f"adaptive_{kind}_pool{max(n, 2)}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, "
+            f"but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being empty"
+        )
 
 
 def _adaptive_avg_grad(c, g, n):
-    if any(o != 1 for o in c.output_size):     # averages of everything are means in PyTorch
+    if any(o != 1 for o in c.output_size):  # averages of everything are means in PyTorch
         _check_adaptive_grad(g, n, "avg")
     return _adaptive_avg_pool_backward(g, c.self_shape, n, n < 3 and _last(c.self_layout))
 
@@ -147,13 +235,19 @@ def _adaptive_max_grad(c, g, n):
 def _check_adaptive(name, x, output_size, n, maximum):
     if x.dim() not in (n + 1, n + 2):
         if n == 1:
-            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {x.dim()}-dimensional tensor for argument #1 'self' (while checking "
-                               f"arguments for {name})")
-        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{':' if maximum else ''} {list(x.shape)}")
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {x.dim()}-dimensional tensor for argument #1 'self' (while checking "
+                f"arguments for {name})"
+            )
+        raise RuntimeError(
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{':' if maximum else ''} {list(x.shape)}"
+        )
     empty = next((d for d in range(1, x.dim()) if not x.shape[d]), None)
     if maximum and empty is not None:
-        raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x.shape)} with "
-                           f"dimension {empty} being empty")
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x.shape)} with "
+            f"dimension {empty} being empty"
+        )
     if len(output_size) != n:
         if n == 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
@@ -162,11 +256,15 @@ def _check_adaptive(name, x, output_size, n, maximum):
         raise RuntimeError(f"{name}: output_size must be {n}")
     if any(o < 0 for o in output_size):
         inside = ", ".join(str(o) for o in output_size)
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{inside}}}")
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{inside}}}"
+        )
     for d in range(x.dim() - n, x.dim()):
         if x.shape[d] == 0:
-            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                               f"{list(x.shape)} with dimension {d} being empty")
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(x.shape)} with dimension {d} being empty"
+            )
 
 
 def _declare_adaptive(n):
@@ -174,17 +272,26 @@ def _declare_adaptive(n):
 
     def kernel_avg(self, output_size):
         """Averages over as many windows as the output has elements."""
+
     kernel_avg.__name__ = f"_adaptive_avg_pool{n}d"
-    avg = _hidden(f"_adaptive_avg_pool{n}d(Tensor self, SymInt[] output_size) -> Tensor", kernel=f"adaptive_avg_pool{n}d",
-                  grad={"self": lambda c, g: _adaptive_avg_grad(c, g, n)},
-                  samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_avg)
+    avg = _hidden(
+        f"_adaptive_avg_pool{n}d(Tensor self, SymInt[] output_size) -> Tensor",
+        kernel=f"adaptive_avg_pool{n}d",
+        grad={"self": lambda c, g: _adaptive_avg_grad(c, g, n)},
+        samples=lambda t: [(t(2, 3, *size), (3,) * n)],
+    )(kernel_avg)
 
     def kernel_max(self, output_size):
         """Maxima over as many windows as the output has elements, and their positions."""
+
     kernel_max.__name__ = f"_adaptive_max_pool{n}d"
-    largest = _hidden(f"_adaptive_max_pool{n}d(Tensor self, int[] output_size) -> (Tensor, Tensor)", kernel=f"adaptive_max_pool{n}d", nondiff=(1,),
-                      grad={"self": lambda c, g: _adaptive_max_grad(c, g[0], n)},
-                      samples=lambda t: [(t(2, 3, *size), (3,) * n)])(kernel_max)
+    largest = _hidden(
+        f"_adaptive_max_pool{n}d(Tensor self, int[] output_size) -> (Tensor, Tensor)",
+        kernel=f"adaptive_max_pool{n}d",
+        nondiff=(1,),
+        grad={"self": lambda c, g: _adaptive_max_grad(c, g[0], n)},
+        samples=lambda t: [(t(2, 3, *size), (3,) * n)],
+    )(kernel_max)
 
     def full(x, output_size):
         if not isinstance(output_size, int) and x.dim() <= len(output_size):
@@ -200,19 +307,24 @@ def _declare_adaptive(n):
         if not input.is_floating_point() and all(o == 1 for o in output_size):
             return input.mean(tuple(range(-n, 0)), True)
         return avg(input, output_size)
+
     adaptive_avg.__name__ = adaptive_avg.__qualname__ = f"adaptive_avg_pool{n}d"
-    adaptive_avg.__doc__ = f"Averages of the last {n} dim(s), to `output_size` (an int, or one for each dim; None keeps a dim)."
+    adaptive_avg.__doc__ = (
+        f"Averages of the last {n} dim(s), to `output_size` (an int, or one for each dim; None keeps a dim)."
+    )
 
     def adaptive_max_with(input, output_size, return_indices=False):
         output_size = full(input, output_size)
         _check_adaptive(f"adaptive_max_pool{n}d", input, output_size, n, True)
         return largest(input, output_size)
+
     adaptive_max_with.__name__ = adaptive_max_with.__qualname__ = f"adaptive_max_pool{n}d_with_indices"
     adaptive_max_with.__doc__ = f"Maxima of the last {n} dim(s), to `output_size`, and their positions."
 
     def adaptive_max(input, output_size, return_indices=False):
         pair = adaptive_max_with(input, output_size)
         return pair if return_indices else pair[0]
+
     adaptive_max.__name__ = adaptive_max.__qualname__ = f"adaptive_max_pool{n}d"
     adaptive_max.__doc__ = f"Maxima of the last {n} dim(s), to `output_size`; `return_indices` adds their positions."
     _functions.setdefault("nn", {}).update({f.__name__: f for f in (adaptive_avg, adaptive_max, adaptive_max_with)})
@@ -233,17 +345,24 @@ def _unpool(self, indices, output_size, n):
         words = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}[n]
         raise RuntimeError(f"There should be exactly {words} in output_size, but got {len(output_size)} elements.")
     if self.dim() not in (n + 1, n + 2):
-        raise RuntimeError(f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with {self.dim()} dimensions.")
+        raise RuntimeError(
+            f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with {self.dim()} dimensions."
+        )
     if self.shape != indices.shape:
-        raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
-                           f"({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}")
+        raise RuntimeError(
+            "Expected shape of indices to be same as that of the input tensor "
+            f"({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}"
+        )
     if not self.is_floating_point():
         raise NotImplementedError(f"\"max_unpool{n}d\" not implemented for '{self.dtype._scalar_type}'")
     lead, total = tuple(self.shape[:-n]), math.prod(output_size)
     flat = indices.flatten(-n)
     if flat.numel() and (int(flat.min()) < 0 or int(flat.max()) >= total):
-        raise RuntimeError(f"Found an invalid max index: {int(flat.max())} (output volumes are of size "
-                           + "x".join(str(o) for o in output_size) + ")")
+        raise RuntimeError(
+            f"Found an invalid max index: {int(flat.max())} (output volumes are of size "
+            + "x".join(str(o) for o in output_size)
+            + ")"
+        )
     y = self.new_zeros(lead + (total,)).scatter(-1, flat, self.flatten(-n)).reshape(lead + tuple(output_size))
     return y.clone(memory_format=torch.channels_last) if n == 2 and _last(self) else y
 
@@ -254,7 +373,10 @@ def max_unpool2d(self, indices, output_size):
     return _unpool(self, indices, output_size, 2)
 
 
-@op("max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", module="_nn")
+@op(
+    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+    module="_nn",
+)
 def max_unpool3d(self, indices, output_size, stride, padding):
     """Puts the values of `self` at `indices` of zero volumes of `output_size`."""
     return _unpool(self, indices, output_size, 3)
@@ -275,7 +397,7 @@ def _starts(sample, inputs, outputs, kernel):
 
 def _declare_fractional(n):
     name = f"fractional_max_pool{n}d"
-    letters = "THW"[3 - n:]
+    letters = "THW"[3 - n :]
 
     def pool(self, kernel_size, output_size, random_samples):
         k, out = ((v,) * n if isinstance(v, int) else tuple(v) for v in (kernel_size, output_size))
@@ -286,29 +408,40 @@ def _declare_fractional(n):
         if self.dim() not in (n + 1, n + 2):
             raise RuntimeError(f"{where}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(self.shape)}")
         if 0 in self.shape[1:]:
-            raise RuntimeError(f"{where}(): Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} with "
-                               f"dimension {list(self.shape).index(0, 1)} being empty.")
+            raise RuntimeError(
+                f"{where}(): Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} with "
+                f"dimension {list(self.shape).index(0, 1)} being empty."
+            )
         if min(k) < 1:
             raise RuntimeError(f"{name}: kernel_size must be greater than zero, but got {list(k)}")
         x = self if self.dim() == n + 2 else self.unsqueeze(0)
         size = x.shape[-n:]
         for i in range(n):
-            if out[i] + k[i] - (n == 2) > size[i]:     # PyTorch leaves one element of volumes out
+            if out[i] + k[i] - (n == 2) > size[i]:  # PyTorch leaves one element of volumes out
                 word = {"T": "time", "H": "height", "W": "width"}[letters[i]]
                 raise RuntimeError(f"{where}(): pool {word} {k[i]} too large relative to input {word} {size[i]}")
         if min(out) < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(out)}: {list(self.shape[:-n]) + list(out)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(out)}: {list(self.shape[:-n]) + list(out)}"
+            )
         if random_samples.dtype != self.dtype:
             raise RuntimeError("Expect _random_samples to have the same dtype as input")
         for i, (want, what) in enumerate(((x.shape[0], "batch"), (x.shape[1], "channel"), (n, ""))):
             have = random_samples.shape[i] if random_samples.dim() == 3 else -1
             if have < want if i == 0 else have != want:
-                raise RuntimeError("Expect _random_samples to have 3 dimensions, got %d" % random_samples.dim() if have < 0 else
-                                   f"Expect _random_samples.size({i}) " + (f"equals to {n}; got {have}." if i == 2 else
-                                   f"{'no less then' if i == 0 else 'equals to'} input {what} size."))
+                raise RuntimeError(
+                    "Expect _random_samples to have 3 dimensions, got %d" % random_samples.dim()
+                    if have < 0
+                    else f"Expect _random_samples.size({i}) "
+                    + (
+                        f"equals to {n}; got {have}."
+                        if i == 2
+                        else f"{'no less then' if i == 0 else 'equals to'} input {what} size."
+                    )
+                )
         if not self.is_floating_point():
             raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{self.dtype._scalar_type}'")
-        random_samples = random_samples[:x.shape[0]]     # in two dims the last dim comes first
+        random_samples = random_samples[: x.shape[0]]  # in two dims the last dim comes first
         index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64, device=x.device)
         for i in range(n):
             start = _starts(random_samples[..., n - 1 - i] if n == 2 else random_samples[..., i], size[i], out[i], k[i])
@@ -323,12 +456,20 @@ def _declare_fractional(n):
         best = values.argmax(-1, keepdim=True)
         result = values.gather(-1, best).squeeze(-1), index.gather(-1, best).squeeze(-1)
         return result if self.dim() == n + 2 else tuple(r.squeeze(0) for r in result)
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = "Maxima over windows at pseudo-random steps given by `random_samples` (N, C, dims), and their positions."
-    declared = op(f"{name}(Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor random_samples) -> (Tensor, Tensor)", module="_nn",
-                  nondiff=(1,))(pool)
 
-    def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = (
+        "Maxima over windows at pseudo-random steps given by `random_samples` (N, C, dims), and their positions."
+    )
+    declared = op(
+        f"{name}(Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+        module="_nn",
+        nondiff=(1,),
+    )(pool)
+
+    def with_indices(
+        input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
@@ -340,12 +481,14 @@ def _declare_fractional(n):
             lead = (1 if input.dim() == n + 1 else input.size(0), input.size(-n - 1))
             _random_samples = torch.rand(lead + (n,), dtype=input.dtype, device=input.device)
         return declared(input, kernel_size, output_size, _random_samples)
+
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
     with_indices.__doc__ = pool.__doc__
 
     def functional(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         pair = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
         return pair if return_indices else pair[0]
+
     functional.__name__ = functional.__qualname__ = name
     functional.__doc__ = "Maxima over windows at random steps, to `output_size` or a ratio of the input's size."
     _functions.setdefault("nn", {}).update({f.__name__: f for f in (functional, with_indices)})

@@ -1,4 +1,5 @@
 """Random numbers. The draws are those of PyTorch's CPU generator: the same seed gives the same numbers, on every device."""
+
 import torchlite as torch
 
 from ._declare import op
@@ -12,14 +13,22 @@ def _zero(c, g):
 
 
 # ---- in place --------------------------------------------------------------------------------------------------------
-@op(f"uniform_(Tensor(a!) self, float from=0, float to=1, *, {_GEN}) -> Tensor(a!)", kernel="uniform_", variants="method",
-    grad={"self": _zero})
+@op(
+    f"uniform_(Tensor(a!) self, float from=0, float to=1, *, {_GEN}) -> Tensor(a!)",
+    kernel="uniform_",
+    variants="method",
+    grad={"self": _zero},
+)
 def uniform_(self, from_, to, generator):
     """Fills with uniform numbers from [from, to)."""
 
 
-@op(f"normal_(Tensor(a!) self, float mean=0, float std=1, *, {_GEN}) -> Tensor(a!)", kernel="normal_", variants="method",
-    grad={"self": _zero})
+@op(
+    f"normal_(Tensor(a!) self, float mean=0, float std=1, *, {_GEN}) -> Tensor(a!)",
+    kernel="normal_",
+    variants="method",
+    grad={"self": _zero},
+)
 def normal_(self, mean, std, generator):
     """Fills with normal numbers."""
 
@@ -29,76 +38,138 @@ def random_(self, generator):
     """Fills with whole numbers from 0 to the largest one of the dtype (2**digits for floating point)."""
 
 
-@op(f"random_.to(Tensor(a!) self, int to, *, {_GEN}) -> Tensor(a!)", kernel="random_to", variants="method", grad={"self": _zero})
+@op(
+    f"random_.to(Tensor(a!) self, int to, *, {_GEN}) -> Tensor(a!)",
+    kernel="random_to",
+    variants="method",
+    grad={"self": _zero},
+)
 def random_(self, to, generator):  # noqa: F811
     """Fills with whole numbers from [0, to)."""
 
 
-@op(f"random_.from(Tensor(a!) self, int from, int? to, *, {_GEN}) -> Tensor(a!)", kernel="random_from", variants="method",
-    grad={"self": _zero})
+@op(
+    f"random_.from(Tensor(a!) self, int from, int? to, *, {_GEN}) -> Tensor(a!)",
+    kernel="random_from",
+    variants="method",
+    grad={"self": _zero},
+)
 def random_(self, from_, to, generator):  # noqa: F811
     """Fills with whole numbers from [from, to)."""
 
 
-@op(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GEN}) -> Tensor(a!)",
-    f"bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GEN}) -> Tensor(a!)", kernel="bernoulli_", variants="method",
-    grad={"self": _zero, "p": lambda c, g: torch.zeros(c.p_shape, dtype=c.p_dtype, device=g.device)})
+@op(
+    f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GEN}) -> Tensor(a!)",
+    f"bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GEN}) -> Tensor(a!)",
+    kernel="bernoulli_",
+    variants="method",
+    grad={"self": _zero, "p": lambda c, g: torch.zeros(c.p_shape, dtype=c.p_dtype, device=g.device)},
+)
 def bernoulli_(self, p, generator):
     """Fills with 1 with probability `p`, else 0."""
 
 
-@op(f"exponential_(Tensor(a!) self, float lambd=1, *, {_GEN}) -> Tensor(a!)", kernel="exponential_", variants="method",
-    grad={"self": _zero})
+@op(
+    f"exponential_(Tensor(a!) self, float lambd=1, *, {_GEN}) -> Tensor(a!)",
+    kernel="exponential_",
+    variants="method",
+    grad={"self": _zero},
+)
 def exponential_(self, lambd, generator):
     """Fills with exponential numbers of rate `lambd`."""
 
 
-@op(f"geometric_(Tensor(a!) self, float p, *, {_GEN}) -> Tensor(a!)", kernel="geometric_", variants="method", grad={"self": _zero})
+@op(
+    f"geometric_(Tensor(a!) self, float p, *, {_GEN}) -> Tensor(a!)",
+    kernel="geometric_",
+    variants="method",
+    grad={"self": _zero},
+)
 def geometric_(self, p, generator):
     """Fills with the number of trials up to the first success, each of probability `p`."""
 
 
-@op(f"cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, {_GEN}) -> Tensor(a!)", kernel="cauchy_", variants="method",
-    grad={"self": _zero})
+@op(
+    f"cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, {_GEN}) -> Tensor(a!)",
+    kernel="cauchy_",
+    variants="method",
+    grad={"self": _zero},
+)
 def cauchy_(self, median, sigma, generator):
     """Fills with Cauchy numbers."""
 
 
-@op(f"log_normal_(Tensor(a!) self, float mean=1, float std=2, *, {_GEN}) -> Tensor(a!)", kernel="log_normal_",
-    variants="method", grad={"self": _zero})
+@op(
+    f"log_normal_(Tensor(a!) self, float mean=1, float std=2, *, {_GEN}) -> Tensor(a!)",
+    kernel="log_normal_",
+    variants="method",
+    grad={"self": _zero},
+)
 def log_normal_(self, mean, std, generator):
     """Fills with exponentials of normal numbers of the given mean and std."""
 
 
 # ---- factories -------------------------------------------------------------------------------------------------------
-@op(f"rand(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor", kernel="rand", variants="function", out=True, grad=None,
-    differentiable=False)
+@op(
+    f"rand(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor",
+    kernel="rand",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def rand(size, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """Uniform numbers from [0, 1)."""
 
 
-@op(f"randn(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor", kernel="randn", variants="function", out=True, grad=None,
-    differentiable=False)
+@op(
+    f"randn(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor",
+    kernel="randn",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def randn(size, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """Normal numbers of mean 0 and std 1."""
 
 
-@op(f"randint(SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor", variants="function",
-    out=True, grad=None, differentiable=False)
+@op(
+    f"randint(SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def randint(high, size, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """Whole numbers from [0, high)."""
-    return torch.empty(size, dtype=torch.int64 if dtype is None else dtype, device=device).random_(0, high, generator=generator)
+    return torch.empty(size, dtype=torch.int64 if dtype is None else dtype, device=device).random_(
+        0, high, generator=generator
+    )
 
 
-@op(f"randint.low(SymInt low, SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
-    variants="function", out=True, grad=None, differentiable=False)
+@op(
+    f"randint.low(SymInt low, SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def randint(low, high, size, generator, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
     """Whole numbers from [low, high)."""
-    return torch.empty(size, dtype=torch.int64 if dtype is None else dtype, device=device).random_(low, high, generator=generator)
+    return torch.empty(size, dtype=torch.int64 if dtype is None else dtype, device=device).random_(
+        low, high, generator=generator
+    )
 
 
-@op(f"randperm(SymInt n, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor", kernel="randperm",
-    variants="function", out=True, grad=None, differentiable=False)
+@op(
+    f"randperm(SymInt n, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
+    kernel="randperm",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def randperm(n, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """The numbers 0 to n - 1 in random order."""
 
@@ -128,17 +199,26 @@ def randint_like(self, high, generator, dtype, layout, device, pin_memory, memor
     return _like(self, dtype, device, memory_format).random_(0, high, generator=generator)
 
 
-@op(f"randint_like.low_dtype(Tensor self, SymInt low, SymInt high, {_LIKE}) -> Tensor", variants="function", grad=None,
-    differentiable=False)
+@op(
+    f"randint_like.low_dtype(Tensor self, SymInt low, SymInt high, {_LIKE}) -> Tensor",
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def randint_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format, requires_grad=False):  # noqa: F811
     """Whole numbers from [low, high) in self's shape, dtype and device."""
     return _like(self, dtype, device, memory_format).random_(low, high, generator=generator)
 
 
-@op(f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_GEN}) -> Tensor",
+@op(
+    f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_GEN}) -> Tensor",
     f"normal.Tensor_float(Tensor mean, float std=1, *, {_GEN}) -> Tensor",
-    f"normal.float_Tensor(float mean, Tensor std, *, {_GEN}) -> Tensor", variants="function", out=True, grad=None,
-    differentiable=False)
+    f"normal.float_Tensor(float mean, Tensor std, *, {_GEN}) -> Tensor",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def normal(mean, std, generator):
     """Normal numbers with a mean and std for each element."""
     tensors = [t for t in (mean, std) if isinstance(t, torch.Tensor)]
@@ -154,8 +234,13 @@ def normal(mean, std, generator):
     return out.mul_(std).add_(mean)
 
 
-@op(f"normal.float_float(float mean, float std, SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor", variants="function", out=True,
-    grad=None, differentiable=False)
+@op(
+    f"normal.float_float(float mean, float std, SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor",
+    variants="function",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def normal(mean, std, size, generator, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
     """Normal numbers with the given mean and std."""
     return torch.empty(size, dtype=dtype, device=device).normal_(mean, std, generator=generator)
@@ -166,7 +251,7 @@ def normal(mean, std, size, generator, dtype, layout, device, pin_memory, requir
 def bernoulli(self, generator):
     """1 with the probability that each element of `self` gives, else 0."""
     if self.is_complex() or not self.is_floating_point():
-        raise NotImplementedError(f'"bernoulli_tensor_cpu_p_" not implemented for \'{self.dtype._scalar_type}\'')
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{self.dtype._scalar_type}'")
     return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(self, generator=generator)
 
 
@@ -176,8 +261,13 @@ def bernoulli(self, p, generator):  # noqa: F811
     return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(p, generator=generator)
 
 
-@op(f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GEN}) -> Tensor", kernel="multinomial",
-    out=True, grad=None, differentiable=False)
+@op(
+    f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GEN}) -> Tensor",
+    kernel="multinomial",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def multinomial(self, num_samples, replacement, generator):
     """Samples `num_samples` column indices from each row of weights."""
 
@@ -187,20 +277,33 @@ def poisson(self, generator):
     """Poisson numbers with the rates `self`."""
 
 
-@op(f"binomial(Tensor count, Tensor prob, {_GEN}) -> Tensor", kernel="binomial", variants="function",
-    grad={"prob": _zero})
+@op(
+    f"binomial(Tensor count, Tensor prob, {_GEN}) -> Tensor",
+    kernel="binomial",
+    variants="function",
+    grad={"prob": _zero},
+)
 def binomial(count, prob, generator):
     """The successes in `count` trials of probability `prob`."""
 
 
-@op(f"_standard_gamma(Tensor self, {_GEN}) -> Tensor", kernel="standard_gamma", variants="function",
-    grad={"self": lambda c, g: g * torch._standard_gamma_grad(c.self, c.result)})
+@op(
+    f"_standard_gamma(Tensor self, {_GEN}) -> Tensor",
+    kernel="standard_gamma",
+    variants="function",
+    grad={"self": lambda c, g: g * torch._standard_gamma_grad(c.self, c.result)},
+)
 def _standard_gamma(self, generator):
     """Gamma numbers with the shapes `self` and scale 1."""
 
 
-@op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", kernel="_standard_gamma_grad", variants="function", grad=None,
-    differentiable=False)
+@op(
+    "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
+    kernel="_standard_gamma_grad",
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def _standard_gamma_grad(self, output):
     """The derivative of a draw `output` of _standard_gamma with respect to its shape `self`, at a fixed probability."""
 
@@ -210,21 +313,39 @@ def _sample_dirichlet(self, generator):
     """Dirichlet numbers with the concentrations in the last dim of `self`."""
 
 
-@op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", kernel="_dirichlet_grad", variants="function", grad=None,
-    differentiable=False)
+@op(
+    "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+    kernel="_dirichlet_grad",
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def _dirichlet_grad(x, alpha, total):
     """The derivative of a draw `x` of Beta(alpha, total - alpha) with respect to alpha, at a fixed probability, over 1 - x."""
 
 
 # ---- dropout ---------------------------------------------------------------------------------------------------------
-@op(f"_dropout_noise(Tensor self, float p, {_GEN}) -> Tensor", kernel="dropout_noise", module="aten", variants="function", grad=None, differentiable=False)
+@op(
+    f"_dropout_noise(Tensor self, float p, {_GEN}) -> Tensor",
+    kernel="dropout_noise",
+    module="aten",
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def _dropout_noise(self, p, generator):
     """1 / (1 - p) where an element is kept, else 0."""
     return torch.empty_like(self).bernoulli_(1 - p).div_(1 - p)
 
 
-@op(f"_rrelu_noise(Tensor self, float lower, float upper, {_GEN}) -> Tensor", kernel="rrelu_noise", module="aten",
-    variants="function", grad=None, differentiable=False)
+@op(
+    f"_rrelu_noise(Tensor self, float lower, float upper, {_GEN}) -> Tensor",
+    kernel="rrelu_noise",
+    module="aten",
+    variants="function",
+    grad=None,
+    differentiable=False,
+)
 def _rrelu_noise(self, lower, upper, generator):
     """A draw from [lower, upper) for every element that is not positive, 1 for the others."""
 
@@ -305,10 +426,14 @@ def _nn_dropout(input, p, training, inplace):
 def _warn_shape(name, input, low, high):
     if input.dim() not in (low, high):
         import warnings
-        warnings.warn(f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a "
-                      f"future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-                      f"{name} exists to provide channel-wise dropout on inputs with {low - 1} spatial dimensions, a channel "
-                      f"dimension, and an optional batch dimension (i.e. {low}D or {high}D inputs).", stacklevel=3)
+
+        warnings.warn(
+            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a "
+            f"future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            f"{name} exists to provide channel-wise dropout on inputs with {low - 1} spatial dimensions, a channel "
+            f"dimension, and an optional batch dimension (i.e. {low}D or {high}D inputs).",
+            stacklevel=3,
+        )
 
 
 @op("dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
@@ -316,9 +441,11 @@ def dropout1d(input, p, training, inplace):
     """Zeroes whole channels of (N, C, L) or (C, L) with probability `p` while training."""
     _check_nn(p)
     if input.dim() not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists "
-                           "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
-                           "optional batch dimension (i.e. 2D or 3D inputs).")
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists "
+            "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+            "optional batch dimension (i.e. 2D or 3D inputs)."
+        )
     return _unbatched(input, p, training, inplace, 3)
 
 
@@ -338,10 +465,14 @@ def dropout2d(input, p, training, inplace):
         _warn_shape("dropout2d", input, 3, 4)
     elif input.dim() == 3:
         import warnings
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
-                      "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
-                      "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
-                      "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=2)
+
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
     return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
 
 
@@ -365,4 +496,6 @@ def _nn_alpha_dropout(input, p, training, inplace):
 def _nn_feature_alpha_dropout(input, p, training, inplace):
     """Alpha dropout of whole channels: input (N, C, ...)."""
     _check_nn(p)
-    return torch.feature_alpha_dropout_(input, p, training) if inplace else torch.feature_alpha_dropout(input, p, training)
+    return (
+        torch.feature_alpha_dropout_(input, p, training) if inplace else torch.feature_alpha_dropout(input, p, training)
+    )

@@ -1,4 +1,5 @@
 """Reductions: sums, products, extremes, variances, norms, medians."""
+
 import torchlite as torch
 from ._declare import op
 
@@ -59,55 +60,84 @@ def _share_all(g, x, result):
 
 
 # ---- sums --------------------------------------------------------------------------------------------------------------
-@op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    kernel="sum", tags="reduction", node="SumBackward0",
+@op(
+    "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    kernel="sum",
+    tags="reduction",
+    node="SumBackward0",
     grad={"self": lambda c, g: g.expand(c.self_shape)},
-    samples=lambda t: [(t(3, 4),), (t(0, 3),), (t(),)])
+    samples=lambda t: [(t(3, 4),), (t(0, 3),), (t(),)],
+)
 def sum_all(self, dtype=None):
     """The sum of all elements. Integers and bool are summed as int64 unless `dtype` says otherwise."""
 
 
-@op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    kernel="sum", out=True, tags="reduction", node="SumBackward1",
+@op(
+    "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    kernel="sum",
+    out=True,
+    tags="reduction",
+    node="SumBackward1",
     grad={"self": lambda c, g: _spread(g, c.self_shape, c.dim, c.keepdim)},
-    samples=lambda t: [(t(3, 4), 0), (t(3, 4, 2), (0, -1), True), (t(3, 4), None)])
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4, 2), (0, -1), True), (t(3, 4), None)],
+)
 def sum_dim(self, dim, keepdim=False, dtype=None):
     """The sums along the dims in `dim` (all when None or empty); reduced dims stay with size 1 if `keepdim`."""
 
 
-@op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    kernel="nansum", out=True, tags="reduction",
+@op(
+    "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    kernel="nansum",
+    out=True,
+    tags="reduction",
     grad={"self": lambda c, g: _spread(g, c.self_shape, c.dim, c.keepdim) * ~torch.isnan(c.self)},
-    samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)])
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)],
+)
 def nansum(self, dim=None, keepdim=False, dtype=None):
     """Sums that take NaN as zero."""
     return torch.where(self.isnan(), 0, self).sum(dim, keepdim, dtype=dtype)
 
 
-@op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    kernel="mean", out=True, tags="reduction", node="MeanBackward0",
+@op(
+    "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    kernel="mean",
+    out=True,
+    tags="reduction",
+    node="MeanBackward0",
     grad={"self": lambda c, g: g.expand(c.self_shape) / _count(c.self_shape, None)},
-    samples=lambda t: [(t(3, 4),), (t(),)])
+    samples=lambda t: [(t(3, 4),), (t(),)],
+)
 def mean_all(self, dtype=None):
     """The mean of all elements of a floating or complex tensor."""
     return self.sum(dtype=dtype) / self.numel()
 
 
-@op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    kernel="mean", out=True, tags="reduction", node="MeanBackward1",
+@op(
+    "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    kernel="mean",
+    out=True,
+    tags="reduction",
+    node="MeanBackward1",
     grad={"self": lambda c, g: _spread(g, c.self_shape, c.dim, c.keepdim) / _count(c.self_shape, c.dim)},
-    samples=lambda t: [(t(3, 4), 0), (t(3, 4, 2), (0, 2), True)])
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4, 2), (0, 2), True)],
+)
 def mean_dim(self, dim, keepdim=False, dtype=None):
     """The means along the dims in `dim`."""
     return self.sum(dim, keepdim, dtype=dtype) / _count(self.shape, dim)
 
 
-@op("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, tags="reduction", samples=lambda t: [(t(3, 4),), (t(3, 4), 1)])
+@op(
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 1)],
+)
 def nanmean(self, dim=None, keepdim=False, dtype=None):
     """Means of the elements that are not NaN."""
     if not (self.is_floating_point() or self.is_complex()):
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype._scalar_type}")
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {self.dtype._scalar_type}"
+        )
     return torch.nansum(self, dim, keepdim, dtype=dtype) / torch.sum(~self.detach().isnan(), dim, keepdim)
 
 
@@ -130,80 +160,157 @@ def _prod_grad(g, x, result, dim):
     return g * (_exclusive(x.flatten(), 0).reshape(x.shape) if dim is None else _exclusive(x, dim)).conj()
 
 
-@op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    kernel="prod", tags="reduction", node="ProdBackward0",
+@op(
+    "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    kernel="prod",
+    tags="reduction",
+    node="ProdBackward0",
     grad={"self": lambda c, g: _prod_grad(g, c.self, c.result, None)},
-    samples=lambda t: [(t(3, 2),), (t(),)])
+    samples=lambda t: [(t(3, 2),), (t(),)],
+)
 def prod_all(self, dtype=None):
     """The product of all elements."""
 
 
-@op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    kernel="prod", out=True, tags="reduction", node="ProdBackward1",
-    grad={"self": lambda c, g: g if not c.self_shape else _prod_grad(_restore(g, c.self_shape, c.dim, c.keepdim), c.self,
-                                                                    _restore(c.result, c.self_shape, c.dim, c.keepdim), c.dim)},
-    samples=lambda t: [(t(3, 2), 0), (t(3, 2), -1, True)])
+@op(
+    "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    kernel="prod",
+    out=True,
+    tags="reduction",
+    node="ProdBackward1",
+    grad={
+        "self": lambda c, g: (
+            g
+            if not c.self_shape
+            else _prod_grad(
+                _restore(g, c.self_shape, c.dim, c.keepdim),
+                c.self,
+                _restore(c.result, c.self_shape, c.dim, c.keepdim),
+                c.dim,
+            )
+        )
+    },
+    samples=lambda t: [(t(3, 2), 0), (t(3, 2), -1, True)],
+)
 def prod_dim(self, dim, keepdim=False, dtype=None):
     """The products along `dim`."""
 
 
 # ---- logical -------------------------------------------------------------------------------------------------------------
-@op("any(Tensor self) -> Tensor", kernel="any", out=True, differentiable=False, tags="reduction",
-    samples=lambda t: [(t(3, 4),)])
+@op(
+    "any(Tensor self) -> Tensor",
+    kernel="any",
+    out=True,
+    differentiable=False,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4),)],
+)
 def any_all(self):
     """Whether any element is non-zero (uint8 for uint8 input, else bool)."""
 
 
-@op("any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    kernel="any", out=True, differentiable=False, tags="reduction", samples=lambda t: [(t(3, 4), 0), (t(3, 4), 1, True)])
+@op(
+    "any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+    "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    kernel="any",
+    out=True,
+    differentiable=False,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4), 1, True)],
+)
 def any_dim(self, dim=None, keepdim=False):
     """Whether any element along `dim` is non-zero."""
 
 
-@op("all(Tensor self) -> Tensor", kernel="all", out=True, differentiable=False, tags="reduction",
-    samples=lambda t: [(t(3, 4),)])
+@op(
+    "all(Tensor self) -> Tensor",
+    kernel="all",
+    out=True,
+    differentiable=False,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4),)],
+)
 def all_all(self):
     """Whether all elements are non-zero (uint8 for uint8 input, else bool)."""
 
 
-@op("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    kernel="all", out=True, differentiable=False, tags="reduction", samples=lambda t: [(t(3, 4), 0), (t(3, 4), 1, True)])
+@op(
+    "all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+    "all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    kernel="all",
+    out=True,
+    differentiable=False,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4), 1, True)],
+)
 def all_dim(self, dim=None, keepdim=False):
     """Whether all elements along `dim` are non-zero."""
 
 
-@op("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", "count_nonzero(Tensor self, int? dim=None) -> Tensor",
-    kernel="count_nonzero", differentiable=False, tags="reduction", samples=lambda t: [(t(3, 4),), (t(3, 4), 0)])
+@op(
+    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    kernel="count_nonzero",
+    differentiable=False,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 0)],
+)
 def count_nonzero(self, dim=None):
     """How many elements are non-zero, along `dim` or in all."""
     return (self != 0).sum(dim)
 
 
 # ---- extremes --------------------------------------------------------------------------------------------------------------
-@op("max(Tensor self) -> Tensor", kernel="max", out=True, tags="reduction", node="MaxBackward1",
-    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),), (t(),)])
+@op(
+    "max(Tensor self) -> Tensor",
+    kernel="max",
+    out=True,
+    tags="reduction",
+    node="MaxBackward1",
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)},
+    samples=lambda t: [(t(3, 4),), (t(),)],
+)
 def max_all(self):
     """The largest element; NaN when there is one. Equal maxima share the gradient."""
 
 
-@op("min(Tensor self) -> Tensor", kernel="min", out=True, tags="reduction", node="MinBackward1",
-    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),), (t(),)])
+@op(
+    "min(Tensor self) -> Tensor",
+    kernel="min",
+    out=True,
+    tags="reduction",
+    node="MinBackward1",
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)},
+    samples=lambda t: [(t(3, 4),), (t(),)],
+)
 def min_all(self):
     """The smallest element; NaN when there is one. Equal minima share the gradient."""
 
 
-@op("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    kernel="max_dim", out=True, nondiff=(1,), tags="reduction", node="MaxBackward0",
+@op(
+    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    kernel="max_dim",
+    out=True,
+    nondiff=(1,),
+    tags="reduction",
+    node="MaxBackward0",
     grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
-    samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1, True)])
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1, True)],
+)
 def max_dim(self, dim, keepdim=False):
     """The largest values along `dim` and the positions of the first of them."""
 
 
-@op("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    kernel="min_dim", out=True, nondiff=(1,), tags="reduction", node="MinBackward0",
+@op(
+    "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    kernel="min_dim",
+    out=True,
+    nondiff=(1,),
+    tags="reduction",
+    node="MinBackward0",
     grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
-    samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1, True)])
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1, True)],
+)
 def min_dim(self, dim, keepdim=False):
     """The smallest values along `dim` and the positions of the first of them."""
 
@@ -220,23 +327,39 @@ def min_other(self, other):
     return torch.minimum(self, other)
 
 
-@op("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", kernel="amax", out=True, tags="reduction",
+@op(
+    "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    kernel="amax",
+    out=True,
+    tags="reduction",
     grad={"self": lambda c, g: _share(g, c.self, c.result, c.dim, c.keepdim)},
-    samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), True)])
+    samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), True)],
+)
 def amax(self, dim=(), keepdim=False):
     """The largest values along the dims in `dim`. Equal maxima share the gradient."""
 
 
-@op("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", kernel="amin", out=True, tags="reduction",
+@op(
+    "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    kernel="amin",
+    out=True,
+    tags="reduction",
     grad={"self": lambda c, g: _share(g, c.self, c.result, c.dim, c.keepdim)},
-    samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), True)])
+    samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), True)],
+)
 def amin(self, dim=(), keepdim=False):
     """The smallest values along the dims in `dim`. Equal minima share the gradient."""
 
 
-@op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", kernel="aminmax", out=True,
-    tags="reduction", grad={"self": lambda c, g: _aminmax_grad(c, g)}, save=("self", "result0", "result1", "dim", "keepdim"),
-    samples=lambda t: [(t(3, 4),), (t(3, 4), {"dim": 0})])
+@op(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    kernel="aminmax",
+    out=True,
+    tags="reduction",
+    grad={"self": lambda c, g: _aminmax_grad(c, g)},
+    save=("self", "result0", "result1", "dim", "keepdim"),
+    samples=lambda t: [(t(3, 4),), (t(3, 4), {"dim": 0})],
+)
 def aminmax(self, dim=None, keepdim=False):
     """The smallest and the largest values, along `dim` or of all elements."""
 
@@ -246,13 +369,25 @@ def _aminmax_grad(c, g):
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-@op("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", kernel="argmax", out=True, differentiable=False,
-    tags="reduction", samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)])
+@op(
+    "argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    kernel="argmax",
+    out=True,
+    differentiable=False,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)],
+)
 def argmax(self, dim=None, keepdim=False):
     """The position of the first maximum along `dim`, or in the flattened tensor. NaN counts as the largest."""
 
 
-@op("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", kernel="argmin", out=True, differentiable=False,
-    tags="reduction", samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)])
+@op(
+    "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    kernel="argmin",
+    out=True,
+    differentiable=False,
+    tags="reduction",
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)],
+)
 def argmin(self, dim=None, keepdim=False):
     """The position of the first minimum along `dim`, or in the flattened tensor. NaN counts as the smallest."""

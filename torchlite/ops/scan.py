@@ -1,4 +1,5 @@
 """Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
+
 import torchlite as torch
 from ._declare import op, python
 
@@ -22,26 +23,50 @@ def _cumprod_grad(g, x, result, dim):
     return torch.stack(parts, dim)
 
 
-@op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", kernel="cumsum", inplace=True, out=True,
-    grad={"self": lambda c, g: _reverse_sum(g, c.dim)}, samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1), (t(), 0)])
+@op(
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    kernel="cumsum",
+    inplace=True,
+    out=True,
+    grad={"self": lambda c, g: _reverse_sum(g, c.dim)},
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1), (t(), 0)],
+)
 def cumsum(self, dim, dtype=None):
     """Sums of the elements up to each one along `dim`."""
 
 
-@op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", kernel="cumprod", inplace=True, out=True,
-    grad={"self": lambda c, g: _cumprod_grad(g, c.self, c.result, c.dim)}, samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1)])
+@op(
+    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    kernel="cumprod",
+    inplace=True,
+    out=True,
+    grad={"self": lambda c, g: _cumprod_grad(g, c.self, c.result, c.dim)},
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1)],
+)
 def cumprod(self, dim, dtype=None):
     """Products of the elements up to each one along `dim`."""
 
 
-@op("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", kernel="cummax", out=True, nondiff=(1,),
-    grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)}, samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+    kernel="cummax",
+    out=True,
+    nondiff=(1,),
+    grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def cummax(self, dim):
     """The largest element so far along `dim`, and the position of its last appearance."""
 
 
-@op("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", kernel="cummin", out=True, nondiff=(1,),
-    grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)}, samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+    kernel="cummin",
+    out=True,
+    nondiff=(1,),
+    grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def cummin(self, dim):
     """The smallest element so far along `dim`, and the position of its last appearance."""
 
@@ -58,11 +83,18 @@ def _logcumsumexp_grad(g, x, result, dim):
     if x.is_complex():
         return (_reverse_sum(g * (-result).exp().conj(), dim)) * x.exp().conj()
 
-    if torch.is_grad_enabled():          # to be differentiated again: every pair at once, exp(x_j - result_i) for i >= j
+    if torch.is_grad_enabled():  # to be differentiated again: every pair at once, exp(x_j - result_i) for i >= j
         n, dim = x.size(dim), dim % x.dim()
         pairs = x.movedim(dim, -1).unsqueeze(-2) - result.movedim(dim, -1).unsqueeze(-1)
-        later = torch.ones(n, n, dtype=torch.bool, device=x.device).tril() & (result.movedim(dim, -1) != float("-inf")).unsqueeze(-1)
-        return (g.movedim(dim, -1).unsqueeze(-1) * pairs.masked_fill(~later, float("-inf")).exp()).sum(-2).movedim(-1, dim).contiguous()
+        later = torch.ones(n, n, dtype=torch.bool, device=x.device).tril() & (
+            result.movedim(dim, -1) != float("-inf")
+        ).unsqueeze(-1)
+        return (
+            (g.movedim(dim, -1).unsqueeze(-1) * pairs.masked_fill(~later, float("-inf")).exp())
+            .sum(-2)
+            .movedim(-1, dim)
+            .contiguous()
+        )
 
     # in log space, positive and negative gradients apart
     def part(positive):
@@ -73,8 +105,13 @@ def _logcumsumexp_grad(g, x, result, dim):
     return part(True) - part(False)
 
 
-@op("logcumsumexp(Tensor self, int dim) -> Tensor", kernel="logcumsumexp", out=True,
-    grad={"self": lambda c, g: _logcumsumexp_grad(g, c.self, c.result, c.dim)}, samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "logcumsumexp(Tensor self, int dim) -> Tensor",
+    kernel="logcumsumexp",
+    out=True,
+    grad={"self": lambda c, g: _logcumsumexp_grad(g, c.self, c.result, c.dim)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def logcumsumexp(self, dim):
     """log(cumsum(exp(x))) along `dim`, without overflow."""
     top = (torch.real(self) if self.is_complex() else self).detach()
@@ -89,13 +126,18 @@ def _edge(x, edge, dim):
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     for i, (n, m) in enumerate(zip(x.shape, edge.shape)):
         if n != m and i != dim % x.dim():
-            raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
-                               f"input.size({i}) = {n}, but got tensor.size({i}) = {m}")
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
+                f"input.size({i}) = {n}, but got tensor.size({i}) = {m}"
+            )
     return edge
 
 
-@op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=True,
-    samples=lambda t: [(t(3, 4),), (t(3, 4), 2, 0)])
+@op(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    out=True,
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 2, 0)],
+)
 def diff(self, n=1, dim=-1, prepend=None, append=None):
     """The n-th differences of neighbours along `dim`."""
     if self.dim() == 0:
@@ -136,10 +178,14 @@ def _ends(y, dim):
 
 def _check_integral(y, x, name):
     if y.dtype == torch.bool or (x is not None and x.dtype == torch.bool):
-        raise RuntimeError(f"{name}: received a bool input for `{'y' if y.dtype == torch.bool else 'x'}`, but bool is not supported")
+        raise RuntimeError(
+            f"{name}: received a bool input for `{'y' if y.dtype == torch.bool else 'x'}`, but bool is not supported"
+        )
 
 
-@op("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))]
+)
 def trapezoid_x(y, x, dim=-1):
     """The integral of y over the sample points x by the trapezoid rule, along `dim`."""
     _check_integral(y, x, "trapezoid")
@@ -172,7 +218,11 @@ def trapz_dx(y, dx=1, dim=-1):
     return torch.trapezoid(y, dx=dx, dim=dim)
 
 
-@op("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def cumulative_trapezoid_x(y, x, dim=-1):
     """Running integrals of y over x by the trapezoid rule."""
     _check_integral(y, x, "cumulative_trapezoid")
@@ -181,7 +231,11 @@ def cumulative_trapezoid_x(y, x, dim=-1):
     return (step * (left + right)).cumsum(dim) / 2.0
 
 
-@op("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4),)])
+@op(
+    "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4),)],
+)
 def cumulative_trapezoid_dx(y, dx=1, dim=-1):
     """Running integrals of y over points `dx` apart by the trapezoid rule."""
     _check_integral(y, None, "cumulative_trapezoid")
@@ -242,15 +296,21 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if isinstance(spacing, (tuple, list)):
         if len(spacing) != len(dims):
             if dim is None:
-                raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
-                                   f"{x.dim()}', since dim argument was not given, but got a list of length {len(spacing)}")
-            raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
-                               f"length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}.")
+                raise RuntimeError(
+                    "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
+                    f"{x.dim()}', since dim argument was not given, but got a list of length {len(spacing)}"
+                )
+            raise RuntimeError(
+                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+                f"length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}."
+            )
         steps = list(spacing)
     elif isinstance(spacing, (int, float, complex)):
         steps = [spacing] * len(dims)
     else:
-        raise TypeError(f"gradient() received an invalid combination of arguments - got (Tensor, spacing={type(spacing).__name__})")
+        raise TypeError(
+            f"gradient() received an invalid combination of arguments - got (Tensor, spacing={type(spacing).__name__})"
+        )
     if x.dtype == torch.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
@@ -259,7 +319,9 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         if x.size(d) < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
         if isinstance(h, torch.Tensor) and (h.dim() != 1 or h.numel() != x.size(d)):
-            raise RuntimeError("torch.gradient expected each element of spacing to have a coordinate for each sample of its dimension")
+            raise RuntimeError(
+                "torch.gradient expected each element of spacing to have a coordinate for each sample of its dimension"
+            )
     return tuple(_slope(x, d, h, edge_order) for d, h in zip(dims, steps))
 
 

@@ -1,4 +1,5 @@
 """Sorting, selection, unique values, searches and histograms."""
+
 import torchlite as torch
 from ._declare import op, python
 
@@ -9,31 +10,50 @@ def _scatter_grad(g, shape, dim, index):
     return g.new_zeros(shape).scatter(dim, index, g)
 
 
-@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", kernel="sort", out=True, nondiff=(1,),
-    node="SortBackward0", grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
-    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, True)])
+@op(
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    kernel="sort",
+    out=True,
+    nondiff=(1,),
+    node="SortBackward0",
+    grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, True)],
+)
 def sort(self, dim=-1, descending=False):
     """Values in order along `dim` and where they came from. NaN is the largest; equal values keep their order."""
 
 
-@op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    kernel="sort_stable", out=True, nondiff=(1,), node="SortBackward0",
+@op(
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    kernel="sort_stable",
+    out=True,
+    nondiff=(1,),
+    node="SortBackward0",
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
-    samples=lambda t: [(t(3, 4), {"stable": True})])
+    samples=lambda t: [(t(3, 4), {"stable": True})],
+)
 def sort_stable(self, stable, dim=-1, descending=False):
     """`sort` with the order of equal values asked for; it is kept in any case."""
     return torch.sort(self, dim, descending)
 
 
-@op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", kernel="argsort", differentiable=False,
-    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, True)])
+@op(
+    "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    kernel="argsort",
+    differentiable=False,
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, True)],
+)
 def argsort(self, dim=-1, descending=False):
     """The positions that sort the elements along `dim`."""
     return torch.sort(self, dim, descending)[1]
 
 
-@op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", kernel="argsort_stable",
-    differentiable=False, samples=lambda t: [(t(3, 4), {"stable": True})])
+@op(
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    kernel="argsort_stable",
+    differentiable=False,
+    samples=lambda t: [(t(3, 4), {"stable": True})],
+)
 def argsort_stable(self, stable, dim=-1, descending=False):
     """`argsort` that keeps the order of equal values."""
     return torch.sort(self, dim, descending)[1]
@@ -45,28 +65,45 @@ def msort(self):
     return torch.sort(self, 0)[0]
 
 
-@op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", kernel="topk",
-    out=True, nondiff=(1,), grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
-    samples=lambda t: [(t(3, 4), 2), (t(3, 4), 1, 0, False)])
+@op(
+    "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    kernel="topk",
+    out=True,
+    nondiff=(1,),
+    grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
+    samples=lambda t: [(t(3, 4), 2), (t(3, 4), 1, 0, False)],
+)
 def topk(self, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) values along `dim` in order, and their positions."""
 
 
 # ---- unique ----------------------------------------------------------------------------------------------------------------
-@op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-    kernel="_unique2", variants="function", grad={})
+@op(
+    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    kernel="_unique2",
+    variants="function",
+    grad={},
+)
 def _unique2(self, sorted=True, return_inverse=False, return_counts=False):
     """Distinct values in order, where each element's value is among them, and how often each appears."""
 
 
-@op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-    kernel="unique_dim", variants="function", grad={})
+@op(
+    "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    kernel="unique_dim",
+    variants="function",
+    grad={},
+)
 def unique_dim(self, dim, sorted=True, return_inverse=False, return_counts=False):
     """Distinct slices along `dim` in lexicographic order, with inverse and counts."""
 
 
-@op("_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-    kernel="unique_consecutive", variants="function", grad={})
+@op(
+    "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    kernel="unique_consecutive",
+    variants="function",
+    grad={},
+)
 def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
     """Values (or slices along `dim`) without repetitions of the one before, with inverse and counts."""
 
@@ -101,23 +138,39 @@ python(unique, unique_consecutive)
 
 
 # ---- searches and histograms ---------------------------------------------------------------------------------------------------
-@op("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+@op(
+    "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
     "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-    kernel="searchsorted", variants="function", out=True, differentiable=False,
-    samples=lambda t: [(t(5).sort()[0], t(3)), (t(5).sort()[0], 0.5)])
+    kernel="searchsorted",
+    variants="function",
+    out=True,
+    differentiable=False,
+    samples=lambda t: [(t(5).sort()[0], t(3)), (t(5).sort()[0], 0.5)],
+)
 def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
     """Where each value of `self` would be inserted into the sorted innermost dim of `sorted_sequence`."""
 
 
-@op("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+@op(
+    "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-    kernel="bucketize", variants="function", out=True, differentiable=False, samples=lambda t: [(t(3), t(5).sort()[0])])
+    kernel="bucketize",
+    variants="function",
+    out=True,
+    differentiable=False,
+    samples=lambda t: [(t(3), t(5).sort()[0])],
+)
 def bucketize(self, boundaries, out_int32=False, right=False):
     """The index of the bucket between 1-d `boundaries` that each value falls into."""
 
 
-@op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", kernel="histc", out=True, differentiable=False,
-    samples=lambda t: [(t(3, 4), 5), (t(3, 4), 5, -1, 1)])
+@op(
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+    kernel="histc",
+    out=True,
+    differentiable=False,
+    samples=lambda t: [(t(3, 4), 5), (t(3, 4), 5, -1, 1)],
+)
 def histc(self, bins=100, min=0, max=0):
     """Counts of elements in `bins` equal intervals of [min, max], or of the range of the data when both are 0."""
 
@@ -132,12 +185,16 @@ def _edges_of(x, bins, range):
         low, high = (0.0, 1.0) if x.numel() == 0 else (float(x.min()), float(x.max()))
     else:
         if len(range) != 2:
-            raise RuntimeError(f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}")
+            raise RuntimeError(
+                f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}"
+            )
         low, high = range
     if not (abs(low) != float("inf") and abs(high) != float("inf") and low == low and high == high):
         raise RuntimeError(f"torch.histogram(): dimension 0's range [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(f"torch.histogram(): min should not exceed max, but got min {low:g} max {high:g} for dimension 0")
+        raise RuntimeError(
+            f"torch.histogram(): min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+        )
     if low == high:
         low, high = low - 0.5, high + 0.5
     return torch.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
@@ -147,8 +204,10 @@ def _histogram(x, edges, weight, density):
     if x.dtype not in (torch.float32, torch.float64):
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{x.dtype._scalar_type}'")
     if weight is not None and weight.dtype != x.dtype:
-        raise RuntimeError("torch.histogram(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
-                           f"but got input {x.dtype._scalar_type}, and weight {weight.dtype._scalar_type}")
+        raise RuntimeError(
+            "torch.histogram(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+            f"but got input {x.dtype._scalar_type}, and weight {weight.dtype._scalar_type}"
+        )
     flat = x.flatten()
     n = edges.numel() - 1
     at = torch.searchsorted(edges, flat, right=True) - 1
@@ -159,20 +218,30 @@ def _histogram(x, edges, weight, density):
     return hist / hist.sum() / (edges[1:] - edges[:-1]) if density else hist
 
 
-@op("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-    out=True, grad={})
+@op(
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=True,
+    grad={},
+)
 def histogram_bins(self, bins, weight=None, density=False):
     """Sums of weights (1 by default) between the given increasing bin edges."""
     if bins.dtype != self.dtype:
-        raise RuntimeError(f"torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype "
-                           f"{self.dtype._scalar_type} and bins for dimension 0 with dtype {bins.dtype._scalar_type}")
+        raise RuntimeError(
+            f"torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{self.dtype._scalar_type} and bins for dimension 0 with dtype {bins.dtype._scalar_type}"
+        )
     if bins.dim() != 1 or bins.numel() == 0:
-        raise RuntimeError(f"torch.histogram(): bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins tensor for dimension 0")
+        raise RuntimeError(
+            f"torch.histogram(): bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins tensor for dimension 0"
+        )
     return _histogram(self, bins, weight, density), bins.clone()
 
 
-@op("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-    out=True, grad={})
+@op(
+    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=True,
+    grad={},
+)
 def histogram_count(self, bins=100, range=None, weight=None, density=False):
     """Sums of weights (1 by default) in `bins` equal intervals, and the edges of these."""
     if bins <= 0:
@@ -191,7 +260,9 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     if len(many) != n:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if range is not None and len(range) != 2 * n:
-        raise RuntimeError(f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}")
+        raise RuntimeError(
+            f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}"
+        )
     if input.dtype not in (torch.float32, torch.float64):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._scalar_type}'")
     edges = []
@@ -201,7 +272,7 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
             continue
         if b <= 0:
             raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {b} for dimension {i}")
-        edges.append(_edges_of(points[:, i], b, None if range is None else range[2 * i:2 * i + 2]))
+        edges.append(_edges_of(points[:, i], b, None if range is None else range[2 * i : 2 * i + 2]))
     shape = [e.numel() - 1 for e in edges]
     at = torch.zeros(points.size(0), dtype=torch.int64, device=input.device)
     inside = torch.ones(points.size(0), dtype=torch.bool, device=input.device)

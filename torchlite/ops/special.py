@@ -1,4 +1,5 @@
 """Special functions: gamma, error function and relatives, Bessel functions, orthogonal polynomials."""
+
 import math
 
 import torchlite as torch
@@ -15,26 +16,57 @@ def _positive(t):
 
 
 # ---- error function and normal distribution ------------------------------------------------------------------------
-@op("erf(Tensor self) -> Tensor", kernel="erf", inplace=True, out=True, tags="pointwise", alias=("special.erf",),
-    grad={"self": lambda c, g: 2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g}, samples=_line)
+@op(
+    "erf(Tensor self) -> Tensor",
+    kernel="erf",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.erf",),
+    grad={"self": lambda c, g: 2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g},
+    samples=_line,
+)
 def erf(self):
     """Error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
 
 
-@op("erfc(Tensor self) -> Tensor", kernel="erfc", inplace=True, out=True, tags="pointwise", alias=("special.erfc",),
-    grad={"self": lambda c, g: -2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g}, samples=_line)
+@op(
+    "erfc(Tensor self) -> Tensor",
+    kernel="erfc",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.erfc",),
+    grad={"self": lambda c, g: -2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g},
+    samples=_line,
+)
 def erfc(self):
     """1 - erf(x), exact for large x."""
 
 
-@op("erfinv(Tensor self) -> Tensor", kernel="erfinv", inplace=True, out=True, tags="pointwise", alias=("special.erfinv",),
-    grad={"self": lambda c, g: math.sqrt(math.pi) / 2 * torch.exp(torch.erfinv(c.self).square()) * g}, samples=lambda t: [(t(3, 4, lo=-0.9, hi=0.9),)])
+@op(
+    "erfinv(Tensor self) -> Tensor",
+    kernel="erfinv",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.erfinv",),
+    grad={"self": lambda c, g: math.sqrt(math.pi) / 2 * torch.exp(torch.erfinv(c.self).square()) * g},
+    samples=lambda t: [(t(3, 4, lo=-0.9, hi=0.9),)],
+)
 def erfinv(self):
     """Inverse of erf; NaN outside [-1, 1]."""
 
 
-@op("special_erfcx(Tensor self) -> Tensor", kernel="special_erfcx", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * (2 * c.self * c.result - 2 / math.sqrt(math.pi))}, samples=_line)
+@op(
+    "special_erfcx(Tensor self) -> Tensor",
+    kernel="special_erfcx",
+    out=True,
+    tags="pointwise",
+    module="special",
+    grad={"self": lambda c, g: g * (2 * c.self * c.result - 2 / math.sqrt(math.pi))},
+    samples=_line,
+)
 def special_erfcx(self):
     """exp(x**2) * erfc(x)."""
 
@@ -45,47 +77,99 @@ def special_ndtr(self):
     return torch.erfc(self * -math.sqrt(0.5)) * 0.5
 
 
-@op("special_ndtri(Tensor self) -> Tensor", kernel="special_ndtri", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * math.sqrt(2 * math.pi) * (c.result * c.result / 2).exp()}, samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),)])
+@op(
+    "special_ndtri(Tensor self) -> Tensor",
+    kernel="special_ndtri",
+    out=True,
+    tags="pointwise",
+    module="special",
+    grad={"self": lambda c, g: g * math.sqrt(2 * math.pi) * (c.result * c.result / 2).exp()},
+    samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),)],
+)
 def special_ndtri(self):
     """Inverse of the normal distribution function."""
 
 
-@op("special_log_ndtr(Tensor self) -> Tensor", kernel="special_log_ndtr", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g / torch.special.erfcx(c.self * -math.sqrt(0.5)) * math.sqrt(2 / math.pi)}, samples=_line)
+@op(
+    "special_log_ndtr(Tensor self) -> Tensor",
+    kernel="special_log_ndtr",
+    out=True,
+    tags="pointwise",
+    module="special",
+    grad={"self": lambda c, g: g / torch.special.erfcx(c.self * -math.sqrt(0.5)) * math.sqrt(2 / math.pi)},
+    samples=_line,
+)
 def special_log_ndtr(self):
     """Logarithm of the normal distribution function, exact for very negative x."""
 
 
-@op("special_entr(Tensor self) -> Tensor", kernel="special_entr", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * (-c.self.log() - 1)}, samples=_positive)
+@op(
+    "special_entr(Tensor self) -> Tensor",
+    kernel="special_entr",
+    out=True,
+    tags="pointwise",
+    module="special",
+    grad={"self": lambda c, g: g * (-c.self.log() - 1)},
+    samples=_positive,
+)
 def special_entr(self):
     """-x log(x) where x > 0, 0 at 0, -infinity below."""
 
 
-@op("special_xlog1py(Tensor self, Tensor other) -> Tensor", "special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
-    "special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", kernel="special_xlog1py", out=True, tags="pointwise", module="special",
+@op(
+    "special_xlog1py(Tensor self, Tensor other) -> Tensor",
+    "special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
+    "special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor",
+    kernel="special_xlog1py",
+    out=True,
+    tags="pointwise",
+    module="special",
     grad={"self": lambda c, g: _xlogy_self(g, c.self, c.other, -1), "other": lambda c, g: g * c.self / (c.other + 1)},
-    samples=lambda t: [(t(3, 4), t(4, lo=0.2, hi=3)), (t(5), 2.5)])
+    samples=lambda t: [(t(3, 4), t(4, lo=0.2, hi=3)), (t(5), 2.5)],
+)
 def special_xlog1py(self, other):
     """self * log1p(other); 0 where self is 0, NaN where other is NaN."""
 
 
 # ---- gamma function ----------------------------------------------------------------------------------------------
-@op("lgamma(Tensor self) -> Tensor", kernel="lgamma", inplace=True, out=True, tags="pointwise", alias=("special.gammaln",),
-    grad={"self": lambda c, g: g * torch.digamma(c.self)}, samples=_positive)
+@op(
+    "lgamma(Tensor self) -> Tensor",
+    kernel="lgamma",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.gammaln",),
+    grad={"self": lambda c, g: g * torch.digamma(c.self)},
+    samples=_positive,
+)
 def lgamma(self):
     """log |Gamma(x)|."""
 
 
-@op("digamma(Tensor self) -> Tensor", kernel="digamma", inplace=True, out=True, tags="pointwise", alias=("special.digamma", "special.psi"),
-    grad={"self": lambda c, g: g * torch.polygamma(1, c.self)}, samples=_positive)
+@op(
+    "digamma(Tensor self) -> Tensor",
+    kernel="digamma",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.digamma", "special.psi"),
+    grad={"self": lambda c, g: g * torch.polygamma(1, c.self)},
+    samples=_positive,
+)
 def digamma(self):
     """Derivative of log Gamma(x)."""
 
 
-@op("polygamma(int n, Tensor self) -> Tensor", kernel="polygamma", out=True, tags="pointwise", variants="function", alias=("special.polygamma",),
-    grad={"self": lambda c, g: g * torch.polygamma(c.n + 1, c.self)}, samples=lambda t: [(1, t(3, 4, lo=0.2, hi=5)), (3, t(5, lo=0.2, hi=5))])
+@op(
+    "polygamma(int n, Tensor self) -> Tensor",
+    kernel="polygamma",
+    out=True,
+    tags="pointwise",
+    variants="function",
+    alias=("special.polygamma",),
+    grad={"self": lambda c, g: g * torch.polygamma(c.n + 1, c.self)},
+    samples=lambda t: [(1, t(3, 4, lo=0.2, hi=5)), (3, t(5, lo=0.2, hi=5))],
+)
 def polygamma(n, self):
     """The n-th derivative of digamma."""
 
@@ -100,11 +184,18 @@ def _polygamma_method(self, n):
 def polygamma_(self, n):
     """In-place polygamma."""
     from ..autograd._inplace import before_change
+
     return self.copy_(torch.polygamma(n, before_change(self)))
 
 
-@op("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True, tags="pointwise", alias=("special.multigammaln",),
-    samples=lambda t: [(t(3, 4, lo=2.1, hi=6), 3)])
+@op(
+    "mvlgamma(Tensor self, int p) -> Tensor",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.multigammaln",),
+    samples=lambda t: [(t(3, 4, lo=2.1, hi=6), 3)],
+)
 def mvlgamma(self, p):
     """Logarithm of the multivariate gamma function of dimension p."""
     if p < 1:
@@ -120,37 +211,73 @@ def _igamma_slope(a, x):
     return torch.exp((a - 1) * torch.log(x) - x - torch.lgamma(a))
 
 
-@op("igamma(Tensor self, Tensor other) -> Tensor", kernel="igamma", inplace=True, out=True, tags="pointwise", alias=("special.gammainc",),
+@op(
+    "igamma(Tensor self, Tensor other) -> Tensor",
+    kernel="igamma",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.gammainc",),
     grad={"other": lambda c, g: g * _igamma_slope(c.self, c.other)},
-    samples=lambda t: [(t(3, 4, lo=0.3, hi=5, requires_grad=False), t(4, lo=0.3, hi=5))])
+    samples=lambda t: [(t(3, 4, lo=0.3, hi=5, requires_grad=False), t(4, lo=0.3, hi=5))],
+)
 def igamma(self, other):
     """Lower regularized incomplete gamma function P(self, other)."""
 
 
-@op("igammac(Tensor self, Tensor other) -> Tensor", kernel="igammac", inplace=True, out=True, tags="pointwise", alias=("special.gammaincc",),
+@op(
+    "igammac(Tensor self, Tensor other) -> Tensor",
+    kernel="igammac",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.gammaincc",),
     grad={"other": lambda c, g: -g * _igamma_slope(c.self, c.other)},
-    samples=lambda t: [(t(3, 4, lo=0.3, hi=5, requires_grad=False), t(4, lo=0.3, hi=5))])
+    samples=lambda t: [(t(3, 4, lo=0.3, hi=5, requires_grad=False), t(4, lo=0.3, hi=5))],
+)
 def igammac(self, other):
     """Upper regularized incomplete gamma function, 1 - igamma."""
 
 
-@op("special_zeta(Tensor self, Tensor other) -> Tensor", "special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor",
-    "special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", kernel="special_zeta", out=True, tags="pointwise", module="special",
+@op(
+    "special_zeta(Tensor self, Tensor other) -> Tensor",
+    "special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor",
+    "special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor",
+    kernel="special_zeta",
+    out=True,
+    tags="pointwise",
+    module="special",
     grad={"other": lambda c, g: g * -c.self * torch.special.zeta(c.self + 1, c.other)},
-    samples=lambda t: [(t(3, 4, lo=1.5, hi=5, requires_grad=False), t(4, lo=0.3, hi=5))])
+    samples=lambda t: [(t(3, 4, lo=1.5, hi=5, requires_grad=False), t(4, lo=0.3, hi=5))],
+)
 def special_zeta(self, other):
     """Hurwitz zeta function: the sum over k >= 0 of (other + k)**-self."""
 
 
 # ---- Bessel functions ----------------------------------------------------------------------------------------------
-@op("i0(Tensor self) -> Tensor", kernel="i0", inplace=True, out=True, tags="pointwise", alias=("special.i0",),
-    grad={"self": lambda c, g: g * torch.special.i1(c.self)}, samples=_line)
+@op(
+    "i0(Tensor self) -> Tensor",
+    kernel="i0",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.i0",),
+    grad={"self": lambda c, g: g * torch.special.i1(c.self)},
+    samples=_line,
+)
 def i0(self):
     """Modified Bessel function of the first kind, order 0."""
 
 
-@op("special_i0e(Tensor self) -> Tensor", kernel="special_i0e", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * (torch.special.i1e(c.self) - c.self.sgn() * c.result)}, samples=_line)
+@op(
+    "special_i0e(Tensor self) -> Tensor",
+    kernel="special_i0e",
+    out=True,
+    tags="pointwise",
+    module="special",
+    grad={"self": lambda c, g: g * (torch.special.i1e(c.self) - c.self.sgn() * c.result)},
+    samples=_line,
+)
 def special_i0e(self):
     """exp(-|x|) * i0(x)."""
 
@@ -162,14 +289,30 @@ def _slope_at_zero(x, slope):
     return torch.where(tiny, 0.5, slope(x, x.reciprocal()))
 
 
-@op("special_i1(Tensor self) -> Tensor", kernel="special_i1", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * _slope_at_zero(c.self, lambda x, r: torch.i0(x) - c.result * r)}, samples=_line)
+@op(
+    "special_i1(Tensor self) -> Tensor",
+    kernel="special_i1",
+    out=True,
+    tags="pointwise",
+    module="special",
+    grad={"self": lambda c, g: g * _slope_at_zero(c.self, lambda x, r: torch.i0(x) - c.result * r)},
+    samples=_line,
+)
 def special_i1(self):
     """Modified Bessel function of the first kind, order 1."""
 
 
-@op("special_i1e(Tensor self) -> Tensor", kernel="special_i1e", out=True, tags="pointwise", module="special",
-    grad={"self": lambda c, g: g * _slope_at_zero(c.self, lambda x, r: torch.special.i0e(x) - c.result * (x.sgn() + r))}, samples=_line)
+@op(
+    "special_i1e(Tensor self) -> Tensor",
+    kernel="special_i1e",
+    out=True,
+    tags="pointwise",
+    module="special",
+    grad={
+        "self": lambda c, g: g * _slope_at_zero(c.self, lambda x, r: torch.special.i0e(x) - c.result * (x.sgn() + r))
+    },
+    samples=_line,
+)
 def special_i1e(self):
     """exp(-|x|) * i1(x)."""
 
@@ -180,6 +323,7 @@ _NODIFF = {"out": True, "tags": "pointwise", "module": "special", "grad": None, 
 def _plain(name, doc, sample=_line):
     def f(self):
         pass
+
     f.__name__, f.__doc__, f.__module__ = "special_" + name, doc, __name__
     return op(f"special_{name}(Tensor self) -> Tensor", kernel="special_" + name, samples=sample, **_NODIFF)(f)
 
@@ -202,10 +346,17 @@ _plain("airy_ai", "Airy function Ai.")
 def _polynomial(name, doc):
     def f(x, n):
         pass
+
     full = "special_" + name
     f.__name__, f.__doc__, f.__module__ = full, doc, __name__
-    return op(f"{full}(Tensor x, Tensor n) -> Tensor", f"{full}.x_scalar(Scalar x, Tensor n) -> Tensor", f"{full}.n_scalar(Tensor x, Scalar n) -> Tensor",
-              kernel=full, samples=lambda t: [(t(3, 4, lo=-1, hi=1), 3)], **_NODIFF)(f)
+    return op(
+        f"{full}(Tensor x, Tensor n) -> Tensor",
+        f"{full}.x_scalar(Scalar x, Tensor n) -> Tensor",
+        f"{full}.n_scalar(Tensor x, Scalar n) -> Tensor",
+        kernel=full,
+        samples=lambda t: [(t(3, 4, lo=-1, hi=1), 3)],
+        **_NODIFF,
+    )(f)
 
 
 _polynomial("chebyshev_polynomial_t", "Chebyshev polynomial of the first kind, T_n(x).")

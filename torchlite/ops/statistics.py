@@ -1,4 +1,5 @@
 """Statistics: variances, vector norms, logsumexp, medians, quantiles, modes, covariances."""
+
 import math
 
 import torchlite as torch
@@ -25,7 +26,11 @@ def _std_grad(g, x, result, dim, correction, keepdim):
 def _pair_grad(c, g, dim, correction, keepdim, deviation=None):
     spread = None
     if g[0] is not None:
-        spread = _var_grad(g[0], c.self, dim, correction, keepdim) if deviation is None else _std_grad(g[0], c.self, deviation, dim, correction, keepdim)
+        spread = (
+            _var_grad(g[0], c.self, dim, correction, keepdim)
+            if deviation is None
+            else _std_grad(g[0], c.self, deviation, dim, correction, keepdim)
+        )
     if g[1] is None:
         return spread
     mean = _spread(g[1], c.self.shape, dim, keepdim) / _count(c.self.shape, dim)
@@ -34,7 +39,9 @@ def _pair_grad(c, g, dim, correction, keepdim, deviation=None):
 
 def _var_body(x, dim, correction, keepdim, root):
     if x.is_complex():
-        v = torch.var(torch.real(x), dim, correction=correction, keepdim=keepdim) + torch.var(torch.imag(x), dim, correction=correction, keepdim=keepdim)
+        v = torch.var(torch.real(x), dim, correction=correction, keepdim=keepdim) + torch.var(
+            torch.imag(x), dim, correction=correction, keepdim=keepdim
+        )
         return v.sqrt() if root else v
     if not x.is_floating_point():
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -49,48 +56,77 @@ def _mean_body(x, dim, keepdim):
     return x.mean(dim, keepdim)
 
 
-@op("var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    kernel="var_correction", out=True, tags="reduction",
+@op(
+    "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    kernel="var_correction",
+    out=True,
+    tags="reduction",
     grad={"self": lambda c, g: _var_grad(g, c.self, c.dim, c.correction, c.keepdim)},
-    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0}), (t(3, 4), (0, 1), {"keepdim": True})])
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0}), (t(3, 4), (0, 1), {"keepdim": True})],
+)
 def var_correction(self, dim=None, correction=None, keepdim=False):
     """Variances over `dim`: squared distances from the mean, summed and divided by N - correction (1 by default)."""
     return _var_body(self, dim, correction, keepdim, False)
 
 
-@op("var(Tensor self, bool unbiased=True) -> Tensor", kernel="var", tags="reduction",
-    grad={"self": lambda c, g: _var_grad(g, c.self, None, int(c.unbiased), False)}, samples=lambda t: [(t(3, 4), False)])
+@op(
+    "var(Tensor self, bool unbiased=True) -> Tensor",
+    kernel="var",
+    tags="reduction",
+    grad={"self": lambda c, g: _var_grad(g, c.self, None, int(c.unbiased), False)},
+    samples=lambda t: [(t(3, 4), False)],
+)
 def var_all(self, unbiased=True):
     """The variance of all elements; `unbiased` divides by N - 1."""
     return _var_body(self, None, int(unbiased), False, False)
 
 
-@op("var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", kernel="var", out=True, tags="reduction",
-    grad={"self": lambda c, g: _var_grad(g, c.self, c.dim, int(c.unbiased), c.keepdim)}, samples=lambda t: [(t(3, 4), 0, False)])
+@op(
+    "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    kernel="var",
+    out=True,
+    tags="reduction",
+    grad={"self": lambda c, g: _var_grad(g, c.self, c.dim, int(c.unbiased), c.keepdim)},
+    samples=lambda t: [(t(3, 4), 0, False)],
+)
 def var_dim(self, dim, unbiased=True, keepdim=False):
     """Variances over `dim`; `unbiased` divides by N - 1."""
     return _var_body(self, dim, int(unbiased), keepdim, False)
 
 
-@op("std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    kernel="std_correction", out=True, tags="reduction",
+@op(
+    "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    kernel="std_correction",
+    out=True,
+    tags="reduction",
     grad={"self": lambda c, g: _std_grad(g, c.self, c.result, c.dim, c.correction, c.keepdim)},
-    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0})])
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0})],
+)
 def std_correction(self, dim=None, correction=None, keepdim=False):
     """Standard deviations over `dim`: the square root of `var`."""
     return _var_body(self, dim, correction, keepdim, True)
 
 
-@op("std(Tensor self, bool unbiased=True) -> Tensor", kernel="std", tags="reduction",
-    grad={"self": lambda c, g: _std_grad(g, c.self, c.result, None, int(c.unbiased), False)}, samples=lambda t: [(t(3, 4), False)])
+@op(
+    "std(Tensor self, bool unbiased=True) -> Tensor",
+    kernel="std",
+    tags="reduction",
+    grad={"self": lambda c, g: _std_grad(g, c.self, c.result, None, int(c.unbiased), False)},
+    samples=lambda t: [(t(3, 4), False)],
+)
 def std_all(self, unbiased=True):
     """The standard deviation of all elements."""
     return _var_body(self, None, int(unbiased), False, True)
 
 
-@op("std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", kernel="std", out=True, tags="reduction",
+@op(
+    "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    kernel="std",
+    out=True,
+    tags="reduction",
     grad={"self": lambda c, g: _std_grad(g, c.self, c.result, c.dim, int(c.unbiased), c.keepdim)},
-    samples=lambda t: [(t(3, 4), 0, False)])
+    samples=lambda t: [(t(3, 4), 0, False)],
+)
 def std_dim(self, dim, unbiased=True, keepdim=False):
     """Standard deviations over `dim`."""
     return _var_body(self, dim, int(unbiased), keepdim, True)
@@ -99,47 +135,79 @@ def std_dim(self, dim, unbiased=True, keepdim=False):
 _PAIR_SAVE = ("self", "result0")
 
 
-@op("var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    kernel="var_mean_correction", tags="reduction", save=("self",),
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim)}, samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    kernel="var_mean_correction",
+    tags="reduction",
+    save=("self",),
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def var_mean_correction(self, dim=None, correction=None, keepdim=False):
     """Variances and means over `dim`."""
     return _var_body(self, dim, correction, keepdim, False), _mean_body(self, dim, keepdim)
 
 
-@op("var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", kernel="var_mean", tags="reduction", save=("self",),
-    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False)}, samples=lambda t: [(t(3, 4), False)])
+@op(
+    "var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+    kernel="var_mean",
+    tags="reduction",
+    save=("self",),
+    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False)},
+    samples=lambda t: [(t(3, 4), False)],
+)
 def var_mean_all(self, unbiased=True):
     """The variance and the mean of all elements."""
     return _var_body(self, None, int(unbiased), False, False), self.mean()
 
 
-@op("var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", kernel="var_mean",
-    tags="reduction", save=("self",),
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim)}, samples=lambda t: [(t(3, 4), 0, False)])
+@op(
+    "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+    kernel="var_mean",
+    tags="reduction",
+    save=("self",),
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim)},
+    samples=lambda t: [(t(3, 4), 0, False)],
+)
 def var_mean_dim(self, dim, unbiased=True, keepdim=False):
     """Variances and means over `dim`."""
     return _var_body(self, dim, int(unbiased), keepdim, False), _mean_body(self, dim, keepdim)
 
 
-@op("std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    kernel="std_mean_correction", tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim, c.result0)}, samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    kernel="std_mean_correction",
+    tags="reduction",
+    save=_PAIR_SAVE,
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, c.correction, c.keepdim, c.result0)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def std_mean_correction(self, dim=None, correction=None, keepdim=False):
     """Standard deviations and means over `dim`."""
     return _var_body(self, dim, correction, keepdim, True), _mean_body(self, dim, keepdim)
 
 
-@op("std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", kernel="std_mean", tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False, c.result0)}, samples=lambda t: [(t(3, 4), False)])
+@op(
+    "std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+    kernel="std_mean",
+    tags="reduction",
+    save=_PAIR_SAVE,
+    grad={"self": lambda c, g: _pair_grad(c, g, None, int(c.unbiased), False, c.result0)},
+    samples=lambda t: [(t(3, 4), False)],
+)
 def std_mean_all(self, unbiased=True):
     """The standard deviation and the mean of all elements."""
     return _var_body(self, None, int(unbiased), False, True), self.mean()
 
 
-@op("std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)", kernel="std_mean",
-    tags="reduction", save=_PAIR_SAVE,
-    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim, c.result0)}, samples=lambda t: [(t(3, 4), 0, False)])
+@op(
+    "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+    kernel="std_mean",
+    tags="reduction",
+    save=_PAIR_SAVE,
+    grad={"self": lambda c, g: _pair_grad(c, g, c.dim, int(c.unbiased), c.keepdim, c.result0)},
+    samples=lambda t: [(t(3, 4), 0, False)],
+)
 def std_mean_dim(self, dim, unbiased=True, keepdim=False):
     """Standard deviations and means over `dim`."""
     return _var_body(self, dim, int(unbiased), keepdim, True), _mean_body(self, dim, keepdim)
@@ -161,14 +229,19 @@ def _norm_grad(g, x, result, p, dim, keepdim):
     if p < 1:
         return x.sgn() * size.pow(p - 1).masked_fill(x == 0, 0) * g * result.pow(1 - p)
     power = result.pow(p - 1)
-    scale = (g / power).masked_fill(power < torch.finfo(power.dtype).tiny, 0)         # where it underflows, 0 as at 0
+    scale = (g / power).masked_fill(power < torch.finfo(power.dtype).tiny, 0)  # where it underflows, 0 as at 0
     return (x.sgn() * size.pow(p - 1) if p < 2 else x * size.pow(p - 2)) * scale
 
 
-@op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    module="linalg", kernel="linalg_vector_norm", out=True, tags="reduction",
+@op(
+    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    module="linalg",
+    kernel="linalg_vector_norm",
+    out=True,
+    tags="reduction",
     grad={"self": lambda c, g: _norm_grad(g, c.self, c.result, c.ord, c.dim, c.keepdim)},
-    samples=lambda t: [(t(3, 4),), (t(3, 4), 3, 0), (t(3, 4), math.inf, (0, 1), True)])
+    samples=lambda t: [(t(3, 4),), (t(3, 4), 3, 0), (t(3, 4), math.inf, (0, 1), True)],
+)
 def linalg_vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     """Vector norms along `dim`: (sum |x|^ord)^(1/ord); the largest or smallest |x| for inf and -inf; counts for 0."""
 
@@ -190,8 +263,11 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         if p == "nuc":
             if dims is None:
                 if input.dim() != 2:
-                    raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions." if input.dim() < 2
-                                       else "Expected a tensor with 2 dimensions")
+                    raise RuntimeError(
+                        "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+                        if input.dim() < 2
+                        else "Expected a tensor with 2 dimensions"
+                    )
                 dims = (-2, -1)
             kw = {} if dtype is None else {"dtype": dtype}
             r = torch.linalg.matrix_norm(input, "nuc", tuple(dims), keepdim=keepdim, **kw)
@@ -231,7 +307,11 @@ def nuclear_norm_dim(self, dim, keepdim=False):
     return torch.linalg.matrix_norm(self, "nuc", tuple(dim), keepdim)
 
 
-@op("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), 2, 0), (t(3, 4, 2), 2, -1)])
+@op(
+    "norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
+    variants="function",
+    samples=lambda t: [(t(3, 4), 2, 0), (t(3, 4, 2), 2, -1)],
+)
 def norm_except_dim(v, pow=2, dim=0):
     """The norms of the slices along `dim`, with all other dims of size 1; of everything for -1."""
     if dim == -1:
@@ -239,9 +319,15 @@ def norm_except_dim(v, pow=2, dim=0):
     return torch.linalg.vector_norm(v, pow, [d for d in range(v.dim()) if d != dim % v.dim()], True)
 
 
-@op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", alias=("special.logsumexp",), kernel="logsumexp", out=True,
-    tags="reduction", grad={"self": lambda c, g: _lse_grad(g, c.self, c.result, c.dim, c.keepdim)},
-    samples=lambda t: [(t(3, 4), 0), (t(3, 4), (0, 1), True)])
+@op(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    alias=("special.logsumexp",),
+    kernel="logsumexp",
+    out=True,
+    tags="reduction",
+    grad={"self": lambda c, g: _lse_grad(g, c.self, c.result, c.dim, c.keepdim)},
+    samples=lambda t: [(t(3, 4), 0), (t(3, 4), (0, 1), True)],
+)
 def logsumexp(self, dim, keepdim=False):
     """log(sum(exp(x))) along `dim`, without overflow."""
     x = self if self.is_floating_point() or self.is_complex() else self.to(torch.get_default_dtype())
@@ -249,8 +335,11 @@ def logsumexp(self, dim, keepdim=False):
         return x.exp().sum(dim, keepdim).log()
     top = (torch.real(x) if x.is_complex() else x).detach().amax(dim, True)
     top = top.masked_fill(top.isinf(), 0)
-    return (x - top).exp().sum(dim, True).log().add(top).sum(dim, keepdim) if keepdim else \
-        (x - top).exp().sum(dim).log() + _squeeze(top, dim, keepdim)
+    return (
+        (x - top).exp().sum(dim, True).log().add(top).sum(dim, keepdim)
+        if keepdim
+        else (x - top).exp().sum(dim).log() + _squeeze(top, dim, keepdim)
+    )
 
 
 def _squeeze(x, dim, keepdim):
@@ -267,42 +356,80 @@ def _lse_grad(g, x, result, dim, keepdim):
 
 
 # ---- medians, modes, quantiles ------------------------------------------------------------------------------------------------
-@op("median(Tensor self) -> Tensor", kernel="median", tags="reduction", node="MedianBackward0",
-    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),), (t(5),)])
+@op(
+    "median(Tensor self) -> Tensor",
+    kernel="median",
+    tags="reduction",
+    node="MedianBackward0",
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)},
+    samples=lambda t: [(t(3, 4),), (t(5),)],
+)
 def median_all(self):
     """The median of all elements: the lower of the two middle ones when their number is even."""
 
 
-@op("nanmedian(Tensor self) -> Tensor", kernel="nanmedian", tags="reduction", node="NanmedianBackward0",
-    grad={"self": lambda c, g: _share_all(g, c.self, c.result)}, samples=lambda t: [(t(3, 4),)])
+@op(
+    "nanmedian(Tensor self) -> Tensor",
+    kernel="nanmedian",
+    tags="reduction",
+    node="NanmedianBackward0",
+    grad={"self": lambda c, g: _share_all(g, c.self, c.result)},
+    samples=lambda t: [(t(3, 4),)],
+)
 def nanmedian_all(self):
     """The median of the elements that are not NaN."""
 
 
-@op("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", kernel="median_dim", out=True,
-    nondiff=(1,), tags="reduction", node="MedianBackward1",
-    grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)}, samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    kernel="median_dim",
+    out=True,
+    nondiff=(1,),
+    tags="reduction",
+    node="MedianBackward1",
+    grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def median_dim(self, dim, keepdim=False):
     """Medians along `dim` and their positions."""
 
 
-@op("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", kernel="nanmedian_dim", out=True,
-    nondiff=(1,), tags="reduction", node="NanmedianBackward1",
-    grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)}, samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    kernel="nanmedian_dim",
+    out=True,
+    nondiff=(1,),
+    tags="reduction",
+    node="NanmedianBackward1",
+    grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def nanmedian_dim(self, dim, keepdim=False):
     """Medians along `dim` of what is not NaN, and their positions."""
 
 
-@op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", kernel="mode", out=True, nondiff=(1,),
-    tags="reduction", grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
-    samples=lambda t: [(t(3, 4), 0)])
+@op(
+    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    kernel="mode",
+    out=True,
+    nondiff=(1,),
+    tags="reduction",
+    grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
+    samples=lambda t: [(t(3, 4), 0)],
+)
 def mode(self, dim=-1, keepdim=False):
     """The most frequent values along `dim` (the smallest of equally frequent ones) and a position of each."""
 
 
-@op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", kernel="kthvalue", out=True,
-    nondiff=(1,), tags="reduction", grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
-    samples=lambda t: [(t(3, 4), 2), (t(3, 4), 1, 0, True)])
+@op(
+    "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    kernel="kthvalue",
+    out=True,
+    nondiff=(1,),
+    tags="reduction",
+    grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
+    samples=lambda t: [(t(3, 4), 2), (t(3, 4), 1, 0, True)],
+)
 def kthvalue(self, k, dim=-1, keepdim=False):
     """The k-th smallest values along `dim` (k counts from 1) and their positions."""
 
@@ -327,7 +454,9 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
     if q.device.type == "cpu" and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     shape = [] if dim is None else list(x.shape)
     if dim is None:
         sequence, out = x.flatten(), ([1] * x.dim() if keepdim else [])
@@ -339,7 +468,7 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
         if keepdim:
             out = [1 if i == dim else n for i, n in enumerate(shape)]
         else:
-            out = shape[:dim] + shape[dim + 1:]
+            out = shape[:dim] + shape[dim + 1 :]
     sequence = sequence.sort()[0]
     n = sequence.size(-1)
     points = q.reshape(-1)
@@ -367,17 +496,25 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
     return values.movedim(-1, 0).reshape([q.numel()] + out)
 
 
-@op("quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+@op(
+    "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    out=True, tags="reduction own", samples=lambda t: [(t(3, 4), 0.3), (t(3, 4), 0.5, 0, True)])
+    out=True,
+    tags="reduction own",
+    samples=lambda t: [(t(3, 4), 0.3), (t(3, 4), 0.5, 0, True)],
+)
 def quantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     """The q-th quantiles along `dim` (of all elements when None); a 1-d q adds a leading dim."""
     return _quantile(self, q, dim, keepdim, interpolation, False)
 
 
-@op("nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+@op(
+    "nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    out=True, tags="reduction own", samples=lambda t: [(t(3, 4), 0.3)])
+    out=True,
+    tags="reduction own",
+    samples=lambda t: [(t(3, 4), 0.3)],
+)
 def nanquantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     """`quantile` of what is not NaN."""
     return _quantile(self, q, dim, keepdim, interpolation, True)
@@ -389,21 +526,32 @@ def _cov_weights(w, name, n):
         return
     kind = "integral" if name == "fweights" else "floating point"
     if w.dim() > 1:
-        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.dim()} dimensions")
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.dim()} dimensions"
+        )
     if (w.is_floating_point() or w.is_complex()) != (name == "aweights") or w.dtype == torch.bool:
-        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {w.dtype._scalar_type} dtype")
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {w.dtype._scalar_type} dtype"
+        )
     if w.numel() != n:
-        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-                           f"{w.numel()} != {n}")
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{w.numel()} != {n}"
+        )
     if n and bool((w < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
-@op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", samples=lambda t: [(t(3, 5),), (t(5),)])
+@op(
+    "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
+    samples=lambda t: [(t(3, 5),), (t(5),)],
+)
 def cov(self, correction=1, fweights=None, aweights=None):
     """Covariances of the rows: variables are rows, observations are columns."""
     if self.dim() > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
     if self.dtype == torch.bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = self.reshape(1, -1) if self.dim() < 2 else self
@@ -424,7 +572,10 @@ def cov(self, correction=1, fweights=None, aweights=None):
     if w is None:
         if norm <= 0:
             import warnings
-            warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
+
+            warnings.warn(
+                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+            )
             norm = 0
     else:
         norm = norm.clamp_min(0)
@@ -437,7 +588,9 @@ def cov(self, correction=1, fweights=None, aweights=None):
 def corrcoef(self):
     """Correlation coefficients of the rows."""
     if self.dim() > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
     c = torch.cov(self)
     if c.dim() == 0:
         return c / c

@@ -1,4 +1,5 @@
 """Operations of three tensors, or of a tensor and two numbers."""
+
 import torchlite as torch
 from ._declare import op
 
@@ -7,37 +8,70 @@ def _conj(x):
     return x.conj() if isinstance(x, torch.Tensor) else x.conjugate()
 
 
-@op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+@op(
+    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-    "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", kernel="where", out=True, tags="pointwise", variants="function",
+    "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+    kernel="where",
+    out=True,
+    tags="pointwise",
+    variants="function",
     grad={"self": lambda c, g: torch.where(c.condition, g, 0), "other": lambda c, g: torch.where(c.condition, 0, g)},
-    samples=lambda t: [(t(3, 4) > 0, t(3, 4), t(4)), (t(3, 4) > 0, t(4), 1.5)])
+    samples=lambda t: [(t(3, 4) > 0, t(3, 4), t(4)), (t(3, 4) > 0, t(4), 1.5)],
+)
 def where(condition, self, other):
     """self where the condition holds, else other."""
 
 
-@op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", kernel="addcmul", inplace=True, out=True,
+@op(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    kernel="addcmul",
+    inplace=True,
+    out=True,
     tags="pointwise",
-    grad={"self": lambda c, g: g, "tensor1": lambda c, g: g * (c.tensor2 * c.value).conj(), "tensor2": lambda c, g: g * (c.tensor1 * c.value).conj()},
-    samples=lambda t: [(t(3, 4), t(3, 4), t(4)), (t(3, 4), t(3, 1), t(4), {"value": 0.5})])
+    grad={
+        "self": lambda c, g: g,
+        "tensor1": lambda c, g: g * (c.tensor2 * c.value).conj(),
+        "tensor2": lambda c, g: g * (c.tensor1 * c.value).conj(),
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4), t(4)), (t(3, 4), t(3, 1), t(4), {"value": 0.5})],
+)
 def addcmul(self, tensor1, tensor2, value=1):
     """self + value * tensor1 * tensor2."""
 
 
-@op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", kernel="addcdiv", inplace=True, out=True,
+@op(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    kernel="addcdiv",
+    inplace=True,
+    out=True,
     tags="pointwise",
-    grad={"self": lambda c, g: g, "tensor1": lambda c, g: g * (c.value / c.tensor2).conj(),
-          "tensor2": lambda c, g: -g * (c.value * c.tensor1 / (c.tensor2 * c.tensor2)).conj()},
-    samples=lambda t: [(t(3, 4), t(3, 4), t(4, lo=0.5, hi=2)), (t(3, 4), t(3, 1), t(4, lo=0.5, hi=2), {"value": 0.5})])
+    grad={
+        "self": lambda c, g: g,
+        "tensor1": lambda c, g: g * (c.value / c.tensor2).conj(),
+        "tensor2": lambda c, g: -g * (c.value * c.tensor1 / (c.tensor2 * c.tensor2)).conj(),
+    },
+    samples=lambda t: [(t(3, 4), t(3, 4), t(4, lo=0.5, hi=2)), (t(3, 4), t(3, 1), t(4, lo=0.5, hi=2), {"value": 0.5})],
+)
 def addcdiv(self, tensor1, tensor2, value=1):
     """self + value * tensor1 / tensor2."""
 
 
-@op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-    kernel="lerp", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * _conj(1 - c.weight), "end": lambda c, g: g * _conj(c.weight),
-          "weight": lambda c, g: g * (c.end - c.self).conj()},
-    samples=lambda t: [(t(3, 4), t(4), 0.3), (t(3, 4), t(3, 4), t(4, lo=0, hi=1))])
+@op(
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    kernel="lerp",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={
+        "self": lambda c, g: g * _conj(1 - c.weight),
+        "end": lambda c, g: g * _conj(c.weight),
+        "weight": lambda c, g: g * (c.end - c.self).conj(),
+    },
+    samples=lambda t: [(t(3, 4), t(4), 0.3), (t(3, 4), t(3, 4), t(4, lo=0, hi=1))],
+)
 def lerp(self, end, weight):
     """self + weight * (end - self)."""
 
@@ -60,24 +94,59 @@ def _clamp_max(g, x, lo, hi):
     return torch.where(above if lo is None else above | (hi < lo), g, 0)
 
 
-@op("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-    kernel="clamp", inplace=True, out=True, tags="pointwise", alias=("clip",),
-    grad={"self": lambda c, g: _clamp_self(g, c.self, c.min, c.max), "min": lambda c, g: _clamp_min(g, c.self, c.min, c.max),
-          "max": lambda c, g: _clamp_max(g, c.self, c.min, c.max)},
-    samples=lambda t: [(t(3, 4), -0.5, 0.5), (t(3, 4), None, 0.5), (t(3, 4), t(4), None), (t(3, 4), t(4, lo=-1, hi=0), t(4, lo=0, hi=1))])
+@op(
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    kernel="clamp",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("clip",),
+    grad={
+        "self": lambda c, g: _clamp_self(g, c.self, c.min, c.max),
+        "min": lambda c, g: _clamp_min(g, c.self, c.min, c.max),
+        "max": lambda c, g: _clamp_max(g, c.self, c.min, c.max),
+    },
+    samples=lambda t: [
+        (t(3, 4), -0.5, 0.5),
+        (t(3, 4), None, 0.5),
+        (t(3, 4), t(4), None),
+        (t(3, 4), t(4, lo=-1, hi=0), t(4, lo=0, hi=1)),
+    ],
+)
 def clamp(self, min=None, max=None):
     """Limits each element to [min, max]; max where min > max."""
 
 
-@op("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "clamp_min(Tensor self, Scalar min) -> Tensor", kernel="clamp_min", inplace=True,
-    out=True, tags="pointwise", grad={"self": lambda c, g: _clamp_self(g, c.self, c.min, None), "min": lambda c, g: _clamp_min(g, c.self, c.min, None)},
-    samples=lambda t: [(t(3, 4), 0.5), (t(3, 4), t(4))])
+@op(
+    "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    "clamp_min(Tensor self, Scalar min) -> Tensor",
+    kernel="clamp_min",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={
+        "self": lambda c, g: _clamp_self(g, c.self, c.min, None),
+        "min": lambda c, g: _clamp_min(g, c.self, c.min, None),
+    },
+    samples=lambda t: [(t(3, 4), 0.5), (t(3, 4), t(4))],
+)
 def clamp_min(self, min):
     """The larger of each element and min."""
 
 
-@op("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "clamp_max(Tensor self, Scalar max) -> Tensor", kernel="clamp_max", inplace=True,
-    out=True, tags="pointwise", grad={"self": lambda c, g: _clamp_self(g, c.self, None, c.max), "max": lambda c, g: _clamp_max(g, c.self, None, c.max)},
-    samples=lambda t: [(t(3, 4), 0.5), (t(3, 4), t(4))])
+@op(
+    "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    kernel="clamp_max",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={
+        "self": lambda c, g: _clamp_self(g, c.self, None, c.max),
+        "max": lambda c, g: _clamp_max(g, c.self, None, c.max),
+    },
+    samples=lambda t: [(t(3, 4), 0.5), (t(3, 4), t(4))],
+)
 def clamp_max(self, max):
     """The smaller of each element and max."""

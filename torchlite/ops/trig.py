@@ -1,4 +1,5 @@
 """Trigonometric and hyperbolic functions."""
+
 import math
 
 import torchlite as torch
@@ -13,62 +14,136 @@ def _unit(t):
     return [(t(3, 4, lo=-0.9, hi=0.9),), (t(5, lo=-0.9, hi=0.9),)]
 
 
-@op("sin(Tensor self) -> Tensor", kernel="sin", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * c.self.cos().conj()}, samples=_line)
+@op(
+    "sin(Tensor self) -> Tensor",
+    kernel="sin",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * c.self.cos().conj()},
+    samples=_line,
+)
 def sin(self):
     """Sine of radians."""
 
 
-@op("cos(Tensor self) -> Tensor", kernel="cos", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * -c.self.sin().conj()}, samples=_line)
+@op(
+    "cos(Tensor self) -> Tensor",
+    kernel="cos",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * -c.self.sin().conj()},
+    samples=_line,
+)
 def cos(self):
     """Cosine of radians."""
 
 
-@op("tan(Tensor self) -> Tensor", kernel="tan", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * (1 + c.result * c.result).conj()}, samples=_unit)
+@op(
+    "tan(Tensor self) -> Tensor",
+    kernel="tan",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * (1 + c.result * c.result).conj()},
+    samples=_unit,
+)
 def tan(self):
     """Tangent of radians."""
 
 
-@op("asin(Tensor self) -> Tensor", kernel="asin", inplace=True, out=True, tags="pointwise", alias=("arcsin",),
-    grad={"self": lambda c, g: g * (1 - c.self * c.self).rsqrt().conj()}, samples=_unit)
+@op(
+    "asin(Tensor self) -> Tensor",
+    kernel="asin",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("arcsin",),
+    grad={"self": lambda c, g: g * (1 - c.self * c.self).rsqrt().conj()},
+    samples=_unit,
+)
 def asin(self):
     """Inverse sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 
 
-@op("acos(Tensor self) -> Tensor", kernel="acos", inplace=True, out=True, tags="pointwise", alias=("arccos",),
-    grad={"self": lambda c, g: g * -(1 - c.self * c.self).rsqrt().conj()}, samples=_unit)
+@op(
+    "acos(Tensor self) -> Tensor",
+    kernel="acos",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("arccos",),
+    grad={"self": lambda c, g: g * -(1 - c.self * c.self).rsqrt().conj()},
+    samples=_unit,
+)
 def acos(self):
     """Inverse cosine, in [0, pi]; NaN outside [-1, 1]."""
 
 
-@op("atan(Tensor self) -> Tensor", kernel="atan", inplace=True, out=True, tags="pointwise", alias=("arctan",),
-    grad={"self": lambda c, g: g / (c.self * c.self + 1).conj()}, samples=_line)
+@op(
+    "atan(Tensor self) -> Tensor",
+    kernel="atan",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("arctan",),
+    grad={"self": lambda c, g: g / (c.self * c.self + 1).conj()},
+    samples=_line,
+)
 def atan(self):
     """Inverse tangent, in (-pi/2, pi/2)."""
 
 
-@op("sinh(Tensor self) -> Tensor", kernel="sinh", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * c.self.cosh().conj()}, samples=_line)
+@op(
+    "sinh(Tensor self) -> Tensor",
+    kernel="sinh",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * c.self.cosh().conj()},
+    samples=_line,
+)
 def sinh(self):
     """Hyperbolic sine, (e**x - e**-x) / 2."""
 
 
-@op("cosh(Tensor self) -> Tensor", kernel="cosh", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * c.self.sinh().conj()}, samples=_line)
+@op(
+    "cosh(Tensor self) -> Tensor",
+    kernel="cosh",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * c.self.sinh().conj()},
+    samples=_line,
+)
 def cosh(self):
     """Hyperbolic cosine, (e**x + e**-x) / 2."""
 
 
-@op("tanh(Tensor self) -> Tensor", kernel="tanh", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: torch.tanh_backward(g, c.result)}, samples=_line)
+@op(
+    "tanh(Tensor self) -> Tensor",
+    kernel="tanh",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: torch.tanh_backward(g, c.result)},
+    samples=_line,
+)
 def tanh(self):
     """Hyperbolic tangent, sinh(x) / cosh(x)."""
 
 
-@op("asinh(Tensor self) -> Tensor", kernel="asinh", inplace=True, out=True, tags="pointwise", alias=("arcsinh",),
-    grad={"self": lambda c, g: g * (c.self * c.self + 1).rsqrt().conj()}, samples=_line)
+@op(
+    "asinh(Tensor self) -> Tensor",
+    kernel="asinh",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("arcsinh",),
+    grad={"self": lambda c, g: g * (c.self * c.self + 1).rsqrt().conj()},
+    samples=_line,
+)
 def asinh(self):
     """Inverse hyperbolic sine."""
 
@@ -78,14 +153,30 @@ def _acosh_grad(c, g):
     return g * ((x - 1).rsqrt() * (x + 1).rsqrt()).conj() if x.is_complex() else g * (x * x - 1).rsqrt()
 
 
-@op("acosh(Tensor self) -> Tensor", kernel="acosh", inplace=True, out=True, tags="pointwise", alias=("arccosh",),
-    grad={"self": _acosh_grad}, samples=lambda t: [(t(3, 4, lo=1.1, hi=5),)])
+@op(
+    "acosh(Tensor self) -> Tensor",
+    kernel="acosh",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("arccosh",),
+    grad={"self": _acosh_grad},
+    samples=lambda t: [(t(3, 4, lo=1.1, hi=5),)],
+)
 def acosh(self):
     """Inverse hyperbolic cosine, not negative; NaN below 1."""
 
 
-@op("atanh(Tensor self) -> Tensor", kernel="atanh", inplace=True, out=True, tags="pointwise", alias=("arctanh",),
-    grad={"self": lambda c, g: g / (1 - c.self * c.self).conj()}, samples=_unit)
+@op(
+    "atanh(Tensor self) -> Tensor",
+    kernel="atanh",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("arctanh",),
+    grad={"self": lambda c, g: g / (1 - c.self * c.self).conj()},
+    samples=_unit,
+)
 def atanh(self):
     """Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond."""
 
@@ -96,8 +187,16 @@ def _sinc_grad(c, g):
     return torch.where(square == 0, 0.0, g * ((p * p.cos() - p.sin()) / square).conj())
 
 
-@op("sinc(Tensor self) -> Tensor", kernel="sinc", inplace=True, out=True, tags="pointwise", alias=("special.sinc",),
-    grad={"self": _sinc_grad}, samples=_line)
+@op(
+    "sinc(Tensor self) -> Tensor",
+    kernel="sinc",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.sinc",),
+    grad={"self": _sinc_grad},
+    samples=_line,
+)
 def sinc(self):
     """sin(pi x) / (pi x), and 1 at 0."""
 
@@ -109,14 +208,28 @@ def _atan2_grad(c, g):
     return {"self": g * x * r, "other": g * -y * r}
 
 
-@op("atan2(Tensor self, Tensor other) -> Tensor", kernel="atan2", inplace=True, out=True, tags="pointwise", alias=("arctan2",),
-    grad=_atan2_grad, samples=lambda t: [(t(3, 4), t(4)), (t(5), t(5))])
+@op(
+    "atan2(Tensor self, Tensor other) -> Tensor",
+    kernel="atan2",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("arctan2",),
+    grad=_atan2_grad,
+    samples=lambda t: [(t(3, 4), t(4)), (t(5), t(5))],
+)
 def atan2(self, other):
     """Angle in (-pi, pi] of the point (x, y) = (other, self)."""
 
 
-@op("hypot(Tensor self, Tensor other) -> Tensor", kernel="hypot", inplace=True, out=True, tags="pointwise",
+@op(
+    "hypot(Tensor self, Tensor other) -> Tensor",
+    kernel="hypot",
+    inplace=True,
+    out=True,
+    tags="pointwise",
     grad={"self": lambda c, g: g * (c.self / c.result), "other": lambda c, g: g * (c.other / c.result)},
-    samples=lambda t: [(t(3, 4), t(4)), (t(5), t(5))])
+    samples=lambda t: [(t(3, 4), t(4)), (t(5), t(5))],
+)
 def hypot(self, other):
     """sqrt(self**2 + other**2), without overflow in between."""

@@ -1,4 +1,5 @@
 """Element-wise operations of one tensor: arithmetic, rounding, exponentials, logarithms, tests."""
+
 import math
 
 import torchlite as torch
@@ -18,14 +19,30 @@ def _positive(t):
 
 
 # ---- sign and size -----------------------------------------------------------------------------------------------
-@op("abs(Tensor self) -> Tensor", kernel="abs", inplace=True, out=True, tags="pointwise", alias=("absolute",),
-    grad={"self": lambda c, g: g * c.self.sgn()}, samples=_real_line)
+@op(
+    "abs(Tensor self) -> Tensor",
+    kernel="abs",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("absolute",),
+    grad={"self": lambda c, g: g * c.self.sgn()},
+    samples=_real_line,
+)
 def abs(self):
     """Absolute value |x|; the modulus, a real tensor, for complex input."""
 
 
-@op("neg(Tensor self) -> Tensor", kernel="neg", inplace=True, out=True, tags="pointwise", alias=("negative",),
-    grad={"self": lambda c, g: -g}, samples=_real_line)
+@op(
+    "neg(Tensor self) -> Tensor",
+    kernel="neg",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("negative",),
+    grad={"self": lambda c, g: -g},
+    samples=_real_line,
+)
 def neg(self):
     """-x for each element."""
 
@@ -38,7 +55,15 @@ def positive(self):
     return self
 
 
-@op("sign(Tensor self) -> Tensor", kernel="sign", inplace=True, out=True, tags="pointwise", grad={"self": _zero}, samples=_real_line)
+@op(
+    "sign(Tensor self) -> Tensor",
+    kernel="sign",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": _zero},
+    samples=_real_line,
+)
 def sign(self):
     """-1, 0 or 1, the sign of each element; NaN gives 0."""
 
@@ -51,36 +76,78 @@ def _sgn_grad(c, g):
     return torch.where(r == 0, 0.0, g / r - torch.real(g / z) * s)
 
 
-@op("sgn(Tensor self) -> Tensor", kernel="sgn", inplace=True, out=True, tags="pointwise", grad={"self": _sgn_grad}, samples=_real_line)
+@op(
+    "sgn(Tensor self) -> Tensor",
+    kernel="sgn",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": _sgn_grad},
+    samples=_real_line,
+)
 def sgn(self):
     """x / |x|, and 0 where x is 0: the sign, extended to complex tensors."""
 
 
-@op("square(Tensor self) -> Tensor", kernel="square", inplace=True, out=True, tags="pointwise", node="PowBackward0",
-    grad={"self": lambda c, g: g * (2 * c.self.conj())}, samples=_real_line)
+@op(
+    "square(Tensor self) -> Tensor",
+    kernel="square",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    node="PowBackward0",
+    grad={"self": lambda c, g: g * (2 * c.self.conj())},
+    samples=_real_line,
+)
 def square(self):
     """x * x."""
 
 
-@op("reciprocal(Tensor self) -> Tensor", kernel="reciprocal", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: -g * (c.result * c.result).conj()}, samples=_positive)
+@op(
+    "reciprocal(Tensor self) -> Tensor",
+    kernel="reciprocal",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: -g * (c.result * c.result).conj()},
+    samples=_positive,
+)
 def reciprocal(self):
     """1 / x; integers give floats."""
 
 
-@op("sqrt(Tensor self) -> Tensor", kernel="sqrt", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g / (2 * c.result.conj())}, samples=_positive)
+@op(
+    "sqrt(Tensor self) -> Tensor",
+    kernel="sqrt",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g / (2 * c.result.conj())},
+    samples=_positive,
+)
 def sqrt(self):
     """Square root; NaN for negative real elements."""
 
 
-@op("rsqrt(Tensor self) -> Tensor", kernel="rsqrt", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: -0.5 * g * c.result.pow(3).conj()}, samples=_positive)
+@op(
+    "rsqrt(Tensor self) -> Tensor",
+    kernel="rsqrt",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: -0.5 * g * c.result.pow(3).conj()},
+    samples=_positive,
+)
 def rsqrt(self):
     """1 / sqrt(x)."""
 
 
-@op("_conj_physical(Tensor self) -> Tensor", kernel="conj_physical", tags="pointwise", grad={"self": lambda c, g: g.conj_physical()})
+@op(
+    "_conj_physical(Tensor self) -> Tensor",
+    kernel="conj_physical",
+    tags="pointwise",
+    grad={"self": lambda c, g: g.conj_physical()},
+)
 def _conj_physical(self):
     """Complex conjugate, computed."""
 
@@ -104,96 +171,219 @@ def _angle_grad(c, g):
     return torch.where(z == 0, 0.0, g * (z * 1j) / z.abs().square())
 
 
-@op("angle(Tensor self) -> Tensor", kernel="angle", out=True, tags="pointwise", grad={"self": _angle_grad}, samples=_real_line)
+@op(
+    "angle(Tensor self) -> Tensor",
+    kernel="angle",
+    out=True,
+    tags="pointwise",
+    grad={"self": _angle_grad},
+    samples=_real_line,
+)
 def angle(self):
     """Argument in radians of complex elements; 0 or pi for real ones, NaN for NaN."""
 
 
-@op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", kernel="frexp", out=True, tags="pointwise", nondiff=(1,),
-    grad={"self": lambda c, g: None if g[0] is None else g[0] / torch.exp2(c.result1.to(g[0].dtype))}, samples=_real_line)
+@op(
+    "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    kernel="frexp",
+    out=True,
+    tags="pointwise",
+    nondiff=(1,),
+    grad={"self": lambda c, g: None if g[0] is None else g[0] / torch.exp2(c.result1.to(g[0].dtype))},
+    samples=_real_line,
+)
 def frexp(self):
     """Mantissa in (-1, 1), at least 1/2 in size, and int32 exponent with mantissa * 2**exponent = x."""
 
 
 # ---- rounding ----------------------------------------------------------------------------------------------------
-@op("ceil(Tensor self) -> Tensor", kernel="ceil", inplace=True, out=True, tags="pointwise", grad={"self": _zero}, samples=_real_line)
+@op(
+    "ceil(Tensor self) -> Tensor",
+    kernel="ceil",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": _zero},
+    samples=_real_line,
+)
 def ceil(self):
     """The smallest integer not below x."""
 
 
-@op("floor(Tensor self) -> Tensor", kernel="floor", inplace=True, out=True, tags="pointwise", grad={"self": _zero}, samples=_real_line)
+@op(
+    "floor(Tensor self) -> Tensor",
+    kernel="floor",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": _zero},
+    samples=_real_line,
+)
 def floor(self):
     """The largest integer not above x."""
 
 
-@op("trunc(Tensor self) -> Tensor", kernel="trunc", inplace=True, out=True, tags="pointwise", alias=("fix",), grad={"self": _zero},
-    samples=_real_line)
+@op(
+    "trunc(Tensor self) -> Tensor",
+    kernel="trunc",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("fix",),
+    grad={"self": _zero},
+    samples=_real_line,
+)
 def trunc(self):
     """The integer part, towards zero."""
 
 
-@op("round(Tensor self) -> Tensor", "round.decimals(Tensor self, *, int decimals) -> Tensor", kernel="round", inplace=True, out=True,
-    tags="pointwise", alias=("special.round",), grad={"self": _zero}, samples=lambda t: [(t(3, 4),), (t(5), {"decimals": 2}), (t(5, hi=3000), {"decimals": -2})])
+@op(
+    "round(Tensor self) -> Tensor",
+    "round.decimals(Tensor self, *, int decimals) -> Tensor",
+    kernel="round",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.round",),
+    grad={"self": _zero},
+    samples=lambda t: [(t(3, 4),), (t(5), {"decimals": 2}), (t(5, hi=3000), {"decimals": -2})],
+)
 def round(self, decimals=0):
     """The nearest integer, halves to even; to `decimals` decimal places when given."""
 
 
-@op("frac(Tensor self) -> Tensor", kernel="frac", inplace=True, out=True, tags="pointwise", grad={"self": lambda c, g: g}, samples=_real_line)
+@op(
+    "frac(Tensor self) -> Tensor",
+    kernel="frac",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g},
+    samples=_real_line,
+)
 def frac(self):
     """x - trunc(x)."""
 
 
 # ---- exponentials and logarithms ---------------------------------------------------------------------------------
-@op("exp(Tensor self) -> Tensor", kernel="exp", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * c.result.conj()}, samples=_real_line)
+@op(
+    "exp(Tensor self) -> Tensor",
+    kernel="exp",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * c.result.conj()},
+    samples=_real_line,
+)
 def exp(self):
     """e**x."""
 
 
-@op("exp2(Tensor self) -> Tensor", kernel="exp2", inplace=True, out=True, tags="pointwise", alias=("special.exp2",),
-    grad={"self": lambda c, g: g * c.result.conj() * math.log(2)}, samples=_real_line)
+@op(
+    "exp2(Tensor self) -> Tensor",
+    kernel="exp2",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.exp2",),
+    grad={"self": lambda c, g: g * c.result.conj() * math.log(2)},
+    samples=_real_line,
+)
 def exp2(self):
     """2**x."""
 
 
-@op("expm1(Tensor self) -> Tensor", kernel="expm1", inplace=True, out=True, tags="pointwise", alias=("special.expm1",),
-    grad={"self": lambda c, g: g * (c.result.conj() + 1)}, samples=_real_line)
+@op(
+    "expm1(Tensor self) -> Tensor",
+    kernel="expm1",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.expm1",),
+    grad={"self": lambda c, g: g * (c.result.conj() + 1)},
+    samples=_real_line,
+)
 def expm1(self):
     """e**x - 1, exact near 0."""
 
 
-@op("log(Tensor self) -> Tensor", kernel="log", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g.div(c.self.conj())}, samples=_positive)
+@op(
+    "log(Tensor self) -> Tensor",
+    kernel="log",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g.div(c.self.conj())},
+    samples=_positive,
+)
 def log(self):
     """Natural logarithm; NaN for negative real elements."""
 
 
-@op("log2(Tensor self) -> Tensor", kernel="log2", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g / (c.self.conj() * math.log(2))}, samples=_positive)
+@op(
+    "log2(Tensor self) -> Tensor",
+    kernel="log2",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g / (c.self.conj() * math.log(2))},
+    samples=_positive,
+)
 def log2(self):
     """Logarithm to base 2."""
 
 
-@op("log10(Tensor self) -> Tensor", kernel="log10", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g / (c.self.conj() * math.log(10))}, samples=_positive)
+@op(
+    "log10(Tensor self) -> Tensor",
+    kernel="log10",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g / (c.self.conj() * math.log(10))},
+    samples=_positive,
+)
 def log10(self):
     """Logarithm to base 10."""
 
 
-@op("log1p(Tensor self) -> Tensor", kernel="log1p", inplace=True, out=True, tags="pointwise", alias=("special.log1p",),
-    grad={"self": lambda c, g: g / (c.self + 1).conj()}, samples=_positive)
+@op(
+    "log1p(Tensor self) -> Tensor",
+    kernel="log1p",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.log1p",),
+    grad={"self": lambda c, g: g / (c.self + 1).conj()},
+    samples=_positive,
+)
 def log1p(self):
     """log(1 + x), exact near 0."""
 
 
-@op("sigmoid(Tensor self) -> Tensor", kernel="sigmoid", inplace=True, out=True, tags="pointwise", alias=("special.expit",),
-    grad={"self": lambda c, g: torch.sigmoid_backward(g, c.result)}, samples=_real_line)
+@op(
+    "sigmoid(Tensor self) -> Tensor",
+    kernel="sigmoid",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.expit",),
+    grad={"self": lambda c, g: torch.sigmoid_backward(g, c.result)},
+    samples=_real_line,
+)
 def sigmoid(self):
     """1 / (1 + exp(-x))."""
 
 
-@op("logit(Tensor self, float? eps=None) -> Tensor", kernel="logit", inplace=True, out=True, tags="pointwise", alias=("special.logit",),
-    grad={"self": lambda c, g: torch.ops.aten.logit_backward(g, c.self, c.eps)}, samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),), (t(5, lo=0, hi=1), 0.2)])
+@op(
+    "logit(Tensor self, float? eps=None) -> Tensor",
+    kernel="logit",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    alias=("special.logit",),
+    grad={"self": lambda c, g: torch.ops.aten.logit_backward(g, c.self, c.eps)},
+    samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),), (t(5, lo=0, hi=1), 0.2)],
+)
 def logit(self, eps=None):
     """log(x / (1 - x)), the inverse of sigmoid; x is first limited to [eps, 1 - eps] when eps is given."""
 
@@ -210,9 +400,22 @@ def _logit_second(c, g):
     return d * (1 - c.self) - d * c.self
 
 
-@op("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", kernel="logit_backward", out=True, tags="pointwise", module="aten",
-    grad={"grad_output": lambda c, g: _inside(c, g) / (c.self * (1 - c.self)), "self": lambda c, g: _logit_second(c, g)},
-    samples=lambda t: [(t(3, 4), t(3, 4, lo=0.1, hi=0.9)), (t(4), t(4, lo=0.1, hi=0.9), 0.2), (t(3, requires_grad=False), t(3, requires_grad=False))])
+@op(
+    "logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
+    kernel="logit_backward",
+    out=True,
+    tags="pointwise",
+    module="aten",
+    grad={
+        "grad_output": lambda c, g: _inside(c, g) / (c.self * (1 - c.self)),
+        "self": lambda c, g: _logit_second(c, g),
+    },
+    samples=lambda t: [
+        (t(3, 4), t(3, 4, lo=0.1, hi=0.9)),
+        (t(4), t(4, lo=0.1, hi=0.9), 0.2),
+        (t(3, requires_grad=False), t(3, requires_grad=False)),
+    ],
+)
 def logit_backward(grad_output, self, eps):
     """grad_output / (x * (1 - x)); outside [0, 1] NaN, or, when eps is given, 0 outside [eps, 1 - eps]."""
     lo, outside = (0, math.nan) if eps is None else (eps, 0.0)
@@ -220,27 +423,64 @@ def logit_backward(grad_output, self, eps):
 
 
 # ---- tests -------------------------------------------------------------------------------------------------------
-@op("isnan(Tensor self) -> Tensor", kernel="isnan", tags="pointwise", grad=None, differentiable=False, samples=_real_line)
+@op(
+    "isnan(Tensor self) -> Tensor",
+    kernel="isnan",
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_real_line,
+)
 def isnan(self):
     """True where an element (or a part of it) is NaN."""
 
 
-@op("isinf(Tensor self) -> Tensor", kernel="isinf", tags="pointwise", grad=None, differentiable=False, samples=_real_line)
+@op(
+    "isinf(Tensor self) -> Tensor",
+    kernel="isinf",
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_real_line,
+)
 def isinf(self):
     """True where an element (or a part of it) is infinite."""
 
 
-@op("isfinite(Tensor self) -> Tensor", kernel="isfinite", tags="pointwise", grad=None, differentiable=False, samples=_real_line)
+@op(
+    "isfinite(Tensor self) -> Tensor",
+    kernel="isfinite",
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_real_line,
+)
 def isfinite(self):
     """True where an element is neither infinite nor NaN."""
 
 
-@op("isposinf(Tensor self) -> Tensor", kernel="isposinf", out=True, tags="pointwise", grad=None, differentiable=False, samples=_real_line)
+@op(
+    "isposinf(Tensor self) -> Tensor",
+    kernel="isposinf",
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_real_line,
+)
 def isposinf(self):
     """True where an element is +infinity."""
 
 
-@op("isneginf(Tensor self) -> Tensor", kernel="isneginf", out=True, tags="pointwise", grad=None, differentiable=False, samples=_real_line)
+@op(
+    "isneginf(Tensor self) -> Tensor",
+    kernel="isneginf",
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_real_line,
+)
 def isneginf(self):
     """True where an element is -infinity."""
 
@@ -253,35 +493,80 @@ def isreal(self):
     return torch.ones_like(self, dtype=torch.bool)
 
 
-@op("signbit(Tensor self) -> Tensor", kernel="signbit", out=True, tags="pointwise", grad=None, differentiable=False, samples=_real_line)
+@op(
+    "signbit(Tensor self) -> Tensor",
+    kernel="signbit",
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_real_line,
+)
 def signbit(self):
     """True where the sign bit is set (-0.0 included)."""
 
 
-@op("logical_not(Tensor self) -> Tensor", kernel="logical_not", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False,
-    samples=_real_line)
+@op(
+    "logical_not(Tensor self) -> Tensor",
+    kernel="logical_not",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+    samples=_real_line,
+)
 def logical_not(self):
     """True where an element is zero."""
 
 
-@op("bitwise_not(Tensor self) -> Tensor", kernel="bitwise_not", inplace=True, out=True, tags="pointwise", grad=None, differentiable=False)
+@op(
+    "bitwise_not(Tensor self) -> Tensor",
+    kernel="bitwise_not",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad=None,
+    differentiable=False,
+)
 def bitwise_not(self):
     """Complement of all bits; logical not for bool."""
 
 
-@op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", kernel="nan_to_num", inplace=True, out=True,
-    tags="pointwise", grad={"self": lambda c, g: g * c.self.isfinite()}, samples=_real_line)
+@op(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    kernel="nan_to_num",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * c.self.isfinite()},
+    samples=_real_line,
+)
 def nan_to_num(self, nan=None, posinf=None, neginf=None):
     """Replaces NaN (by 0), infinity and -infinity (by the dtype's largest and smallest number), or by the numbers given."""
 
 
-@op("deg2rad(Tensor self) -> Tensor", kernel="deg2rad", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * (math.pi / 180)}, samples=_real_line)
+@op(
+    "deg2rad(Tensor self) -> Tensor",
+    kernel="deg2rad",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * (math.pi / 180)},
+    samples=_real_line,
+)
 def deg2rad(self):
     """Degrees to radians: x * pi / 180."""
 
 
-@op("rad2deg(Tensor self) -> Tensor", kernel="rad2deg", inplace=True, out=True, tags="pointwise",
-    grad={"self": lambda c, g: g * (180 / math.pi)}, samples=_real_line)
+@op(
+    "rad2deg(Tensor self) -> Tensor",
+    kernel="rad2deg",
+    inplace=True,
+    out=True,
+    tags="pointwise",
+    grad={"self": lambda c, g: g * (180 / math.pi)},
+    samples=_real_line,
+)
 def rad2deg(self):
     """Radians to degrees: x * 180 / pi."""

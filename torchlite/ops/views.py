@@ -6,24 +6,38 @@ from .. import _C
 from ._declare import op
 
 
-
-
 def _view_as_shape(c, g):
     return g.reshape(c.self_shape)
 
 
-@op("view(Tensor(a) self, int[] size) -> Tensor(a)", kernel="view", variants="method", view=True, grad={"self": _view_as_shape},
-    samples=lambda t: [(t(2, 6), (3, 4)), (t(4), (-1, 2))])
+@op(
+    "view(Tensor(a) self, int[] size) -> Tensor(a)",
+    kernel="view",
+    variants="method",
+    view=True,
+    grad={"self": _view_as_shape},
+    samples=lambda t: [(t(2, 6), (3, 4)), (t(4), (-1, 2))],
+)
 def view(self, size):
     """The same elements in another shape; one size may be -1. Raises RuntimeError when strides do not allow it."""
 
 
-@op("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", kernel="view_dtype", variants="method", view=True, differentiable=False)
+@op(
+    "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+    kernel="view_dtype",
+    variants="method",
+    view=True,
+    differentiable=False,
+)
 def view_dtype(self, dtype):
     """The same bytes read as another dtype."""
 
 
-@op("reshape(Tensor(a) self, int[] shape) -> Tensor(a)", tags="own", samples=lambda t: [(t(2, 6), (3, 4)), (t(4, 2).t(), (-1,))])
+@op(
+    "reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
+    tags="own",
+    samples=lambda t: [(t(2, 6), (3, 4)), (t(4, 2).t(), (-1,))],
+)
 def reshape(self, shape):
     """`self` in another shape: a view where strides allow it, else a copy."""
     if self.is_contiguous() or not _needs_copy(self, shape):
@@ -33,16 +47,28 @@ def reshape(self, shape):
 
 def _needs_copy(t, shape):
     from .. import _C
+
     return _C.kernels["try_view"](t, shape) is None
 
 
-@op("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", kernel="transpose", view=True, alias=("swapaxes", "swapdims"),
-    grad={"self": lambda c, g: g.transpose(c.dim0, c.dim1)}, node="TransposeBackward0", samples=lambda t: [(t(2, 3, 4), 0, 2)])
+@op(
+    "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    kernel="transpose",
+    view=True,
+    alias=("swapaxes", "swapdims"),
+    grad={"self": lambda c, g: g.transpose(c.dim0, c.dim1)},
+    node="TransposeBackward0",
+    samples=lambda t: [(t(2, 3, 4), 0, 2)],
+)
 def transpose(self, dim0, dim1):
     """`self` with two dims exchanged."""
 
 
-@op("transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", variants="method", alias=("Tensor.swapaxes_", "Tensor.swapdims_"))
+@op(
+    "transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
+    variants="method",
+    alias=("Tensor.swapaxes_", "Tensor.swapdims_"),
+)
 def transpose_(self, dim0, dim1):
     """Exchanges two dims in place."""
     return _regeometry(self, "transpose", dim0, dim1)
@@ -51,18 +77,24 @@ def transpose_(self, dim0, dim1):
 def _regeometry(t, op, *args):
     """Gives t the geometry of a view of it."""
     from .. import _C
+
     v, made = getattr(t.detach(), op)(*args), None
     if torch.is_grad_enabled() and t.requires_grad:
         from ..autograd._inplace import check_inplace
+
         check_inplace(t)
         old = _C.alias(t)
         old._raw_grad_fn, old._output_nr = t.grad_fn, t.output_nr
         view = getattr(old, op)(*args)
-        made = view.grad_fn, view.output_nr             # asked before the version changes, or it would be that of a view of changed memory
+        made = (
+            view.grad_fn,
+            view.output_nr,
+        )  # asked before the version changes, or it would be that of a view of changed memory
     t.data = v
     t._bump_version()
     if made is not None:
         from ..autograd._inplace import set_geometry_history
+
         set_geometry_history(t, *made)
     return t
 
@@ -75,7 +107,14 @@ def t(self):
     return self._t2() if self.dim() == 2 else self.view_as(self)
 
 
-@op("_t2(Tensor(a) self) -> Tensor(a)", kernel="t2", variants="method", view=True, grad={"self": lambda c, g: g.t()}, node="TBackward0")
+@op(
+    "_t2(Tensor(a) self) -> Tensor(a)",
+    kernel="t2",
+    variants="method",
+    view=True,
+    grad={"self": lambda c, g: g.t()},
+    node="TBackward0",
+)
 def _t2(self):
     """t() of a matrix."""
     return self.transpose(0, 1)
@@ -87,8 +126,13 @@ def t_(self):
     return _regeometry(self, "t")
 
 
-@op("permute(Tensor(a) self, int[] dims) -> Tensor(a)", kernel="permute", view=True, grad={"self": lambda c, g: g.permute(_inverse(c.dims))},
-    samples=lambda t: [(t(2, 3, 4), (2, 0, 1)), (t(2, 3), (-1, 0))])
+@op(
+    "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+    kernel="permute",
+    view=True,
+    grad={"self": lambda c, g: g.permute(_inverse(c.dims))},
+    samples=lambda t: [(t(2, 3, 4), (2, 0, 1)), (t(2, 3), (-1, 0))],
+)
 def permute(self, dims):
     """`self` with its dims in another order."""
 
@@ -101,8 +145,14 @@ def _inverse(dims):
     return tuple(out)
 
 
-@op("expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", kernel="expand", variants="method", view=True,
-    grad={"self": lambda c, g: g.sum_to_size(c.self_shape)}, samples=lambda t: [(t(3, 1), (2, 3, 4)), (t(3), (-1,))])
+@op(
+    "expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+    kernel="expand",
+    variants="method",
+    view=True,
+    grad={"self": lambda c, g: g.sum_to_size(c.self_shape)},
+    samples=lambda t: [(t(3, 1), (2, 3, 4)), (t(3), (-1,))],
+)
 def expand(self, size, implicit):
     """`self` with dims of size 1 repeated to `size` without a copy; -1 keeps a size."""
 
@@ -119,13 +169,23 @@ def expand_as(self, other):
     return self.expand(other.shape)
 
 
-@op("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", tags="own", samples=lambda t: [(t(2, 3), t(6))])
+@op(
+    "view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    variants="method",
+    tags="own",
+    samples=lambda t: [(t(2, 3), t(6))],
+)
 def view_as(self, other):
     """`self` viewed in the shape of `other`."""
     return self.view(other.shape)
 
 
-@op("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method", tags="own", samples=lambda t: [(t(2, 3), t(6))])
+@op(
+    "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    variants="method",
+    tags="own",
+    samples=lambda t: [(t(2, 3), t(6))],
+)
 def reshape_as(self, other):
     """`self` reshaped to the shape of `other`."""
     return self.reshape(other.shape)
@@ -144,13 +204,26 @@ def sum_to_size(self, size):
     return out.view(size) if lead else out
 
 
-@op("squeeze(Tensor(a) self) -> Tensor(a)", kernel="squeeze", view=True, grad={"self": _view_as_shape}, samples=lambda t: [(t(1, 3, 1),)])
+@op(
+    "squeeze(Tensor(a) self) -> Tensor(a)",
+    kernel="squeeze",
+    view=True,
+    grad={"self": _view_as_shape},
+    samples=lambda t: [(t(1, 3, 1),)],
+)
 def squeeze(self):
     """`self` without its dims of size 1."""
 
 
-@op("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", kernel="squeeze", view=True,
-    grad={"self": _view_as_shape}, node="SqueezeBackward1", samples=lambda t: [(t(1, 3, 1), 0), (t(1, 3, 1), (0, 2)), (t(2, 3), 1)])
+@op(
+    "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    kernel="squeeze",
+    view=True,
+    grad={"self": _view_as_shape},
+    node="SqueezeBackward1",
+    samples=lambda t: [(t(1, 3, 1), 0), (t(1, 3, 1), (0, 2)), (t(2, 3), 1)],
+)
 def squeeze_dim(self, dim):
     """`self` without the given dims where their size is 1."""
 
@@ -161,14 +234,23 @@ def squeeze_(self):
     return _regeometry(self, "squeeze")
 
 
-@op("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", "squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", variants="method")
+@op(
+    "squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)",
+    "squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)",
+    variants="method",
+)
 def squeeze_dim_(self, dim):
     """squeeze(dim) in place."""
     return _regeometry(self, "squeeze", dim)
 
 
-@op("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", kernel="unsqueeze", view=True, grad={"self": _view_as_shape},
-    samples=lambda t: [(t(2, 3), 1), (t(2, 3), -1)])
+@op(
+    "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+    kernel="unsqueeze",
+    view=True,
+    grad={"self": _view_as_shape},
+    samples=lambda t: [(t(2, 3), 1), (t(2, 3), -1)],
+)
 def unsqueeze(self, dim):
     """`self` with a new dim of size 1 at `dim`."""
 
@@ -179,8 +261,12 @@ def unsqueeze_(self, dim):
     return _regeometry(self, "unsqueeze", dim)
 
 
-@op("select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor", variants="function", module="aten",
-    grad={"grad_output": lambda c, g: g.select(c.dim, c.index)})
+@op(
+    "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor",
+    variants="function",
+    module="aten",
+    grad={"grad_output": lambda c, g: g.select(c.dim, c.index)},
+)
 def select_backward(grad_output, input_sizes, dim, index):
     """Zeros of `input_sizes` with `grad_output` at `index` of `dim`."""
     out = torch.zeros(input_sizes, dtype=grad_output.dtype, device=grad_output.device)
@@ -188,14 +274,24 @@ def select_backward(grad_output, input_sizes, dim, index):
     return out
 
 
-@op("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", kernel="select", view=True, node="SelectBackward0",
-    grad={"self": lambda c, g: torch.ops.aten.select_backward(g, c.self_shape, c.dim, c.index)}, samples=lambda t: [(t(2, 3), 1, -1)])
+@op(
+    "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
+    kernel="select",
+    view=True,
+    node="SelectBackward0",
+    grad={"self": lambda c, g: torch.ops.aten.select_backward(g, c.self_shape, c.dim, c.index)},
+    samples=lambda t: [(t(2, 3), 1, -1)],
+)
 def select(self, dim, index):
     """The slice `index` of `self` along `dim`, without that dim."""
 
 
-@op("slice_backward(Tensor grad_output, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor", variants="function", module="aten",
-    grad={"grad_output": lambda c, g: torch.ops.aten.slice(g, c.dim, c.start, c.end, c.step)})
+@op(
+    "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
+    variants="function",
+    module="aten",
+    grad={"grad_output": lambda c, g: torch.ops.aten.slice(g, c.dim, c.start, c.end, c.step)},
+)
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     """Zeros of `input_sizes` with `grad_output` in the slice."""
     out = torch.zeros(input_sizes, dtype=grad_output.dtype, device=grad_output.device)
@@ -203,15 +299,25 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
     return out
 
 
-@op("slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", kernel="slice", view=True,
-    variants="function", module="aten", node="SliceBackward0",
-    grad={"self": lambda c, g: torch.ops.aten.slice_backward(g, c.self_shape, c.dim, c.start, c.end, c.step)}, samples=lambda t: [(t(5, 3), 0, 1, 4, 2)])
+@op(
+    "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
+    kernel="slice",
+    view=True,
+    variants="function",
+    module="aten",
+    node="SliceBackward0",
+    grad={"self": lambda c, g: torch.ops.aten.slice_backward(g, c.self_shape, c.dim, c.start, c.end, c.step)},
+    samples=lambda t: [(t(5, 3), 0, 1, 4, 2)],
+)
 def slice(self, dim, start, end, step):
     """self[..., start:end:step, ...] along `dim`."""
 
 
-@op("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)", "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
-    samples=lambda t: [(t(5, 3), 0, 1, 3)])
+@op(
+    "narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
+    "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
+    samples=lambda t: [(t(5, 3), 0, 1, 3)],
+)
 def narrow(self, dim, start, length):
     """`length` slices of `self` along `dim`, from `start` on."""
     if self.dim() == 0:
@@ -234,12 +340,18 @@ def narrow(self, dim, start, length):
 
 def _as_strided_grad(c, g):
     from ..autograd._inplace import scatter_strided
+
     layout = c.self_layout
     return scatter_strided(g, layout, (c.size, c.stride, layout[2] if c.storage_offset is None else c.storage_offset))
 
 
-@op("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", kernel="as_strided", view=True,
-    grad={"self": _as_strided_grad}, samples=lambda t: [(t(6), (2, 2), (2, 1), 1), (t(6), (2, 3), (1, 1))])
+@op(
+    "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
+    kernel="as_strided",
+    view=True,
+    grad={"self": _as_strided_grad},
+    samples=lambda t: [(t(6), (2, 2), (2, 1), 1), (t(6), (2, 3), (1, 1))],
+)
 def as_strided(self, size, stride, storage_offset):
     """A view of the storage with any size and strides (in elements)."""
 
@@ -250,14 +362,24 @@ def as_strided_(self, size, stride, storage_offset):
     return _regeometry(self, "as_strided", size, stride, storage_offset)
 
 
-@op("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", kernel="unfold", variants="method", view=True,
-    grad={"self": lambda c, g: torch.ops.aten.unfold_backward(g, c.self_shape, c.dimension, c.size, c.step)}, samples=lambda t: [(t(7, 2), 0, 3, 2)])
+@op(
+    "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    kernel="unfold",
+    variants="method",
+    view=True,
+    grad={"self": lambda c, g: torch.ops.aten.unfold_backward(g, c.self_shape, c.dimension, c.size, c.step)},
+    samples=lambda t: [(t(7, 2), 0, 3, 2)],
+)
 def unfold(self, dimension, size, step):
     """Windows of `size` along a dim, `step` apart, as a new last dim."""
 
 
-@op("unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor", variants="function", module="aten",
-    grad={"grad_in": lambda c, g: g.unfold(c.dim, c.size, c.step)})
+@op(
+    "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor",
+    variants="function",
+    module="aten",
+    grad={"grad_in": lambda c, g: g.unfold(c.dim, c.size, c.step)},
+)
 def unfold_backward(grad_in, input_sizes, dim, size, step):
     """Adds the windows back to where they came from."""
     if not input_sizes:
@@ -268,15 +390,24 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
     return torch.zeros(input_sizes, dtype=grad_in.dtype, device=grad_in.device).index_add(dim, index, moved)
 
 
-@op("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", kernel="diagonal", view=True, node="DiagonalBackward0",
+@op(
+    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+    kernel="diagonal",
+    view=True,
+    node="DiagonalBackward0",
     grad={"self": lambda c, g: torch.ops.aten.diagonal_backward(g, c.self_shape, c.offset, c.dim1, c.dim2)},
-    samples=lambda t: [(t(3, 4), 1), (t(2, 3, 3), 0, 1, 2)])
+    samples=lambda t: [(t(3, 4), 1), (t(2, 3, 3), 0, 1, 2)],
+)
 def diagonal(self, offset, dim1, dim2):
     """The diagonal of dims dim1 and dim2, as the last dim."""
 
 
-@op("diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor", variants="function", module="aten",
-    grad={"grad_output": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)})
+@op(
+    "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+    variants="function",
+    module="aten",
+    grad={"grad_output": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)},
+)
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     """Zeros with `grad_output` on the diagonal."""
     out = torch.zeros(input_sizes, dtype=grad_output.dtype, device=grad_output.device)
@@ -289,19 +420,37 @@ def detach(self):
     """The same elements without history; shares memory with `self`."""
 
 
-@op("alias(Tensor(a) self) -> Tensor(a)", kernel="alias", variants="function", module="aten", view=True, grad={"self": lambda c, g: g})
+@op(
+    "alias(Tensor(a) self) -> Tensor(a)",
+    kernel="alias",
+    variants="function",
+    module="aten",
+    view=True,
+    grad={"self": lambda c, g: g},
+)
 def alias(self):
     """A view of everything."""
 
 
-@op("view_as_real(Tensor(a) self) -> Tensor(a)", kernel="view_as_real", variants="function", view=True,
-    grad={"self": lambda c, g: torch.view_as_complex(g.contiguous())})
+@op(
+    "view_as_real(Tensor(a) self) -> Tensor(a)",
+    kernel="view_as_real",
+    variants="function",
+    view=True,
+    grad={"self": lambda c, g: torch.view_as_complex(g.contiguous())},
+)
 def view_as_real(self):
     """A complex tensor as a real one with a last dim of 2 (real, imaginary)."""
 
 
-@op("view_as_complex(Tensor(a) self) -> Tensor(a)", kernel="view_as_complex", variants="function", view=True,
-    grad={"self": lambda c, g: torch.view_as_real(g.contiguous().resolve_conj())}, samples=lambda t: [(t(3, 2),)])
+@op(
+    "view_as_complex(Tensor(a) self) -> Tensor(a)",
+    kernel="view_as_complex",
+    variants="function",
+    view=True,
+    grad={"self": lambda c, g: torch.view_as_real(g.contiguous().resolve_conj())},
+    samples=lambda t: [(t(3, 2),)],
+)
 def view_as_complex(self):
     """A real tensor whose last dim is (real, imaginary) as a complex one."""
 
@@ -311,29 +460,50 @@ def _placed(g):
     return g.contiguous()
 
 
-@op("real(Tensor(a) self) -> Tensor(a)", kernel="real", variants="function", view=True, grad={"self": lambda c, g: _placed(torch.complex(g, torch.zeros_like(g))) if c.self_dtype.is_complex else g})
+@op(
+    "real(Tensor(a) self) -> Tensor(a)",
+    kernel="real",
+    variants="function",
+    view=True,
+    grad={"self": lambda c, g: _placed(torch.complex(g, torch.zeros_like(g))) if c.self_dtype.is_complex else g},
+)
 def real(self):
     """The real part: a view of a complex tensor, a real tensor itself."""
 
 
-@op("imag(Tensor(a) self) -> Tensor(a)", kernel="imag", variants="function", view=True, grad={"self": lambda c, g: _placed(torch.complex(torch.zeros_like(g), g))})
+@op(
+    "imag(Tensor(a) self) -> Tensor(a)",
+    kernel="imag",
+    variants="function",
+    view=True,
+    grad={"self": lambda c, g: _placed(torch.complex(torch.zeros_like(g), g))},
+)
 def imag(self):
     """The imaginary part of a complex tensor, as a view."""
 
 
-@op("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
-    alias=("moveaxis",), samples=lambda t: [(t(2, 3, 4), 0, 2), (t(2, 3, 4), (0, 1), (2, 0))])
+@op(
+    "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+    "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+    alias=("moveaxis",),
+    samples=lambda t: [(t(2, 3, 4), 0, 2), (t(2, 3, 4), (0, 1), (2, 0))],
+)
 def movedim(self, source, destination):
     """`self` with dims moved from `source` to `destination`."""
     src = (source,) if isinstance(source, int) else tuple(source)
     dst = (destination,) if isinstance(destination, int) else tuple(destination)
     if len(src) != len(dst):
-        raise RuntimeError("movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as "
-                           "destination (%s dims)" % (list(src), list(dst)))
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as "
+            "destination (%s dims)" % (list(src), list(dst))
+        )
     n = self.dim()
     for d in (*src, *dst):
         if not -max(n, 1) <= d < max(n, 1):
-            raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-max(n, 1), max(n, 1) - 1, d))
+            raise IndexError(
+                "Dimension out of range (expected to be in range of [%d, %d], but got %d)"
+                % (-max(n, 1), max(n, 1) - 1, d)
+            )
     if n == 0:
         return self.view_as(self)
     src, dst = [d % n for d in src], [d % n for d in dst]
@@ -348,14 +518,20 @@ def movedim(self, source, destination):
     return self.permute([d if d >= 0 else next(rest) for d in order])
 
 
-@op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", tags="own", samples=lambda t: [(t(2, 3, 4),), (t(2, 3, 4), 1)])
+@op(
+    "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+    tags="own",
+    samples=lambda t: [(t(2, 3, 4),), (t(2, 3, 4), 1)],
+)
 def flatten(self, start_dim, end_dim):
     """`self` with the dims from start_dim to end_dim joined into one."""
     n = self.dim()
     lim = max(n, 1)
     for d in (start_dim, end_dim):
         if not -lim <= d < lim:
-            raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-lim, lim - 1, d))
+            raise IndexError(
+                "Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-lim, lim - 1, d)
+            )
     if n == 0:
         return self.reshape((1,))
     s, e = start_dim % n, end_dim % n
@@ -366,7 +542,7 @@ def flatten(self, start_dim, end_dim):
     size = 1
     for d in range(s, e + 1):
         size *= self.size(d)
-    return self.reshape((*self.shape[:s], size, *self.shape[e + 1:]))
+    return self.reshape((*self.shape[:s], size, *self.shape[e + 1 :]))
 
 
 @op("ravel(Tensor(a) self) -> Tensor(a)", samples=lambda t: [(t(2, 3),)])
@@ -380,7 +556,10 @@ def unflatten(self, dim, sizes):
     """`self` with one dim split into `sizes` (one may be -1)."""
     n = self.dim()
     if not -max(n, 1) <= dim < max(n, 1):
-        raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-max(n, 1), max(n, 1) - 1, dim))
+        raise IndexError(
+            "Dimension out of range (expected to be in range of [%d, %d], but got %d)"
+            % (-max(n, 1), max(n, 1) - 1, dim)
+        )
     d = dim % max(n, 1)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -391,31 +570,50 @@ def unflatten(self, dim, sizes):
     if list(sizes).count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     if -1 not in sizes and known != size or -1 in sizes and (known == 0 or size % known):
-        raise RuntimeError("unflatten: Provided sizes %s don't multiply up to the size of dim %d (%d) in the input tensor" % (list(sizes), d, size))
+        raise RuntimeError(
+            "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%d) in the input tensor"
+            % (list(sizes), d, size)
+        )
     sizes = [size // known if s == -1 else s for s in sizes]
-    return self.reshape((*self.shape[:d], *sizes, *self.shape[d + 1:]))
+    return self.reshape((*self.shape[:d], *sizes, *self.shape[d + 1 :]))
 
 
 # ---- several views at once --------------------------------------------------------------------------------------------------
 
-@op("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", view=True, node="UnbindBackward0",
-    grad={"self": lambda c, g: torch.stack([x for x in g], c.dim)}, samples=lambda t: [(t(3, 2),), (t(2, 3), 1)])
+
+@op(
+    "unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
+    view=True,
+    node="UnbindBackward0",
+    grad={"self": lambda c, g: torch.stack([x for x in g], c.dim)},
+    samples=lambda t: [(t(3, 2),), (t(2, 3), 1)],
+)
 def unbind(self, dim):
     """The slices of `self` along `dim`, as a tuple of views."""
     return tuple(self.select(dim, i) for i in range(self.size(dim)))
 
 
-@op("split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", view=True, grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
-    node="SplitWithSizesBackward0", samples=lambda t: [(t(5, 2), (2, 3))])
+@op(
+    "split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    view=True,
+    grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
+    node="SplitWithSizesBackward0",
+    samples=lambda t: [(t(5, 2), (2, 3))],
+)
 def split_with_sizes(self, split_sizes, dim):
     """Views of `self` of the given sizes along `dim`."""
     if self.dim() == 0:
         raise RuntimeError("split_with_sizes() cannot be applied to a 0-dim tensor.")
     if any(s < 0 for s in split_sizes):
-        raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s" % list(split_sizes))
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s"
+            % list(split_sizes)
+        )
     if sum(split_sizes) != self.size(dim):
-        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to %d (input tensor's size at dimension %d), but got split_sizes=%s"
-                           % (self.size(dim), dim, list(split_sizes)))
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes to sum exactly to %d (input tensor's size at dimension %d), but got split_sizes=%s"
+            % (self.size(dim), dim, list(split_sizes))
+        )
     out, at = [], 0
     for s in split_sizes:
         out.append(torch.ops.aten.slice(self, dim, at, at + s, 1))
@@ -423,8 +621,13 @@ def split_with_sizes(self, split_sizes, dim):
     return tuple(out)
 
 
-@op("split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]", view=True, grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
-    node="SplitBackward0", samples=lambda t: [(t(5, 2), 2)])
+@op(
+    "split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
+    view=True,
+    grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
+    node="SplitBackward0",
+    samples=lambda t: [(t(5, 2), 2)],
+)
 def split(self, split_size, dim):
     """Views of `self` of split_size slices each along `dim` (the last may be smaller)."""
     if self.dim() == 0:
@@ -464,15 +667,23 @@ def _apart(parts):
     return tuple(p.data for p in parts)
 
 
-@op("unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]", grad={"self": lambda c, g: torch.cat(list(g), c.dim)}, node="UnsafeSplitBackward0",
-    samples=lambda t: [(t(5, 2), 2)])
+@op(
+    "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
+    grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
+    node="UnsafeSplitBackward0",
+    samples=lambda t: [(t(5, 2), 2)],
+)
 def unsafe_split(self, split_size, dim):
     """As split, but the parts may be changed in place; gradients are right where only one of the part and `self` is used afterwards."""
     return _apart(self.split(split_size, dim))
 
 
-@op("unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]", grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
-    node="UnsafeSplitWithSizesBackward0", samples=lambda t: [(t(5, 2), (2, 3))])
+@op(
+    "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+    grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
+    node="UnsafeSplitWithSizesBackward0",
+    samples=lambda t: [(t(5, 2), (2, 3))],
+)
 def unsafe_split_with_sizes(self, split_sizes, dim):
     """As split_with_sizes, but the parts may be changed in place."""
     return _apart(self.split_with_sizes(split_sizes, dim))
@@ -504,22 +715,28 @@ def tensor_split(self, sections, dim):
     if sections >= 1 << 30:
         raise torch.OutOfMemoryError("tensor_split: there is no memory for %d views" % sections)
     out, start = [], 0
-    for size in _splits(self.size(dim), sections):          # slices, which may be changed in place, where split's views may not
+    for size in _splits(self.size(dim), sections):  # slices, which may be changed in place, where split's views may not
         out.append(torch.ops.aten.slice(self, dim, start, start + size, 1))
         start += size
     return tuple(out)
 
 
-@op("tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor(a)[]",
-    "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]")
+@op(
+    "tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor(a)[]",
+    "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
+)
 def tensor_split_indices(self, indices, dim):
     """Views of `self` along `dim`, cut before each of the indices."""
     if isinstance(indices, torch.Tensor):
         if self.dim() and indices.dtype is not torch.int64:
-            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {indices.dtype._scalar_type}")
+            raise RuntimeError(
+                f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {indices.dtype._scalar_type}"
+            )
         if self.dim() and indices.dim() > 1:
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
-                               f"with {indices.dim()} dims")
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
+                f"with {indices.dim()} dims"
+            )
         if indices.dim() == 0:
             return self.tensor_split(int(indices), dim)
         indices = indices.tolist()
@@ -535,15 +752,23 @@ def tensor_split_indices(self, indices, dim):
 def _xsplit(name, dim_of, least):
     def body(self, n):
         if self.dim() < least:
-            raise RuntimeError("torch.%s requires a tensor with at least %d dimension%s, but got a tensor with %d dimensions!"
-                               % (name, least, "s" if least > 1 else "", self.dim()))
+            raise RuntimeError(
+                "torch.%s requires a tensor with at least %d dimension%s, but got a tensor with %d dimensions!"
+                % (name, least, "s" if least > 1 else "", self.dim())
+            )
         dim = dim_of(self)
         if isinstance(n, int) and (n == 0 or self.size(dim) % n):
-            raise RuntimeError("torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the "
-                               "split_size %d!" % (name, dim, self.size(dim), n))
+            raise RuntimeError(
+                "torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the "
+                "split_size %d!" % (name, dim, self.size(dim), n)
+            )
         return self.tensor_split(n, dim)
+
     body.__doc__ = "tensor_split along one dim, as numpy's %s." % name
-    op("%s.int(Tensor(a) self, int sections) -> Tensor(a)[]" % name, "%s.array(Tensor(a) self, int[] indices) -> Tensor(a)[]" % name)(body)
+    op(
+        "%s.int(Tensor(a) self, int sections) -> Tensor(a)[]" % name,
+        "%s.array(Tensor(a) self, int[] indices) -> Tensor(a)[]" % name,
+    )(body)
 
 
 _xsplit("hsplit", lambda t: 0 if t.dim() == 1 else 1, 1)
@@ -572,12 +797,15 @@ def atleast_3d(self):
 
 
 for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+
     def _many(tensors, _name=_name):
         return tuple(getattr(torch, _name)(t) for t in tensors)
+
     _many.__doc__ = "%s of each tensor." % _name
 
     def _body(tensors, _f=_many):
         return _f(tensors)
+
     _body.__doc__ = _many.__doc__
     op("%s.Sequence(Tensor[] tensors) -> Tensor[]" % _name, variants="function")(_body)
 
@@ -599,7 +827,13 @@ def _conj(self):
     """A view of the complex conjugates."""
 
 
-@op("_neg_view(Tensor(a) self) -> Tensor(a)", kernel="neg_view", view=True, grad={"self": lambda c, g: -g}, samples=lambda t: [(t(2, 3),)])
+@op(
+    "_neg_view(Tensor(a) self) -> Tensor(a)",
+    kernel="neg_view",
+    view=True,
+    grad={"self": lambda c, g: -g},
+    samples=lambda t: [(t(2, 3),)],
+)
 def _neg_view(self):
     """A view of the negatives."""
 

@@ -1,4 +1,5 @@
 """Images: interpolation, sampling at grids, unfolding into columns and shuffling of pixels and channels."""
+
 import itertools
 import math
 from typing import Any
@@ -12,17 +13,28 @@ _MODES = {"nearest": 0, "_nearest_exact": 1, "linear": 2, "bilinear": 2, "trilin
 
 
 # ---- interpolation ---------------------------------------------------------------------------------------------------
-@op("_upsample(Tensor self, int mode, SymInt[] output_size, bool align_corners, bool antialias, Any scales) -> Tensor", module="_hidden",
-    kernel="_upsample", node="UpsampleBackward0",
+@op(
+    "_upsample(Tensor self, int mode, SymInt[] output_size, bool align_corners, bool antialias, Any scales) -> Tensor",
+    module="_hidden",
+    kernel="_upsample",
+    node="UpsampleBackward0",
     grad={"self": lambda c, g: _upsample_backward(g, c.mode, c.self_shape[2:], c.align_corners, c.antialias, c.scales)},
-    samples=lambda t: [(t(1, 2, 4, 5), 2, [6, 3], False, False, None)])
+    samples=lambda t: [(t(1, 2, 4, 5), 2, [6, 3], False, False, None)],
+)
 def _upsample(self, mode, output_size, align_corners, antialias, scales):
     """Resizes the dims behind the first two; mode 0 nearest, 1 exact nearest, 2 linear, 3 cubic, 4 Lanczos."""
 
 
-@op("_upsample_backward(Tensor grad_output, int mode, SymInt[] input_size, bool align_corners, bool antialias, Any scales) -> Tensor",
-    module="_hidden", kernel="_upsample_backward",
-    grad={"grad_output": lambda c, g: _upsample(g, c.mode, c.grad_output_shape[2:], c.align_corners, c.antialias, c.scales)})
+@op(
+    "_upsample_backward(Tensor grad_output, int mode, SymInt[] input_size, bool align_corners, bool antialias, Any scales) -> Tensor",
+    module="_hidden",
+    kernel="_upsample_backward",
+    grad={
+        "grad_output": lambda c, g: _upsample(
+            g, c.mode, c.grad_output_shape[2:], c.align_corners, c.antialias, c.scales
+        )
+    },
+)
 def _upsample_backward(grad_output, mode, input_size, align_corners, antialias, scales):
     """Gradient of `_upsample` for its input."""
 
@@ -35,7 +47,7 @@ def _resize(name, x, mode, output_size, align_corners, antialias, scales, n):
     if x.dim() != n + 2:
         raise RuntimeError(f"It is expected input_size equals to {n + 2}, but got size {x.dim()}")
     if min(output_size) <= 0 or min(x.shape[2:]) <= 0:
-        letters = "DHW"[3 - n:]
+        letters = "DHW"[3 - n :]
         have, want = (", ".join(f"{k}: {v}" for k, v in zip(letters, sizes)) for sizes in (x.shape[2:], output_size))
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({have}) output ({want})")
     if 0 in x.shape[1:]:
@@ -51,15 +63,19 @@ def _resize(name, x, mode, output_size, align_corners, antialias, scales, n):
 
 
 def _declare_upsample(mode, n, antialias=False):
-    name = ("_" if antialias else "") + f"{'_upsample' if mode[0] == '_' else 'upsample'}{'' if mode[0] == '_' else '_'}{mode}{n}d" \
+    name = (
+        ("_" if antialias else "")
+        + f"{'_upsample' if mode[0] == '_' else 'upsample'}{'' if mode[0] == '_' else '_'}{mode}{n}d"
         + ("_aa" if antialias else "")
+    )
     name = name.replace("__", "_")
     corners = mode in ("linear", "bilinear", "trilinear", "bicubic", "lanczos")
-    each = ["scales"] if n == 1 else ["scales_d", "scales_h", "scales_w"][3 - n:]
+    each = ["scales"] if n == 1 else ["scales_d", "scales_h", "scales_w"][3 - n :]
     own = "".join(f", float? {s}=None" for s in each)
     al = ", bool align_corners" if corners else ""
     doc = f"Resizes the {n} spatial dim(s) of `self` (N, C, d...) to `output_size`."
     if corners:
+
         def plain(self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None, scales=None):
             s = [{"scales": scales, "scales_d": scales_d, "scales_h": scales_h, "scales_w": scales_w}[k] for k in each]
             return _resize(name, self, mode, output_size, align_corners, antialias, s if any(s) else None, n)
@@ -67,38 +83,58 @@ def _declare_upsample(mode, n, antialias=False):
         def vec(input, output_size, align_corners, scale_factors):
             return _resize(name, input, mode, output_size, align_corners, antialias, scale_factors, n)
     else:
+
         def plain(self, output_size, scales_d=None, scales_h=None, scales_w=None, scales=None):
             s = [{"scales": scales, "scales_d": scales_d, "scales_h": scales_h, "scales_w": scales_w}[k] for k in each]
             return _resize(name, self, mode, output_size, False, False, s if any(s) else None, n)
 
         def vec(input, output_size, scale_factors):
             return _resize(name, input, mode, output_size, False, False, scale_factors, n)
+
     plain.__doc__ = vec.__doc__ = doc
     op(f"{name}.vec(Tensor input, SymInt[]? output_size{al}, float[]? scale_factors) -> Tensor", module="_nn")(vec)
-    if n == 2:      # bodies get their arguments by position, in the schema's order
+    if n == 2:  # bodies get their arguments by position, in the schema's order
         run = plain
         if corners:
+
             def plain(self, output_size, align_corners, scales_h=None, scales_w=None):  # noqa: F811
                 return run(self, output_size, align_corners, None, scales_h, scales_w)
         else:
+
             def plain(self, output_size, scales_h=None, scales_w=None):  # noqa: F811
                 return run(self, output_size, None, scales_h, scales_w)
+
         plain.__doc__ = doc
     elif n == 1:
         run1 = plain
         if corners:
+
             def plain(self, output_size, align_corners, scales=None):  # noqa: F811
                 return run1(self, output_size, align_corners, None, None, None, scales)
         else:
+
             def plain(self, output_size, scales=None):  # noqa: F811
                 return run1(self, output_size, None, None, None, scales)
+
         plain.__doc__ = doc
     op(f"{name}(Tensor self, SymInt[{n}] output_size{al}{own}) -> Tensor", module="_nn")(plain)
 
 
-for _mode, _n, _aa in [("nearest", 1, 0), ("nearest", 2, 0), ("nearest", 3, 0), ("_nearest_exact", 1, 0), ("_nearest_exact", 2, 0),
-                       ("_nearest_exact", 3, 0), ("linear", 1, 0), ("bilinear", 2, 0), ("trilinear", 3, 0), ("bicubic", 2, 0),
-                       ("bilinear", 2, 1), ("bicubic", 2, 1), ("lanczos", 2, 1)]:
+for _mode, _n, _aa in [
+    ("nearest", 1, 0),
+    ("nearest", 2, 0),
+    ("nearest", 3, 0),
+    ("_nearest_exact", 1, 0),
+    ("_nearest_exact", 2, 0),
+    ("_nearest_exact", 3, 0),
+    ("linear", 1, 0),
+    ("bilinear", 2, 0),
+    ("trilinear", 3, 0),
+    ("bicubic", 2, 0),
+    ("bilinear", 2, 1),
+    ("bicubic", 2, 1),
+    ("lanczos", 2, 1),
+]:
     _declare_upsample(_mode, _n, bool(_aa))
 
 
@@ -113,11 +149,23 @@ def _pair(v, name):
 
 
 def _window(kernel_size, dilation, padding, stride):
-    k, d, p, s = _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation"), _pair(padding, "padding"), _pair(stride, "stride")
-    for name, short, v, low in (("kernel size", "kernel", k, 1), ("stride", "stride", s, 1), ("dilation", "dilation", d, 1), ("padding", "pad", p, 0)):
+    k, d, p, s = (
+        _pair(kernel_size, "kernel_size"),
+        _pair(dilation, "dilation"),
+        _pair(padding, "padding"),
+        _pair(stride, "stride"),
+    )
+    for name, short, v, low in (
+        ("kernel size", "kernel", k, 1),
+        ("stride", "stride", s, 1),
+        ("dilation", "dilation", d, 1),
+        ("padding", "pad", p, 0),
+    ):
         if v[0] < low or v[1] < low:
-            raise RuntimeError(f"{name} should be {'greater than zero' if low else 'non-negative'}, but got {short}_height: {v[0]} "
-                               f"{short}_width: {v[1]}")
+            raise RuntimeError(
+                f"{name} should be {'greater than zero' if low else 'non-negative'}, but got {short}_height: {v[0]} "
+                f"{short}_width: {v[1]}"
+            )
     return k, d, p, s
 
 
@@ -125,35 +173,57 @@ def _blocks(size, k, d, p, s):
     return [(n + 2 * p[i] - d[i] * (k[i] - 1) - 1) // s[i] + 1 for i, n in enumerate(size)]
 
 
-@op("_im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", module="_hidden", kernel="im2col",
+@op(
+    "_im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    module="_hidden",
+    kernel="im2col",
     node="Im2ColBackward0",
-    grad={"self": lambda c, g: _col2im(g, c.self_shape[2:], c.kernel_size, c.dilation, c.padding, c.stride)})
+    grad={"self": lambda c, g: _col2im(g, c.self_shape[2:], c.kernel_size, c.dilation, c.padding, c.stride)},
+)
 def _im2col(self, kernel_size, dilation, padding, stride):
     """Complex images, by their parts."""
-    return torch.complex(*(_im2col(x.contiguous(), kernel_size, dilation, padding, stride) for x in (torch.real(self), torch.imag(self))))
+    return torch.complex(
+        *(_im2col(x.contiguous(), kernel_size, dilation, padding, stride) for x in (torch.real(self), torch.imag(self)))
+    )
 
 
-@op("_col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-    module="_hidden", kernel="col2im", node="Col2ImBackward0",
-    grad={"self": lambda c, g: _im2col(g, c.kernel_size, c.dilation, c.padding, c.stride)})
+@op(
+    "_col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    module="_hidden",
+    kernel="col2im",
+    node="Col2ImBackward0",
+    grad={"self": lambda c, g: _im2col(g, c.kernel_size, c.dilation, c.padding, c.stride)},
+)
 def _col2im(self, output_size, kernel_size, dilation, padding, stride):
     """Complex columns, by their parts."""
-    return torch.complex(*(_col2im(x.contiguous(), output_size, kernel_size, dilation, padding, stride) for x in (torch.real(self), torch.imag(self))))
+    return torch.complex(
+        *(
+            _col2im(x.contiguous(), output_size, kernel_size, dilation, padding, stride)
+            for x in (torch.real(self), torch.imag(self))
+        )
+    )
 
 
-@op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", module="_nn",
-    samples=lambda t: [(t(2, 3, 5, 6), [2, 3], [1, 1], [0, 1], [1, 2])])
+@op(
+    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    module="_nn",
+    samples=lambda t: [(t(2, 3, 5, 6), [2, 3], [1, 1], [0, 1], [1, 2])],
+)
 def im2col(self, kernel_size, dilation, padding, stride):
     """Windows of images (N, C, H, W) as columns (N, C * kh * kw, blocks)."""
     k, d, p, s = _window(kernel_size, dilation, padding, stride)
     if self.dim() not in (3, 4) or 0 in self.shape[-3:]:
-        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
-                           f"got: {list(self.shape)}")
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
+            f"got: {list(self.shape)}"
+        )
     blocks = _blocks(self.shape[-2:], k, d, p, s)
     if min(blocks) < 1:
-        raise RuntimeError(f"Given input with spatial size ({self.shape[-2]}, {self.shape[-1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, "
-                           f"{d[1]}), padding=({p[0]}, {p[1]}), calculated shape of the array of sliding blocks as ({blocks[0]}, {blocks[1]}), but "
-                           "its components must be at least one.")
+        raise RuntimeError(
+            f"Given input with spatial size ({self.shape[-2]}, {self.shape[-1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, "
+            f"{d[1]}), padding=({p[0]}, {p[1]}), calculated shape of the array of sliding blocks as ({blocks[0]}, {blocks[1]}), but "
+            "its components must be at least one."
+        )
     if self.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
         raise NotImplementedError(f"\"im2col_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
     x = self if self.dim() == 4 else self.unsqueeze(0)
@@ -161,28 +231,43 @@ def im2col(self, kernel_size, dilation, padding, stride):
     return y if self.dim() == 4 else y.squeeze(0)
 
 
-@op("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", module="_nn",
-    samples=lambda t: [(t(2, 12, 6), [4, 3], [2, 2], [1, 1], [0, 0], [1, 1])])
+@op(
+    "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    module="_nn",
+    samples=lambda t: [(t(2, 12, 6), [4, 3], [2, 2], [1, 1], [0, 0], [1, 1])],
+)
 def col2im(self, output_size, kernel_size, dilation, padding, stride):
     """Sums columns (N, C * kh * kw, blocks) into images (N, C, H, W)."""
     out = _pair(output_size, "output_size")
     k, d, p, s = _window(kernel_size, dilation, padding, stride)
     if self.dim() not in (2, 3) or 0 in self.shape[-2:]:
-        raise RuntimeError(f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but "
-                           f"got: {list(self.shape)}")
+        raise RuntimeError(
+            f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but "
+            f"got: {list(self.shape)}"
+        )
     if self.shape[-2] % (k[0] * k[1]):
-        raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
-                           f"{self.shape[-2]} and kernel_size=({k[0]}, {k[1]}).")
+        raise RuntimeError(
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
+            f"{self.shape[-2]} and kernel_size=({k[0]}, {k[1]})."
+        )
     b = _blocks(out, k, d, p, s)
-    given = (f"Given output_size=({out[0]}, {out[1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), "
-             f"stride=({s[0]}, {s[1]}), ")
+    given = (
+        f"Given output_size=({out[0]}, {out[1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), "
+        f"stride=({s[0]}, {s[1]}), "
+    )
     if not (self.is_floating_point() or self.is_complex() or self.dtype == torch.bool):
         raise NotImplementedError(f"\"col2im_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
     if min(b) < 1:
-        raise RuntimeError(given + f"calculated shape of the array of sliding blocks as ({b[0]}, {b[1]}), which is too small (non-positive)")
+        raise RuntimeError(
+            given
+            + f"calculated shape of the array of sliding blocks as ({b[0]}, {b[1]}), which is too small (non-positive)"
+        )
     if self.shape[-1] != b[0] * b[1]:
-        raise RuntimeError(given + f"expected size of input's dimension 2 to match the calculated number of sliding blocks {b[0]} * {b[1]} = "
-                           f"{b[0] * b[1]}, but got input.size(2)={self.shape[-1]}.")
+        raise RuntimeError(
+            given
+            + f"expected size of input's dimension 2 to match the calculated number of sliding blocks {b[0]} * {b[1]} = "
+            f"{b[0] * b[1]}, but got input.size(2)={self.shape[-1]}."
+        )
     x = self if self.dim() == 3 else self.unsqueeze(0)
     y = _col2im(x, out, k, d, p, s)
     return y if self.dim() == 3 else y.squeeze(0)
@@ -190,13 +275,25 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Windows of images (N, C, H, W) as columns (N, C * kh * kw, blocks)."""
-    return im2col(input, _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation"), _pair(padding, "padding"), _pair(stride, "stride"))
+    return im2col(
+        input,
+        _pair(kernel_size, "kernel_size"),
+        _pair(dilation, "dilation"),
+        _pair(padding, "padding"),
+        _pair(stride, "stride"),
+    )
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Sums columns (N, C * kh * kw, blocks) into images (N, C, H, W) of `output_size`."""
-    return col2im(input, _pair(output_size, "output_size"), _pair(kernel_size, "kernel_size"), _pair(dilation, "dilation"),
-                  _pair(padding, "padding"), _pair(stride, "stride"))
+    return col2im(
+        input,
+        _pair(output_size, "output_size"),
+        _pair(kernel_size, "kernel_size"),
+        _pair(dilation, "dilation"),
+        _pair(padding, "padding"),
+        _pair(stride, "stride"),
+    )
 
 
 # ---- shuffles --------------------------------------------------------------------------------------------------------
@@ -211,49 +308,76 @@ def _gathered(x, parts, like):
     return y
 
 
-@op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", variants="function", alias=("nn.pixel_shuffle",),
+@op(
+    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+    variants="function",
+    alias=("nn.pixel_shuffle",),
     grad={"self": lambda c, g: pixel_unshuffle(g, c.upscale_factor)},
-    samples=lambda t: [(t(2, 8, 3, 2), 2)])
+    samples=lambda t: [(t(2, 8, 3, 2), 2)],
+)
 def pixel_shuffle(self, upscale_factor):
     """(*, C * r * r, H, W) to (*, C, H * r, W * r)."""
     r = upscale_factor
     if self.dim() < 3:
-        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)")
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
+        )
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     lead, (c, h, w) = tuple(self.shape[:-3]), self.shape[-3:]
     if c % (r * r):
-        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-                           f"input.size(-3)={c} is not divisible by {r * r}")
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={c} is not divisible by {r * r}"
+        )
     x = self.reshape(lead + (c // (r * r), r, r, h, w))
     n = len(lead)
-    return _gathered(x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]), [*((s,) for s in lead), (c // (r * r),), (h, r), (w, r)], self)
+    return _gathered(
+        x.permute(list(range(n)) + [n, n + 3, n + 1, n + 4, n + 2]),
+        [*((s,) for s in lead), (c // (r * r),), (h, r), (w, r)],
+        self,
+    )
 
 
-@op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", variants="function", alias=("nn.pixel_unshuffle",),
+@op(
+    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+    variants="function",
+    alias=("nn.pixel_unshuffle",),
     grad={"self": lambda c, g: pixel_shuffle(g, c.downscale_factor)},
-    samples=lambda t: [(t(2, 3, 4, 6), 2)])
+    samples=lambda t: [(t(2, 3, 4, 6), 2)],
+)
 def pixel_unshuffle(self, downscale_factor):
     """(*, C, H * r, W * r) to (*, C * r * r, H, W)."""
     r = downscale_factor
     if self.dim() < 3:
-        raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)")
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
+        )
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     lead, (c, h, w) = tuple(self.shape[:-3]), self.shape[-3:]
     for word, size, d in (("height", h, -2), ("width", w, -1)):
         if size % r:
-            raise RuntimeError(f"pixel_unshuffle expects {word} to be divisible by downscale_factor, but input.size({d})={size} is not "
-                               f"divisible by {r}")
+            raise RuntimeError(
+                f"pixel_unshuffle expects {word} to be divisible by downscale_factor, but input.size({d})={size} is not "
+                f"divisible by {r}"
+            )
     n = len(lead)
     x = self.reshape(lead + (c, h // r, r, w // r, r))
-    return _gathered(x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]), [*((s,) for s in lead), (c, r, r), (h // r,), (w // r,)], self)
+    return _gathered(
+        x.permute(list(range(n)) + [n, n + 2, n + 4, n + 1, n + 3]),
+        [*((s,) for s in lead), (c, r, r), (h // r,), (w // r,)],
+        self,
+    )
 
 
-@op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", variants="function", alias=("nn.channel_shuffle", "native_channel_shuffle",
-                                                                                        "nn.native_channel_shuffle"),
+@op(
+    "channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+    variants="function",
+    alias=("nn.channel_shuffle", "native_channel_shuffle", "nn.native_channel_shuffle"),
     grad={"self": lambda c, g: channel_shuffle(g, c.self_shape[1] // c.groups)},
-    samples=lambda t: [(t(2, 6, 3, 2), 3)])
+    samples=lambda t: [(t(2, 6, 3, 2), 3)],
+)
 def channel_shuffle(self, groups):
     """Takes channels from each of `groups` groups in turn."""
     if self.dim() <= 2:
@@ -312,6 +436,7 @@ def _cubic(t):
 
     def far(x):
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
@@ -319,30 +444,46 @@ def _check_grid(x, grid):
     if x.dtype != grid.dtype:
         raise RuntimeError(f"expected scalar type {x.dtype._scalar_type} but found {grid.dtype._scalar_type}")
     if x.shape[0] != grid.shape[0]:
-        raise RuntimeError("grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-                           f"{list(x.shape)} and grid with sizes {list(grid.shape)}")
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(x.shape)} and grid with sizes {list(grid.shape)}"
+        )
     if grid.shape[-1] != x.dim() - 2:
-        raise RuntimeError(f"grid_sampler(): expected grid to have size {x.dim() - 2} in last dimension, but got grid with sizes "
-                           f"{list(grid.shape)}")
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {x.dim() - 2} in last dimension, but got grid with sizes "
+            f"{list(grid.shape)}"
+        )
     for i in range(2, x.dim()):
         if x.shape[i] == 0:
-            raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x.shape)} "
-                               f"with dimension {i} being empty")
+            raise RuntimeError(
+                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x.shape)} "
+                f"with dimension {i} being empty"
+            )
     if not x.is_floating_point():
-        raise NotImplementedError(f"\"{'grid_sampler_2d_cpu_kernel_impl' if x.dim() == 4 else 'grid_sampler3d_cpu'}\" not implemented for '{x.dtype._scalar_type}'")
+        raise NotImplementedError(
+            f"\"{'grid_sampler_2d_cpu_kernel_impl' if x.dim() == 4 else 'grid_sampler3d_cpu'}\" not implemented for '{x.dtype._scalar_type}'"
+        )
 
 
-@op("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", variants="function",
+@op(
+    "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    variants="function",
     alias=("grid_sampler_2d", "grid_sampler_3d"),
-    samples=lambda t: [(t(1, 2, 4, 5), t(1, 3, 2, 2, lo=-1, hi=1), 0, 0, False), (t(1, 2, 4, 5), t(1, 3, 2, 2, lo=-2, hi=2), 2, 1, True)])
+    samples=lambda t: [
+        (t(1, 2, 4, 5), t(1, 3, 2, 2, lo=-1, hi=1), 0, 0, False),
+        (t(1, 2, 4, 5), t(1, 3, 2, 2, lo=-2, hi=2), 2, 1, True),
+    ],
+)
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """Values of `input` (N, C, d...) at positions `grid` (N, out..., dims) between -1 and 1, x first.
 
     interpolation_mode: 0 linear, 1 nearest, 2 cubic; padding_mode: 0 zeros, 1 border, 2 reflection."""
     _check_grid(input, grid)
     if input.dim() not in (4, 5) or input.dim() != grid.dim():
-        raise RuntimeError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-                           f"{list(input.shape)} and grid with sizes {list(grid.shape)}")
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
     if input.dim() == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     sizes = list(reversed(input.shape[2:]))
@@ -355,14 +496,19 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         coords.append(x if interpolation_mode == 2 else _pad_coordinate(x, size, padding_mode, align_corners))
     if interpolation_mode == 1:
         out = _at(flat, [x.round() for x in coords], sizes)
-        if grid.requires_grad:      # a gradient of zeros, not none
-            out = out + torch.where(torch.zeros((), dtype=torch.bool, device=grid.device), grid, 0.0).sum(-1).unsqueeze(1)
+        if grid.requires_grad:  # a gradient of zeros, not none
+            out = out + torch.where(torch.zeros((), dtype=torch.bool, device=grid.device), grid, 0.0).sum(-1).unsqueeze(
+                1
+            )
         return out
     low = [x.detach().floor() for x in coords]
     frac = [x - f for x, f in zip(coords, low)]
     if interpolation_mode == 2:
         weights = [_cubic(t) for t in frac]
-        taps = [[_pad_coordinate(f + j, size, padding_mode, align_corners) for j in (-1, 0, 1, 2)] for f, size in zip(low, sizes)]
+        taps = [
+            [_pad_coordinate(f + j, size, padding_mode, align_corners) for j in (-1, 0, 1, 2)]
+            for f, size in zip(low, sizes)
+        ]
     else:
         weights = [(1 - t, t) for t in frac]
         taps = [(f, f + 1) for f in low]
@@ -387,11 +533,15 @@ def _base_grid(size, align_corners, like):
     """The positions (1, places, dims + 1) before theta maps them."""
     n, dims = len(size) - 2, tuple(size[2:])
     axes = []
-    for i in range(n):          # x, then y, then z
+    for i in range(n):  # x, then y, then z
         shape = [1] * n
         shape[n - 1 - i] = dims[n - 1 - i]
         axes.append(_steps(dims[n - 1 - i], align_corners, like).reshape(shape).expand(dims))
-    return torch.stack(axes + [torch.ones(dims, dtype=like.dtype, device=like.device)], -1).reshape(1, -1, n + 1).expand(size[0], -1, -1)
+    return (
+        torch.stack(axes + [torch.ones(dims, dtype=like.dtype, device=like.device)], -1)
+        .reshape(1, -1, n + 1)
+        .expand(size[0], -1, -1)
+    )
 
 
 def _affine_grid_grad(c, g):
@@ -399,33 +549,53 @@ def _affine_grid_grad(c, g):
     return g.reshape(g.shape[0], -1, g.shape[-1]).mT.bmm(base)
 
 
-@op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", variants="function", tags="own", grad={"theta": _affine_grid_grad},
-    samples=lambda t: [(t(2, 2, 3), [2, 1, 3, 4], False), (t(1, 3, 4), [1, 1, 2, 3, 2], True)])
+@op(
+    "affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
+    variants="function",
+    tags="own",
+    grad={"theta": _affine_grid_grad},
+    samples=lambda t: [(t(2, 2, 3), [2, 1, 3, 4], False), (t(1, 3, 4), [1, 1, 2, 3, 2], True)],
+)
 def affine_grid_generator(theta, size, align_corners):
     """A grid (N, out..., dims) for grid_sampler: every position of an image of `size` (N, C, d...), mapped by `theta`."""
     n = len(size) - 2
     if n not in (2, 3):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
-    return _base_grid(size, align_corners, theta).bmm(theta.transpose(1, 2)).reshape((size[0],) + tuple(size[2:]) + (n,))
+    return (
+        _base_grid(size, align_corners, theta).bmm(theta.transpose(1, 2)).reshape((size[0],) + tuple(size[2:]) + (n,))
+    )
 
 
 def _warn_corners():
     import warnings
-    warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                  "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.", stacklevel=3)
+
+    warnings.warn(
+        "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+        stacklevel=3,
+    )
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Values of `input` (N, C, d...) at the positions of `grid` (N, out..., dims), given between -1 and 1, x first."""
     if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
     if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-                         f"'{padding_mode}'")
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
     if align_corners is None:
         _warn_corners()
-    return grid_sampler(input, grid, ("bilinear", "nearest", "bicubic").index(mode), ("zeros", "border", "reflection").index(padding_mode),
-                        bool(align_corners))
+    return grid_sampler(
+        input,
+        grid,
+        ("bilinear", "nearest", "bicubic").index(mode),
+        ("zeros", "border", "reflection").index(padding_mode),
+        bool(align_corners),
+    )
 
 
 def affine_grid(theta, size, align_corners=None):
@@ -438,10 +608,14 @@ def affine_grid(theta, size, align_corners=None):
     if len(shape) in (4, 5):
         d = len(shape) - 2
         if theta.dim() != 3 or theta.shape[-2] != d or theta.shape[-1] != d + 1:
-            raise ValueError(f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size {shape}. Got {theta.shape}.")
+            raise ValueError(
+                f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size {shape}. Got {theta.shape}."
+            )
     else:
-        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-                                  f"Got size {shape}.")
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {shape}."
+        )
     if min(shape) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {shape}")
     return affine_grid_generator(theta, shape, bool(align_corners))

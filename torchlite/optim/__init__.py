@@ -1,21 +1,52 @@
 """Optimizers and learning rate schedules; each file is loaded when first used, except the most common."""
+
 from .adam import Adam
 from .adamw import AdamW
 from .optimizer import Optimizer
 from .sgd import SGD
 
-_LAZY = {"Adafactor": "_adafactor", "Adadelta": "adadelta", "Adagrad": "adagrad", "Adamax": "adamax", "ASGD": "asgd",
-         "LBFGS": "lbfgs", "Muon": "_muon", "NAdam": "nadam", "RAdam": "radam", "RMSprop": "rmsprop", "Rprop": "rprop",
-         "SparseAdam": "sparse_adam"}
+_LAZY = {
+    "Adafactor": "_adafactor",
+    "Adadelta": "adadelta",
+    "Adagrad": "adagrad",
+    "Adamax": "adamax",
+    "ASGD": "asgd",
+    "LBFGS": "lbfgs",
+    "Muon": "_muon",
+    "NAdam": "nadam",
+    "RAdam": "radam",
+    "RMSprop": "rmsprop",
+    "Rprop": "rprop",
+    "SparseAdam": "sparse_adam",
+}
 _FILES = {*_LAZY.values(), "lr_scheduler", "swa_utils"}
 
-__all__ = ["Adafactor", "Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "LBFGS", "lr_scheduler", "Muon", "NAdam",
-           "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "swa_utils"]
+__all__ = [
+    "Adafactor",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "Adamax",
+    "AdamW",
+    "ASGD",
+    "LBFGS",
+    "lr_scheduler",
+    "Muon",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+    "SparseAdam",
+    "swa_utils",
+]
 
 
 def __getattr__(name):
     if name in _LAZY or name in _FILES:
         from importlib import import_module
+
         if name in _FILES:
             return import_module("." + name, __name__)
         value = globals()[name] = getattr(import_module("." + _LAZY[name], __name__), name)

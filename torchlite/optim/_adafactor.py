@@ -1,4 +1,5 @@
 """Adafactor."""
+
 import torchlite as torch
 from .optimizer import _PerParameter, _get_value, count_step, new_step
 
@@ -13,20 +14,42 @@ class Adafactor(_PerParameter):
 
     _late = {"foreach": None}
 
-    def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None,
-                 maximize=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        beta2_decay=-0.8,
+        eps=(None, 1e-3),
+        d=1.0,
+        weight_decay=0.0,
+        *,
+        foreach=None,
+        maximize=False,
+    ):
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        for bad, text, value in ((not 0.0 <= lr, "Learning rate should be >= 0", lr),
-                                 (not 0.0 >= beta2_decay, "beta2_decay should be <= 0", beta2_decay),
-                                 (eps[0] is not None and not 0.0 <= eps[0], "epsilon1 should be >= 0", eps[0]),
-                                 (not 0.0 <= eps[1], "epsilon2 should be >= 0", eps[1]),
-                                 (not 1.0 <= d, "Clipping threshold d should be >= 1", d),
-                                 (not 0.0 <= weight_decay, "weight_decay should be >= 0", weight_decay)):
+        for bad, text, value in (
+            (not 0.0 <= lr, "Learning rate should be >= 0", lr),
+            (not 0.0 >= beta2_decay, "beta2_decay should be <= 0", beta2_decay),
+            (eps[0] is not None and not 0.0 <= eps[0], "epsilon1 should be >= 0", eps[0]),
+            (not 0.0 <= eps[1], "epsilon2 should be >= 0", eps[1]),
+            (not 1.0 <= d, "Clipping threshold d should be >= 1", d),
+            (not 0.0 <= weight_decay, "weight_decay should be >= 0", weight_decay),
+        ):
             if bad:
                 raise ValueError(f"{text} but is: {value}")
-        super().__init__(params, dict(lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay,
-                                      foreach=foreach, maximize=maximize))
+        super().__init__(
+            params,
+            dict(
+                lr=lr,
+                beta2_decay=beta2_decay,
+                eps=eps,
+                d=d,
+                weight_decay=weight_decay,
+                foreach=foreach,
+                maximize=maximize,
+            ),
+        )
 
     def _init(self, state, p, group):
         state["step"] = new_step()
@@ -47,7 +70,7 @@ class Adafactor(_PerParameter):
         if eps1 is None:
             eps1 = torch.finfo(p.dtype).eps
         weight = step ** group["beta2_decay"]
-        rho = min(lr, 1 / (step ** 0.5))
+        rho = min(lr, 1 / (step**0.5))
         alpha = _at_least(eps2, p.norm(2) / (p.numel() ** 0.5)) * rho
         if group["weight_decay"] != 0:
             p.mul_(1 - lr * group["weight_decay"])

@@ -1,4 +1,5 @@
 """Adadelta."""
+
 from .optimizer import _PerParameter, _get_value, check_lr, check_min, new_step, zeros_like
 
 __all__ = ["Adadelta"]
@@ -12,14 +13,36 @@ class Adadelta(_PerParameter):
 
     _late = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
-                 differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=1.0,
+        rho=0.9,
+        eps=1e-6,
+        weight_decay=0,
+        foreach=None,
+        *,
+        capturable=False,
+        maximize=False,
+        differentiable=False,
+    ):
         check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_min(eps=eps, weight_decay=weight_decay)
-        super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
-                                      capturable=capturable, foreach=foreach, differentiable=differentiable))
+        super().__init__(
+            params,
+            dict(
+                lr=lr,
+                rho=rho,
+                eps=eps,
+                weight_decay=weight_decay,
+                maximize=maximize,
+                capturable=capturable,
+                foreach=foreach,
+                differentiable=differentiable,
+            ),
+        )
 
     def _init(self, state, p, group):
         state["step"] = new_step()

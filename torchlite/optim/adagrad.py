@@ -1,4 +1,5 @@
 """Adagrad."""
+
 import torchlite as torch
 from .optimizer import _PerParameter, _get_value, check_fused, check_lr, check_min, count_step, new_step
 
@@ -14,13 +15,38 @@ class Adagrad(_PerParameter):
 
     _late = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
-                 maximize=False, differentiable=False, fused=None):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        fused=None,
+    ):
         check_lr(lr)
-        check_min(lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
-        super().__init__(params, dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
-                                      initial_accumulator_value=initial_accumulator_value, foreach=foreach,
-                                      maximize=maximize, differentiable=differentiable, fused=fused))
+        check_min(
+            lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps
+        )
+        super().__init__(
+            params,
+            dict(
+                lr=lr,
+                lr_decay=lr_decay,
+                eps=eps,
+                weight_decay=weight_decay,
+                initial_accumulator_value=initial_accumulator_value,
+                foreach=foreach,
+                maximize=maximize,
+                differentiable=differentiable,
+                fused=fused,
+            ),
+        )
         check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for p in group["params"]:
@@ -29,8 +55,9 @@ class Adagrad(_PerParameter):
     def _init(self, state, p, group):
         value = group["initial_accumulator_value"]
         state["step"] = new_step()
-        state["sum"] = torch.full_like(p, complex(value, value) if p.is_complex() else value,
-                                       memory_format=torch.preserve_format)
+        state["sum"] = torch.full_like(
+            p, complex(value, value) if p.is_complex() else value, memory_format=torch.preserve_format
+        )
         if state["sum"].requires_grad:
             state["sum"] = state["sum"].detach()
 

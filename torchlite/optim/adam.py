@@ -1,7 +1,18 @@
 """Adam."""
+
 import torchlite as torch
-from .optimizer import (_PerParameter, _get_value, check_betas, check_fused, check_lr, check_min, count_step, device_steps,
-                        new_step, zeros_like)
+from .optimizer import (
+    _PerParameter,
+    _get_value,
+    check_betas,
+    check_fused,
+    check_lr,
+    check_min,
+    count_step,
+    device_steps,
+    new_step,
+    zeros_like,
+)
 
 __all__ = ["Adam"]
 
@@ -13,11 +24,32 @@ class Adam(_PerParameter):
     foreach, capturable, differentiable, fused.
     """
 
-    _late = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-             "fused": None, "decoupled_weight_decay": False}
+    _late = {
+        "amsgrad": False,
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "fused": None,
+        "decoupled_weight_decay": False,
+    }
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
-                 maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ):
         if isinstance(lr, torch.Tensor):
             if foreach and not capturable:
                 raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
@@ -27,9 +59,19 @@ class Adam(_PerParameter):
         check_min(weight_decay=weight_decay)
         if isinstance(betas[0], torch.Tensor) != isinstance(betas[1], torch.Tensor):
             raise ValueError("betas must be either both floats or both Tensors")
-        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
-                        foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused,
-                        decoupled_weight_decay=decoupled_weight_decay)
+        defaults = dict(
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            amsgrad=amsgrad,
+            maximize=maximize,
+            foreach=foreach,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
@@ -64,9 +106,17 @@ class Adam(_PerParameter):
             return
         beta1, beta2 = group["betas"]
         try:
-            numbers = (float(group["lr"]), float(beta1), float(beta2), float(group["weight_decay"]), group["eps"], amsgrad,
-                       group["maximize"], group["decoupled_weight_decay"])
-        except (TypeError, ValueError, OverflowError):      # no numbers: the loop says so in PyTorch's words
+            numbers = (
+                float(group["lr"]),
+                float(beta1),
+                float(beta2),
+                float(group["weight_decay"]),
+                group["eps"],
+                amsgrad,
+                group["maximize"],
+                group["decoupled_weight_decay"],
+            )
+        except (TypeError, ValueError, OverflowError):  # no numbers: the loop says so in PyTorch's words
             return super()._step_group(group)
         if kernel(params, grads, avgs, sqs, maxes, steps, *numbers) is not NotImplemented:
             return
@@ -75,7 +125,7 @@ class Adam(_PerParameter):
             super()._step_group(group)
             return
         for i, step in enumerate(steps):
-            if not step.is_cpu:                  # counted on the host: a count on the device would be read back at every step
+            if not step.is_cpu:  # counted on the host: a count on the device would be read back at every step
                 steps[i] = self.state[params[i]]["step"] = step.cpu()
         left = device.adam(params, grads, avgs, sqs, maxes, steps, *numbers)
         if left:
@@ -93,8 +143,8 @@ class Adam(_PerParameter):
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(grad, 1 - beta1)
         exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        step_size = lr / (1 - beta1 ** step)
-        root = (1 - beta2 ** step) ** 0.5
+        step_size = lr / (1 - beta1**step)
+        root = (1 - beta2**step) ** 0.5
         if group["amsgrad"]:
             biggest = state["max_exp_avg_sq"]
             torch.maximum(biggest, exp_avg_sq, out=biggest)
@@ -111,4 +161,5 @@ def _kernel():
 
     def _kernel():
         return k
+
     return k

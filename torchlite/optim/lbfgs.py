@@ -1,4 +1,5 @@
 """L-BFGS."""
+
 from typing import Any
 
 import torchlite as torch
@@ -11,9 +12,9 @@ def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
     """The minimum of the cubic through two points with their slopes, clipped to the bounds."""
     low, high = bounds if bounds is not None else ((x1, x2) if x1 <= x2 else (x2, x1))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
-    square = d1 ** 2 - g1 * g2
+    square = d1**2 - g1 * g2
     if square >= 0:
-        d2 = square.sqrt() if isinstance(square, torch.Tensor) else square ** 0.5
+        d2 = square.sqrt() if isinstance(square, torch.Tensor) else square**0.5
         if x1 <= x2:
             pos = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
         else:
@@ -102,14 +103,32 @@ class LBFGS(Optimizer):
     "strong_wolfe").
     """
 
-    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9,
-                 history_size=100, line_search_fn=None):
+    def __init__(
+        self,
+        params,
+        lr=1,
+        max_iter=20,
+        max_eval=None,
+        tolerance_grad=1e-7,
+        tolerance_change=1e-9,
+        history_size=100,
+        line_search_fn=None,
+    ):
         check_lr(lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4
-        super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_eval, tolerance_grad=tolerance_grad,
-                                      tolerance_change=tolerance_change, history_size=history_size,
-                                      line_search_fn=line_search_fn))
+        super().__init__(
+            params,
+            dict(
+                lr=lr,
+                max_iter=max_iter,
+                max_eval=max_eval,
+                tolerance_grad=tolerance_grad,
+                tolerance_change=tolerance_change,
+                history_size=history_size,
+                line_search_fn=line_search_fn,
+            ),
+        )
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
@@ -132,7 +151,7 @@ class LBFGS(Optimizer):
         for p in self._params:
             view = torch.view_as_real(p) if p.is_complex() else p
             n = view.numel()
-            view.add_(direction[offset:offset + n].view_as(view), alpha=float(step_size))
+            view.add_(direction[offset : offset + n].view_as(view), alpha=float(step_size))
             offset += n
 
     def _clone_param(self):
@@ -227,7 +246,8 @@ class LBFGS(Optimizer):
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 x = self._clone_param()
                 loss, flat_grad, t, ls_evals = _strong_wolfe(
-                    lambda x, t, d: self._directional_evaluate(closure, x, t, d), x, t, d, loss, flat_grad, gtd)
+                    lambda x, t, d: self._directional_evaluate(closure, x, t, d), x, t, d, loss, flat_grad, gtd
+                )
                 self._add_grad(t, d)
                 opt_cond = flat_grad.abs().max() <= tol_grad
             else:
@@ -245,6 +265,14 @@ class LBFGS(Optimizer):
                 break
             if d.mul(t).abs().max() <= tol_change or abs(loss - prev_loss) < tol_change:
                 break
-        state.update(d=d, t=t, old_dirs=old_dirs, old_stps=old_stps, ro=ro, H_diag=H_diag, prev_flat_grad=prev_flat_grad,
-                     prev_loss=prev_loss)
+        state.update(
+            d=d,
+            t=t,
+            old_dirs=old_dirs,
+            old_stps=old_stps,
+            ro=ro,
+            H_diag=H_diag,
+            prev_flat_grad=prev_flat_grad,
+            prev_loss=prev_loss,
+        )
         return orig_loss

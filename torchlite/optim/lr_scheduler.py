@@ -1,5 +1,6 @@
 """Learning rate schedules. Values are found step by step from the previous ones, as in PyTorch, so that schedules can be
 chained and a changed learning rate is respected."""
+
 import math
 from typing import Any
 from bisect import bisect_right
@@ -8,9 +9,24 @@ from collections import Counter
 import torchlite as torch
 from .optimizer import Optimizer
 
-__all__ = ["LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR",
-           "SequentialLR", "CosineAnnealingLR", "ChainedScheduler", "ReduceLROnPlateau", "CyclicLR",
-           "CosineAnnealingWarmRestarts", "OneCycleLR", "PolynomialLR", "LRScheduler"]
+__all__ = [
+    "LambdaLR",
+    "MultiplicativeLR",
+    "StepLR",
+    "MultiStepLR",
+    "ConstantLR",
+    "LinearLR",
+    "ExponentialLR",
+    "SequentialLR",
+    "CosineAnnealingLR",
+    "ChainedScheduler",
+    "ReduceLROnPlateau",
+    "CyclicLR",
+    "CosineAnnealingWarmRestarts",
+    "OneCycleLR",
+    "PolynomialLR",
+    "LRScheduler",
+]
 
 
 def _check_verbose_deprecated_warning(verbose):
@@ -37,8 +53,10 @@ def _format_param(name, optimizer, param):
     n = len(optimizer.param_groups)
     if isinstance(param, (list, tuple)):
         if len(param) != n:
-            raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, "
-                             f"param_groups has {n}.")
+            raise ValueError(
+                f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, "
+                f"param_groups has {n}."
+            )
         return list(param)
     return [param] * n
 
@@ -63,7 +81,8 @@ class LRScheduler:
                         f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= "
                         "0.\nThis typically happens when:\n1. You're trying to resume training from a checkpoint but haven't "
                         "properly loaded the optimizer state\n2. You're using last_epoch >= 0 for a fresh training run (not "
-                        "recommended)")
+                        "recommended)"
+                    )
         self.base_lrs = [_copy(g["initial_lr"]) for g in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._patch_optimizer_step()
@@ -76,6 +95,7 @@ class LRScheduler:
             return
         from functools import wraps
         from weakref import ref
+
         method, func, weak = opt.step, opt.step.__func__, ref(opt)
 
         @wraps(func)
@@ -83,6 +103,7 @@ class LRScheduler:
             self: Any = weak()
             self._opt_called = True
             return func.__get__(self, self.__class__)(*args, **kwargs)
+
         step._wrapped_by_lr_sched = True
         del method
         opt.step = step
@@ -115,17 +136,24 @@ class LRScheduler:
         """Moves to the next epoch (or to `epoch`) and sets the learning rates."""
         if self._step_count == 1:
             import warnings
+
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
-                              "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
-                              "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate", UserWarning,
-                              stacklevel=2)
+                warnings.warn(
+                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
+                    "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
+                    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                    UserWarning,
+                    stacklevel=2,
+                )
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-                              "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
-                              "to do this will result in PyTorch skipping the first value of the learning rate schedule. See "
-                              "more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
-                              UserWarning, stacklevel=2)
+                warnings.warn(
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+                    "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
+                    "to do this will result in PyTorch skipping the first value of the learning rate schedule. See "
+                    "more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                    UserWarning,
+                    stacklevel=2,
+                )
         self._step_count += 1
         if epoch is not None:
             _warn_epoch()
@@ -152,8 +180,12 @@ class LRScheduler:
     def _check_within_step(self):
         if not self._get_lr_called_within_step:
             import warnings
-            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning,
-                          stacklevel=3)
+
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _lrs(self):
         return [g["lr"] for g in self.optimizer.param_groups]
@@ -167,11 +199,15 @@ _LRScheduler = LRScheduler
 
 def _warn_epoch():
     import warnings
-    warnings.warn("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
-                  "use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the "
-                  "closed form is used instead of the new chainable form, where available. Please open an issue if you are "
-                  "unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.", UserWarning,
-                  stacklevel=3)
+
+    warnings.warn(
+        "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
+        "use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the "
+        "closed form is used instead of the new chainable form, where available. Please open an issue if you are "
+        "unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 class _LambdaBase(LRScheduler):
@@ -282,7 +318,9 @@ class ConstantLR(LRScheduler):
         return [lr * (1.0 / self.factor) for lr in self._lrs()]
 
     def _get_closed_form_lr(self):
-        return [base * (self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)) for base in self.base_lrs]
+        return [
+            base * (self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)) for base in self.base_lrs
+        ]
 
 
 class LinearLR(LRScheduler):
@@ -306,12 +344,20 @@ class LinearLR(LRScheduler):
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._copied()
         span = self.end_factor - self.start_factor
-        return [lr * (1.0 + span / (self.total_iters * self.start_factor + (self.last_epoch - 1) * span))
-                for lr in self._lrs()]
+        return [
+            lr * (1.0 + span / (self.total_iters * self.start_factor + (self.last_epoch - 1) * span))
+            for lr in self._lrs()
+        ]
 
     def _get_closed_form_lr(self):
-        return [base * (self.start_factor + (self.end_factor - self.start_factor)
-                        * min(self.total_iters, self.last_epoch) / self.total_iters) for base in self.base_lrs]
+        return [
+            base
+            * (
+                self.start_factor
+                + (self.end_factor - self.start_factor) * min(self.total_iters, self.last_epoch) / self.total_iters
+            )
+            for base in self.base_lrs
+        ]
 
 
 class ExponentialLR(LRScheduler):
@@ -329,7 +375,7 @@ class ExponentialLR(LRScheduler):
         return [lr * self.gamma for lr in self._lrs()]
 
     def _get_closed_form_lr(self):
-        return [base * self.gamma ** self.last_epoch for base in self.base_lrs]
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
 def _nested_state(scheduler, drop):
@@ -356,17 +402,23 @@ class SequentialLR(LRScheduler):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{type(self).__name__} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(f"{type(self).__name__} does not support `ReduceLROnPlateau` scheduler as it requires "
-                                 f"additional kwargs to be specified when calling `step`, but got one at index {i} in the given "
-                                 "schedulers sequence.")
+                raise ValueError(
+                    f"{type(self).__name__} does not support `ReduceLROnPlateau` scheduler as it requires "
+                    f"additional kwargs to be specified when calling `step`, but got one at index {i} in the given "
+                    "schedulers sequence."
+                )
             if optimizer != scheduler.optimizer:
-                raise ValueError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got "
-                                 f"scheduler {type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is "
-                                 f"different from {type(optimizer).__name__}.")
+                raise ValueError(
+                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got "
+                    f"scheduler {type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is "
+                    f"different from {type(optimizer).__name__}."
+                )
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                             f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to "
-                             f"be equal to {len(milestones)}")
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to "
+                f"be equal to {len(milestones)}"
+            )
         self._schedulers = schedulers
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
@@ -416,12 +468,16 @@ class PolynomialLR(LRScheduler):
         self._check_within_step()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._copied()
-        decay = ((1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
+        decay = (
+            (1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)
+        ) ** self.power
         return [lr * decay for lr in self._lrs()]
 
     def _get_closed_form_lr(self):
-        return [base * (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
-                for base in self.base_lrs]
+        return [
+            base * (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+            for base in self.base_lrs
+        ]
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -438,18 +494,28 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return self._copied()
         if self._step_count == 1 and self.last_epoch > 0:
-            return [self.eta_min + (base - self.eta_min) * (1 + math.cos(self.last_epoch * math.pi / self.T_max)) / 2
-                    for base in self.base_lrs]
+            return [
+                self.eta_min + (base - self.eta_min) * (1 + math.cos(self.last_epoch * math.pi / self.T_max)) / 2
+                for base in self.base_lrs
+            ]
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            return [lr + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
-                    for base, lr in zip(self.base_lrs, self._lrs())]
-        return [(1 + math.cos(math.pi * self.last_epoch / self.T_max))
-                / (1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max)) * (lr - self.eta_min) + self.eta_min
-                for lr in self._lrs()]
+            return [
+                lr + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+                for base, lr in zip(self.base_lrs, self._lrs())
+            ]
+        return [
+            (1 + math.cos(math.pi * self.last_epoch / self.T_max))
+            / (1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max))
+            * (lr - self.eta_min)
+            + self.eta_min
+            for lr in self._lrs()
+        ]
 
     def _get_closed_form_lr(self):
-        return [self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-                for base in self.base_lrs]
+        return [
+            self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+            for base in self.base_lrs
+        ]
 
 
 class ChainedScheduler(LRScheduler):
@@ -457,19 +523,25 @@ class ChainedScheduler(LRScheduler):
 
     def __init__(self, schedulers, optimizer=None):
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
         optimizer = optimizer or schedulers[0].optimizer
         for i, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{type(self).__name__} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(f"{type(self).__name__} does not support `ReduceLROnPlateau` scheduler as it requires "
-                                 f"additional kwargs to be specified when calling `step`, but got one at index {i} in the given "
-                                 "schedulers sequence.")
+                raise ValueError(
+                    f"{type(self).__name__} does not support `ReduceLROnPlateau` scheduler as it requires "
+                    f"additional kwargs to be specified when calling `step`, but got one at index {i} in the given "
+                    "schedulers sequence."
+                )
             if optimizer != scheduler.optimizer:
-                raise ValueError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got "
-                                 f"scheduler {type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is "
-                                 f"different from {type(optimizer).__name__}.")
+                raise ValueError(
+                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got "
+                    f"scheduler {type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is "
+                    f"different from {type(optimizer).__name__}."
+                )
         self._schedulers = schedulers
         self.optimizer = optimizer
         self._last_lr = [_copy(g["lr"]) for g in optimizer.param_groups]
@@ -490,8 +562,18 @@ class ChainedScheduler(LRScheduler):
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies by `factor` when a metric has not improved for `patience` epochs."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0,
-                 min_lr=0, eps=1e-8):
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
@@ -545,10 +627,12 @@ class ReduceLROnPlateau(LRScheduler):
         n = len(self.optimizer.param_groups)
         if n != len(self.min_lrs):
             if self.default_min_lr is None:
-                raise RuntimeError("The number of param groups in the `optimizer` "
-                                   f"({n}) differs from when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually "
-                                   "due to a new param group being added to the optimizer. Please modify the `min_lrs` field to "
-                                   "match the length of the `optimizer` param groups.")
+                raise RuntimeError(
+                    "The number of param groups in the `optimizer` "
+                    f"({n}) differs from when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually "
+                    "due to a new param group being added to the optimizer. Please modify the `min_lrs` field to "
+                    "match the length of the `optimizer` param groups."
+                )
             self.min_lrs = [self.default_min_lr] * n
         for i, group in enumerate(self.optimizer.param_groups):
             old = float(group["lr"])

@@ -1,7 +1,17 @@
 """NAdam."""
+
 import torchlite as torch
-from .optimizer import (_PerParameter, _get_scalar_dtype, _get_value, check_betas, check_lr, check_min, count_step, new_step,
-                        zeros_like)
+from .optimizer import (
+    _PerParameter,
+    _get_scalar_dtype,
+    _get_value,
+    check_betas,
+    check_lr,
+    check_min,
+    count_step,
+    new_step,
+    zeros_like,
+)
 
 __all__ = ["NAdam"]
 
@@ -13,18 +23,48 @@ class NAdam(_PerParameter):
     foreach, maximize, capturable, differentiable.
     """
 
-    _late = {"maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-             "decoupled_weight_decay": False}
+    _late = {
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+    }
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
-                 decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        momentum_decay=4e-3,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
         check_lr(lr)
         check_min(eps=eps)
         check_betas(betas)
         check_min(weight_decay=weight_decay, momentum_decay=momentum_decay)
-        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
-                                      decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, foreach=foreach,
-                                      capturable=capturable, differentiable=differentiable))
+        super().__init__(
+            params,
+            dict(
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                momentum_decay=momentum_decay,
+                decoupled_weight_decay=decoupled_weight_decay,
+                maximize=maximize,
+                foreach=foreach,
+                capturable=capturable,
+                differentiable=differentiable,
+            ),
+        )
 
     def _init(self, state, p, group):
         state["step"] = new_step()
@@ -48,7 +88,7 @@ class NAdam(_PerParameter):
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(grad, 1 - beta1)
         exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        denom = exp_avg_sq.div(1 - beta2 ** step).sqrt()
+        denom = exp_avg_sq.div(1 - beta2**step).sqrt()
         denom = denom.add(group["eps"]) if group["differentiable"] else denom.add_(group["eps"])
         p.addcdiv_(grad, denom, value=-lr * (1.0 - mu) / (1.0 - product))
         p.addcdiv_(exp_avg, denom, value=(-lr * mu_next) / (1.0 - product * mu_next))

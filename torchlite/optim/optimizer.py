@@ -1,4 +1,5 @@
 """`Optimizer`: parameter groups, state, hooks and the state_dict every optimizer shares."""
+
 from collections import OrderedDict, defaultdict
 from itertools import chain
 
@@ -90,19 +91,30 @@ class _StepFunction:
         @wraps(func)
         def step(*args, **kwargs):
             self = args[0]
-            if not (self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or _global_optimizer_pre_hooks
-                    or _global_optimizer_post_hooks):
+            if not (
+                self._optimizer_step_pre_hooks
+                or self._optimizer_step_post_hooks
+                or _global_optimizer_pre_hooks
+                or _global_optimizer_post_hooks
+            ):
                 return func(*args, **kwargs)
-            for hook in chain(list(_global_optimizer_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())):
+            for hook in chain(
+                list(_global_optimizer_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())
+            ):
                 result = hook(self, args, kwargs)
                 if result is not None:
                     if not (isinstance(result, tuple) and len(result) == 2):
-                        raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                        raise RuntimeError(
+                            f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                        )
                     args, kwargs = result
             out = func(*args, **kwargs)
-            for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_optimizer_post_hooks.values())):
+            for hook in chain(
+                list(self._optimizer_step_post_hooks.values()), list(_global_optimizer_post_hooks.values())
+            ):
                 hook(self, args, kwargs)
             return out
+
         step.hooked = True
         return step
 
@@ -123,8 +135,10 @@ class Optimizer:
         self._optimizer_load_state_dict_post_hooks = OrderedDict()
         self._patch_step_function()
         if isinstance(params, torch.Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            + torch.typename(params))
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + torch.typename(params)
+            )
         self.state = defaultdict(dict)
         self.param_groups = []
         param_groups = list(params)
@@ -146,9 +160,14 @@ class Optimizer:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        for name in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
-                     "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks",
-                     "_optimizer_load_state_dict_post_hooks"):
+        for name in (
+            "_optimizer_step_pre_hooks",
+            "_optimizer_step_post_hooks",
+            "_optimizer_state_dict_pre_hooks",
+            "_optimizer_state_dict_post_hooks",
+            "_optimizer_load_state_dict_pre_hooks",
+            "_optimizer_load_state_dict_post_hooks",
+        ):
             self.__dict__.setdefault(name, OrderedDict())
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
@@ -228,19 +247,26 @@ class Optimizer:
             if result is not None:
                 state_dict = result
         import copy
+
         groups = self.param_groups
         saved_groups = copy.deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved_groups)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        by_number = dict(zip(chain.from_iterable(g["params"] for g in saved_groups),
-                             chain.from_iterable(g["params"] for g in groups)))
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        by_number = dict(
+            zip(
+                chain.from_iterable(g["params"] for g in saved_groups), chain.from_iterable(g["params"] for g in groups)
+            )
+        )
 
         def cast(param, value, number, key=None):
             if isinstance(value, torch.Tensor):
-                return Optimizer._process_value_according_to_param_policy(param, value, number, state_dict["param_groups"],
-                                                                          key)
+                return Optimizer._process_value_according_to_param_policy(
+                    param, value, number, state_dict["param_groups"], key
+                )
             if isinstance(value, dict):
                 return {k: cast(param, v, number, k) for k, v in value.items()}
             if isinstance(value, (list, tuple)):
@@ -298,8 +324,10 @@ class Optimizer:
         if isinstance(params, torch.Tensor):
             params = [params]
         elif isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                            "sets will change between runs. Please use a list instead.")
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will change between runs. Please use a list instead."
+            )
         params = list(params)
         tensors, names = [], []
         for p in params:
@@ -325,22 +353,28 @@ class Optimizer:
         ids = {id(p) for p in tensors}
         if len(ids) != len(tensors):
             import warnings
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
-                          "error; see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+                "error; see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
         for group in self.param_groups:
             if any(id(p) in ids for p in group["params"]):
                 raise ValueError("some parameters appear in more than one parameter group")
             if ("param_names" in param_group) != ("param_names" in group):
-                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
-                                 f"{'with' if 'param_names' in param_group else 'without'} names to the optimizer")
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param group "
+                    f"{'with' if 'param_names' in param_group else 'without'} names to the optimizer"
+                )
         self.param_groups.append(param_group)
 
 
 class _PerParameter(Optimizer):
     """An optimizer given by what it does with one parameter: `_init` fills new state, `_update` makes the step."""
 
-    _late = {}           # options that older files lack, with their defaults
-    _state_step = True   # state["step"] is a tensor
+    _late = {}  # options that older files lack, with their defaults
+    _state_step = True  # state["step"] is a tensor
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -359,7 +393,9 @@ class _PerParameter(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        with _C.GradMode(bool(self.defaults.get("differentiable"))):         # set_grad_enabled() switches before `with` would undo it
+        with _C.GradMode(
+            bool(self.defaults.get("differentiable"))
+        ):  # set_grad_enabled() switches before `with` would undo it
             for group in self.param_groups:
                 self._step_group(group)
         return loss
@@ -394,6 +430,7 @@ def device_steps(params):
     for p in params:
         if not p.is_cpu:
             from ..webgpu import _optim
+
             return _optim
     return None
 

@@ -1,4 +1,5 @@
 """RAdam."""
+
 from .optimizer import _PerParameter, _get_value, check_betas, check_lr, check_min, count_step, new_step, zeros_like
 
 __all__ = ["RAdam"]
@@ -11,18 +12,46 @@ class RAdam(_PerParameter):
     capturable, differentiable.
     """
 
-    _late = {"foreach": None, "maximize": False, "differentiable": False, "decoupled_weight_decay": False,
-             "capturable": False}
+    _late = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+        "capturable": False,
+    }
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
-                 foreach=None, maximize=False, capturable=False, differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
         check_lr(lr)
         check_min(eps=eps)
         check_betas(betas)
         check_min(weight_decay=weight_decay)
-        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
-                                      foreach=foreach, capturable=capturable,
-                                      decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable))
+        super().__init__(
+            params,
+            dict(
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                maximize=maximize,
+                foreach=foreach,
+                capturable=capturable,
+                decoupled_weight_decay=decoupled_weight_decay,
+                differentiable=differentiable,
+            ),
+        )
 
     def _init(self, state, p, group):
         state["step"] = new_step()
@@ -41,14 +70,14 @@ class RAdam(_PerParameter):
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(grad, 1 - beta1)
         exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        correction2 = 1 - beta2 ** step
-        update = exp_avg / (1 - beta1 ** step)
+        correction2 = 1 - beta2**step
+        update = exp_avg / (1 - beta1**step)
         rho_inf = 2 / (1 - beta2) - 1
-        rho = rho_inf - 2 * step * (beta2 ** step) / correction2
+        rho = rho_inf - 2 * step * (beta2**step) / correction2
         if rho > 5.0:
             rect = ((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)) ** 0.5
             root = exp_avg_sq.sqrt()
             root = root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
-            p.add_(update * lr * (correction2 ** 0.5 / root) * rect, alpha=-1.0)
+            p.add_(update * lr * (correction2**0.5 / root) * rect, alpha=-1.0)
         else:
             p.add_(update * lr, alpha=-1.0)

@@ -1,4 +1,5 @@
 """Stochastic gradient descent."""
+
 import torchlite as torch
 from .optimizer import _PerParameter, _get_value, check_fused, check_lr, check_min, device_steps
 
@@ -14,12 +15,33 @@ class SGD(_PerParameter):
     _late = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
     _state_step = False
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
-                 foreach=None, differentiable=False, fused=None):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
         check_lr(lr)
         check_min(momentum=momentum, weight_decay=weight_decay)
-        defaults = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
-                        maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused)
+        defaults = dict(
+            lr=lr,
+            momentum=momentum,
+            dampening=dampening,
+            weight_decay=weight_decay,
+            nesterov=nesterov,
+            maximize=maximize,
+            foreach=foreach,
+            differentiable=differentiable,
+            fused=fused,
+        )
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
@@ -47,8 +69,18 @@ class SGD(_PerParameter):
         if not group["differentiable"] and not (isinstance(group["lr"], torch.Tensor) and group["lr"].requires_grad):
             device = device_steps(params)
             if device is not None:
-                left = device.sgd(params, grads, bufs, self.state, float(wd), float(momentum), float(lr), float(dampening),
-                                  group["nesterov"], group["maximize"])
+                left = device.sgd(
+                    params,
+                    grads,
+                    bufs,
+                    self.state,
+                    float(wd),
+                    float(momentum),
+                    float(lr),
+                    float(dampening),
+                    group["nesterov"],
+                    group["maximize"],
+                )
         for i in left:
             p = params[i]
             grad = -grads[i] if group["maximize"] else grads[i]
@@ -76,4 +108,5 @@ def _kernel():
 
     def _kernel():
         return k
+
     return k

@@ -1,4 +1,5 @@
 """SparseAdam."""
+
 from .optimizer import _PerParameter, check_betas, check_lr, check_min
 
 __all__ = ["SparseAdam"]

@@ -1,4 +1,5 @@
 """Averaged models and the learning rate schedule of stochastic weight averaging."""
+
 import math
 from copy import deepcopy
 from itertools import chain
@@ -7,8 +8,15 @@ import torchlite as torch
 from torchlite.nn import Module
 from .lr_scheduler import LRScheduler, _format_param
 
-__all__ = ["AveragedModel", "update_bn", "SWALR", "get_ema_multi_avg_fn", "get_swa_multi_avg_fn", "get_ema_avg_fn",
-           "get_swa_avg_fn"]
+__all__ = [
+    "AveragedModel",
+    "update_bn",
+    "SWALR",
+    "get_ema_multi_avg_fn",
+    "get_swa_multi_avg_fn",
+    "get_ema_avg_fn",
+    "get_swa_avg_fn",
+]
 
 
 def _check_decay(decay):
@@ -31,15 +39,18 @@ def get_ema_multi_avg_fn(decay=0.999):
         with torch.no_grad():
             for e, c in zip(ema_param_list, current_param_list):
                 _lerp(e, c, 1 - decay)
+
     return ema_update
 
 
 def get_swa_multi_avg_fn():
     """Equal average over lists of tensors, in place."""
+
     def swa_update(averaged_param_list, current_param_list, num_averaged):
         with torch.no_grad():
             for a, c in zip(averaged_param_list, current_param_list):
                 _lerp(a, c, 1 / (float(num_averaged) + 1))
+
     return swa_update
 
 
@@ -50,14 +61,17 @@ def get_ema_avg_fn(decay=0.999):
     def ema_update(ema_param, current_param, num_averaged):
         with torch.no_grad():
             return decay * ema_param + (1 - decay) * current_param
+
     return ema_update
 
 
 def get_swa_avg_fn():
     """Equal average of one tensor."""
+
     def swa_update(averaged_param, current_param, num_averaged):
         with torch.no_grad():
             return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
     return swa_update
 
 
@@ -81,6 +95,7 @@ class AveragedModel(Module):
 
     def update_parameters(self, model):
         """Takes the parameters of `model` into the average."""
+
         def all_of(m):
             return chain(m.parameters(), m.buffers()) if self.use_buffers else m.parameters()
 
@@ -104,6 +119,7 @@ class AveragedModel(Module):
 def update_bn(loader, model, device=None):
     """Finds the running statistics of batch norm layers anew from the batches of `loader`."""
     from torchlite.nn.modules.batchnorm import _BatchNorm
+
     momenta = {m: m.momentum for m in model.modules() if isinstance(m, _BatchNorm)}
     if not momenta:
         return
@@ -164,5 +180,7 @@ class SWALR(LRScheduler):
             step = max(1, step)
         prev = self.anneal_func(max(0, min(1, (step - 1) / max(1, self.anneal_epochs))))
         alpha = self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
-        return [g["swa_lr"] * alpha + self._get_initial_lr(g["lr"], g["swa_lr"], prev) * (1 - alpha)
-                for g in self.optimizer.param_groups]
+        return [
+            g["swa_lr"] * alpha + self._get_initial_lr(g["lr"], g["swa_lr"], prev) * (1 - alpha)
+            for g in self.optimizer.param_groups
+        ]

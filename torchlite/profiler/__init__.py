@@ -18,5 +18,15 @@ from ..autograd.profiler_util import DeviceType  # noqa: F401
 from ._collect import ProfilerActivity, kineto_available, supported_activities  # noqa: F401
 from .profiler import ExecutionTraceObserver, ProfilerAction, profile, schedule, tensorboard_trace_handler  # noqa: F401
 
-__all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction", "ProfilerActivity",
-           "kineto_available", "DeviceType", "record_function", "ExecutionTraceObserver"]
+__all__ = [
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "DeviceType",
+    "record_function",
+    "ExecutionTraceObserver",
+]

@@ -14,12 +14,18 @@ _SCOPE = {USER: 7, BACKWARD: 1}
 _KIND = {USER: "user_annotation", RUNTIME: "webgpu_runtime"}
 _CPP_TYPES = {name: cpp for name, _, cpp, _ in _C.dtype_table}
 # names with a leading _ that PyTorch has too; others are torchlite's own
-_ATEN = frozenset("""_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_physical _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm
+_ATEN = frozenset(
+    """_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_physical _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm
 _fused_rms_norm_backward _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _log_softmax _log_softmax_backward_data
 _native_batch_norm_legit _safe_softmax _sample_dirichlet _softmax _softmax_backward_data _standard_gamma _standard_gamma_grad _unique2
 _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d
-_upsample_nearest_exact3d""".split())
-_RENAMED = {"_to_dtype": "_to_copy", "_t2": "transpose", **dict.fromkeys("bfloat16 bool byte cdouble cfloat char double float half int long short".split(), "to")}
+_upsample_nearest_exact3d""".split()
+)
+_RENAMED = {
+    "_to_dtype": "_to_copy",
+    "_t2": "transpose",
+    **dict.fromkeys("bfloat16 bool byte cdouble cfloat char double float half int long short".split(), "to"),
+}
 
 
 class ProfilerActivity(enum.Enum):
@@ -38,12 +44,17 @@ def kineto_available():
 def supported_activities():
     """The activities that can be recorded here and now, as a set."""
     webgpu = sys.modules.get(__package__.partition(".")[0] + ".webgpu")
-    return {ProfilerActivity.CPU, ProfilerActivity.WebGPU} if webgpu is not None and webgpu.is_initialized() else {ProfilerActivity.CPU}
+    return (
+        {ProfilerActivity.CPU, ProfilerActivity.WebGPU}
+        if webgpu is not None and webgpu.is_initialized()
+        else {ProfilerActivity.CPU}
+    )
 
 
 def _stack():
     """Where an op was called, innermost first; torchlite's own frames are left out."""
     import os
+
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     out, frame = [], sys._getframe(1)
     while frame is not None:
@@ -58,10 +69,16 @@ class Recording:
     """Records from start() to stop(); stop() gives an EventList."""
 
     def __init__(self, use_cpu=True, gpu=False, record_shapes=False, with_stack=False, profile_memory=False):
-        self.use_cpu, self.gpu, self.shapes, self.stack, self.memory = use_cpu, gpu, record_shapes, with_stack, profile_memory
+        self.use_cpu, self.gpu, self.shapes, self.stack, self.memory = (
+            use_cpu,
+            gpu,
+            record_shapes,
+            with_stack,
+            profile_memory,
+        )
         self._gpu = self.error = None
         self._open: list[Any] | None = None
-        self.notes = {}                 # what a reader of the trace should know
+        self.notes = {}  # what a reader of the trace should know
 
     def start(self):
         self.origin = _C.profile_start(int(self.shapes), _stack if self.stack else None)
@@ -70,12 +87,14 @@ class Recording:
             self._hook()
             if self.gpu:
                 from ..webgpu import _bridge
+
                 try:
                     _bridge.require()
                 except RuntimeError as e:
                     warnings.warn("WebGPU is not available, disabling WebGPU profiling (%s)" % e, stacklevel=5)
                 else:
                     from ._gpu import Kernels
+
                     self._gpu = Kernels(self)
         except BaseException:
             self._unhook()
@@ -98,7 +117,7 @@ class Recording:
         try:
             if self._gpu is not None:
                 kernels = await self._gpu.stop_async()
-        except BaseException as e:              # a cancelled task's, too
+        except BaseException as e:  # a cancelled task's, too
             self.error = e
         return self._end(kernels)
 
@@ -152,7 +171,10 @@ class Recording:
 
         steps = []
         self._engine, _engine.profiled = _engine, (apply, begin, end)
-        self._handles = [optimizer.register_optimizer_step_pre_hook(step), optimizer.register_optimizer_step_post_hook(stepped)]
+        self._handles = [
+            optimizer.register_optimizer_step_pre_hook(step),
+            optimizer.register_optimizer_step_post_hook(stepped),
+        ]
 
     def _unhook(self):
         if self._open is not None:
@@ -170,16 +192,30 @@ class Recording:
             if kind <= IN_PLACE:
                 name, _, overload = name.partition("(")[0].partition(".")
                 name = _RENAMED.get(name, name) + ("_" if kind == IN_PLACE and not name.endswith("_") else "")
-                name = ("torchlite::" if name[0] == "_" and name not in _ATEN and name != "_to_copy" else "aten::") + name
+                name = (
+                    "torchlite::" if name[0] == "_" and name not in _ATEN and name != "_to_copy" else "aten::"
+                ) + name
             for shape in shapes or ():
                 one = type(shape) is tuple
                 full.append(shape[1] if one else [s[1] for s in shape] if shape else [])
                 flat.append(shape[1] if one else [])
                 dtypes.append(_CPP_TYPES[shape[0]] if one else "TensorList" if shape else "")
-            e = FunctionEvent(len(events) + 1, name, thread, (begin - self.origin) / 1e3, (end - self.origin) / 1e3,
-                              input_shapes=flat, structured_input_shapes=full, input_dtypes=dtypes, stack=stack, scope=_SCOPE.get(kind, 0),
-                              use_device=device, cpu_memory_usage=nbytes if self.memory else 0, is_user_annotation=kind == USER,
-                              activity_type=_KIND.get(kind, "cpu_op"))
+            e = FunctionEvent(
+                len(events) + 1,
+                name,
+                thread,
+                (begin - self.origin) / 1e3,
+                (end - self.origin) / 1e3,
+                input_shapes=flat,
+                structured_input_shapes=full,
+                input_dtypes=dtypes,
+                stack=stack,
+                scope=_SCOPE.get(kind, 0),
+                use_device=device,
+                cpu_memory_usage=nbytes if self.memory else 0,
+                is_user_annotation=kind == USER,
+                activity_type=_KIND.get(kind, "cpu_op"),
+            )
             if e.name.startswith("ProfilerStep#"):
                 e.name = "ProfilerStep*"
             by_place.append((e, parent))
@@ -193,6 +229,17 @@ class Recording:
         events = EventList(events, use_device=device, profile_memory=self.memory)
         events._remove_dup_nodes()
         for name, begin, end, extra in kernels:
-            events.append(FunctionEvent(len(events) + 1, name, 0, (begin - self.origin) / 1e3, (end - self.origin) / 1e3, use_device=device,
-                                        device_type=DeviceType.WebGPU, activity_type="kernel", metadata=extra))
+            events.append(
+                FunctionEvent(
+                    len(events) + 1,
+                    name,
+                    0,
+                    (begin - self.origin) / 1e3,
+                    (end - self.origin) / 1e3,
+                    use_device=device,
+                    device_type=DeviceType.WebGPU,
+                    activity_type="kernel",
+                    metadata=extra,
+                )
+            )
         return events

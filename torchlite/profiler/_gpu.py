@@ -10,12 +10,14 @@ class Kernels:
 
     def __init__(self, recording):
         from ..webgpu import _bridge, _watch
+
         self._notes, self._watch, self.timed = recording.notes, _watch, False
         self.bridge = _bridge.require()
         from ..webgpu._run import _warn
         from ..webgpu._stream import flush, run_waiting
-        self._warn = _warn              # at the user's line
-        run_waiting()                   # what was asked for before is not of this recording
+
+        self._warn = _warn  # at the user's line
+        run_waiting()  # what was asked for before is not of this recording
         flush()
         self.timed = _watch.timing("profiler", True)
         if self.timed:
@@ -23,8 +25,10 @@ class Kernels:
             self._js_zero = _watch.watch("profiler", _watch.SPANS)
             self._zero = (before + _C.profile_clock()) // 2
         else:
-            _warn("this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, which browsers may hide): "
-                          "GPU times are not recorded, and the table has no WebGPU columns")
+            _warn(
+                "this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, which browsers may hide): "
+                "GPU times are not recorded, and the table has no WebGPU columns"
+            )
         _watch.listen(self)
 
     # ---- the program's time on the bridge, as rows webgpu::read and so on
@@ -43,10 +47,11 @@ class Kernels:
 
     def stop(self):
         from ..webgpu import synchronize
+
         spans = None
         try:
             try:
-                synchronize()           # it runs what was put off, which belongs to the recording
+                synchronize()  # it runs what was put off, which belongs to the recording
             except RuntimeError as e:
                 if _WAIT not in str(e):
                     raise
@@ -54,12 +59,15 @@ class Kernels:
         finally:
             self._off()
         if spans and spans["pending"]:
-            self._warn("Python was entered synchronously and cannot wait for the GPU's times: those of the last %d batches are missing. "
-                          "`async with profile(...)` or `await prof.stop_async()` wait for them" % spans["pending"])
+            self._warn(
+                "Python was entered synchronously and cannot wait for the GPU's times: those of the last %d batches are missing. "
+                "`async with profile(...)` or `await prof.stop_async()` wait for them" % spans["pending"]
+            )
         return self._rows(spans)
 
     async def stop_async(self):
         from ..webgpu import synchronize_async
+
         spans = None
         try:
             await synchronize_async()
@@ -72,6 +80,7 @@ class Kernels:
         if spans is None:
             return []
         from ..webgpu._names import name_of
+
         if spans["lost"]:
             self._warn("times of %d kernels were not kept, as there were too many" % spans["lost"])
         rows = spans["rows"]
@@ -80,7 +89,11 @@ class Kernels:
 
         def cpu(ms):
             return int((ms - self._js_zero) * 1e6) + self._zero
+
         # the GPU's clock has a zero of its own: the earliest place where no kernel begins before it was submitted
         shift = max(cpu(submitted) - begin for _, begin, _, submitted in rows)
         self._notes["gpu_clock"] = "placed as early as submission allows; relative times are exact"
-        return [(name_of(spans["kernels"][k]), begin + shift, end + shift, {"kernel": spans["kernels"][k][:2000]}) for k, begin, end, _ in rows]
+        return [
+            (name_of(spans["kernels"][k]), begin + shift, end + shift, {"kernel": spans["kernels"][k][:2000]})
+            for k, begin, end, _ in rows
+        ]

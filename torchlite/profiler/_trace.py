@@ -20,16 +20,25 @@ def _lines(events, pid):
             args["Call stack"] = ";".join(e.stack)
         args.update(e.metadata or {})
         gpu = e.device_type is not DeviceType.CPU
-        yield {"ph": "X", "cat": e.activity_type, "name": e.trace_name, "pid": "WebGPU" if gpu else pid, "tid": e.thread,
-               "ts": round(e.time_range.start, 3), "dur": round(e.time_range.elapsed_us(), 3), "args": args}
+        yield {
+            "ph": "X",
+            "cat": e.activity_type,
+            "name": e.trace_name,
+            "pid": "WebGPU" if gpu else pid,
+            "tid": e.thread,
+            "ts": round(e.time_range.start, 3),
+            "dur": round(e.time_range.elapsed_us(), 3),
+            "args": args,
+        }
 
 
 def write(path, events, metadata):
     """path ending in .gz: compressed."""
     import gzip
+
     pid = os.getpid() if hasattr(os, "getpid") else 1
     path = os.fspath(path)
-    with (gzip.open(path, "wt", encoding="utf-8") if path.endswith(".gz") else open(path, "w", encoding="utf-8")) as f:
+    with gzip.open(path, "wt", encoding="utf-8") if path.endswith(".gz") else open(path, "w", encoding="utf-8") as f:
         head = {"schemaVersion": 1, "deviceProperties": [], **metadata, "displayTimeUnit": "ms", "traceName": path}
         f.write(json.dumps(head)[:-1] + ', "traceEvents": [\n')
         f.write(",\n".join(json.dumps(line) for line in _lines(events, pid)))

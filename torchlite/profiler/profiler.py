@@ -25,6 +25,7 @@ class ExecutionTraceObserver:
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
     """A function step -> ProfilerAction: after `skip_first` steps cycles of `wait` idle, `warmup` warming and `active` recorded
     steps, `repeat` times (0: on and on). skip_first_wait other than 0: the first cycle has no idle steps."""
+
     def action(step):
         if step < 0:
             raise AssertionError("Step must be non-negative. Got %d." % step)
@@ -44,8 +45,10 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
         return ProfilerAction.RECORD if step < length - 1 else ProfilerAction.RECORD_AND_SAVE
 
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
-        raise AssertionError("Invalid profiler schedule arguments. Got wait=%s (need >= 0), warmup=%s (need >= 0), active=%s (need > 0), "
-                             "repeat=%s (need >= 0), skip_first=%s (need >= 0)." % (wait, warmup, active, repeat, skip_first))
+        raise AssertionError(
+            "Invalid profiler schedule arguments. Got wait=%s (need >= 0), warmup=%s (need >= 0), active=%s (need > 0), "
+            "repeat=%s (need >= 0), skip_first=%s (need >= 0)." % (wait, warmup, active, repeat, skip_first)
+        )
     if warmup == 0:
         warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
     return action
@@ -57,11 +60,16 @@ def _always(step):
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False):
     """For on_trace_ready: writes each trace into a folder, as TensorBoard's plugin names them."""
+
     def handler(prof):
         import time
+
         os.makedirs(dir_name, exist_ok=True)
         name = worker_name or "%s_%d" % (os.uname().nodename if hasattr(os, "uname") else "host", os.getpid())
-        prof.export_chrome_trace(os.path.join(dir_name, "%s.%d.pt.trace.json%s" % (name, time.time_ns(), ".gz" if use_gzip else "")))
+        prof.export_chrome_trace(
+            os.path.join(dir_name, "%s.%d.pt.trace.json%s" % (name, time.time_ns(), ".gz" if use_gzip else ""))
+        )
+
     return handler
 
 
@@ -70,7 +78,9 @@ def _parse(activities):
     for item in activities:
         if isinstance(item, dict):
             if any(item.values()):
-                raise NotImplementedError("lists of activity types (%r) are not supported by torchlite; name the activity itself" % (item,))
+                raise NotImplementedError(
+                    "lists of activity types (%r) are not supported by torchlite; name the activity itself" % (item,)
+                )
             continue
         if not isinstance(item, ProfilerActivity):
             raise TypeError("Expected ProfilerActivity or dict, got %s" % type(item).__name__)
@@ -91,9 +101,24 @@ class profile:
     missing, which a warning says; `async with profile(...)` waits in any case.
     """
 
-    def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False, profile_memory=False, with_stack=False,
-                 with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None, acc_events=False,
-                 use_cuda=None, custom_trace_id_callback=None, post_processing_timeout_s=None):
+    def __init__(
+        self,
+        *,
+        activities=None,
+        schedule=None,
+        on_trace_ready=None,
+        record_shapes=False,
+        profile_memory=False,
+        with_stack=False,
+        with_flops=False,
+        with_modules=False,
+        experimental_config=None,
+        execution_trace_observer=None,
+        acc_events=False,
+        use_cuda=None,
+        custom_trace_id_callback=None,
+        post_processing_timeout_s=None,
+    ):
         self.activities = supported_activities() if activities is None else _parse(activities)
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
@@ -102,8 +127,12 @@ class profile:
             raise AssertionError("No valid profiler activities found")
         if execution_trace_observer is not None:
             raise NotImplementedError("execution_trace_observer is not supported by torchlite")
-        for name, value in (("with_flops", with_flops), ("with_modules", with_modules), ("experimental_config", experimental_config),
-                            ("post_processing_timeout_s", post_processing_timeout_s)):
+        for name, value in (
+            ("with_flops", with_flops),
+            ("with_modules", with_modules),
+            ("experimental_config", experimental_config),
+            ("post_processing_timeout_s", post_processing_timeout_s),
+        ):
             if value:
                 warnings.warn("torchlite's profiler has no %s; it is ignored" % name, stacklevel=2)
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
@@ -116,6 +145,7 @@ class profile:
 
     def _wants_gpu(self):
         from .. import _device
+
         wanted = set(self.activities)
         if ProfilerActivity.CUDA in wanted and _device.device("cuda").type == "webgpu":
             wanted.add(ProfilerActivity.WebGPU)
@@ -191,8 +221,13 @@ class profile:
         elif before is ProfilerAction.WARMUP and now is ProfilerAction.NONE:
             warnings.warn("Incorrect schedule: WARMUP followed by NONE", stacklevel=3)
         if now in recorded and self._recording is None:
-            recording = Recording(ProfilerActivity.CPU in self.activities, self.use_device is not None, self.record_shapes, self.with_stack,
-                                  self.profile_memory)
+            recording = Recording(
+                ProfilerActivity.CPU in self.activities,
+                self.use_device is not None,
+                self.record_shapes,
+                self.with_stack,
+                self.profile_memory,
+            )
             recording.start()
             self._recording = recording
 
@@ -240,6 +275,7 @@ class profile:
         if self._events is None:
             raise AssertionError("Profiler must be initialized before exporting chrome trace")
         from ._trace import write
+
         write(path, self._events, {"record_shapes": int(self.record_shapes), **self._notes, **self._metadata})
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
@@ -251,7 +287,9 @@ class profile:
         self._events.export_stacks(path, metric)
 
     def export_memory_timeline(self, path, device=None):
-        raise NotImplementedError("export_memory_timeline is not supported by torchlite; torch.webgpu.memory_stats() and profile_memory=True are")
+        raise NotImplementedError(
+            "export_memory_timeline is not supported by torchlite; torch.webgpu.memory_stats() and profile_memory=True are"
+        )
 
     def toggle_collection_dynamic(self, enable, activities):
         raise NotImplementedError("toggle_collection_dynamic is not supported by torchlite; use stop() and start()")

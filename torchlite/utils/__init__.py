@@ -1,10 +1,23 @@
 """Utilities: hooks, data loading, checkpointing."""
-_SUBMODULES = {"hooks", "data", "checkpoint", "model_zoo", "tensorboard", "benchmark", "dlpack", "deterministic", "_pytree", "flop_counter"}
+
+_SUBMODULES = {
+    "hooks",
+    "data",
+    "checkpoint",
+    "model_zoo",
+    "tensorboard",
+    "benchmark",
+    "dlpack",
+    "deterministic",
+    "_pytree",
+    "flop_counter",
+}
 
 
 def __getattr__(name):
     if name in _SUBMODULES:
         from importlib import import_module
+
         try:
             return import_module("." + name, __name__)
         except ModuleNotFoundError as e:

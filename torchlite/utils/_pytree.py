@@ -1,4 +1,5 @@
 """Nested containers as trees: flattening, rebuilding, mapping over leaves."""
+
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 NodeDef = namedtuple("NodeDef", "type flatten_fn unflatten_fn")
@@ -33,8 +34,10 @@ class TreeSpec:
         """The subtrees of `tree` at the places of this spec's leaves."""
         children, context = _flatten_node(tree, self.type)
         if len(children) != self.num_children or self.type in _KEYED and context != self.context:
-            raise ValueError(f"Node arity or keys mismatch; expected {self.num_children} children {self.context!r}, but got "
-                             f"{len(children)} {context!r}.")
+            raise ValueError(
+                f"Node arity or keys mismatch; expected {self.num_children} children {self.context!r}, but got "
+                f"{len(children)} {context!r}."
+            )
         return [leaf for spec, child in zip(self.children_specs, children) for leaf in spec.flatten_up_to(child)]
 
     def unflatten(self, leaves):
@@ -42,8 +45,12 @@ class TreeSpec:
         return tree_unflatten(leaves, self)
 
     def __eq__(self, other):
-        return (isinstance(other, TreeSpec) and self.type is other.type and self.context == other.context
-                and self.children_specs == other.children_specs)
+        return (
+            isinstance(other, TreeSpec)
+            and self.type is other.type
+            and self.context == other.context
+            and self.children_specs == other.children_specs
+        )
 
     def __hash__(self):
         return hash((self.type, repr(self.context), tuple(self.children_specs)))
@@ -83,8 +90,11 @@ register_pytree_node(tuple, lambda t: (list(t), None), lambda c, _: tuple(c))
 register_pytree_node(list, lambda t: (list(t), None), lambda c, _: list(c))
 register_pytree_node(dict, lambda d: (list(d.values()), list(d)), lambda c, keys: dict(zip(keys, c)))
 register_pytree_node(OrderedDict, lambda d: (list(d.values()), list(d)), lambda c, keys: OrderedDict(zip(keys, c)))
-register_pytree_node(defaultdict, lambda d: (list(d.values()), [d.default_factory, list(d)]),
-                     lambda c, ctx: defaultdict(ctx[0], zip(ctx[1], c)))
+register_pytree_node(
+    defaultdict,
+    lambda d: (list(d.values()), [d.default_factory, list(d)]),
+    lambda c, ctx: defaultdict(ctx[0], zip(ctx[1], c)),
+)
 register_pytree_node(deque, lambda d: (list(d), d.maxlen), lambda c, maxlen: deque(c, maxlen=maxlen))
 register_pytree_node(namedtuple, lambda t: (list(t), type(t)), lambda c, kind: kind(*c))
 _KEYED = {dict, OrderedDict}
@@ -102,7 +112,7 @@ def _node_type(tree):
         return kind
     if is_namedtuple(tree):
         return namedtuple
-    if isinstance(tree, tuple) and hasattr(kind, "n_sequence_fields"):      # torch.return_types
+    if isinstance(tree, tuple) and hasattr(kind, "n_sequence_fields"):  # torch.return_types
         return tuple
     return None
 
@@ -125,24 +135,30 @@ def tree_flatten(tree, is_leaf=None):
             return LeafSpec()
         children, context = SUPPORTED_NODES[kind].flatten_fn(t)
         return TreeSpec(kind, context, [walk(c) for c in children])
+
     return leaves, walk(tree)
 
 
 def tree_unflatten(leaves, treespec):
     """The tree of a spec with these leaves."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
-                        f"{type(treespec)}.")
+        raise TypeError(
+            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
+            f"{type(treespec)}."
+        )
     leaves = list(leaves)
     if len(leaves) != treespec.num_leaves:
-        raise ValueError(f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec refers to a pytree "
-                         f"that holds {treespec.num_leaves} items ({treespec}).")
+        raise ValueError(
+            f"tree_unflatten(leaves, treespec): `leaves` has length {len(leaves)} but the spec refers to a pytree "
+            f"that holds {treespec.num_leaves} items ({treespec})."
+        )
     it = iter(leaves)
 
     def build(spec):
         if spec.is_leaf():
             return next(it)
         return SUPPORTED_NODES[spec.type].unflatten_fn([build(c) for c in spec.children_specs], spec.context)
+
     return build(treespec)
 
 

@@ -1,12 +1,23 @@
 """Activation checkpointing: a part of the model is run again in backward instead of keeping its intermediate results."""
+
 import contextlib
 
 import torchlite as torch
 
 from ..autograd import _node
 
-__all__ = ["checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "check_backward_validity",
-           "detach_variable", "get_device_states", "set_device_states", "noop_context_fn", "set_checkpoint_early_stop"]
+__all__ = [
+    "checkpoint",
+    "checkpoint_sequential",
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "detach_variable",
+    "get_device_states",
+    "set_device_states",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
 
 
 class CheckpointError(RuntimeError):
@@ -53,6 +64,7 @@ def check_backward_validity(inputs):
     """Warns when no input requires a gradient."""
     if not any(x.requires_grad for x in inputs if isinstance(x, torch.Tensor)):
         import warnings
+
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
@@ -93,9 +105,11 @@ class CheckpointFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         if torch.autograd.graph.tasks[-1].inputs is not None:
-            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                               ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
-                               "the `inputs` argument.")
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+                "the `inputs` argument."
+            )
         inputs = list(ctx.inputs)
         for i, t in zip(ctx.at, ctx.saved_tensors):
             inputs[i] = t
@@ -122,9 +136,9 @@ class _Frame:
         self.run, self.check, self.early_stop = run, check, early_stop
         self.inputs = [(a, a._version) for a in args if isinstance(a, torch.Tensor) and not a.is_inference()]
         self.meta = []
-        self.tensors: list = []            # what the second run gave, for one backward pass
+        self.tensors: list = []  # what the second run gave, for one backward pass
         self.key = None
-        self.completed = False             # the first run has ended: it may ask for gradients before
+        self.completed = False  # the first run has ended: it may ask for gradients before
 
     def pack(self, x):
         self.meta.append((tuple(x.shape), x.dtype, x.device))
@@ -147,30 +161,40 @@ class _Frame:
 
         def keep(x):
             if len(found) >= len(self.meta) and self.completed:
-                raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass.")
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass."
+                )
             found.append(x.detach())
             if self.early_stop and len(found) == len(self.meta):
                 raise _Done
             return len(found) - 1
+
         try:
             with torch.autograd.graph.saved_tensors_hooks(keep, lambda j: found[j]), torch.enable_grad():
                 self.run()
         except _Done:
             pass
         if len(found) != len(self.meta) and self.completed:
-            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward "
-                                  f"and recomputation.\nNumber of tensors saved during forward: {len(self.meta)}\nNumber of "
-                                  f"tensors saved during recomputation: {len(found)}.")
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+                f"and recomputation.\nNumber of tensors saved during forward: {len(self.meta)}\nNumber of "
+                f"tensors saved during recomputation: {len(found)}."
+            )
         if self.check:
-            bad = [f"tensor at position {k}:\nsaved metadata: {m}\nrecomputed metadata: {r}" for k, (m, r) in
-                   enumerate(zip(self.meta, ((tuple(t.shape), t.dtype, t.device) for t in found))) if m != r]
+            bad = [
+                f"tensor at position {k}:\nsaved metadata: {m}\nrecomputed metadata: {r}"
+                for k, (m, r) in enumerate(zip(self.meta, ((tuple(t.shape), t.dtype, t.device) for t in found)))
+                if m != r
+            ]
             if bad:
-                raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different "
-                                      "metadata than during the forward pass.\n" + "\n".join(bad))
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Recomputed values for the following tensors have different "
+                    "metadata than during the forward pass.\n" + "\n".join(bad)
+                )
         return found
 
 
-_early_stop: list[bool] = []       # what the surrounding set_checkpoint_early_stop() contexts say
+_early_stop: list[bool] = []  # what the surrounding set_checkpoint_early_stop() contexts say
 
 
 @contextlib.contextmanager
@@ -183,18 +207,30 @@ def set_checkpoint_early_stop(enable):
         _early_stop.pop()
 
 
-def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default", debug=False,
-               early_stop=True, **kwargs):
+def checkpoint(
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=noop_context_fn,
+    determinism_check="default",
+    debug=False,
+    early_stop=True,
+    **kwargs,
+):
     """Runs `function(*args, **kwargs)`, keeping only its inputs; backward runs it again.
 
     use_reentrant=False is the better form: it works with any inputs, keyword arguments and `autograd.grad`.
     """
     if use_reentrant is None:
         import warnings
-        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
-                      "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
-                      "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
-                      "more details on the differences between the two variants.", stacklevel=2)
+
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+            "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+            "more details on the differences between the two variants.",
+            stacklevel=2,
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs and use_reentrant:
@@ -213,6 +249,7 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
     def again():
         with random, second:
             function(*args, **kwargs)
+
     frame = _Frame(again, determinism_check == "default", _early_stop[-1] if _early_stop else early_stop, args)
     with torch.autograd.graph.saved_tensors_hooks(frame.pack, frame.unpack), first:
         result = function(*args, **kwargs)
@@ -224,10 +261,13 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     """Checkpoints a Sequential (or list) in `segments` pieces; the last piece is run as usual."""
     if use_reentrant is None:
         import warnings
-        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we will raise "
-                      "an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the current default "
-                      "behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the two variants.",
-                      stacklevel=2)
+
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we will raise "
+            "an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the current default "
+            "behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the two variants.",
+            stacklevel=2,
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -240,7 +280,9 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
             for j in range(start, end + 1):
                 x = functions[j](x)
             return x
+
         return forward
+
     size = len(functions) // segments
     end = -1
     for start in range(0, size * (segments - 1), size):

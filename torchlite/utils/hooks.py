@@ -1,4 +1,5 @@
 """Handles that remove a hook, and the autograd identity nodes behind module backward hooks."""
+
 import weakref
 from typing import Any
 from collections import OrderedDict
@@ -9,7 +10,7 @@ import torchlite as torch
 def _ref(d):
     try:
         return weakref.ref(d)
-    except TypeError:           # a plain dict cannot be referred to weakly
+    except TypeError:  # a plain dict cannot be referred to weakly
         return lambda: d
 
 
@@ -38,7 +39,9 @@ class RemovableHandle:
         hooks, self.id = state[0], state[1]
         # a dead dict stays dead: point at a fresh one nobody else holds
         self.hooks_dict_ref = _ref(OrderedDict() if hooks is None else hooks)
-        self.extra_dict_ref = tuple(_ref(OrderedDict() if d is None else d) for d in (state[2] if len(state) > 2 else ()))
+        self.extra_dict_ref = tuple(
+            _ref(OrderedDict() if d is None else d) for d in (state[2] if len(state) > 2 else ())
+        )
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
     def __enter__(self):
@@ -57,12 +60,15 @@ def unserializable_hook(f):
 def warn_if_has_hooks(tensor):
     if tensor._backward_hooks:
         import warnings
+
         for k in tensor._backward_hooks:
             hook = tensor._backward_hooks[k]
             if not hasattr(hook, "__torch_unserializable__"):
-                warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
-                              "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
-                              stacklevel=2)
+                warnings.warn(
+                    f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                    "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                    stacklevel=2,
+                )
 
 
 def _identity():
@@ -75,6 +81,7 @@ def _identity():
         @staticmethod
         def backward(ctx, *grads):
             return grads
+
     return BackwardHookFunction
 
 
@@ -98,7 +105,9 @@ class BackwardHook:
 
     def _check(self, res, n):
         if len(res) != n:
-            raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(res)}, but expected {n}")
+            raise RuntimeError(
+                f"Backward hook returned an invalid number of grad_input, got {len(res)}, but expected {n}"
+            )
 
     def _apply(self, register, args):
         index = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
@@ -109,8 +118,9 @@ class BackwardHook:
             new = (new,)
         fns = [t.grad_fn for t in new if t.grad_fn is not None]
         if not fns:
-            raise RuntimeError("Error while setting up backward hooks. Please open an issue with a code sample to reproduce "
-                               "this.")
+            raise RuntimeError(
+                "Error while setting up backward hooks. Please open an issue with a code sample to reproduce this."
+            )
         register(fns[0])
         out = list(args)
         for i, v in zip(index, new):
@@ -121,7 +131,7 @@ class BackwardHook:
         def register(fn):
             def hook(grad_input, _):
                 if self.grad_outputs is None:
-                    return None          # no output took part in this backward pass
+                    return None  # no output took part in this backward pass
                 grad_input = self._spread(self.input_index, grad_input, self.n_inputs)
                 res = grad_input
                 changed = False
@@ -134,6 +144,7 @@ class BackwardHook:
                     res, changed = out, True
                 self.grad_outputs = None
                 return tuple(res[i] for i in self.input_index) if changed else None
+
             fn.register_hook(hook)
 
         res, index = self._apply(register, args)
@@ -150,19 +161,24 @@ class BackwardHook:
                         continue
                     out = out if isinstance(out, tuple) else (out,)
                     if len(out) != len(self.grad_outputs):
-                        raise RuntimeError("Backward pre hook returned an invalid number of grad_output, got "
-                                           f"{len(out)}, but expected {len(self.grad_outputs)}")
+                        raise RuntimeError(
+                            "Backward pre hook returned an invalid number of grad_output, got "
+                            f"{len(out)}, but expected {len(self.grad_outputs)}"
+                        )
                     self.grad_outputs = out
                 local = self.grad_outputs
-                if self.input_index is None:      # no input needs a gradient: run the hooks here
+                if self.input_index is None:  # no input needs a gradient: run the hooks here
                     grad_inputs = self._spread([], [], self.n_inputs)
                     for h in self.user_hooks:
                         out = h(self.module, grad_inputs, self.grad_outputs)
                         if out is not None and not (isinstance(out, tuple) and all(e is None for e in out)):
-                            raise RuntimeError("Backward hook for Modules where no input requires gradient should always "
-                                               "return None or None for all gradients.")
+                            raise RuntimeError(
+                                "Backward hook for Modules where no input requires gradient should always "
+                                "return None or None for all gradients."
+                            )
                     self.grad_outputs = None
                 return tuple(local[i] for i in self.output_index) if self.user_pre_hooks else None
+
             fn.register_prehook(lambda g: hook(None, g)) if hasattr(fn, "register_prehook") else fn.register_hook(hook)
 
         is_tuple = isinstance(args, tuple)

@@ -8,14 +8,36 @@ from torchlite._file_limits import Budget
 from torchlite._zip_records import read_exactly
 from torchlite.storage import UntypedStorage
 
-_NAMES = {_dtypes.bool: "BOOL", _dtypes.uint8: "U8", _dtypes.int8: "I8", _dtypes.int16: "I16", _dtypes.int32: "I32",
-          _dtypes.int64: "I64", _dtypes.float16: "F16", _dtypes.bfloat16: "BF16", _dtypes.float32: "F32",
-          _dtypes.float64: "F64", _dtypes.complex64: "C64"}
+_NAMES = {
+    _dtypes.bool: "BOOL",
+    _dtypes.uint8: "U8",
+    _dtypes.int8: "I8",
+    _dtypes.int16: "I16",
+    _dtypes.int32: "I32",
+    _dtypes.int64: "I64",
+    _dtypes.float16: "F16",
+    _dtypes.bfloat16: "BF16",
+    _dtypes.float32: "F32",
+    _dtypes.float64: "F64",
+    _dtypes.complex64: "C64",
+}
 _DTYPES = {name: d for d, name in _NAMES.items()}
 # those of the format that have no dtype here
-_OTHER = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "U16", "U32", "U64")
+_OTHER = (
+    "F4",
+    "F6_E2M3",
+    "F6_E3M2",
+    "F8_E5M2",
+    "F8_E4M3",
+    "F8_E8M0",
+    "F8_E4M3FNUZ",
+    "F8_E5M2FNUZ",
+    "U16",
+    "U32",
+    "U64",
+)
 _MAX_HEADER = 100_000_000
-_MAX_DEPTH = 16                 # a header needs three
+_MAX_DEPTH = 16  # a header needs three
 
 
 class SafetensorError(Exception):
@@ -25,11 +47,12 @@ class SafetensorError(Exception):
 def _bytes_of(tensor):
     flat = tensor.detach().cpu().contiguous().reshape(-1)
     size, start = flat.numel() * flat.element_size(), flat.storage_offset() * flat.element_size()
-    return memoryview(flat.untyped_storage())[start:start + size]
+    return memoryview(flat.untyped_storage())[start : start + size]
 
 
 def _write(tensors, write, metadata):
     import json
+
     header = {} if metadata is None else {"__metadata__": metadata}
     # widest types first, so that every tensor starts at a multiple of its element size
     names = sorted(tensors, key=lambda n: (-tensors[n].element_size(), n))
@@ -56,6 +79,7 @@ def save_file(tensors, filename, metadata=None):
 def save(tensors, metadata=None):
     """A dict of tensors as bytes."""
     import io
+
     out = io.BytesIO()
     _write(tensors, out.write, metadata)
     return out.getvalue()
@@ -69,7 +93,7 @@ def _brackets(text):
     """The brackets of JSON without escaped quotes that are in no string; a piece at a time, because a piece is cut into many."""
     found, inside, others = [], 0, bytes(set(range(256)).difference(b"[]{}"))
     for start in range(0, len(text), 1 << 16):
-        parts = text[start:start + (1 << 16)].split(b'"')
+        parts = text[start : start + (1 << 16)].split(b'"')
         found.append(b"".join(parts[inside::2]).translate(None, others))
         inside ^= len(parts) & 1 ^ 1
     return b"".join(found)
@@ -78,6 +102,7 @@ def _brackets(text):
 def _parsed(raw, budget):
     """The header's JSON as a dict."""
     import json
+
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -102,7 +127,7 @@ def _parsed(raw, budget):
     try:
         header = json.loads(text, object_pairs_hook=table, parse_constant=constant)
         for name in header if type(header) is dict else ():
-            name.encode()               # half of a surrogate pair is a ValueError
+            name.encode()  # half of a surrogate pair is a ValueError
     except (ValueError, RecursionError) as error:
         raise _invalid(f"invalid JSON in header: {error}") from None
     if type(header) is not dict:
@@ -190,14 +215,15 @@ def load(data, device="cpu"):
     whole = memoryview(data).toreadonly().cast("B")
 
     def fill(start, view):
-        view[:] = whole[start:start + len(view)]        # a copy: tensors own their memory and may be written
+        view[:] = whole[start : start + len(view)]  # a copy: tensors own their memory and may be written
 
-    return _load(len(whole), lambda start, n: bytes(whole[start:start + n]), fill, device)
+    return _load(len(whole), lambda start, n: bytes(whole[start : start + n]), fill, device)
 
 
 def load_file(filename, device="cpu"):
     """The tensors of a safetensors file, as a dict."""
     with open(filename, "rb") as file:
+
         def read(start, n):
             file.seek(start)
             return file.read(n)
@@ -207,6 +233,6 @@ def load_file(filename, device="cpu"):
             read_exactly(file, view, "tensor")
 
         size = file.seek(0, 2)
-        if size < 1 << 23:          # one read is faster than many
+        if size < 1 << 23:  # one read is faster than many
             return load(read(0, size), device)
         return _load(size, read, fill, device)

@@ -7,14 +7,26 @@ runPythonAsync, in a browser with stack switching) the device is opened when it 
 
 from . import _bridge
 from ._bridge import DeviceLostError, ready  # noqa: F401
-from ._memory import (get_memory_budget, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated, memory_reserved,  # noqa: F401
-                      memory_stats, memory_summary, reset_accumulated_memory_stats, reset_peak_memory_stats, set_memory_budget,
-                      set_per_process_memory_fraction)
+from ._memory import (
+    get_memory_budget,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,  # noqa: F401
+    memory_stats,
+    memory_summary,
+    reset_accumulated_memory_stats,
+    reset_peak_memory_stats,
+    set_memory_budget,
+    set_per_process_memory_fraction,
+)
 
 
 def _check(device):
     """A device argument: None, an index, a string or a device; there is one GPU."""
     from .._device import device as make
+
     if device is None:
         return
     if isinstance(device, int):
@@ -55,6 +67,7 @@ def use_as_cuda(on=True):
     """Lets "cuda" mean this device, for scripts that know no other name: `torch.device("cuda")`, `x.cuda()`, `torch.cuda.is_available()`.
     Tensors and devices still call themselves webgpu. TORCHLITE_CUDA=webgpu in the environment does the same from the start."""
     from .. import _device
+
     _device.use_webgpu_as_cuda(on)
 
 
@@ -90,21 +103,33 @@ class _DeviceProperties:
     """What the browser tells of the GPU."""
 
     def __init__(self, info):
-        self.name = info.get("description") or info.get("device") or " ".join(x for x in (info["vendor"], info["architecture"]) if x) or "unknown GPU"
+        self.name = (
+            info.get("description")
+            or info.get("device")
+            or " ".join(x for x in (info["vendor"], info["architecture"]) if x)
+            or "unknown GPU"
+        )
         self.vendor = info["vendor"]
         self.architecture = info["architecture"]
         self.is_software = info["fallback"]
         self.features = tuple(info["features"])
         self.limits = dict(info["limits"])
         self.max_buffer_size = info["limits"]["maxBufferSize"]
-        self.halves = info["halves"]         # "f16": kernels read float16 as such; "bits": no shader-f16, or it does not keep every half
+        self.halves = info[
+            "halves"
+        ]  # "f16": kernels read float16 as such; "bits": no shader-f16, or it does not keep every half
         self.subgroup_sizes = (info["subgroupMinSize"], info["subgroupMaxSize"])
-        self.major, self.minor, self.multi_processor_count = 0, 0, 0           # not told by browsers
+        self.major, self.minor, self.multi_processor_count = 0, 0, 0  # not told by browsers
         self.total_memory = get_memory_budget()
 
     def __repr__(self):
         return "_WebGPUDeviceProperties(name='%s', is_software=%s, max_buffer_size=%dMB, halves='%s', features=%s)" % (
-            self.name, self.is_software, self.max_buffer_size >> 20, self.halves, list(self.features))
+            self.name,
+            self.is_software,
+            self.max_buffer_size >> 20,
+            self.halves,
+            list(self.features),
+        )
 
 
 def get_device_properties(device=None):
@@ -135,11 +160,13 @@ def debug(*kinds):
     for each op that the CPU runs in the device's place. ValueError for others.
     """
     from . import _debug
+
     return _debug.debug(*kinds)
 
 
 def _commands():
     import sys
+
     return sys.modules.get(__name__ + "._stream")
 
 
@@ -169,7 +196,8 @@ def synchronize(device=None):
         raise
     if _commands() is not None:
         from . import _checks
-        _checks.verify()                # indices out of range are told here
+
+        _checks.verify()  # indices out of range are told here
 
 
 async def synchronize_async(device=None):
@@ -185,6 +213,7 @@ async def synchronize_async(device=None):
         raise
     if _commands() is not None:
         from . import _checks
+
         await _checks.verify_async()
 
 
@@ -209,6 +238,7 @@ async def reset():
 def manual_seed(seed):
     """Seeds the generator: random numbers are drawn by the CPU's, and are the same on every device."""
     from ..random import manual_seed
+
     manual_seed(seed)
 
 

@@ -19,7 +19,7 @@ def _expanded(self, indices):
             out.append(None)
         elif t.dtype is torch.bool or t.dtype is torch.uint8:
             nd = t.dim()
-            if tuple(t.shape) != tuple(self.shape[len(out):len(out) + nd]):
+            if tuple(t.shape) != tuple(self.shape[len(out) : len(out) + nd]):
                 return None
             if t.is_cpu:
                 columns = torch.ops.aten.nonzero_numpy(t) if nd else torch.ops.aten.nonzero_numpy(t.reshape(1))
@@ -101,7 +101,7 @@ def _only_mask(self: Any, indices: Any) -> tuple[Any, int] | None:
             return None
         else:
             mask, found = t, at
-    if mask is None or tuple(mask.shape) != tuple(self.shape[found:found + mask.dim()]):
+    if mask is None or tuple(mask.shape) != tuple(self.shape[found : found + mask.dim()]):
         return None
     return mask, found
 
@@ -159,14 +159,29 @@ def _embedding(ov, a):
     if len(shape) != 2 or index.dtype.name not in INTEGERS or not here(weight, index):
         return cpu_error(ov, a)
     _, own, ist, _, _, _, _ = geometry(index)
-    return take_at(buffer, shape, strides, offset, dtype, (*own, shape[1]), [None] * len(own) + [1], [Pick(index, (*ist, 0), 0)], False, sayer("rows"))
+    return take_at(
+        buffer,
+        shape,
+        strides,
+        offset,
+        dtype,
+        (*own, shape[1]),
+        [None] * len(own) + [1],
+        [Pick(index, (*ist, 0), 0)],
+        False,
+        sayer("rows"),
+    )
 
 
 @planner("embedding_dense_backward")
 def _embedding_backward(ov, a):
     grad, index, rows, padding, by_frequency = a
-    if index.dtype.name not in INTEGERS or not here(grad, index) or not grad.dim() or \
-            tuple(grad.shape[:-1]) != tuple(index.shape):
+    if (
+        index.dtype.name not in INTEGERS
+        or not here(grad, index)
+        or not grad.dim()
+        or tuple(grad.shape[:-1]) != tuple(index.shape)
+    ):
         return cpu_error(ov, a)
     width, own, ist = grad.shape[-1], tuple(index.shape), index.stride()
     say = sayer("rows")
@@ -175,8 +190,17 @@ def _embedding_backward(ov, a):
         put_at(counts, own, [None] * len(own), [Pick(index, ist, 0)], False, say, "add", scalar=1)
     r = filled((rows, width), grad.dtype, 0)
     grid = (*own, width)
-    put_at(r, grid, [None] * len(own) + [1], [Pick(index, (*ist, 0), 0)], False, say, "add", (geometry(grad)[0], grad.stride(), grad.storage_offset()),
-           skip=padding if padding >= 0 else None)
+    put_at(
+        r,
+        grid,
+        [None] * len(own) + [1],
+        [Pick(index, (*ist, 0), 0)],
+        False,
+        say,
+        "add",
+        (geometry(grad)[0], grad.stride(), grad.storage_offset()),
+        skip=padding if padding >= 0 else None,
+    )
     return r / counts.clamp(min=1).unsqueeze(-1) if by_frequency else r
 
 

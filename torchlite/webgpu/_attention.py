@@ -36,12 +36,20 @@ def _attention(ov, a):
     key = dtype, width, depth, causal, kind
     number = _plans.get(key)
     if number is None:
-        number = _plans[key] = _stream.plan('attention:{"dtype":"%s","dim":%d,"valueDim":%d%s%s}' % (
-            dtype.name, width, depth, ',"causal":true' if causal else "", "" if kind is None else ',"mask":"%s"' % kind.name))
+        number = _plans[key] = _stream.plan(
+            'attention:{"dtype":"%s","dim":%d,"valueDim":%d%s%s}'
+            % (
+                dtype.name,
+                width,
+                depth,
+                ',"causal":true' if causal else "",
+                "" if kind is None else ',"mask":"%s"' % kind.name,
+            )
+        )
     words, handles, kept = [batch, heads, length, keys, 1, float_word(scale)], [], []
     for t in (q, k, v):
         buffer, offset, strides = _four(t)
-        kept.append(buffer)         # a copy must not go before the kernel runs
+        kept.append(buffer)  # a copy must not go before the kernel runs
         handles.append(ready(buffer))
         words += (offset, *strides)
     if mask is not None:
@@ -49,7 +57,7 @@ def _attention(ov, a):
         handles.append(ready(buffer))
         words += (offset, *(0,) * (4 - len(own)), *[0 if n == 1 else s for n, s in zip(own, strides)])
     numel = batch * heads * length * depth
-    if len(shape) == 4:         # rows of all heads lie together, as the projection that follows wants them
+    if len(shape) == 4:  # rows of all heads lie together, as the projection that follows wants them
         y, handle = made((batch, length, heads, depth), numel, dtype)
         y, strides = y.transpose(1, 2), (length * heads * depth, depth, heads * depth)
     else:

@@ -6,7 +6,22 @@ from typing import Any
 import torchlite as torch
 
 from ._fusion import Number, before_write, expression, operand, result
-from ._graph import FLOATS, along, complain, compact, fresh, geometry, later, leaf, number, others, reduce, together, tree, without_elements
+from ._graph import (
+    FLOATS,
+    along,
+    complain,
+    compact,
+    fresh,
+    geometry,
+    later,
+    leaf,
+    number,
+    others,
+    reduce,
+    together,
+    tree,
+    without_elements,
+)
 from ._norm import _XHAT, _cast, _op
 from ._pointwise import assign
 from ._run import contiguous, empty, planner
@@ -20,7 +35,11 @@ _MOMENTS = [{"in": 0}]
 
 
 def _fits(x, *params):
-    return x.dim() > 1 and x.dtype in FLOATS and all(p is None or p.numel() == x.shape[1] and p.dtype in FLOATS for p in params)
+    return (
+        x.dim() > 1
+        and x.dtype in FLOATS
+        and all(p is None or p.numel() == x.shape[1] and p.dtype in FLOATS for p in params)
+    )
 
 
 def _over_channels(name, nodes, images, vectors, outputs):
@@ -30,8 +49,16 @@ def _over_channels(name, nodes, images, vectors, outputs):
     sizes, steps = others(shape, strides, 1)
     inputs = [(t, (s[1],), r) for t, s, r in zip(images, strides, steps)]
     inputs += [(v, (v.stride(0) if v.dim() else 0,), [0] * len(sizes)) for v in vectors]
-    return reduce(name, nodes, inputs, outputs, (shape[1],), sizes, inner=steps[0][-1] == 1,
-                  correction=0.0 if any(o[0] == "var" for o in outputs) else None)
+    return reduce(
+        name,
+        nodes,
+        inputs,
+        outputs,
+        (shape[1],),
+        sizes,
+        inner=steps[0][-1] == 1,
+        correction=0.0 if any(o[0] == "var" for o in outputs) else None,
+    )
 
 
 def _update(mean, var, running_mean, running_var, momentum, n, eps):
@@ -40,8 +67,14 @@ def _update(mean, var, running_mean, running_var, momentum, n, eps):
     nodes = [{"in": 0}, {"scalar": 0, "dtype": "float32"}, _op("add", 0, 1), _op("rsqrt", 2)]
     inputs: list[dict[str, Any]] = [{"dtype": "float32", "layout": "c"}]
     outputs: list[dict[str, Any]] = [{"node": 3, "dtype": "float32", "layout": "c"}]
-    running = [(r, v, f) for r, v, f in ((running_mean, mean, momentum), (running_var, var, momentum * n / (n - 1) if n > 1 else float("inf")))
-               if r is not None]
+    running = [
+        (r, v, f)
+        for r, v, f in (
+            (running_mean, mean, momentum),
+            (running_var, var, momentum * n / (n - 1) if n > 1 else float("inf")),
+        )
+        if r is not None
+    ]
     if not all(r.is_contiguous() for r, _, _ in running):
         for r, v, f in running:
             shape = tuple(r.shape)
@@ -71,7 +104,13 @@ def _update(mean, var, running_mean, running_var, momentum, n, eps):
             handles.append(ready(geometry(v)[0]))
             spots.append(geometry(v)[3])
             at += 1
-        nodes += [{"in": own}, {"scalar": 2 + k, "dtype": "float32"}, _op("mul", at, 4), _op("mul", source, at + 1), _op("add", at + 2, at + 3)]
+        nodes += [
+            {"in": own},
+            {"scalar": 2 + k, "dtype": "float32"},
+            _op("mul", at, 4),
+            _op("mul", source, at + 1),
+            _op("add", at + 2, at + 3),
+        ]
         outputs.append({"node": at + 4, "dtype": dtype.name, "layout": "c"})
         offsets.append(offset)
         scalars.append(float_word(f))
@@ -100,8 +139,11 @@ def _like(x, node):
     dtype = x.dtype
     if dtype is not f32:
         node = tree("cast", node, dtype=dtype.name, shape=node.shape)
-    if not x.is_contiguous() and x.dim() in (4, 5) and x.is_contiguous(
-            memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d):
+    if (
+        not x.is_contiguous()
+        and x.dim() in (4, 5)
+        and x.is_contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d)
+    ):
         y = empty(x.shape, dtype, x.stride())
         assign(y, node)
         return y
@@ -118,7 +160,11 @@ def _settled(t):
 def _batch_norm(ov, args):
     x, weight, bias, running_mean, running_var, training, momentum, eps = args[:8]
     together(*args[:5])
-    if not _fits(x, weight, bias, running_mean, running_var) or not training and (running_mean is None or running_var is None):
+    if (
+        not _fits(x, weight, bias, running_mean, running_var)
+        or not training
+        and (running_mean is None or running_var is None)
+    ):
         return complain(ov, args)
     both = ov.kernel == "native_batch_norm"
     if not x.numel():
@@ -140,8 +186,18 @@ def _batch_norm(ov, args):
     return (y, _cast(mean, stats), _cast(invstd, stats)) if both else y
 
 
-_XHAT_VAR = [{"in": 0}, {"in": 1}, {"in": 2}, {"in": 3}, {"scalar": 0, "dtype": "float32"}, _op("add", 2, 4), _op("rsqrt", 5),
-             _op("sub", 1, 3), _op("mul", 7, 6), _op("mul", 0, 8)]
+_XHAT_VAR = [
+    {"in": 0},
+    {"in": 1},
+    {"in": 2},
+    {"in": 3},
+    {"scalar": 0, "dtype": "float32"},
+    _op("add", 2, 4),
+    _op("rsqrt", 5),
+    _op("sub", 1, 3),
+    _op("mul", 7, 6),
+    _op("mul", 0, 8),
+]
 
 
 @planner("native_batch_norm_backward")
@@ -149,7 +205,13 @@ def _batch_norm_backward(ov, args):
     g, x, weight, running_mean, running_var, mean, invstd, train, eps, mask = args
     together(*args[:7])
     mean, spread = (mean, invstd) if train else (running_mean, running_var)
-    if mean is None or spread is None or not _fits(x, weight, mean, spread) or g.shape != x.shape or g.dtype not in FLOATS:
+    if (
+        mean is None
+        or spread is None
+        or not _fits(x, weight, mean, spread)
+        or g.shape != x.shape
+        or g.dtype not in FLOATS
+    ):
         return complain(ov, args)
     if not x.numel():
         return without_elements(ov, args)
@@ -167,7 +229,9 @@ def _batch_norm_backward(ov, args):
         node = operand(_settled(g), shape)
         if train:
             share = Number(channels / x.numel(), "float32")
-            xhat = tree("mul", tree("sub", operand(_settled(x), shape), along(mean, ndim, 1), shape=shape), scale, shape=shape)
+            xhat = tree(
+                "mul", tree("sub", operand(_settled(x), shape), along(mean, ndim, 1), shape=shape), scale, shape=shape
+            )
             gw, gb = (tree("mul", along(s, ndim, 1), share, shape=shape) for s in sums)
             node = tree("sub", tree("sub", node, gb, shape=shape), tree("mul", xhat, gw, shape=shape), shape=shape)
         node = tree("mul", node, scale, shape=shape)
@@ -210,7 +274,9 @@ def _group_norm(ov, args):
     x = contiguous(x)
     D = C // group
     n = D * HxW
-    mean, var = reduce("moments", _MOMENTS, [(x, (n,), (1,))], (("mean", 0, f32), ("var", 0, f32)), (N * group,), (n,), correction=0.0)
+    mean, var = reduce(
+        "moments", _MOMENTS, [(x, (n,), (1,))], (("mean", 0, f32), ("var", 0, f32)), (N * group,), (n,), correction=0.0
+    )
     rstd = _settled(_invstd(var, eps))
     row = (group, 1, 0, 0)
     node = tree("sub", leaf(x), leaf(mean, row), shape=shape)
@@ -231,7 +297,13 @@ def _group_norm_backward(ov, args):
     g, x, mean, rstd, weight, N, C, HxW, group, mask = args
     together(*args[:5])
     shape = _groups(x, (weight,), N, C, HxW, group)
-    if shape is None or g.numel() != x.numel() or g.dtype not in FLOATS or mean.numel() != N * group or rstd.numel() != N * group:
+    if (
+        shape is None
+        or g.numel() != x.numel()
+        or g.dtype not in FLOATS
+        or mean.numel() != N * group
+        or rstd.numel() != N * group
+    ):
         return complain(ov, args)
     if not x.numel():
         return without_elements(ov, args)
@@ -240,18 +312,38 @@ def _group_norm_backward(ov, args):
     mean, rstd = contiguous(_cast(mean, f32)), contiguous(_cast(rstd, f32))
     image, row = ((group * D * HxW, D * HxW, HxW), (1,)), ((group, 1, 0), (0,))
     # sums over the pixels of each channel of each sample; everything else is made of them
-    sgx, sg = reduce("norm_weight", _XHAT, [(g, *image), (x, *image), (rstd, *row), (mean, *row)], (("sum", 6, f32), ("sum", 0, f32)), (N, group, D), (HxW,))
+    sgx, sg = reduce(
+        "norm_weight",
+        _XHAT,
+        [(g, *image), (x, *image), (rstd, *row), (mean, *row)],
+        (("sum", 6, f32), ("sum", 0, f32)),
+        (N, group, D),
+        (HxW,),
+    )
     dx = dw = db = None
     if mask[0]:
         each = ((D,), (1,))
         # the weights run along the channels: (sample, group) rows, so group is a kept dim of its own
         kept, line = (N, group), ((group * D, D), (1,))
         if weight is None:
-            rows = reduce("group_sums", [{"in": 0}, {"in": 1}], [(sgx, *each), (sg, *each)], (("sum", 0, f32), ("sum", 1, f32)), (N * group,), (D,))
+            rows = reduce(
+                "group_sums",
+                [{"in": 0}, {"in": 1}],
+                [(sgx, *each), (sg, *each)],
+                (("sum", 0, f32), ("sum", 1, f32)),
+                (N * group,),
+                (D,),
+            )
         else:
             w = contiguous(weight)
-            rows = reduce("group_weighted", [{"in": 0}, {"in": 1}, {"in": 2}, _op("mul", 0, 2), _op("mul", 1, 2)],
-                          [(sgx, *line), (sg, *line), (w, (0, D), (1,))], (("sum", 3, f32), ("sum", 4, f32)), kept, (D,))
+            rows = reduce(
+                "group_weighted",
+                [{"in": 0}, {"in": 1}, {"in": 2}, _op("mul", 0, 2), _op("mul", 1, 2)],
+                [(sgx, *line), (sg, *line), (w, (0, D), (1,))],
+                (("sum", 3, f32), ("sum", 4, f32)),
+                kept,
+                (D,),
+            )
         per = (group, 1, 0, 0)
         share = Number(1 / (D * HxW), "float32")
         h = leaf(g)
@@ -269,7 +361,15 @@ def _group_norm_backward(ov, args):
     wanted = [s for s, m in ((sgx, mask[1]), (sg, mask[2])) if m]
     if wanted:
         nodes = [{"in": k} for k in range(len(wanted))]
-        sums = reduce("samples%d" % len(wanted), nodes, [(s, (1,), (C,)) for s in wanted], tuple([("sum", k, dtype) for k in range(len(wanted))]), (C,), (N,), inner=False)
+        sums = reduce(
+            "samples%d" % len(wanted),
+            nodes,
+            [(s, (1,), (C,)) for s in wanted],
+            tuple([("sum", k, dtype) for k in range(len(wanted))]),
+            (C,),
+            (N,),
+            inner=False,
+        )
         dw = sums[0] if mask[1] else None
         db = sums[-1] if mask[2] else None
     return dx, dw, db

@@ -47,6 +47,7 @@ def error(name, message):
     """The Python exception for an error of the bridge."""
     if name == "OutOfMemoryError":
         from torchlite import OutOfMemoryError
+
         return OutOfMemoryError(message)
     if name == "DeviceLostError":
         message = message.partition(" - reset()")[0] + "; `await torch.webgpu.reset()` starts a new device"
@@ -65,6 +66,7 @@ def require():
     if sys.platform != "emscripten":
         raise RuntimeError("device webgpu is not available: %s; use device='cpu'" % DESKTOP)
     from . import _page
+
     return _page.require()
 
 
@@ -75,6 +77,7 @@ def available():
     if sys.platform != "emscripten":
         return False
     from . import _page
+
     return _page.available()
 
 
@@ -83,6 +86,7 @@ async def ready():
     if current is not None or sys.platform != "emscripten":
         return available()
     from . import _page
+
     return await _page.ready()
 
 
@@ -95,4 +99,5 @@ def why_not():
     if sys.platform != "emscripten":
         return DESKTOP
     from . import _page
+
     return _page.problem() or _page.NOT_YET

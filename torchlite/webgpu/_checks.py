@@ -11,10 +11,10 @@ Where the range of an index tensor is known (its numbers came from the CPU, or a
 from . import _bridge, _stream
 from ._stream import COPY, FILL, Buffer, checks, flush, tick, void
 
-MASK = (1 << 28) - 1            # numbers on the GPU, with three bits for which of several indices it was
-TOGETHER = 1 << 16              # reads up to this size bring the status along
-MOST = 1 << 17                  # launches remembered before somebody must look
-KNOWN = 1 << 20                 # elements up to which the range of a new index tensor is looked up
+MASK = (1 << 28) - 1  # numbers on the GPU, with three bits for which of several indices it was
+TOGETHER = 1 << 16  # reads up to this size bring the status along
+MOST = 1 << 17  # launches remembered before somebody must look
+KNOWN = 1 << 20  # elements up to which the range of a new index tensor is looked up
 
 
 def status():
@@ -38,7 +38,7 @@ def guard(say):
         try:
             verify()
         except _bridge.CannotWait:
-            pass                        # then they are told where a value is read
+            pass  # then they are told where a value is read
     tick[0] = number = tick[0] + 1
     if not number & MASK:
         tick[0] = number = number + 1
@@ -80,7 +80,11 @@ def _settle(words, upto):
     say = checks.get(number)
     value = low | high << 32
     value -= (value >> 63) << 64
-    error = say(value, extent, which) if say else IndexError("index %d is out of bounds for a dimension with size %d" % (value, extent))
+    error = (
+        say(value, extent, which)
+        if say
+        else IndexError("index %d is out of bounds for a dimension with size %d" % (value, extent))
+    )
     if len(void) > 64:
         void[:2] = [(void[0][0], void[1][1], *void[1][2:])]
     void.append((number or min(checks, default=0), tick[0], type(error), str(error)))
@@ -108,7 +112,9 @@ def _renew(error):
         return
     _stream.status[0] = None
     if checks:
-        void.append((min(checks), tick[0], RuntimeError, "indices could not be checked, as commands on webgpu failed before"))
+        void.append(
+            (min(checks), tick[0], RuntimeError, "indices could not be checked, as commands on webgpu failed before")
+        )
         tick[0] += 1
         checks.clear()
 
@@ -144,7 +150,9 @@ def _both(buffer, offset, nbytes):
     size = lead + nbytes + 3 & ~3
     both = Buffer(16 + size)
     handle = _stream.allocate(both)
-    _stream.words.extend((COPY | 6 << 8, status(), 0, handle, 0, 16, COPY | 6 << 8, buffer.handle, start, handle, 16, size))
+    _stream.words.extend(
+        (COPY | 6 << 8, status(), 0, handle, 0, 16, COPY | 6 << 8, buffer.handle, start, handle, 16, size)
+    )
     flush()
     return both, 16 + lead, 16 + size
 
@@ -161,10 +169,10 @@ def read(buffer, offset, nbytes):
     except _bridge.CannotWait:
         raise
     except RuntimeError:
-        verify()                    # which of the two it was
+        verify()  # which of the two it was
         raise
     _settle(_header(data), upto)
-    return memoryview(data)[lead:lead + nbytes]
+    return memoryview(data)[lead : lead + nbytes]
 
 
 async def read_async(buffer, offset, nbytes):
@@ -179,4 +187,4 @@ async def read_async(buffer, offset, nbytes):
         await verify_async()
         raise
     _settle(_header(data), upto)
-    return memoryview(data)[lead:lead + nbytes]
+    return memoryview(data)[lead : lead + nbytes]

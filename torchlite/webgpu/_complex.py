@@ -16,8 +16,10 @@ from ._stream import core
 
 Tensor = _C.TensorBase
 complex64, float32, boolean = torch.complex64, torch.float32, torch.bool
-FUNCTIONS = frozenset("""square reciprocal sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sinh cosh tanh sin cos tan asin acos acosh asinh atanh atan sigmoid
-silu sinc mul div pow logaddexp""".split())
+FUNCTIONS = frozenset(
+    """square reciprocal sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sinh cosh tanh sin cos tan asin acos acosh asinh atanh atan sigmoid
+silu sinc mul div pow logaddexp""".split()
+)
 _REAL = frozenset("abs angle eq ne isnan isinf isfinite logical_not logical_and logical_or logical_xor".split())
 
 
@@ -80,6 +82,7 @@ def _scaled(sign):
         if isinstance(alpha, (int, float)) and not isinstance(y, complex):
             return p.node(sign + "_scaled", p.both(x), p.both(y), _number(alpha))
         return p.node(sign, p.both(x), p.of("mul", p.apart(alpha), p.apart(y)))
+
     return build
 
 
@@ -90,7 +93,12 @@ def _lerp(p, x, y, weight):
         slope = tuple([p.node("sub", m, n) for m, n in zip(b, a)])
         near = p.node("lt", p.node("hypot", *w), _number(0.5), dtype="bool")
         rest = (p.node("rsub", w[0], _number(1)), p.node("neg", w[1]))
-        return p.node("where", near, p.node("add", p.both(x), p.of("mul", w, slope)), p.node("sub", p.both(y), p.of("mul", slope, rest)))
+        return p.node(
+            "where",
+            near,
+            p.node("add", p.both(x), p.of("mul", w, slope)),
+            p.node("sub", p.both(y), p.of("mul", slope, rest)),
+        )
     if abs(weight) < 0.5:
         return p.node("add_scaled", p.both(x), step, _number(weight))
     return p.node("sub_scaled", p.both(y), step, _number(1 - weight))
@@ -102,11 +110,13 @@ def _addc(op):
         if ratio is not None:
             return p.node("add", p.both(x), p.of("mul", p.apart(value), ratio))
         return p.node("add_scaled", p.both(x), p.of(op, p.apart(a), p.apart(b)), _number(value))
+
     return build
 
 
 def _slope(square):
     """grad * conj((1 - y) y), or grad * conj(1 - y y)"""
+
     def build(p, g, y):
         y = p.apart(y)
         one_less = (p.node("rsub", y[0], _number(1)), p.node("neg", y[1]))
@@ -114,6 +124,7 @@ def _slope(square):
         if square:
             re, im = p.node("rsub", re, _number(1)), p.node("neg", im)
         return p.of("mul", p.apart(g), (re, p.node("neg", im)))
+
     return build
 
 
@@ -137,6 +148,7 @@ def _any(op, how="logical_or"):
     def build(p, *args):
         parts = list(zip(*[p.apart(x) for x in args]))
         return p.join(how, *[p.test(op, *part) for part in parts])
+
     return build
 
 
@@ -150,13 +162,31 @@ def _conj(p, x):
 
 
 BUILD = {
-    "add": _each("add"), "sub": _each("sub"), "rsub": _each("rsub"), "neg": _each("neg"), "add_scaled": _scaled("add"), "sub_scaled": _scaled("sub"),
-    "conj_physical": _conj, "lerp": _lerp, "addcmul": _addc("mul"), "addcdiv": _addc("div"), "where": _where, "nan_to_num": _nan_to_num,
-    "sigmoid_backward": _slope(False), "tanh_backward": _slope(True),
-    "abs": lambda p, x: p.node("hypot", *p.apart(x)), "angle": lambda p, x: p.node("atan2", *reversed(p.apart(x))),
-    "eq": _any("eq", "logical_and"), "ne": _any("ne"), "isnan": _any("isnan"), "isinf": _any("isinf"), "isfinite": _any("isfinite", "logical_and"),
+    "add": _each("add"),
+    "sub": _each("sub"),
+    "rsub": _each("rsub"),
+    "neg": _each("neg"),
+    "add_scaled": _scaled("add"),
+    "sub_scaled": _scaled("sub"),
+    "conj_physical": _conj,
+    "lerp": _lerp,
+    "addcmul": _addc("mul"),
+    "addcdiv": _addc("div"),
+    "where": _where,
+    "nan_to_num": _nan_to_num,
+    "sigmoid_backward": _slope(False),
+    "tanh_backward": _slope(True),
+    "abs": lambda p, x: p.node("hypot", *p.apart(x)),
+    "angle": lambda p, x: p.node("atan2", *reversed(p.apart(x))),
+    "eq": _any("eq", "logical_and"),
+    "ne": _any("ne"),
+    "isnan": _any("isnan"),
+    "isinf": _any("isinf"),
+    "isfinite": _any("isfinite", "logical_and"),
     "logical_not": lambda p, x: p.node("logical_not", p.truth(x), dtype="bool", compute="bool"),
-    "logical_and": _truths("logical_and"), "logical_or": _truths("logical_or"), "logical_xor": _truths("logical_xor"),
+    "logical_and": _truths("logical_and"),
+    "logical_or": _truths("logical_or"),
+    "logical_xor": _truths("logical_xor"),
 }
 
 
@@ -169,7 +199,7 @@ def complex_pointwise(ov, op, operands, args):
     dtype = _result_dtype(ov, args)
     real = op in _REAL
     if dtype is not (boolean if real and op not in ("abs", "angle") else float32 if real else complex64):
-        return NotImplemented                          # complex128 has no place on the device
+        return NotImplemented  # complex128 has no place on the device
     for t in tensors:
         if (t.dtype is torch.complex128 or t.dtype is torch.float64) and t.dim():
             return NotImplemented
@@ -184,9 +214,14 @@ def complex_pointwise(ov, op, operands, args):
     if ov.flags & 4:
         self = args[0]
         if tuple(self.shape) != (shape if back is None else tuple([shape[d] for d in back])):
-            raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape)))
+            raise RuntimeError(
+                "output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape))
+            )
         if not _C.can_cast(dtype, self.dtype):
-            raise RuntimeError("result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type))
+            raise RuntimeError(
+                "result type %s can't be cast to the desired output type %s"
+                % (dtype._scalar_type, self.dtype._scalar_type)
+            )
         target = self.detach() if order is None else self.detach().permute(order)
         if self.dtype.is_complex and not real:
             assign(torch.view_as_real(target), node)
@@ -195,7 +230,7 @@ def complex_pointwise(ov, op, operands, args):
         device_copy(target, r)
         return self
     r = _over(result(node, float32 if not real else dtype), dtype, shape)
-    return r if back is None else r.permute(back).detach()     # no view of r
+    return r if back is None else r.permute(back).detach()  # no view of r
 
 
 def _over(r, dtype, shape):

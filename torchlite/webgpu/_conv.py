@@ -13,7 +13,7 @@ from ._run import check_devices, contiguous, planner
 from ._stream import geometry, launch, product, ready
 
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
-_shapes = {}             # arguments without the batch's size -> shape of an image of the result
+_shapes = {}  # arguments without the batch's size -> shape of an image of the result
 _plans = {}
 _sums = {}
 MOST = 4096
@@ -21,16 +21,26 @@ MOST = 4096
 
 def _result(ov, args, x, w, bias, single):
     """Shape of the result; PyTorch's errors."""
-    key = (ov.kernel, tuple(x.shape) if single else tuple(x.shape[1:]), tuple(w.shape), None if bias is None else tuple(bias.shape), x.dtype, w.dtype,
-           None if bias is None else bias.dtype, *args[3:])
+    key = (
+        ov.kernel,
+        tuple(x.shape) if single else tuple(x.shape[1:]),
+        tuple(w.shape),
+        None if bias is None else tuple(bias.shape),
+        x.dtype,
+        w.dtype,
+        None if bias is None else bias.dtype,
+        *args[3:],
+    )
     shape = _shapes.get(key)
     if shape is None:
         try:
             few = stand_in(x)
             few = few.unsqueeze(0)[:0] if single else few[:0]
-            shape = tuple(_C.call_below(ov, (few, stand_in(w), None if bias is None else stand_in(bias), *args[3:])).shape)[1:]
+            shape = tuple(
+                _C.call_below(ov, (few, stand_in(w), None if bias is None else stand_in(bias), *args[3:])).shape
+            )[1:]
         except Exception:
-            _C.call_below(ov, tuple([stand_in(a) for a in args]))      # the same with the true sizes in its text
+            _C.call_below(ov, tuple([stand_in(a) for a in args]))  # the same with the true sizes in its text
             raise
         if not all(shape[1:]):
             return tuple(_C.call_below(ov, tuple([stand_in(a) for a in args])).shape)
@@ -46,8 +56,10 @@ def _plan(kind, dtype, bias, kernel, stride, padding, dilation):
     if number is None:
         n = len(kernel)
         k, s, p, d = (list(v * n if len(v) == 1 else v) for v in key[3:])
-        number = _plans[key] = _stream.plan('conv:{"pass":"%s","dtype":"%s","kernel":%s,"stride":%s,"padding":%s,"dilation":%s%s}' % (
-            kind, dtype.name, k, s, p, d, ',"bias":true' if bias else ""))
+        number = _plans[key] = _stream.plan(
+            'conv:{"pass":"%s","dtype":"%s","kernel":%s,"stride":%s,"padding":%s,"dilation":%s%s}'
+            % (kind, dtype.name, k, s, p, d, ',"bias":true' if bias else "")
+        )
     return number
 
 
@@ -58,7 +70,10 @@ def _pass(kind, first, second, bias, out, wide, narrow, kernel, stride, padding,
     if bias is not None:
         c = geometry(contiguous(bias))
         buffers, at = (*buffers, c[0]), (*at, c[3])
-    plan, words = _plan(kind, first.dtype, bias is not None, kernel, stride, padding, dilation), (wide[0], groups, wide[1], narrow[1], *wide[2:], *narrow[2:], *at, 0)
+    plan, words = (
+        _plan(kind, first.dtype, bias is not None, kernel, stride, padding, dilation),
+        (wide[0], groups, wide[1], narrow[1], *wide[2:], *narrow[2:], *at, 0),
+    )
     if kind != "weight":
         return product(plan, buffers, words, out, first.dtype, 2)
     r, handle = made(out, numel, first.dtype)
@@ -90,7 +105,21 @@ def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, group
     big, small = (shape, x.shape) if transposed else (x.shape, shape)
     if single:
         big, small = (1, *big), (1, *small)
-    return _pass("input" if transposed else "forward", x, w, bias, shape, big, small, tuple(w.shape[2:]), _tuple(stride), _tuple(padding), _tuple(dilation), groups, numel)
+    return _pass(
+        "input" if transposed else "forward",
+        x,
+        w,
+        bias,
+        shape,
+        big,
+        small,
+        tuple(w.shape[2:]),
+        _tuple(stride),
+        _tuple(padding),
+        _tuple(dilation),
+        groups,
+        numel,
+    )
 
 
 def _other(ov, args, x, w, bias):
@@ -126,8 +155,10 @@ def _checked(ov, args, g, x, w):
     """The CPU's checks, without computing anything."""
     key = (ov.kernel, tuple(g.shape), tuple(x.shape), tuple(w.shape), g.dtype, x.dtype, w.dtype, *args[4:10])
     if key not in _shapes:
+
         def ask(g, x):
             _C.call_below(ov, (g, x, stand_in(w), None, *args[4:10], [False, False, False]))
+
         try:
             ask(stand_in(g)[:0], stand_in(x)[:0])
         except Exception:
@@ -180,8 +211,14 @@ def _channel_sums(g):
         return r
     number = _sums.get(dtype)
     if number is None:
-        number = _sums[dtype] = _stream.plan('reduce:{"kept":1,"reduced":2,"inputs":[{"dtype":"%s"}],"nodes":[{"in":0}],"outputs":[{"op":"sum","node":0,"dtype":"%s"}]}' % (
-            dtype.name, dtype.name))
+        number = _sums[dtype] = _stream.plan(
+            'reduce:{"kept":1,"reduced":2,"inputs":[{"dtype":"%s"}],"nodes":[{"in":0}],"outputs":[{"op":"sum","node":0,"dtype":"%s"}]}'
+            % (dtype.name, dtype.name)
+        )
     pixels = _numel(shape[2:])
-    launch(number, (ready(buffer), handle), (channels, images * pixels, channels, images, pixels, offset, pixels, channels * pixels, 1, 0))
+    launch(
+        number,
+        (ready(buffer), handle),
+        (channels, images * pixels, channels, images, pixels, offset, pixels, channels * pixels, 1, 0),
+    )
     return r

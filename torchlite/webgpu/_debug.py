@@ -54,7 +54,8 @@ def _set(kinds):
 
 def _switch(kinds):
     from ._stream import flush
-    flush()                             # what was asked for before is not of this
+
+    flush()  # what was asked for before is not of this
     if _active & {"kernels", "wgsl"}:
         _listener.notes()
     if "timing" in _active and "timing" not in kinds:
@@ -88,7 +89,7 @@ class _Listener:
     """Prints what the bridge noted, after each call that may have sent something."""
 
     wants_notes = wants_times = False
-    _told = {}                          # key -> (calls, ns) that were printed
+    _told = {}  # key -> (calls, ns) that were printed
 
     def before(self, method):
         return None
@@ -106,8 +107,14 @@ class _Listener:
             if "wgsl" in note:
                 _say("[webgpu] wgsl of %s\n%s" % (name_of(note["kernel"]), note["wgsl"].strip()))
             else:
-                _say("[webgpu] %s  %s  workgroups %s" % (describe(note["kernel"], note["words"]), sizes(note["words"]),
-                                                         "x".join(map(str, note["groups"]))))
+                _say(
+                    "[webgpu] %s  %s  workgroups %s"
+                    % (
+                        describe(note["kernel"], note["words"]),
+                        sizes(note["words"]),
+                        "x".join(map(str, note["groups"])),
+                    )
+                )
 
     def forget(self):
         self._told = {t["key"]: (t["calls"], t["ns"]) for t in _bridge.current.times_now()}
@@ -118,7 +125,7 @@ class _Listener:
         for t in _bridge.current.times_now():
             calls, ns = self._told.get(t["key"], (0, 0))
             if t["calls"] < calls:
-                calls = ns = 0          # the figures were reset
+                calls = ns = 0  # the figures were reset
             told[t["key"]] = t["calls"], t["ns"]
             if t["calls"] > calls:
                 row = rows.setdefault(name_of(t["key"]), [0, 0])

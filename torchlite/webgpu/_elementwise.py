@@ -9,7 +9,7 @@ from ._shape import cpu_error
 
 @planner("frexp")
 def _frexp(ov, a):
-    x, = a
+    (x,) = a
     if not x.dtype.is_floating_point:
         return cpu_error(ov, a)
     shape, name = tuple(x.shape), x.dtype.name

@@ -1,4 +1,5 @@
 """The planners by family; importing them registers them."""
+
 from . import _reduce  # noqa: F401
 from . import _matmul  # noqa: F401
 from . import _norm, _batch_norm  # noqa: F401

@@ -43,7 +43,12 @@ def _constant_pad(ov, a):
         else:
             ready(buffer)
             node = expression("cast", [Leaf(buffer, name, tuple(strides), offset)], name, None, tuple(sizes))
-        store(node if type(node) is not Leaf else expression("cast", [node], name, None, tuple(sizes)), geometry(r)[0], out, sum(n * s for n, s in zip(low, out)))
+        store(
+            node if type(node) is not Leaf else expression("cast", [node], name, None, tuple(sizes)),
+            geometry(r)[0],
+            out,
+            sum(n * s for n, s in zip(low, out)),
+        )
     return r
 
 
@@ -52,7 +57,7 @@ def _pad_plan(mode, size, pad, dtype, backward):
     n = len(pad) // 2
     if len(pad) % 2 or n > 3 or n > len(size) or not n:
         return None
-    image = list(size[len(size) - n:])
+    image = list(size[len(size) - n :])
     low = [pad[2 * (n - 1 - i)] for i in range(n)]
     high = [pad[2 * (n - 1 - i) + 1] for i in range(n)]
     padded = [s + x + y for s, x, y in zip(image, low, high)]
@@ -61,7 +66,7 @@ def _pad_plan(mode, size, pad, dtype, backward):
         if p < 0 or s < 1 or most is not None and (x > most or y > most) or mode == "circular" and min(x, y) < 0:
             return None
     outer = 1
-    for s in size[:len(size) - n]:
+    for s in size[: len(size) - n]:
         outer *= s
     key = (mode, n, dtype, backward)
     number = _plans.get(key)
@@ -73,7 +78,7 @@ def _pad_plan(mode, size, pad, dtype, backward):
     total = outer
     for p in padded:
         total *= p
-    return number, [total, outer, *padded, outer, *image, 0, *low], (*size[:len(size) - n], *padded)
+    return number, [total, outer, *padded, outer, *image, 0, *low], (*size[: len(size) - n], *padded)
 
 
 def _cropped(t, pad):
@@ -107,7 +112,12 @@ def _pad(ov, a):
 @planner("pad_reflect_backward", "pad_replicate_backward", "pad_circular_backward")
 def _pad_backward(ov, a):
     grad, pad, size = a[:3]
-    if ov.kernel == "pad_circular_backward" and len(pad) % 2 == 0 and len(pad) <= 2 * len(size) and min(pad, default=0) < 0:
+    if (
+        ov.kernel == "pad_circular_backward"
+        and len(pad) % 2 == 0
+        and len(pad) <= 2 * len(size)
+        and min(pad, default=0) < 0
+    ):
         r = filled(size, grad.dtype, 0)
         rest = _cropped(r, pad)
         if rest is None:
@@ -164,7 +174,7 @@ def _repeat_interleave(ov, a):
 
 
 # ---- sequences -----------------------------------------------------------------------------------------------------------
-EXACT = 1 << 24                 # whole numbers up to here are float32's own
+EXACT = 1 << 24  # whole numbers up to here are float32's own
 
 
 def _whole(x):
@@ -181,14 +191,26 @@ def _arange(ov, a):
     whole = all(type(x) is int for x in numbers)
     if dtype is None:
         dtype = torch.int64 if whole else torch.get_default_dtype()
-    made = PLANNERS["rand"]             # the CPU's
-    if not step or not all(_whole(x) and abs(x) < 1 << 53 for x in numbers) or (end - start) * step < 0 or dtype is torch.bool or dtype.is_complex or \
-            dtype is torch.float64:
+    made = PLANNERS["rand"]  # the CPU's
+    if (
+        not step
+        or not all(_whole(x) and abs(x) < 1 << 53 for x in numbers)
+        or (end - start) * step < 0
+        or dtype is torch.bool
+        or dtype.is_complex
+        or dtype is torch.float64
+    ):
         return made(ov, a)
     start, end, step = int(start), int(end), int(step)
     n = len(range(start, end, step))
     last = start + (n - 1) * step
-    if not 0 < n < 1 << 31 or dtype.is_floating_point and max(abs(start), abs(last)) > EXACT or not whole and not dtype.is_floating_point:
+    if (
+        not 0 < n < 1 << 31
+        or dtype.is_floating_point
+        and max(abs(start), abs(last)) > EXACT
+        or not whole
+        and not dtype.is_floating_point
+    ):
         return made(ov, a)
     shape = (n,)
     narrow = max(abs(start), abs(last), abs(step)) < 1 << 31
@@ -209,7 +231,14 @@ def _eye(ov, a):
     m = ov.kernel == "eye_m"
     rows, columns, dtype = a[0], a[1] if m else a[0], a[1 + m]
     dtype = torch.get_default_dtype() if dtype is None else dtype
-    if type(rows) is not int or type(columns) is not int or rows < 0 or columns < 0 or dtype.is_complex or dtype is torch.float64:
+    if (
+        type(rows) is not int
+        or type(columns) is not int
+        or rows < 0
+        or columns < 0
+        or dtype.is_complex
+        or dtype is torch.float64
+    ):
         return PLANNERS["rand"](ov, a)
     shape = (rows, columns)
     if not rows or not columns:

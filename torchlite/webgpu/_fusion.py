@@ -15,8 +15,15 @@ from ._stream import Buffer, core, launch, ready  # noqa: F401
 
 geometry = _C.geometry
 Node, Leaf, Number, Coord = core.Node, core.Leaf, core.Number, core.Coord
-MAX_BUFFERS = core.MAX_BUFFERS          # storage buffers of a kernel, in every browser
-operand, expression, result, before_write, run, assign = core.operand, core.expression, core.result, core.before_write, core.run, core.assign
+MAX_BUFFERS = core.MAX_BUFFERS  # storage buffers of a kernel, in every browser
+operand, expression, result, before_write, run, assign = (
+    core.operand,
+    core.expression,
+    core.result,
+    core.before_write,
+    core.run,
+    core.assign,
+)
 
 
 def dense_strides(shape):
@@ -50,22 +57,41 @@ def _describe(ndim, parts, inputs, outputs, role, product):
                 node["compute"] = compute
             nodes.append(node)
     if role is not None:
-        graph = {"ndim": ndim, "inputs": [{"dtype": dtype, "layout": layout} for dtype, layout, _ in inputs], "nodes": nodes}
+        graph = {
+            "ndim": ndim,
+            "inputs": [{"dtype": dtype, "layout": layout} for dtype, layout, _ in inputs],
+            "nodes": nodes,
+        }
         if role == "after":
             graph["outputs"] = [{"node": k, "dtype": dtype} for k, dtype, _ in outputs]
-        return _stream.plan('%s,"%s":%s}' % (_stream.plan_key(product)[:-1], role, json.dumps(graph, separators=(",", ":"))))
+        return _stream.plan(
+            '%s,"%s":%s}' % (_stream.plan_key(product)[:-1], role, json.dumps(graph, separators=(",", ":")))
+        )
     ins = []
     for dtype, layout, alias in inputs:
-        ins.append({"dtype": dtype, "layout": layout} if alias is None else {"dtype": dtype, "layout": layout, "alias": alias})
-    return _stream.plan("fused:" + json.dumps({"ndim": ndim, "inputs": ins, "nodes": nodes,
-                                               "outputs": [{"node": k, "dtype": dtype, "layout": layout} for k, dtype, layout in outputs]},
-                                              separators=(",", ":")))
+        ins.append(
+            {"dtype": dtype, "layout": layout} if alias is None else {"dtype": dtype, "layout": layout, "alias": alias}
+        )
+    return _stream.plan(
+        "fused:"
+        + json.dumps(
+            {
+                "ndim": ndim,
+                "inputs": ins,
+                "nodes": nodes,
+                "outputs": [{"node": k, "dtype": dtype, "layout": layout} for k, dtype, layout in outputs],
+            },
+            separators=(",", ":"),
+        )
+    )
 
 
 def on_cpu(t):
     """A CPU tensor among those on webgpu: a number where it has no dims, as in PyTorch."""
     if t.dim():
-        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!")
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!"
+        )
     return Number(t.item(), "int64" if not t.dtype.is_floating_point else "float32")
 
 

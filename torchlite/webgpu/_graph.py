@@ -18,6 +18,7 @@ _plans = {}
 def later(node, dtype, shape):
     """As _fusion.result, for a node whose dims are `shape` in other groups: the elements' order is the same."""
     from ._fusion import result
+
     r = result(node, dtype)
     if node.shape == shape:
         return r
@@ -85,15 +86,25 @@ def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, 
     key = (name, len(kept), len(reduced), inner, tuple(dtypes), tuple(outputs))
     plan = _plans.get(key)
     if plan is None:
-        plan = number(key, lambda: compact("reduce", kept=len(kept), reduced=len(reduced), inputs=[{"dtype": d} for d in dtypes], nodes=nodes,
-                                           outputs=[{"op": op, "node": k, "dtype": d.name} for op, k, d in outputs], inner=inner))
+        plan = number(
+            key,
+            lambda: compact(
+                "reduce",
+                kept=len(kept),
+                reduced=len(reduced),
+                inputs=[{"dtype": d} for d in dtypes],
+                nodes=nodes,
+                outputs=[{"op": op, "node": k, "dtype": d.name} for op, k, d in outputs],
+                inner=inner,
+            ),
+        )
     launch(plan, handles, words)
     return results
 
 
 def others(shape, strides, dim):
     """The dims beside `dim`, neighbours joined where every operand allows: sizes, and each operand's strides over them."""
-    sizes, keep = collapse(shape[:dim] + shape[dim + 1:], [s[:dim] + s[dim + 1:] for s in strides])
+    sizes, keep = collapse(shape[:dim] + shape[dim + 1 :], [s[:dim] + s[dim + 1 :] for s in strides])
     if not keep:
         return [1], [[0]] * len(strides)
     keep = [d if d < dim else d + 1 for d in keep]
@@ -109,7 +120,9 @@ def together(*tensors):
     """PyTorch's error for tensors that are not all on webgpu; None is none."""
     for t in tensors:
         if t is not None and t.is_cpu:
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!")
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!"
+            )
 
 
 def complain(ov, args):
@@ -123,8 +136,11 @@ def complain(ov, args):
 def without_elements(ov, args):
     """The result for tensors without elements, which the CPU knows."""
     from ._run import _up
+
     with _C.GradMode(False):
-        r = _C.call_below(ov, tuple([_C.fill(_C.empty(tuple(a.shape), a.dtype), 0) if isinstance(a, Tensor) else a for a in args]))
+        r = _C.call_below(
+            ov, tuple([_C.fill(_C.empty(tuple(a.shape), a.dtype), 0) if isinstance(a, Tensor) else a for a in args])
+        )
     return _up(r)
 
 

@@ -25,7 +25,7 @@ geometry = _C.geometry
 # moving elements only needs types of their size, and keeps every bit
 MOVE = {"float32": "int32", "float16": "int16", "bfloat16": "int16", "complex64": "int64", "bool": "uint8"}
 INTEGERS = ("int64", "int32")
-MOST_INDICES = 5                # a kernel binds 8 buffers: source, result, status
+MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
 
 
 # ---- errors --------------------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def cpu_error(ov, args, mixed=False):
 
     moved = tuple([stand_in(a, inplace and i == 0) for i, a in enumerate(args)])
     (_C.call_inplace_below if inplace else _C.call_below)(ov, moved)
-    return NotImplemented if ov.body is None else on_cpu(ov, args)         # its body may be the op itself again
+    return NotImplemented if ov.body is None else on_cpu(ov, args)  # its body may be the op itself again
 
 
 @functools.lru_cache(None)
@@ -58,13 +58,19 @@ def sayer(kind, dim=0):
     if kind == "rows":
         return lambda v, n, which: IndexError("index out of range in self")
     if kind == "flat":
-        return lambda v, n, which: IndexError("out of range: tried to access index %d on a tensor of %d elements." % (v, n))
+        return lambda v, n, which: IndexError(
+            "out of range: tried to access index %d on a tensor of %d elements." % (v, n)
+        )
     if kind == "one_hot":
-        return lambda v, n, which: RuntimeError("Class values must be non-negative." if v < 0 else "Class values must be smaller than num_classes.")
+        return lambda v, n, which: RuntimeError(
+            "Class values must be non-negative." if v < 0 else "Class values must be smaller than num_classes."
+        )
     if kind == "fill":
         return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
     if kind == "copy":
-        return lambda v, n, which: IndexError("index_copy_(): index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
+        return lambda v, n, which: IndexError(
+            "index_copy_(): index %d is out of bounds for dimension %d with size %d" % (v, dim, n)
+        )
     return lambda v, n, which: RuntimeError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
 
 
@@ -89,7 +95,7 @@ def check_word(picks, shape, wrap, say):
         if p.bounds is None:
             unknown = True
         elif p.bounds[0] < low or p.bounds[1] >= extent:
-            values = host_copy(p.tensor)            # a part of that buffer may still be in range
+            values = host_copy(p.tensor)  # a part of that buffer may still be in range
             bad = values[(values < low) | (values >= extent)]
             if bad.numel():
                 raise say(int(bad[0].item()), extent, which)
@@ -104,7 +110,12 @@ def _number(family, ndim, dtype, picks, wrap, **more):
     key = (family, ndim, dtype, wrap, *[p.dtype for p in picks], *more.values())
     number = _plans.get(key)
     if number is None:
-        params = {"ndim": ndim, "dtype": dtype, "indices": [p.dtype for p in picks], **{k: v for k, v in more.items() if v}}
+        params = {
+            "ndim": ndim,
+            "dtype": dtype,
+            "indices": [p.dtype for p in picks],
+            **{k: v for k, v in more.items() if v},
+        }
         if wrap:
             params["wrap"] = True
         number = _plans[key] = plan(family + ":" + json.dumps(params, separators=(",", ":")))
@@ -121,6 +132,7 @@ def _grid(shape, operands):
     def place(values, offset, strides):
         values.append(offset)
         values.extend([strides[d] for d in keep] if keep else [0])
+
     return [n, *sizes], len(sizes), place, keep
 
 
@@ -165,18 +177,30 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
     operands = [own, *[p.strides for p in picks]]
     if source is not None:
         operands.append(source[1])
-    meet = 1                            # how many positions can have one place
+    meet = 1  # how many positions can have one place
     for d, m in zip(along, grid):
         if d is None:
             meet *= m
-    ordered = source is not None and (fresh or name == "int64" and mode not in ("set", "add") or
-                                      meet > 1 and (mode in ("add", "prod") and dtype.is_floating_point or
-                                                    mode == "set" and (dtype.itemsize == 8 or _deterministic["mode"]) and any(source[1]) or
-                                                    mode in ("amax", "amin") and _deterministic["mode"] and dtype.is_floating_point))      # of 0 and -0
+    ordered = source is not None and (
+        fresh
+        or name == "int64"
+        and mode not in ("set", "add")
+        or meet > 1
+        and (
+            mode in ("add", "prod")
+            and dtype.is_floating_point
+            or mode == "set"
+            and (dtype.itemsize == 8 or _deterministic["mode"])
+            and any(source[1])
+            or mode in ("amax", "amin")
+            and _deterministic["mode"]
+            and dtype.is_floating_point
+        )
+    )  # of 0 and -0
     values, ndim, place, keep = _grid(grid, operands)
     row = None
     if ordered and len(keep) > 1 and own[keep[-1]] and not any(p.strides[keep[-1]] for p in picks):
-        row = keep.pop()                # no index along the last dim: whole rows are added
+        row = keep.pop()  # no index along the last dim: whole rows are added
         columns, ndim = values.pop(), ndim - 1
         values[0] //= columns
     place(values, offset, own)
@@ -190,8 +214,19 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
     if scalar is not None:
         values.extend(bits(scalar, dtype) if mode == "set" else _stream.scalar_words(scalar, name))
     values.append(check)
-    number = _number("scatter", ndim, MOVE.get(name, name) if mode == "set" else name, picks, wrap, mode=mode, scalar=scalar is not None,
-                     skip=skip is not None, ordered=ordered, wide=row is not None, fresh=fresh)
+    number = _number(
+        "scatter",
+        ndim,
+        MOVE.get(name, name) if mode == "set" else name,
+        picks,
+        wrap,
+        mode=mode,
+        scalar=scalar is not None,
+        skip=skip is not None,
+        ordered=ordered,
+        wide=row is not None,
+        fresh=fresh,
+    )
     handles = [] if source is None else [ready(source[0])]
     handles.extend([ready(p.buffer) for p in picks])
     before_write(buffer)
@@ -208,15 +243,26 @@ def _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, sk
     pair = torch.view_as_real(target)
     for p in picks:
         p.strides = (*p.strides, 0)
-    put_at(pair, (*grid, 2), [*along, target.dim()], picks, wrap, say, mode, (source[0], [*[2 * s for s in source[1]], 1], 2 * source[2]), skip=skip, fresh=fresh)
+    put_at(
+        pair,
+        (*grid, 2),
+        [*along, target.dim()],
+        picks,
+        wrap,
+        say,
+        mode,
+        (source[0], [*[2 * s for s in source[1]], 1], 2 * source[2]),
+        skip=skip,
+        fresh=fresh,
+    )
 
 
 def bits(value, dtype):
     """A number as the words of an element, for a kernel that only moves elements; the core's conversion and its errors."""
     probe = _C.empty((1,), dtype)
     _C.fill(probe, value)
-    raw = bytes(memoryview(probe._storage).cast("B")[:dtype.itemsize])
-    return [int.from_bytes(raw[i:i + 4], "little") for i in range(0, len(raw), 4)]
+    raw = bytes(memoryview(probe._storage).cast("B")[: dtype.itemsize])
+    return [int.from_bytes(raw[i : i + 4], "little") for i in range(0, len(raw), 4)]
 
 
 def writable(ov, self):

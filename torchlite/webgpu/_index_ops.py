@@ -10,7 +10,11 @@ from ._run import _filled as filled, contiguous, empty, planner
 from ._stream import Buffer
 
 _MODES = {"sum": "add", "mean": "add", "prod": "prod", "amax": "amax", "amin": "amin", "add": "add", "multiply": "prod"}
-_NAMES = {"scatter": (None, "add", "multiply"), "scatter_add": ("sum",), "scatter_reduce": ("sum", "prod", "mean", "amax", "amin")}
+_NAMES = {
+    "scatter": (None, "add", "multiply"),
+    "scatter_add": ("sum",),
+    "scatter_reduce": ("sum", "prod", "mean", "amax", "amin"),
+}
 
 
 def _dim(dim, nd):
@@ -37,11 +41,20 @@ def _gather(ov, a):
     dim = _dim(a[1], len(shape))
     if not n and dim is not None:
         return empty(grid, dtype)
-    if dim is None or itype.name not in INTEGERS or (len(shape) or 1) != (len(grid) or 1) or not here(self, index) or \
-            shape and grid and any(d != dim and grid[d] > shape[d] for d in range(len(shape))):
+    if (
+        dim is None
+        or itype.name not in INTEGERS
+        or (len(shape) or 1) != (len(grid) or 1)
+        or not here(self, index)
+        or shape
+        and grid
+        and any(d != dim and grid[d] > shape[d] for d in range(len(shape)))
+    ):
         return cpu_error(ov, a)
     along = _along_dim(len(grid), dim) if shape else [None] * len(grid)
-    return take_at(buffer, shape, strides, offset, dtype, grid, along, [Pick(index, ist, dim)], False, sayer("gather", dim))
+    return take_at(
+        buffer, shape, strides, offset, dtype, grid, along, [Pick(index, ist, dim)], False, sayer("gather", dim)
+    )
 
 
 def _scatter_parts(ov, a, self, index, src):
@@ -87,7 +100,7 @@ def _scatter(ov, a):
     say = sayer("gather", dim)
     if not is_tensor:
         mode = "set" if reduce is None else _MODES[reduce]
-        _C.fill(_C.empty((1,), self.dtype), src)            # the core's errors of conversion
+        _C.fill(_C.empty((1,), self.dtype), src)  # the core's errors of conversion
         if mode != "set" and not (self.dtype.is_floating_point or self.dtype.is_complex or self.dtype is torch.bool):
             src = int(src)
         return put_at(writable(ov, self), grid, along, picks, False, say, mode, scalar=src)
@@ -126,21 +139,30 @@ def _index_select(ov, a):
     self, index = a[0], a[2]
     buffer, shape, strides, offset, dtype, _, _ = geometry(self)
     dim = _dim(a[1], len(shape))
-    if dim is None or index.dim() > 1 or index.dtype.name not in INTEGERS or not here(self, index) or not shape and index.numel() != 1:
+    if (
+        dim is None
+        or index.dim() > 1
+        or index.dtype.name not in INTEGERS
+        or not here(self, index)
+        or not shape
+        and index.numel() != 1
+    ):
         return cpu_error(ov, a)
     index = _vector(index)
     n, nd = index.numel(), len(shape)
-    grid = (*shape[:dim], n, *shape[dim + 1:]) if shape else ()
+    grid = (*shape[:dim], n, *shape[dim + 1 :]) if shape else ()
     over = [0] * nd
     if shape:
         over[dim] = index.stride(0)
-    return take_at(buffer, shape, strides, offset, dtype, grid, _along_dim(nd, dim), [Pick(index, over, dim)], False, sayer("rows"))
+    return take_at(
+        buffer, shape, strides, offset, dtype, grid, _along_dim(nd, dim), [Pick(index, over, dim)], False, sayer("rows")
+    )
 
 
 def rows_of(self, dim, index, source_shape):
     """(grid, along, picks) for slices of self along dim; source_shape has index.numel() of them."""
     nd, shape = self.dim(), tuple(self.shape)
-    grid = (*shape[:dim], index.numel(), *shape[dim + 1:]) if nd else (index.numel(),)
+    grid = (*shape[:dim], index.numel(), *shape[dim + 1 :]) if nd else (index.numel(),)
     over = [0] * len(grid)
     over[dim] = index.stride(0) if index.numel() > 1 else 0
     return grid, _along_dim(nd, dim) if nd else [None], [Pick(index, over, dim)]
@@ -150,10 +172,16 @@ def _add_checks(ov, a, dtypes=INTEGERS):
     """dim of index_add, index_reduce, index_copy where their arguments fit, else None."""
     self, index, source = a[0], a[2], a[3]
     dim = _dim(a[1], self.dim())
-    if dim is None or index.dim() > 1 or index.dtype.name not in dtypes or source.dtype is not self.dtype or not here(self, index, source):
+    if (
+        dim is None
+        or index.dim() > 1
+        or index.dtype.name not in dtypes
+        or source.dtype is not self.dtype
+        or not here(self, index, source)
+    ):
         return None
     shape, other = tuple(self.shape) or (1,), tuple(source.shape) or (1,)
-    if other != (*shape[:dim], index.numel(), *shape[dim + 1:]):
+    if other != (*shape[:dim], index.numel(), *shape[dim + 1 :]):
         return None
     return dim
 
@@ -199,7 +227,16 @@ def _index_fill(ov, a):
     grid, along, picks = rows_of(self, dim, _vector(index), None)
     say = sayer("fill", dim)
     if source is not None:
-        return put_at(writable(ov, self), grid, along, picks, True, say, "set", (geometry(source)[0], [0] * len(grid), source.storage_offset()))
+        return put_at(
+            writable(ov, self),
+            grid,
+            along,
+            picks,
+            True,
+            say,
+            "set",
+            (geometry(source)[0], [0] * len(grid), source.storage_offset()),
+        )
     return put_at(writable(ov, self), grid, along, picks, True, say, "set", scalar=value)
 
 
@@ -211,14 +248,29 @@ def _take(ov, a):
         return cpu_error(ov, a)
     flat = contiguous(self)
     grid = tuple(index.shape)
-    return take_at(geometry(flat)[0], (flat.numel(),), (1,), flat.storage_offset(), self.dtype, grid, [None] * len(grid),
-                   [Pick(index, index.stride(), 0)], True, sayer("flat"))
+    return take_at(
+        geometry(flat)[0],
+        (flat.numel(),),
+        (1,),
+        flat.storage_offset(),
+        self.dtype,
+        grid,
+        [None] * len(grid),
+        [Pick(index, index.stride(), 0)],
+        True,
+        sayer("flat"),
+    )
 
 
 @planner("put")
 def _put(ov, a):
     self, index, source, accumulate = a
-    if index.dtype is not torch.int64 or source.dtype is not self.dtype or index.numel() != source.numel() or not here(self, index, source):
+    if (
+        index.dtype is not torch.int64
+        or source.dtype is not self.dtype
+        or index.numel() != source.numel()
+        or not here(self, index, source)
+    ):
         return cpu_error(ov, a)
     target = writable(ov, self)
     flat = target if target.is_contiguous() else contiguous(target)

@@ -15,14 +15,16 @@ from ._run import contiguous, empty, planner
 from ._stream import launch, ready
 
 geometry = _C.geometry
-MOST = 256 ** 3                # multiplications of one matrix: a workgroup does them well before a driver loses patience
+MOST = 256**3  # multiplications of one matrix: a workgroup does them well before a driver loses patience
 _plans = {}
 
 
 def _plan(op, dtype):
     number = _plans.get((op, dtype))
     if number is None:
-        number = _plans[op, dtype] = _stream.plan('linalg:{"op":"%s"%s}' % (op, ',"complex":true' if dtype is complex64 else ""))
+        number = _plans[op, dtype] = _stream.plan(
+            'linalg:{"op":"%s"%s}' % (op, ',"complex":true' if dtype is complex64 else "")
+        )
     return number
 
 
@@ -34,7 +36,11 @@ def _run(op, dtype, tensors, words):
 
 def _able(work, *tensors):
     dtype = tensors[0].dtype
-    return work <= MOST and (dtype is float32 or dtype is complex64) and all([t.dtype is dtype and not t.is_cpu and t.dim() >= 2 for t in tensors])
+    return (
+        work <= MOST
+        and (dtype is float32 or dtype is complex64)
+        and all([t.dtype is dtype and not t.is_cpu and t.dim() >= 2 for t in tensors])
+    )
 
 
 def _copied(t):
@@ -108,9 +114,9 @@ def _solve(ov, args):
 
 @planner("_linalg_cholesky")
 def _cholesky(ov, args):
-    A, = args
+    (A,) = args
     n = A.shape[-1]
-    if not _able(n ** 3, A):
+    if not _able(n**3, A):
         return NotImplemented
     a, info = _copied(A), _info(A)
     if a.numel():
@@ -120,7 +126,7 @@ def _cholesky(ov, args):
 
 @planner("_linalg_geqrf")
 def _geqrf(ov, args):
-    A, = args
+    (A,) = args
     m, n = A.shape[-2:]
     if not _able(m * n * min(m, n), A):
         return NotImplemented
@@ -134,7 +140,14 @@ def _geqrf(ov, args):
 def _householder(ov, args):
     A, tau = args
     m, n = A.shape[-2:]
-    if not _able(m * n * n, A) or tau.dtype is not A.dtype or tau.is_cpu or tau.shape[:-1] != A.shape[:-2] or n > m or tau.shape[-1] > n:
+    if (
+        not _able(m * n * n, A)
+        or tau.dtype is not A.dtype
+        or tau.is_cpu
+        or tau.shape[:-1] != A.shape[:-2]
+        or n > m
+        or tau.shape[-1] > n
+    ):
         return NotImplemented
     q = empty(tuple(A.shape), A.dtype)
     if q.numel():
@@ -187,7 +200,7 @@ def _svd(ov, args):
     a, v = _orthogonal(A if wide else A.mT)
     s = torch.linalg.vector_norm(a, 2, -1)
     if not torch.isfinite(s).all().item():
-        return NotImplemented                          # the CPU says what is wrong
+        return NotImplemented  # the CPU says what is wrong
     s, order = torch.sort(s, -1, True)
     a, v = _rows(a, order), _rows(v, order).conj()
     u = a / torch.where(s > 0, s, 1.0).unsqueeze(-1)
@@ -197,11 +210,11 @@ def _svd(ov, args):
 
 @planner("_linalg_eigh")
 def _eigh(ov, args):
-    A, = args
+    (A,) = args
     n = A.shape[-1]
     if not A.numel():
         return ask_core(ov, args)
-    if A.shape[-2] != n or not _able(4 * n ** 3, A):
+    if A.shape[-2] != n or not _able(4 * n**3, A):
         return NotImplemented
     lower = A.detach().tril()
     diagonal = lower.diagonal(0, -2, -1)
@@ -212,7 +225,9 @@ def _eigh(ov, args):
     shift = torch.linalg.vector_norm(h, 2, (-2, -1))
     if not torch.isfinite(shift).all().item():
         return NotImplemented
-    _, v = _orthogonal((h + shift.reshape(tuple(shift.shape) + (1, 1)) * torch.eye(n, dtype=float32, device=A.device)).mT)
+    _, v = _orthogonal(
+        (h + shift.reshape(tuple(shift.shape) + (1, 1)) * torch.eye(n, dtype=float32, device=A.device)).mT
+    )
     v = v.mT
     w = (v.conj() * h.matmul(v)).sum(-2)
     if w.dtype.is_complex:

@@ -9,12 +9,24 @@ from pyodide.ffi import can_run_sync, create_proxy, run_sync, to_js
 
 from . import _bridge
 
-HEAD, ANSWER, KIND, BYTES, FAILED, PRESSING, EPOCH, BEAT = 64, 0, 1, 2, 3, 4, 5, 6      # words of the shared memory's head
-VALUE, ERROR = 0, 2                                                                     # kinds of answers
-MOST_POSTED, MOST_BYTES = 64, 64 << 20                  # posted before this thread looks whether the worker follows
+HEAD, ANSWER, KIND, BYTES, FAILED, PRESSING, EPOCH, BEAT = 64, 0, 1, 2, 3, 4, 5, 6  # words of the shared memory's head
+VALUE, ERROR = 0, 2  # kinds of answers
+MOST_POSTED, MOST_BYTES = 64, 64 << 20  # posted before this thread looks whether the worker follows
 NO_SPANS = '{"kernels":[],"rows":[],"lost":0,"pending":0}'
-GONE = {"emptyCache": 0, "state": _bridge.LOST, "reason": "", "figures": "{}", "notes": "[]", "times": "[]", "spans": NO_SPANS, "reset": False,
-        "resetPeaks": None, "setBudget": None, "setTiming": False, "watch": 0}          # answers where the worker has ended
+GONE = {
+    "emptyCache": 0,
+    "state": _bridge.LOST,
+    "reason": "",
+    "figures": "{}",
+    "notes": "[]",
+    "times": "[]",
+    "spans": NO_SPANS,
+    "reset": False,
+    "resetPeaks": None,
+    "setBudget": None,
+    "setTiming": False,
+    "watch": 0,
+}  # answers where the worker has ended
 APART = "the page is not cross-origin isolated (COOP and COEP headers), so Python cannot block for its answer"
 REFUSED = "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src"
 
@@ -39,12 +51,20 @@ class Link:
 
     def __init__(self, options, source):
         settings = {"shared": 1 << 20, "tick": 1000, "silent": 60, "patient": 1800, **options.get("worker", {})}
-        self._tick, self._silent, self._patient, self._room = (settings[k] for k in ("tick", "silent", "patient", "shared"))
+        self._tick, self._silent, self._patient, self._room = (
+            settings[k] for k in ("tick", "silent", "patient", "shared")
+        )
         self._options = {k: v for k, v in options.items() if k != "worker"}
         self._source = source
         self._port = self._memory = self._head = None
         self._ended = _bridge.CLOSED, "WebGPU was not opened yet"
-        self._said = {"failed": False, "pressing": False, "epoch": 0, "state": _bridge.CLOSED, "reason": ""}    # by messages
+        self._said = {
+            "failed": False,
+            "pressing": False,
+            "epoch": 0,
+            "state": _bridge.CLOSED,
+            "reason": "",
+        }  # by messages
         self._beats = self._posted = self._bytes = self._asked = 0
         self._numbers = itertools.count(1)
         self._waiting = {}
@@ -63,7 +83,7 @@ class Link:
         self._port = port = js.Worker.new(url, js.JSON.parse('{"name":"torchlite GPU"}'))
 
         def heard(event):
-            js.URL.revokeObjectURL(url)             # not before: browsers may fetch the script late
+            js.URL.revokeObjectURL(url)  # not before: browsers may fetch the script late
             if self._port is port:
                 self._hear(event.data)
 
@@ -86,14 +106,16 @@ class Link:
             port.terminate()
             port.onmessage = port.onerror = None
             for proxy in self._proxies:
-                self._loop.call_soon(proxy.destroy)             # one of them may be running
+                self._loop.call_soon(proxy.destroy)  # one of them may be running
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             if not future.done():
                 future.set_exception(self._lost())
 
     def _lost(self):
-        return _bridge.error("DeviceLostError", "[webgpu] the device was lost (%s); its tensors are gone" % self._ended[1])
+        return _bridge.error(
+            "DeviceLostError", "[webgpu] the device was lost (%s); its tensors are gone" % self._ended[1]
+        )
 
     def _alive(self):
         if self._port is None:
@@ -156,7 +178,7 @@ class Link:
         number = next(self._numbers)
         call, post = message(ask=number, **what), self._alive().postMessage
         try:
-            post(call)                   # Python can be interrupted after this, and not before
+            post(call)  # Python can be interrupted after this, and not before
         finally:
             self._asked = number
         self._wait(number)
@@ -180,13 +202,13 @@ class Link:
         """(kind, bytes) of a call that this thread blocks for."""
         self._exchange(name=name, args=args)
         self._posted = self._bytes = 0
-        kind, length = self._word(KIND), self._word(BYTES) & 0xffffffff
+        kind, length = self._word(KIND), self._word(BYTES) & 0xFFFFFFFF
         out = bytearray(length)
         for at in range(0, length, self._room):
             if at:
                 self._exchange(**{"from": at})
             n = min(self._room, length - at)
-            js.Uint8Array.new(self._memory, HEAD, n).assign_to(memoryview(out)[at:at + n])
+            js.Uint8Array.new(self._memory, HEAD, n).assign_to(memoryview(out)[at : at + n])
         if kind == ERROR:
             told = json.loads(out)
             raise _bridge.error(told["name"], told["message"])
@@ -201,15 +223,17 @@ class Link:
             return json.loads(out) if kind == VALUE else out
         if not can_run_sync():
             self._alive()
-            raise _bridge.CannotWait("%s: Python was entered synchronously and cannot wait for the GPU worker, and %s; enter Python by "
-                                     "runPythonAsync or callPromising, where it can wait" % (name, APART))
+            raise _bridge.CannotWait(
+                "%s: Python was entered synchronously and cannot wait for the GPU worker, and %s; enter Python by "
+                "runPythonAsync or callPromising, where it can wait" % (name, APART)
+            )
         return run_sync(self._promise(name, *args))
 
     def _post(self, what, transfer, nbytes, after=None):
         """Hands something over. Its failure is told by this call or a later one."""
         post = self._alive().postMessage
         try:
-            post(what, transfer)         # Python can be interrupted after this, and not before
+            post(what, transfer)  # Python can be interrupted after this, and not before
         finally:
             if after is not None:
                 after.value = 0

@@ -16,11 +16,13 @@ f32 = torch.float32
 # ---- pairs -----------------------------------------------------------------------------------------------------------------
 def _element(row, d, p, shape):
     """One element's loss of the difference d."""
+
     def op(name, *args):
         return tree(name, *args, shape=shape)
 
     def num(x):
         return Number(x, "float32")
+
     if row == "mse_loss":
         return op("mul", d, d)
     m = op("abs", d)
@@ -39,17 +41,30 @@ def _pair(ov, args):
     x, y, reduction = args[:3]
     p = args[3] if len(args) > 3 else 1.0
     dtype, shape = x.dtype, tuple(x.shape)
-    if dtype not in FLOATS or y.dtype is not dtype or tuple(y.shape) != shape or x.is_cpu or y.is_cpu or not x.numel() or p <= 0:
+    if (
+        dtype not in FLOATS
+        or y.dtype is not dtype
+        or tuple(y.shape) != shape
+        or x.is_cpu
+        or y.is_cpu
+        or not x.numel()
+        or p <= 0
+    ):
         return NotImplemented
     a, b = operand(x, shape), operand(y, shape)
-    if len(getattr(a, "leaves", ())) + len(getattr(b, "leaves", ())) > 4 or getattr(a, "count", 1) + getattr(b, "count", 1) > 16:
+    if (
+        len(getattr(a, "leaves", ())) + len(getattr(b, "leaves", ())) > 4
+        or getattr(a, "count", 1) + getattr(b, "count", 1) > 16
+    ):
         for t in (x, y):
             ready(geometry(t)[0])
         a, b = operand(x, shape), operand(y, shape)
     node = _element(ov.kernel, tree("sub", a, b, shape=shape), p, shape)
     if reduction == 0:
         return result(node if dtype is f32 else tree("cast", node, dtype=dtype.name, shape=shape), dtype)
-    return reduce_tensor(result(node, f32), tuple(range(len(shape))), False, (("mean" if reduction == 1 else "sum", None, dtype), None))[0]
+    return reduce_tensor(
+        result(node, f32), tuple(range(len(shape))), False, (("mean" if reduction == 1 else "sum", None, dtype), None)
+    )[0]
 
 
 # ---- cross entropy -----------------------------------------------------------------------------------------------------------
@@ -63,7 +78,7 @@ def _check(labels, n, ignore):
     if bounds is None or ignore in bounds:
         return guard(_say)
     if bounds[0] < 0 or bounds[1] >= n:
-        values = host_copy(labels)            # part of that memory may still be in range
+        values = host_copy(labels)  # part of that memory may still be in range
         bad = values[((values < 0) | (values >= n)) & (values != ignore)]
         if bad.numel():
             raise _say(int(bad[0].item()), n, 0)
@@ -87,7 +102,7 @@ def _cross_entropy(ov, args):
         buffer, _, _, offset, _, _, _ = geometry(t)
         handles.append(ready(buffer))
         words.append(offset)
-    check = _check(labels, n, ignore)            # after the inputs, before the results: these are void if it fails
+    check = _check(labels, n, ignore)  # after the inputs, before the results: these are void if it fails
     shape = tuple(labels.shape)
     made = []
     for _ in range(3):
@@ -108,8 +123,14 @@ def _cross_entropy(ov, args):
 def _reduced(loss, counts, reduction):
     """(sum or weighted mean of the rows' losses, sum of their weights)"""
     rows = loss.numel()
-    total, weights = reduce("two_sums", [{"in": 0}, {"in": 1}], [(loss.view(-1), (), (1,)), (counts.view(-1), (), (1,))],
-                            (("sum", 0, f32), ("sum", 1, f32)), (), (rows,))
+    total, weights = reduce(
+        "two_sums",
+        [{"in": 0}, {"in": 1}],
+        [(loss.view(-1), (), (1,)), (counts.view(-1), (), (1,))],
+        (("sum", 0, f32), ("sum", 1, f32)),
+        (),
+        (rows,),
+    )
     if reduction == 1:
         total = result(tree("div", operand(total, ()), operand(weights, ()), shape=()), f32)
     return total, weights
@@ -118,8 +139,16 @@ def _reduced(loss, counts, reduction):
 def _launch(which, dtype, weight, smoothing, handles, words, nll=False):
     key = "cross_entropy", which, dtype, weight is not None, smoothing > 0, nll
     extra = {"backward": True} if which == "backward" else {}
-    launch(number(key, lambda: compact("crossEntropy", dtype=dtype.name, weight=weight is not None, smooth=smoothing > 0, nll=nll, **extra)),
-           handles, words)
+    launch(
+        number(
+            key,
+            lambda: compact(
+                "crossEntropy", dtype=dtype.name, weight=weight is not None, smooth=smoothing > 0, nll=nll, **extra
+            ),
+        ),
+        handles,
+        words,
+    )
 
 
 @planner("_cross_entropy_backward")
@@ -153,9 +182,21 @@ def _nll_args(x, labels, weight):
     shape = tuple(x.shape)
     classes = shape[1] if len(shape) > 1 else shape[0] if shape else 0
     rest = shape[:1] * (len(shape) > 1) + shape[2:]
-    return (x.dtype in FLOATS and x.numel() > 0 and labels.dtype is torch.int64 and not labels.is_cpu and not x.is_cpu
-            and (tuple(labels.shape) == rest or len(shape) == 1 and labels.numel() == 1)
-            and (weight is None or weight.dim() == 1 and weight.numel() == classes and weight.dtype is x.dtype and not weight.is_cpu))
+    return (
+        x.dtype in FLOATS
+        and x.numel() > 0
+        and labels.dtype is torch.int64
+        and not labels.is_cpu
+        and not x.is_cpu
+        and (tuple(labels.shape) == rest or len(shape) == 1 and labels.numel() == 1)
+        and (
+            weight is None
+            or weight.dim() == 1
+            and weight.numel() == classes
+            and weight.dtype is x.dtype
+            and not weight.is_cpu
+        )
+    )
 
 
 @planner("nll_loss_forward", "nll_loss")
@@ -189,7 +230,12 @@ def _nll_loss(ov, args):
 def _nll_loss_backward(ov, args):
     g, x, labels, weight, reduction, ignore, total = args
     together(g, x, labels, weight, total)
-    if not _nll_args(x, labels, weight) or not -1 << 31 <= ignore < 1 << 31 or g.numel() != (1 if reduction else labels.numel()) or total.numel() != 1:
+    if (
+        not _nll_args(x, labels, weight)
+        or not -1 << 31 <= ignore < 1 << 31
+        or g.numel() != (1 if reduction else labels.numel())
+        or total.numel() != 1
+    ):
         return NotImplemented
     g = _cast(g, f32)
     if reduction == 1:

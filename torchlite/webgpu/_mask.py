@@ -51,8 +51,11 @@ def positions(x):
     r = empty((total, nd), torch.int64)
     if total:
         buffer = geometry(r)[0]
-        launch(_compact(op="index", dtype=_kind(x.dtype), ndim=nd), [ready(geometry(x)[0]), ready(ends), ready(buffer)],
-               [x.numel(), *x.shape, x.storage_offset(), 0])
+        launch(
+            _compact(op="index", dtype=_kind(x.dtype), ndim=nd),
+            [ready(geometry(x)[0]), ready(ends), ready(buffer)],
+            [x.numel(), *x.shape, x.storage_offset(), 0],
+        )
         buffer.bounds = (0, max(x.shape) - 1) if len(set(x.shape)) == 1 else None
     return r
 
@@ -76,15 +79,21 @@ def _value_node(value, dtype, shape):
     name = dtype.name
     if isinstance(value, torch.Tensor):
         if not value.is_cpu:
-            return expression("cast", [operand(value, shape)], name, None, shape) if value.dtype is not dtype else operand(value, shape)
+            return (
+                expression("cast", [operand(value, shape)], name, None, shape)
+                if value.dtype is not dtype
+                else operand(value, shape)
+            )
         value = value.to(dtype).item()
-    probe = _C.fill(_C.empty((1,), dtype), value)                 # the core's conversion and its errors
+    probe = _C.fill(_C.empty((1,), dtype), value)  # the core's conversion and its errors
     return Number(probe.item(), "float32" if dtype.is_floating_point else "int64" if name == "int64" else "int32")
 
 
 def where_node(self, mask, value, shape):
     name = self.dtype.name
-    return expression("where", [operand(mask, shape), _value_node(value, self.dtype, shape), operand(self, shape)], name, name, shape)
+    return expression(
+        "where", [operand(mask, shape), _value_node(value, self.dtype, shape), operand(self, shape)], name, name, shape
+    )
 
 
 def _complex_node(pair, mask, value, shape):
@@ -94,7 +103,9 @@ def _complex_node(pair, mask, value, shape):
     parts = [Number(float(x), "float32") for x in (complex(value).real, complex(value).imag)]
     first = expression("eq", [Coord(len(shape) - 1), Number(0, "int32")], "bool", "int32", shape)
     number = expression("where", [first, *parts], "float32", "float32", shape)
-    return expression("where", [operand(mask.unsqueeze(-1), shape), number, operand(pair, shape)], "float32", "float32", shape)
+    return expression(
+        "where", [operand(mask.unsqueeze(-1), shape), number, operand(pair, shape)], "float32", "float32", shape
+    )
 
 
 def fill_where(target, mask, value):
@@ -111,8 +122,16 @@ def _masked_fill(ov, a):
     self, mask, value = a
     tensor = isinstance(value, torch.Tensor)
     other = isinstance(value, complex) or tensor and value.dtype.is_complex
-    if mask.dtype is not torch.bool or tensor and value.dim() or other and not self.dtype.is_complex or \
-            self.is_cpu or mask.is_cpu and mask.dim():
+    if (
+        mask.dtype is not torch.bool
+        or tensor
+        and value.dim()
+        or other
+        and not self.dtype.is_complex
+        or self.is_cpu
+        or mask.is_cpu
+        and mask.dim()
+    ):
         return cpu_error(ov, a)
     if tuple(mask.shape) == tuple(self.shape):
         shape = tuple(self.shape)
@@ -150,8 +169,11 @@ def _select(x, mask):
     r = empty((total,), x.dtype)
     if total:
         data = MOVE.get(x.dtype.name, x.dtype.name)
-        launch(_compact(op="select", dtype="bool", data=data), [ready(geometry(mask)[0]), ready(ends), ready(geometry(x)[0]), ready(geometry(r)[0])],
-               [mask.numel(), mask.storage_offset(), x.storage_offset(), 0])
+        launch(
+            _compact(op="select", dtype="bool", data=data),
+            [ready(geometry(mask)[0]), ready(ends), ready(geometry(x)[0]), ready(geometry(r)[0])],
+            [mask.numel(), mask.storage_offset(), x.storage_offset(), 0],
+        )
     return r
 
 
@@ -165,7 +187,11 @@ def _masked_select(ov, a):
 @planner("masked_scatter")
 def _masked_scatter(ov, a):
     self, mask, source = a
-    both = _both(self, mask) if mask.dtype is torch.bool and source.dtype is self.dtype and not (self.is_cpu or mask.is_cpu or source.is_cpu) else None
+    both = (
+        _both(self, mask)
+        if mask.dtype is torch.bool and source.dtype is self.dtype and not (self.is_cpu or mask.is_cpu or source.is_cpu)
+        else None
+    )
     if both is None or ov.flags & 4 and both[2] != tuple(self.shape):
         return cpu_error(ov, a)
     x, m, shape = both
@@ -186,7 +212,11 @@ def _masked_scatter(ov, a):
     from_ = ready(geometry(source)[0]) if source.numel() else ready(geometry(m)[0])
     handles = [ready(geometry(m)[0]), ready(ends), from_]
     before_write(buffer)
-    launch(_compact(op="scatter", dtype="bool", data=data), [*handles, ready(buffer)], [m.numel(), m.storage_offset(), source.storage_offset(), r.storage_offset()])
+    launch(
+        _compact(op="scatter", dtype="bool", data=data),
+        [*handles, ready(buffer)],
+        [m.numel(), m.storage_offset(), source.storage_offset(), r.storage_offset()],
+    )
     return r
 
 
@@ -210,6 +240,16 @@ def _one_hot(ov, a):
         node = expression("eq", [operand(index, shape), Coord(nd - 1)], "bool", "int64", shape)
         return result(expression("cast", [node], "int64", None, shape), torch.int64)
     from ._index import Pick, put_at
+
     r = filled(shape, torch.int64, 0)
     grid = tuple(self.shape)
-    return put_at(r, grid, list(range(len(grid))), [Pick(self, self.stride(), len(grid))], False, sayer("one_hot"), "set", scalar=1)
+    return put_at(
+        r,
+        grid,
+        list(range(len(grid))),
+        [Pick(self, self.stride(), len(grid))],
+        False,
+        sayer("one_hot"),
+        "set",
+        scalar=1,
+    )

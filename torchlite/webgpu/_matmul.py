@@ -17,7 +17,7 @@ _ONE = float_word(1.0)
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
 _plans = {}
-SMALL_M = 32             # fewer rows than this do not fill a tile
+SMALL_M = 32  # fewer rows than this do not fill a tile
 
 
 def stand_in(a):
@@ -44,7 +44,9 @@ def _plan(dtype, added):
     number = _plans.get((dtype, added))
     if number is None:
         name = dtype.name
-        number = _plans[dtype, added] = _stream.plan('matmul:{"a":"%s","b":"%s","out":"%s"%s}' % (name, name, name, ',"bias":"%s"' % name if added else ""))
+        number = _plans[dtype, added] = _stream.plan(
+            'matmul:{"a":"%s","b":"%s","out":"%s"%s}' % (name, name, name, ',"bias":"%s"' % name if added else "")
+        )
     return number
 
 
@@ -79,8 +81,35 @@ def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
     if not (m and n):
         return made(shape, 0, dtype)[0]
     if added is None:
-        return _later(_plans.get((dtype, False)) or _plan(dtype, False), (pa, pb),
-                      (m, n, k, 1, 1, ao, am, ak, 0, 0, bo, bk, bn, 0, 0, 0, n, 1, 0, 0, _ONE if alpha == 1 else float_word(alpha)), shape, dtype)
+        return _later(
+            _plans.get((dtype, False)) or _plan(dtype, False),
+            (pa, pb),
+            (
+                m,
+                n,
+                k,
+                1,
+                1,
+                ao,
+                am,
+                ak,
+                0,
+                0,
+                bo,
+                bk,
+                bn,
+                0,
+                0,
+                0,
+                n,
+                1,
+                0,
+                0,
+                _ONE if alpha == 1 else float_word(alpha),
+            ),
+            shape,
+            dtype,
+        )
     pe, se, te, eo, _, _, _ = geometry(added)
     em = en = 0
     if nb == 2:
@@ -90,9 +119,42 @@ def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
             em = te[0]
     elif se and se[0] != 1:
         em = te[0]
-    return product(_plans.get((dtype, True)) or _plan(dtype, True), (pa, pb, pe),
-                   (m, n, k, 1, 1, ao, am, ak, 0, 0, bo, bk, bn, 0, 0, 0, n, 1, 0, 0, eo, em, en, 0, 0,
-                    _ONE if alpha == 1 else float_word(alpha), _ONE if beta == 1 else float_word(beta)), shape, dtype, 2)
+    return product(
+        _plans.get((dtype, True)) or _plan(dtype, True),
+        (pa, pb, pe),
+        (
+            m,
+            n,
+            k,
+            1,
+            1,
+            ao,
+            am,
+            ak,
+            0,
+            0,
+            bo,
+            bk,
+            bn,
+            0,
+            0,
+            0,
+            n,
+            1,
+            0,
+            0,
+            eo,
+            em,
+            en,
+            0,
+            0,
+            _ONE if alpha == 1 else float_word(alpha),
+            _ONE if beta == 1 else float_word(beta),
+        ),
+        shape,
+        dtype,
+        2,
+    )
 
 
 def _later(plan, buffers, words, shape, dtype):
@@ -129,7 +191,7 @@ def _batched(a, b, bt, added, alpha, beta):
     if added is not None:
         pe, se, te, eo, _, _, _ = geometry(added)
         own = [0 if s == 1 else t for s, t in zip(se, te)]
-        es[len(es) - len(own):] = own
+        es[len(es) - len(own) :] = own
         if nb > 1:
             en = es.pop()
         if na > 1:
@@ -293,7 +355,15 @@ def _linear(ov, args):
     if bias is None:
         return _product(ov, args, x, w, wd == 2)
     dtype = x.dtype
-    if wd != 2 or bias.dtype is not dtype or w.dtype is not dtype or bias.is_cpu or dtype not in _FLOATS or bias.dim() != 1 or bias.shape[0] != w.shape[0]:
+    if (
+        wd != 2
+        or bias.dtype is not dtype
+        or w.dtype is not dtype
+        or bias.is_cpu
+        or dtype not in _FLOATS
+        or bias.dim() != 1
+        or bias.shape[0] != w.shape[0]
+    ):
         return _linear_rare(ov, args)
     return multiply(x, w, True, bias)
 
@@ -301,10 +371,18 @@ def _linear(ov, args):
 def _linear_rare(ov, args):
     """Integers, complex numbers, and a bias that is broadcast to the matrix of all rows, as PyTorch adds it."""
     x, w, bias = args
-    if w.dim() != 2 or bias.dtype is not x.dtype or w.dtype is not x.dtype or bias.is_cpu or not _fits(bias, (x.numel() // max(x.shape[-1], 1), w.shape[0])):
+    if (
+        w.dim() != 2
+        or bias.dtype is not x.dtype
+        or w.dtype is not x.dtype
+        or bias.is_cpu
+        or not _fits(bias, (x.numel() // max(x.shape[-1], 1), w.shape[0]))
+    ):
         return refuse(ov, args)
     r = _product(ov, args, x, w, True)
-    return r if r is NotImplemented else (r.reshape(-1, w.shape[0]) + bias.detach()).reshape(r.shape) if r.numel() else r
+    return (
+        r if r is NotImplemented else (r.reshape(-1, w.shape[0]) + bias.detach()).reshape(r.shape) if r.numel() else r
+    )
 
 
 def _fits(t, shape):

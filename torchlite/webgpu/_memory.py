@@ -2,16 +2,17 @@
 
 from . import _bridge
 
-_budget = [None]          # bytes; None: as much as the GPU gives
+_budget = [None]  # bytes; None: as much as the GPU gives
 
 
 def _stats(device=None):
     from . import _check, _flush
+
     _check(device)
     if _bridge.current is None:
         return {}
     if _bridge.current.state() == _bridge.READY:
-        _flush()                                # what was dropped meanwhile is given back by the commands that wait
+        _flush()  # what was dropped meanwhile is given back by the commands that wait
     return _bridge.current.stats()
 
 
@@ -38,8 +39,11 @@ def memory_stats(device=None):
     stats = _stats(device)
     if not stats:
         return {}
-    both = {"allocated_bytes.all": ("allocated", "allocated_peak"), "reserved_bytes.all": ("reserved", "reserved_peak"),
-            "active_bytes.all": ("allocated", "allocated_peak")}
+    both = {
+        "allocated_bytes.all": ("allocated", "allocated_peak"),
+        "reserved_bytes.all": ("reserved", "reserved_peak"),
+        "active_bytes.all": ("allocated", "allocated_peak"),
+    }
     named = {}
     for name, (now, peak) in both.items():
         named[name + ".current"], named[name + ".peak"] = stats[now], stats[peak]
@@ -49,6 +53,7 @@ def memory_stats(device=None):
 
 def reset_peak_memory_stats(device=None):
     from . import _check, _flush
+
     _check(device)
     if _bridge.current is not None:
         _flush()
@@ -60,17 +65,23 @@ reset_accumulated_memory_stats = reset_peak_memory_stats
 
 def memory_summary(device=None, abbreviated=False):
     """A table of the figures, to read."""
+
     def mega(n):
         return "%12.1f MB" % (n / 1e6)
+
     s = _stats(device)
     if not s:
         return "webgpu: no device is open"
-    lines = ["webgpu memory            now            peak",
-             "in tensors  " + mega(s["allocated"]) + " " + mega(s["allocated_peak"]),
-             "with cache  " + mega(s["reserved"]) + " " + mega(s["reserved_peak"])]
+    lines = [
+        "webgpu memory            now            peak",
+        "in tensors  " + mega(s["allocated"]) + " " + mega(s["allocated_peak"]),
+        "with cache  " + mega(s["reserved"]) + " " + mega(s["reserved_peak"]),
+    ]
     if not abbreviated:
-        lines += ["%d tensors; %d buffers made, %d reused; %d kernels run in %d submits; %d reads"
-                  % (s["slots"], s["created"], s["reused"], s["dispatches"], s["submits"], s["reads"] + s["sync_reads"])]
+        lines += [
+            "%d tensors; %d buffers made, %d reused; %d kernels run in %d submits; %d reads"
+            % (s["slots"], s["created"], s["reused"], s["dispatches"], s["submits"], s["reads"] + s["sync_reads"])
+        ]
     return "\n".join(lines)
 
 
@@ -89,11 +100,15 @@ def set_memory_budget(nbytes):
 
 def set_per_process_memory_fraction(fraction, device=None):
     """PyTorch's limit; it needs to know how much memory there is, which browsers do not say."""
-    raise NotImplementedError("browsers do not say how much memory the GPU has: use torch.webgpu.set_memory_budget(nbytes)")
+    raise NotImplementedError(
+        "browsers do not say how much memory the GPU has: use torch.webgpu.set_memory_budget(nbytes)"
+    )
 
 
 def mem_get_info(device=None):
     """(free, total) within the budget; an error without one."""
     if not _budget[0]:
-        raise NotImplementedError("browsers do not say how much memory the GPU has; with torch.webgpu.set_memory_budget(nbytes) there is an answer")
+        raise NotImplementedError(
+            "browsers do not say how much memory the GPU has; with torch.webgpu.set_memory_budget(nbytes) there is an answer"
+        )
     return max(0, _budget[0] - memory_reserved(device)), _budget[0]

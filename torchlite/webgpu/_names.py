@@ -8,7 +8,9 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # parameters that say how a kernel goes about its work, not what it does
 _HOW = frozenset("woven direct tile aFast bFast vecA vecB whole lanes stage ndim kept reduced inner rows most".split())
 # words that are sizes; others are strides, offsets and numbers
-_SIZES = frozenset("n rows outer inner M N K batches batch B H L S planes groups wide narrow cols each m k total".split())
+_SIZES = frozenset(
+    "n rows outer inner M N K batches batch B H L S planes groups wide narrow cols each m k total".split()
+)
 
 
 def _number(v):
@@ -17,6 +19,7 @@ def _number(v):
 
 def _expressions(nodes, words, inputs=()):
     """A function place -> text."""
+
     def text(at, room):
         node = nodes[at]
         if "in" in node:
@@ -32,13 +35,18 @@ def _expressions(nodes, words, inputs=()):
         op = node["op"]
         if op == "cast":
             source = nodes[node["args"][0]].get("in")
-            op = "copy" if source is not None and source < len(inputs) and inputs[source].get("dtype") == node["dtype"] else node["dtype"]
+            op = (
+                "copy"
+                if source is not None and source < len(inputs) and inputs[source].get("dtype") == node["dtype"]
+                else node["dtype"]
+            )
         parts, left = [], room - len(op) - 2
         for k in node.get("args") or ():
             part = text(k, left) if left > 8 else "..."
             parts.append(part)
             left -= len(part) + 2
         return "%s(%s)" % (op, ", ".join(parts)) if parts else op
+
     return lambda at: text(at, LONGEST)
 
 
@@ -46,12 +54,25 @@ def _plain(params):
     """The parameters that say what a kernel does, in short."""
     out = []
     for name, v in params.items():
-        if isinstance(v, dict) or name in _HOW or name == "out" and v == params.get("dtype") or v is False or v is None or v == "" or name in ("nodes", "inputs", "outputs", "indices"):
+        if (
+            isinstance(v, dict)
+            or name in _HOW
+            or name == "out"
+            and v == params.get("dtype")
+            or v is False
+            or v is None
+            or v == ""
+            or name in ("nodes", "inputs", "outputs", "indices")
+        ):
             continue
         if v is True:
             out.append(name)
         elif isinstance(v, list):
-            if v and all(isinstance(x, int) for x in v) and not (name in ("stride", "dilation") and set(v) == {1} or name == "padding" and set(v) == {0}):
+            if (
+                v
+                and all(isinstance(x, int) for x in v)
+                and not (name in ("stride", "dilation") and set(v) == {1} or name == "padding" and set(v) == {0})
+            ):
                 out.append("%s %s" % (name, "x".join(map(str, v))))
         elif isinstance(v, str):
             out.append(v if name in ("op", "pass", "mode", "dtype") else "%s %s" % (name, v))
@@ -69,7 +90,7 @@ def _results(graph, words):
         inner = expression(o["node"])
         results.append("%s(%s)" % (o["op"], inner) if "op" in o else inner)
     text = "; ".join(results)
-    return text if len(text) <= LONGEST else text[:LONGEST - 3] + "..."
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
 def _dtypes(graph):
@@ -88,7 +109,7 @@ def describe(key, words=None):
     parts = [family]
     if params.get("nodes"):
         parts += [_results(params, words), *_dtypes(params)]
-    if {"a", "b", "out"} <= params.keys():                # a product: its dtypes, mostly one
+    if {"a", "b", "out"} <= params.keys():  # a product: its dtypes, mostly one
         parts += dict.fromkeys(params.pop(k) for k in ("a", "b", "out"))
         if params.get("bias"):
             params["bias"] = True
@@ -96,7 +117,10 @@ def describe(key, words=None):
     stage = params.get("stage")
     if isinstance(stage, str) and stage not in ("full", "whole"):
         parts.append("(%s)" % stage)
-    for name, v in params.items():                        # what a product's operands are computed from, and what follows it in the same kernel
+    for (
+        name,
+        v,
+    ) in params.items():  # what a product's operands are computed from, and what follows it in the same kernel
         if isinstance(v, dict) and v.get("nodes"):
             parts += ["of", name, _results(v, None)] if name in ("first", "second") else ["then", _results(v, words)]
     return " ".join(map(str, parts))
@@ -110,5 +134,8 @@ def name_of(key):
 
 def sizes(words):
     """The sizes among a kernel's words, as text."""
-    return " ".join("%s=%s" % (k, v) for k, v in words.items()
-                    if k in _SIZES or k.rstrip("0123456789") in ("size", "n", "in") and isinstance(v, int))
+    return " ".join(
+        "%s=%s" % (k, v)
+        for k, v in words.items()
+        if k in _SIZES or k.rstrip("0123456789") in ("size", "n", "in") and isinstance(v, int)
+    )

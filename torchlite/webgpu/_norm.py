@@ -31,7 +31,7 @@ def _axis(shape, dim):
     if not 0 <= dim < ndim:
         return None
     inner = outer = 1
-    for m in shape[dim + 1:]:
+    for m in shape[dim + 1 :]:
         inner *= m
     for m in shape[:dim]:
         outer *= m
@@ -92,7 +92,10 @@ def _softmax_backward(ov, args):
     handles = ready(from_), ready(of)
     dx, to = fresh(shape, out, numel)
     log = ov.kernel == "_log_softmax_backward_data"
-    plan = number(("softmax_backward", log, dtype, out), lambda: compact("softmax", log=log, backward=True, dtype=dtype.name, out=out.name))
+    plan = number(
+        ("softmax_backward", log, dtype, out),
+        lambda: compact("softmax", log=log, backward=True, dtype=dtype.name, out=out.name),
+    )
     launch(plan, (*handles, to), (*axis, yo, 0, go))
     return dx
 
@@ -122,7 +125,7 @@ def _rows_forward(x, weight, bias, rows, n, lead, eps, rms):
     x = contiguous(_cast(x, work))
     buffer, shape, _, offset, _, _, numel = geometry(x)
     handles, words = [ready(buffer)], [rows, n, offset, 0, float_word(eps)]
-    params = [contiguous(_cast(p, work)) for p in (weight, bias) if p is not None]       # kept until the launch
+    params = [contiguous(_cast(p, work)) for p in (weight, bias) if p is not None]  # kept until the launch
     for p in params:
         owner, _, _, at, _, _, _ = geometry(p)
         handles.append(ready(owner))
@@ -139,7 +142,13 @@ def _rows_forward(x, weight, bias, rows, n, lead, eps, rms):
     handles.append(to)
     words.append(0)
     w, b = weight is not None, bias is not None
-    launch(number(("layerNorm", work, rms, w, b), lambda: compact("layerNorm", dtype=work.name, rms=rms, weight=w, bias=b)), handles, words)
+    launch(
+        number(
+            ("layerNorm", work, rms, w, b), lambda: compact("layerNorm", dtype=work.name, rms=rms, weight=w, bias=b)
+        ),
+        handles,
+        words,
+    )
     return _cast(y, dtype), mean, rstd
 
 
@@ -178,7 +187,7 @@ def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
     dx = dw = db = None
     if mask[0]:
         handles, words = [], []
-        w = None if weight is None else contiguous(_cast(weight, work))       # kept until the launch
+        w = None if weight is None else contiguous(_cast(weight, work))  # kept until the launch
         for t in (g, x, w, mean, rstd):
             if t is not None:
                 buffer, _, _, at, _, _, _ = geometry(t)
@@ -186,20 +195,29 @@ def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
                 words.append(at)
         dx, to = fresh(tuple(x.shape), work, x.numel())
         rms, affine = mean is None, w is not None
-        plan = number(("layerNorm_backward", work, rms, affine), lambda: compact("layerNorm", backward=True, dtype=work.name, rms=rms, weight=affine))
+        plan = number(
+            ("layerNorm_backward", work, rms, affine),
+            lambda: compact("layerNorm", backward=True, dtype=work.name, rms=rms, weight=affine),
+        )
         launch(plan, (*handles, to), (rows, n, words[1], 0, words[0], *words[2:]))
         dx = _cast(dx, dtype)
     down, across = ((1,), (n,)), ((0,), (1,))
     if mask[1] and weight is not None:
         inputs = [(g, *down), (x, *down), (rstd, *across)]
         if mean is None:
-            dw, = reduce("rms_weight", _XHAT_RMS, inputs, (("sum", 4, weight.dtype),), (n,), (rows,), inner=False, shape=shape)
+            (dw,) = reduce(
+                "rms_weight", _XHAT_RMS, inputs, (("sum", 4, weight.dtype),), (n,), (rows,), inner=False, shape=shape
+            )
         else:
             outputs = (("sum", 6, weight.dtype),) + ((("sum", 0, bias_dtype),) if mask[2] else ())
-            dw, *rest = reduce("norm_weight", _XHAT, [*inputs, (mean, *across)], outputs, (n,), (rows,), inner=False, shape=shape)
+            dw, *rest = reduce(
+                "norm_weight", _XHAT, [*inputs, (mean, *across)], outputs, (n,), (rows,), inner=False, shape=shape
+            )
             db = rest[0] if rest else None
     elif mask[2]:
-        db, = reduce("norm_bias", _XHAT[:1], [(g, *down)], (("sum", 0, bias_dtype),), (n,), (rows,), inner=False, shape=shape)
+        (db,) = reduce(
+            "norm_bias", _XHAT[:1], [(g, *down)], (("sum", 0, bias_dtype),), (n,), (rows,), inner=False, shape=shape
+        )
     return dx, dw, db
 
 
@@ -209,7 +227,13 @@ def _layer_norm_backward(ov, args):
     together(g, x, mean, rstd, weight)
     shape = tuple(shape)
     size = _tail(x, shape, (weight, bias))
-    if size is None or x.dtype not in FLOATS or g.shape != x.shape or mean.numel() != size[0] or rstd.numel() != size[0]:
+    if (
+        size is None
+        or x.dtype not in FLOATS
+        or g.shape != x.shape
+        or mean.numel() != size[0]
+        or rstd.numel() != size[0]
+    ):
         return complain(ov, args)
     if not x.numel():
         return without_elements(ov, args)
@@ -228,7 +252,9 @@ def _rms_norm(ov, args):
         return NotImplemented
     if not x.numel():
         return without_elements(ov, args)
-    y, _, rstd = _rows_forward(x, weight, None, *size, x.dim() - len(shape), torch.finfo(f32).eps if eps is None else eps, True)
+    y, _, rstd = _rows_forward(
+        x, weight, None, *size, x.dim() - len(shape), torch.finfo(f32).eps if eps is None else eps, True
+    )
     return y if ov.kernel == "rms_norm" else (y, rstd)
 
 

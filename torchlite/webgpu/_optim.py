@@ -33,22 +33,32 @@ def _room():
 
 
 _limit = [None, 0]
-MOST = 8                # parameters in one dispatch: longer kernels take longer to compile
+MOST = 8  # parameters in one dispatch: longer kernels take longer to compile
 
 
 def _run_all(family, options, jobs, per, words, beside=0, alone=True, before=()):
     """Runs a family on jobs (length, handles), as many in a dispatch as there is room for."""
     most = min(MOST, max(1, (_room() - beside) // per))
     if len({h for _, handles in jobs for h in handles}) < sum([len(handles) for _, handles in jobs]):
-        most = 1                # a tensor given twice: one after the other
+        most = 1  # a tensor given twice: one after the other
     for k in range(0, len(jobs), most):
-        part = jobs[k:k + most]
+        part = jobs[k : k + most]
         count = len(part)
-        plan = number((family, alone and count == 1 or count, *options.values()),
-                      lambda: compact(family, **options) if alone and count == 1 else compact(family, count=count, **options))
+        plan = number(
+            (family, alone and count == 1 or count, *options.values()),
+            lambda: compact(family, **options) if alone and count == 1 else compact(family, count=count, **options),
+        )
         handles = [*before, *[h for _, handles in part for h in handles]]
-        _stream.words.extend((PLAN | (3 + len(handles) + count + len(words)) << 8, plan, len(handles) | (count + len(words)) << 8, *handles,
-                              *[n for n, _ in part], *words))
+        _stream.words.extend(
+            (
+                PLAN | (3 + len(handles) + count + len(words)) << 8,
+                plan,
+                len(handles) | (count + len(words)) << 8,
+                *handles,
+                *[n for n, _ in part],
+                *words,
+            )
+        )
     if len(_stream.words) > FLUSH_WORDS:
         flush()
 
@@ -58,7 +68,9 @@ def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, neste
     n = len(params)
     weights, slopes = _owners(params, params), _owners(grads, params)
     speeds = _owners([params[i] if b is None else b for i, b in enumerate(bufs)], params) if bufs else [None] * n
-    usable = [weights[i] is not None and slopes[i] is not None and (not bufs or speeds[i] is not None) for i in range(n)]
+    usable = [
+        weights[i] is not None and slopes[i] is not None and (not bufs or speeds[i] is not None) for i in range(n)
+    ]
     sizes = _sizes(params)
     made = {}
     for i in range(n):
@@ -66,8 +78,10 @@ def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, neste
             t, _ = fresh(tuple(params[i].shape), params[i].dtype, sizes[i])
             made[i] = t
             speeds[i] = _C.geometry(t)[0]
-    read, written = _settle([b if u else None for b, u in zip(slopes, usable)],
-                            [b if u else None for b, u in zip(weights + speeds, usable + usable)])
+    read, written = _settle(
+        [b if u else None for b, u in zip(slopes, usable)],
+        [b if u else None for b, u in zip(weights + speeds, usable + usable)],
+    )
     numbers = [float_word(x) for x in (lr, weight_decay, momentum, 1 - dampening)]
     left, done, jobs = [], [], ([], [])
     for i in range(n):
@@ -100,8 +114,20 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
     if not any(usable):
         return list(range(n))
     counts = _steps([s if u else None for s, u in zip(steps, usable)])
-    read, written = _settle([b if u else None for b, u in zip(slopes, usable)], [b if u else None for o in owners for b, u in zip(o, usable)])
-    fixed = [float_word(x) for x in (1 - lr * weight_decay if decoupled else 1.0, 0.0 if decoupled else weight_decay, 1 - beta1, beta2, 1 - beta2)]
+    read, written = _settle(
+        [b if u else None for b, u in zip(slopes, usable)],
+        [b if u else None for o in owners for b, u in zip(o, usable)],
+    )
+    fixed = [
+        float_word(x)
+        for x in (
+            1 - lr * weight_decay if decoupled else 1.0,
+            0.0 if decoupled else weight_decay,
+            1 - beta1,
+            beta2,
+            1 - beta2,
+        )
+    ]
     left, done, jobs = [], [], {}
     for i in range(n):
         if not usable[i] or counts[i] is None:
@@ -113,7 +139,13 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
         done.extend([x[i] for x in lists])
     options = {"amsgrad": bool(amsgrad), "decoupled": bool(decoupled), "maximize": bool(maximize)}
     for t, own in jobs.items():
-        _run_all("adam", options, own, 1 + len(lists), (*fixed, float_word(lr / (1 - beta1 ** t)), float_word((1 - beta2 ** t) ** 0.5), float_word(eps)))
+        _run_all(
+            "adam",
+            options,
+            own,
+            1 + len(lists),
+            (*fixed, float_word(lr / (1 - beta1**t)), float_word((1 - beta2**t) ** 0.5), float_word(eps)),
+        )
     _changed(done)
     return left
 
@@ -129,7 +161,7 @@ def total_norm(tensors):
     if not jobs:
         return None
     most = min(MOST, _room() - 1)
-    parts = [jobs[k:k + most] for k in range(0, len(jobs), most)]
+    parts = [jobs[k : k + most] for k in range(0, len(jobs), most)]
     groups = [min(256, -(-sum([n for n, _ in part]) // 4096)) for part in parts]
     sums, out = fresh((sum(groups),), torch.float32, sum(groups))
     at = 0
@@ -137,7 +169,7 @@ def total_norm(tensors):
         plan = number(("squares", len(part)), lambda: compact("many", op="squares", count=len(part)))
         launch(plan, [*[h for _, h in part], out], [*[n for n, _ in part], m, at])
         at += m
-    total, = reduce("sum", [{"in": 0}], [(sums, (), (1,))], (("sum", 0, torch.float32),), (), (at,))
+    (total,) = reduce("sum", [{"in": 0}], [(sums, (), (1,))], (("sum", 0, torch.float32),), (), (at,))
     return result(tree("sqrt", operand(total, ()), shape=()), torch.float32)
 
 

@@ -13,13 +13,15 @@ from .. import _adapter
 from . import _bridge
 
 ENTER = "enter Python by runPythonAsync or callPromising, where it can wait"
-NOT_YET = ("not there yet: browsers give it asynchronously, and this code was entered synchronously, so it "
-           "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER)
+NOT_YET = (
+    "not there yet: browsers give it asynchronously, and this code was entered synchronously, so it "
+    "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER
+)
 
-options = {}                  # RuntimeOptions of js_bridge, for tests of small devices
-WAYS = {"canvas": 2, "worker": 4}          # to read without suspending Python; bits of rungProblem()
-_opening = None               # the task that opens the device
-_problem = None               # why it could not be opened
+options = {}  # RuntimeOptions of js_bridge, for tests of small devices
+WAYS = {"canvas": 2, "worker": 4}  # to read without suspending Python; bits of rungProblem()
+_opening = None  # the task that opens the device
+_problem = None  # why it could not be opened
 
 
 def _forced():
@@ -33,6 +35,7 @@ def _error(e):
 
 # --- the script ---
 
+
 def _text():
     try:
         with open(os.path.join(os.path.dirname(__file__), "bridge.js"), encoding="utf-8") as f:
@@ -44,7 +47,7 @@ def _text():
 def _source():
     try:
         return _text()
-    except RuntimeError:                # the page brought the script
+    except RuntimeError:  # the page brought the script
         return ""
 
 
@@ -61,7 +64,9 @@ async def _in_window(text):
     element, url = js.document.createElement("script"), _blob(text)
     loaded = asyncio.get_running_loop().create_future()
     element.onload = create_once_callable(lambda event: loaded.set_result(None))
-    element.onerror = create_once_callable(lambda event: loaded.set_exception(RuntimeError("blob: scripts are not allowed")))
+    element.onerror = create_once_callable(
+        lambda event: loaded.set_exception(RuntimeError("blob: scripts are not allowed"))
+    )
     element.src = url
     js.document.head.append(element)
     try:
@@ -127,6 +132,7 @@ async def _load():
 async def _apart():
     """The bridge where the script may not run in this thread: in a worker, which no eval is needed for."""
     from ._worker import WorkerBridge
+
     if not _here("Worker"):
         raise RuntimeError("workers cannot start workers here")
     bridge = WorkerBridge(options, _text())
@@ -142,11 +148,14 @@ async def _apart():
 def _remedy():
     if _here("document") and not _here("WorkerGlobalScope"):
         return "allow blob: in script-src, or load torchlite/webgpu/bridge.js (from the wheel) with a script element before"
-    return ("allow blob: in worker-src; or blob: in script-src, with `globalThis.torchlite_import = (url) => import(url)` in the worker's own script; "
-            "or let that script import torchlite/webgpu/bridge.js (from the wheel) before")
+    return (
+        "allow blob: in worker-src; or blob: in script-src, with `globalThis.torchlite_import = (url) => import(url)` in the worker's own script; "
+        "or let that script import torchlite/webgpu/bridge.js (from the wheel) before"
+    )
 
 
 # --- the device ---
+
 
 async def _open():
     global _opening, _problem
@@ -157,11 +166,15 @@ async def _open():
             try:
                 bridge = await _apart()
             except Exception as e:
-                raise RuntimeError("the page does not let torchlite run its WebGPU script (Content-Security-Policy): %s (%s; in a worker: %s)"
-                                   % (_remedy(), refused, e)) from None
+                raise RuntimeError(
+                    "the page does not let torchlite run its WebGPU script (Content-Security-Policy): %s (%s; in a worker: %s)"
+                    % (_remedy(), refused, e)
+                ) from None
         else:
             # it decides here where the device lives: in this thread, or in a worker that runs the same script
-            bridge = await page.open(pyodide_js._module, json.dumps(options), "" if page.workerProblem() else _source(), _forced() or "")
+            bridge = await page.open(
+                pyodide_js._module, json.dumps(options), "" if page.workerProblem() else _source(), _forced() or ""
+            )
     except Exception as e:
         _problem = getattr(e, "message", None) or str(e)
         return False
@@ -180,7 +193,7 @@ async def ready():
         return _bridge.current.state() == _bridge.READY
     if _opening is None:
         _opening = asyncio.ensure_future(_open())
-    return await asyncio.shield(_opening)        # who stops waiting must not stop the others' device
+    return await asyncio.shield(_opening)  # who stops waiting must not stop the others' device
 
 
 def available():
@@ -266,7 +279,7 @@ class PageBridge:
     def read(self, handle, offset, nbytes):
         """By JSPI where Python may be suspended here, else through a canvas, or, as settled when the device was opened, a GPU worker."""
         try:
-            if self.way in (None, "jspi") and can_run_sync():      # asked first: a read that is started must be waited for
+            if self.way in (None, "jspi") and can_run_sync():  # asked first: a read that is started must be waited for
                 return run_sync(self._read(handle, offset, nbytes)).to_bytes()
             problems = self._problems()
             if problems is None:
@@ -278,10 +291,14 @@ class PageBridge:
         except JsException as e:
             raise _error(e) from None
         if self.state() != _bridge.READY:
-            raise _bridge.DeviceLostError("the webgpu device is gone (%s); torch.webgpu.reset() starts a new one" % self.reason())
-        raise _bridge.CannotWait("a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, reading "
-                           "through a canvas does not work (%s), and there is no GPU worker (%s). Use `await t.item_async()` or its relatives, or %s"
-                           % (problems["canvas"], problems["worker"], ENTER))
+            raise _bridge.DeviceLostError(
+                "the webgpu device is gone (%s); torch.webgpu.reset() starts a new one" % self.reason()
+            )
+        raise _bridge.CannotWait(
+            "a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, reading "
+            "through a canvas does not work (%s), and there is no GPU worker (%s). Use `await t.item_async()` or its relatives, or %s"
+            % (problems["canvas"], problems["worker"], ENTER)
+        )
 
     async def read_async(self, handle, offset, nbytes):
         try:
@@ -299,7 +316,10 @@ class PageBridge:
                 return
         except JsException as e:
             raise _error(e) from None
-        raise RuntimeError("Python was entered synchronously and cannot wait for the GPU: use `await torch.webgpu.synchronize_async()`, or " + ENTER)
+        raise RuntimeError(
+            "Python was entered synchronously and cannot wait for the GPU: use `await torch.webgpu.synchronize_async()`, or "
+            + ENTER
+        )
 
     async def synchronize_async(self):
         try:

@@ -32,7 +32,9 @@ special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t speci
 special_chebyshev_polynomial_w special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v
 special_shifted_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l
 special_legendre_polynomial_p""".split()
-_BOOL = frozenset("logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge logical_and logical_or logical_xor".split())
+_BOOL = frozenset(
+    "logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge logical_and logical_or logical_xor".split()
+)
 
 
 def _plain(name):
@@ -43,6 +45,7 @@ def _alpha(name):
     def args(a):
         x, y, alpha = a
         return (name, (x, y)) if type(alpha) is int and alpha == 1 else (name + "_scaled", (x, y, alpha))
+
     return args
 
 
@@ -63,7 +66,12 @@ def _nan_to_num(a):
     if not x.dtype.is_floating_point and not x.dtype.is_complex:
         return "nan_to_num", (x, 0, 0, 0)
     limits = torch.finfo(x.dtype)
-    return "nan_to_num", (x, 0.0 if nan is None else nan, limits.max if high is None else high, limits.min if low is None else low)
+    return "nan_to_num", (
+        x,
+        0.0 if nan is None else nan,
+        limits.max if high is None else high,
+        limits.min if low is None else low,
+    )
 
 
 def _gelu(a):
@@ -103,8 +111,19 @@ def _elu_backward(a):
 # what a row makes of its arguments may depend on nothing that their signature (native/src/device.c) leaves out
 ROWS = {name: _plain(name) for name in _PLAIN}
 ROWS.update(
-    add=_alpha("add"), sub=_alpha("sub"), rsub=_rsub, clamp=_clamp, nan_to_num=_nan_to_num, gelu=_gelu, gelu_backward=_gelu, elu=_elu,
-    elu_backward=_elu_backward, logit=_optional_eps("logit"), logit_backward=_optional_eps("logit_backward"), div=_div, round=_round,
+    add=_alpha("add"),
+    sub=_alpha("sub"),
+    rsub=_rsub,
+    clamp=_clamp,
+    nan_to_num=_nan_to_num,
+    gelu=_gelu,
+    gelu_backward=_gelu,
+    elu=_elu,
+    elu_backward=_elu_backward,
+    logit=_optional_eps("logit"),
+    logit_backward=_optional_eps("logit_backward"),
+    div=_div,
+    round=_round,
     polygamma=lambda a: ("polygamma", (a[1], a[0])),
     leaky_relu_backward=lambda a: ("leaky_relu_backward", a[:3]),
     log_sigmoid_backward=lambda a: ("log_sigmoid_backward", a[:2]),
@@ -116,7 +135,9 @@ _supported = {}
 
 def _stand_in(a):
     if isinstance(a, Tensor):
-        return _C.empty((0,), a.dtype) if a.dim() else _C.fill(_C.empty((), a.dtype), 1)      # torch.empty follows the default device
+        return (
+            _C.empty((0,), a.dtype) if a.dim() else _C.fill(_C.empty((), a.dtype), 1)
+        )  # torch.empty follows the default device
     return a
 
 
@@ -148,11 +169,25 @@ def supported(op, compute, dtype, arity):
     key = op, compute, dtype, arity
     known = _supported.get(key)
     if known is None:
-        number = "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
-        nodes = [{"scalar": i, "dtype": number} for i in range(arity)] + [{"op": op, "args": list(range(arity)), "dtype": dtype, "compute": compute}]
+        number = (
+            "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
+        )
+        nodes = [{"scalar": i, "dtype": number} for i in range(arity)] + [
+            {"op": op, "args": list(range(arity)), "dtype": dtype, "compute": compute}
+        ]
         try:
-            _stream.plan("fused:" + json.dumps({"ndim": 0, "inputs": [], "nodes": nodes,
-                                                "outputs": [{"node": arity, "dtype": dtype, "layout": "c"}]}, separators=(",", ":")))
+            _stream.plan(
+                "fused:"
+                + json.dumps(
+                    {
+                        "ndim": 0,
+                        "inputs": [],
+                        "nodes": nodes,
+                        "outputs": [{"node": arity, "dtype": dtype, "layout": "c"}],
+                    },
+                    separators=(",", ":"),
+                )
+            )
             known = True
         except Unsupported:
             known = False
@@ -176,7 +211,17 @@ def _shape(ov, args, tensors):
                 out[d] = m
             elif m != 1 and m != out[d]:
                 # the core words the error
-                _call_below(ov, tuple([_C.empty((1,), a.dtype).expand(a.shape) if isinstance(a, Tensor) and a.dim() else _stand_in(a) for a in args]))
+                _call_below(
+                    ov,
+                    tuple(
+                        [
+                            _C.empty((1,), a.dtype).expand(a.shape)
+                            if isinstance(a, Tensor) and a.dim()
+                            else _stand_in(a)
+                            for a in args
+                        ]
+                    ),
+                )
                 raise RuntimeError("shapes cannot be broadcast: %s" % [list(t.shape) for t in tensors])
     return tuple(out)
 
@@ -260,7 +305,12 @@ def _entry(ov, args, op, operands):
     compute = wide.name
     if not supported(op, compute, dtype.name, len(operands)):
         return None
-    return dtype, dtype.name, compute, "float32" if wide.is_floating_point else "int64" if compute == "int64" else "int32"
+    return (
+        dtype,
+        dtype.name,
+        compute,
+        "float32" if wide.is_floating_point else "int64" if compute == "int64" else "int32",
+    )
 
 
 def _in_order(t, order):
@@ -277,9 +327,12 @@ def pointwise(ov, row, args):
     built = build(ov, row, args)
     if built is None:
         named = row(args)
-        if named is None or not any([isinstance(a, complex) or isinstance(a, Tensor) and a.dtype.is_complex for a in args]):
+        if named is None or not any(
+            [isinstance(a, complex) or isinstance(a, Tensor) and a.dtype.is_complex for a in args]
+        ):
             return NotImplemented
         from ._complex import complex_pointwise
+
         op, operands = named
         return complex_pointwise(ov, op, operands, args)
     node, dtype, order = built
@@ -290,8 +343,12 @@ def pointwise(ov, row, args):
     self = args[0]
     shape = node.shape if order is None else tuple([node.shape[order.index(d)] for d in range(len(order))])
     if tuple(self.shape) != shape:
-        raise RuntimeError("output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape)))
+        raise RuntimeError(
+            "output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape))
+        )
     if not _C.can_cast(dtype, self.dtype):
-        raise RuntimeError("result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type))
+        raise RuntimeError(
+            "result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type)
+        )
     assign(self if order is None else self.detach().permute(order), node)
     return self

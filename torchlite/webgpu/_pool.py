@@ -22,7 +22,7 @@ MOST = 4096
 
 def _spatial(ov, args, x, n):
     """The spatial sizes of the result; PyTorch's errors."""
-    key = (ov.kernel, tuple(x.shape[-n - 1:]), x.dim(), x.dtype, *args[1:])
+    key = (ov.kernel, tuple(x.shape[-n - 1 :]), x.dim(), x.dtype, *args[1:])
     sizes = _shapes.get(key)
     if sizes is None:
         try:
@@ -31,7 +31,7 @@ def _spatial(ov, args, x, n):
             r = _C.call_below(ov, (few, *args[1:]))
             sizes = tuple((r[0] if type(r) is tuple else r).shape[-n:])
         except Exception:
-            _C.call_below(ov, tuple([stand_in(a) for a in args]))      # the same with the true sizes in its text
+            _C.call_below(ov, tuple([stand_in(a) for a in args]))  # the same with the true sizes in its text
             raise
         if len(_shapes) > MOST:
             _shapes.clear()
@@ -60,7 +60,13 @@ def _plan(op, dtype, window, backward=False, **rest):
         lists = dict(zip(names, window)) if type(window) is tuple else {"kernel": (1,) * window}
         if backward:
             lists["backward"] = True
-        number = _plans[key] = _stream.plan("pool:" + json.dumps({"op": op, "dtype": dtype.name, **lists, **{k: v for k, v in rest.items() if v is not None}}, separators=(",", ":")))
+        number = _plans[key] = _stream.plan(
+            "pool:"
+            + json.dumps(
+                {"op": op, "dtype": dtype.name, **lists, **{k: v for k, v in rest.items() if v is not None}},
+                separators=(",", ":"),
+            )
+        )
     return number
 
 
@@ -109,14 +115,23 @@ def _back(g, shape, n, number, index=None, middle=()):
 
 
 # ---- maxima --------------------------------------------------------------------------------------------------------------
-@planner("max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices")
+@planner(
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_pool1d_with_indices",
+    "max_pool2d_with_indices",
+    "max_pool3d_with_indices",
+)
 def _max_pool(ov, a):
     x, kernel, stride, padding, dilation, _ = a
     n, positions = int(ov.kernel[8]), ov.kernel.endswith("s")
     sizes = _spatial(ov, a, x, n)
     if x.dtype not in _FLOATS:
         return NotImplemented
-    number = _plan("max", x.dtype, _windows(n, kernel, stride, padding, dilation), positions=None if positions else False)
+    number = _plan(
+        "max", x.dtype, _windows(n, kernel, stride, padding, dilation), positions=None if positions else False
+    )
     r, index = _forward(x, sizes, n, number, positions)
     return (r, index) if positions else r
 
@@ -144,7 +159,14 @@ def _max_back(ov, a):
 def _average(dtype, window, include, divisor, backward=False):
     """(plan, divisor's word)"""
     middle = () if divisor is None else (float_word(divisor),)
-    return _plan("avg", dtype, window, backward, countPadding=None if include else False, divisor=None if divisor is None else True), middle
+    return _plan(
+        "avg",
+        dtype,
+        window,
+        backward,
+        countPadding=None if include else False,
+        divisor=None if divisor is None else True,
+    ), middle
 
 
 @planner("avg_pool1d", "avg_pool2d", "avg_pool3d")
@@ -261,12 +283,18 @@ def _resample(x, mode, before, after, align, scales, back):
     key = mode, n, x.dtype, align, back
     number = _upsamples.get(key)
     if number is None:
-        number = _upsamples[key] = _stream.plan('upsample:{"mode":"%s","ndim":%d,"dtype":"%s"%s%s}' % (
-            _MODES[mode], n, x.dtype.name, ',"align":true' if align else "", ',"backward":true' if back else ""))
+        number = _upsamples[key] = _stream.plan(
+            'upsample:{"mode":"%s","ndim":%d,"dtype":"%s"%s%s}'
+            % (_MODES[mode], n, x.dtype.name, ',"align":true' if align else "", ',"backward":true' if back else "")
+        )
     buffer, own, _, offset, dtype, _, _ = geometry(contiguous(x))
     handle = ready(buffer)
     r, out = made(shape, numel, dtype)
-    launch(number, (handle, out), (own[0] * own[1], *before, *after, *_scales(before, after, align, scales, mode), offset, 0))
+    launch(
+        number,
+        (handle, out),
+        (own[0] * own[1], *before, *after, *_scales(before, after, align, scales, mode), offset, 0),
+    )
     return r
 
 

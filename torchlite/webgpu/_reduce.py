@@ -47,7 +47,11 @@ def ask_core(ov, args):
     for a in args:
         if isinstance(a, _C.TensorBase):
             some = some or a.numel() > 0
-            a = _C.empty(tuple(a.shape), a.dtype) if not a.numel() else _C.fill(_C.empty((), a.dtype), 0).expand(a.shape)
+            a = (
+                _C.empty(tuple(a.shape), a.dtype)
+                if not a.numel()
+                else _C.fill(_C.empty((), a.dtype), 0).expand(a.shape)
+            )
         moved.append(a)
     with _C.GradMode(False):
         r = _C.call_below(ov, tuple(moved))
@@ -62,7 +66,9 @@ _sums = {}
 
 def _sum_spec(row, given, dtype):
     """How a sum, mean or product of a type is made: (spec, whether it is of pairs of floats); None where the core decides."""
-    want = dtype if dtype is not None else given if row == "mean" or given.is_floating_point or given.is_complex else int64
+    want = (
+        dtype if dtype is not None else given if row == "mean" or given.is_floating_point or given.is_complex else int64
+    )
     if given is torch.complex64 and want is given and row in ("sum", "mean"):
         return _sum_spec(row, float32, None)
     if given not in HERE or want not in HERE:
@@ -94,11 +100,12 @@ def _sum(ov, args):
     if spec is None:
         if row == "prod" and t.dtype is torch.complex64 and dtype in (None, torch.complex64):
             from ._complex import product
+
             return product(ov, args)
         spec = _sum_spec(*key)
         if spec is None:
             if dtype is torch.float64:
-                return empty((), dtype)                # says that webgpu does not have it
+                return empty((), dtype)  # says that webgpu does not have it
             return ask_core(ov, args) if not t.dtype.is_complex else NotImplemented
         _sums[key] = spec
     many = len(args) == 4
@@ -132,7 +139,9 @@ def _amax(ov, args):
     dims = dims_of(args[1] if len(args) > 1 else None, t.dim())
     if dims is None or not t.numel() or t.dtype not in HERE:
         return ask_core(ov, args)
-    return reduce(t, dims, len(args) > 2 and args[2], (("amax" if row in ("max", "amax") else "amin", None, t.dtype), None))[0]
+    return reduce(
+        t, dims, len(args) > 2 and args[2], (("amax" if row in ("max", "amax") else "amin", None, t.dtype), None)
+    )[0]
 
 
 @planner("max_dim", "min_dim")
@@ -167,7 +176,16 @@ def _argmax(ov, args):
 _NO_FREEDOM = "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel)."
 
 
-@planner("var", "std", "var_mean", "std_mean", "var_correction", "std_correction", "var_mean_correction", "std_mean_correction")
+@planner(
+    "var",
+    "std",
+    "var_mean",
+    "std_mean",
+    "var_correction",
+    "std_correction",
+    "var_mean_correction",
+    "std_mean_correction",
+)
 def _var(ov, args):
     t = args[0]
     dtype = t.dtype
@@ -179,12 +197,13 @@ def _var(ov, args):
         return ask_core(ov, args)
     given = args[2] if n > 2 else args[1]
     correction = 1.0 if given is None else float(given)
-    name = ov.kernel[:-len("_correction")] if ov.kernel.endswith("_correction") else ov.kernel
+    name = ov.kernel[: -len("_correction")] if ov.kernel.endswith("_correction") else ov.kernel
     shape, count = t.shape, 1
     for d in dims:
         count *= shape[d]
     if count <= correction:
         import warnings
+
         warnings.warn(_NO_FREEDOM % name, UserWarning, stacklevel=3)
     op = name[:3]
     if name == op:

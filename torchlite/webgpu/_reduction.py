@@ -16,13 +16,19 @@ from ._stream import float_word, fresh, launch, product, ready
 
 geometry = _C.geometry
 scalar_words = _stream.scalar_words
-STATES = {"argmax": 2, "argmin": 2, "var": 3, "std": 3, "logsumexp": 2}    # buffers that parts of long rows need; others 1
+STATES = {
+    "argmax": 2,
+    "argmin": 2,
+    "var": 3,
+    "std": 3,
+    "logsumexp": 2,
+}  # buffers that parts of long rows need; others 1
 _KEPT = 4096
 
 _plans = {}
-_of_tensor = {}                  # all that a reduction of a tensor with some geometry needs, by geometry
-_of_graph = {}                   # the same by expression
-_reduced = weakref.WeakSet()     # buffers whose expression a reduction has read already
+_of_tensor = {}  # all that a reduction of a tensor with some geometry needs, by geometry
+_of_graph = {}  # the same by expression
+_reduced = weakref.WeakSet()  # buffers whose expression a reduction has read already
 
 
 def reduce(t, dims, keepdim, spec, correction=None):
@@ -47,7 +53,9 @@ def reduce(t, dims, keepdim, spec, correction=None):
     return _launch(known[0], known[1], [buffer], spec, known[2])
 
 
-def _of_node(node: Any, buffer: Any, shape: Any, dims: Any, numel: int, spec: Any, correction: Any) -> tuple[Any, Any, Any] | None:
+def _of_node(
+    node: Any, buffer: Any, shape: Any, dims: Any, numel: int, spec: Any, correction: Any
+) -> tuple[Any, Any, Any] | None:
     """(plan, words, handles) for a reduction of an expression; None for one that does not go into this kernel."""
     where = node.shape
     if where != shape:
@@ -74,7 +82,9 @@ def _of_node(node: Any, buffer: Any, shape: Any, dims: Any, numel: int, spec: An
 
 def _launch(number, words, buffers, spec, shape):
     if len(spec) == 2 and spec[0][2].is_floating_point and 0 < len(buffers) <= 5 and len(words) <= 64:
-        return [product(number, tuple(buffers), tuple(words), shape, spec[0][2])]      # put off: something may follow it in its kernel
+        return [
+            product(number, tuple(buffers), tuple(words), shape, spec[0][2])
+        ]  # put off: something may follow it in its kernel
     results, handles = [], [ready(b) for b in buffers]
     for out in spec[:-1]:
         t, handle = fresh(shape, out[2])
@@ -100,8 +110,12 @@ def _first(x, pre, shape):
     if pre == "abs":
         return expression("abs", [x], name, None, shape)
     if pre == "nan_to_zero":
-        return expression("where", [expression("isnan", [x], "bool", name, shape), Number(0.0, "float32"), x], name, None, shape)
-    size = expression("abs", [x if name == "float32" else expression("cast", [x], "float32", None, shape)], "float32", None, shape)
+        return expression(
+            "where", [expression("isnan", [x], "bool", name, shape), Number(0.0, "float32"), x], name, None, shape
+        )
+    size = expression(
+        "abs", [x if name == "float32" else expression("cast", [x], "float32", None, shape)], "float32", None, shape
+    )
     return expression("pow", [size, Number(pre, "float32")], "float32", None, shape)
 
 
@@ -136,9 +150,11 @@ def _graph(x, shape, spec, buffer=None):
         names.append(name)
         return at
 
-    roots = [x if out[1] is None or out[1] == x.dtype else expression("cast", [x], out[1], None, shape) for out in spec[:-1]]
+    roots = [
+        x if out[1] is None or out[1] == x.dtype else expression("cast", [x], out[1], None, shape) for out in spec[:-1]
+    ]
     at = [visit(n) for n in roots]
-    visit = None                     # a function that calls itself is a cycle, which would keep the buffers
+    visit = None  # a function that calls itself is a cycle, which would keep the buffers
     if buffer is not None:
         if buffer in _reduced or any([b in _reduced for b in held]):
             return None
@@ -175,7 +191,14 @@ def _plan(graph, shape, dims, spec, correction):
     if any([o[0] in ("var", "std") for o in spec[:-1]]):
         rest.append(float_word(correction))
     outputs = tuple([(o[0], k, o[2].name) for o, k in zip(spec, at)])
-    key = (len(k_sizes), len(r_sizes), tuple([n.dtype for n in inputs]), tuple(names), outputs, _inner(strides, k_sizes, k_dims, r_dims))
+    key = (
+        len(k_sizes),
+        len(r_sizes),
+        tuple([n.dtype for n in inputs]),
+        tuple(names),
+        outputs,
+        _inner(strides, k_sizes, k_dims, r_dims),
+    )
     number = _plans.get(key)
     if number is None:
         number = _plans[key] = _stream.plan("reduce:" + _describe(key))
@@ -203,6 +226,22 @@ def _describe(key):
             nodes.append({"scalar": scalar, "dtype": name})
             scalar += 1
         else:
-            nodes.append({"op": name[0], "args": list(name[3:]), "dtype": name[1], **({"compute": name[2]} if name[2] is not None else {})})
-    return json.dumps({"kept": kept, "reduced": reduced, "inputs": [{"dtype": d} for d in inputs], "nodes": nodes,
-                       "outputs": [{"op": op, "node": node, "dtype": dtype} for op, node, dtype in outputs], "inner": inner}, separators=(",", ":"))
+            nodes.append(
+                {
+                    "op": name[0],
+                    "args": list(name[3:]),
+                    "dtype": name[1],
+                    **({"compute": name[2]} if name[2] is not None else {}),
+                }
+            )
+    return json.dumps(
+        {
+            "kept": kept,
+            "reduced": reduced,
+            "inputs": [{"dtype": d} for d in inputs],
+            "nodes": nodes,
+            "outputs": [{"op": op, "node": node, "dtype": dtype} for op, node, dtype in outputs],
+            "inner": inner,
+        },
+        separators=(",", ":"),
+    )

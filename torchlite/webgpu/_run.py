@@ -22,17 +22,19 @@ WEBGPU = 1
 PLANNERS = {}
 # rows whose op body computes in float64
 CPU_FIRST = frozenset("_fft_c2c _fft_r2c _fft_c2r".split())
-fallbacks = {}           # op -> how often the CPU ran it
-on_fallback = []         # functions that are told of each, by the op's name
+fallbacks = {}  # op -> how often the CPU ran it
+on_fallback = []  # functions that are told of each, by the op's name
 strict = os.environ.get("TORCHLITE_WEBGPU_STRICT", "") not in ("", "0")
 
 
 def planner(*rows):
     """Registers a function for kernel rows."""
+
     def register(fn):
         for row in rows:
             PLANNERS[row] = fn
         return fn
+
     return register
 
 
@@ -67,7 +69,7 @@ def upload(t):
     if t.numel():
         t = t.detach().contiguous()
         buffer = _C.geometry(r)[0]
-        _stream.write(buffer, 0, memoryview(t._storage)[t.storage_offset() * t.itemsize:][:t.nbytes])
+        _stream.write(buffer, 0, memoryview(t._storage)[t.storage_offset() * t.itemsize :][: t.nbytes])
         if t.dtype is torch.int64 or t.dtype is torch.int32:
             note_bounds(buffer, t)
     return r
@@ -87,7 +89,9 @@ def _upload_as(t):
     if not flat.is_contiguous():
         return upload(t)
     r = empty(t.shape, t.dtype, t.stride())
-    _stream.write(_C.geometry(r)[0], 0, memoryview(flat._storage)[flat.storage_offset() * flat.itemsize:][:flat.nbytes])
+    _stream.write(
+        _C.geometry(r)[0], 0, memoryview(flat._storage)[flat.storage_offset() * flat.itemsize :][: flat.nbytes]
+    )
     return r
 
 
@@ -131,7 +135,7 @@ def _from_bytes(buffer, offset, t, data=None):
     if t.numel():
         if data is None:
             data = _stream.read(buffer, offset, t.nbytes)
-        memoryview(r._storage).cast("B")[:t.nbytes] = memoryview(data).cast("B")[:t.nbytes]
+        memoryview(r._storage).cast("B")[: t.nbytes] = memoryview(data).cast("B")[: t.nbytes]
     return r
 
 
@@ -164,6 +168,7 @@ def device_alloc(code, nbytes):
     if code != WEBGPU:
         raise NotImplementedError("device meta is not supported by torchlite; available devices: cpu, webgpu")
     from ._bridge import require
+
     require()
     return Buffer(nbytes)
 
@@ -173,21 +178,28 @@ def device_resize(buffer, old, new):
     fresh = Buffer(new)
     if old and new:
         from_, to = ready(buffer), ready(fresh)
-        _stream.words.extend((_stream.COPY | 6 << 8, from_, 0, to, 0, -(-min(old, new) // 4) * 4))        # buffers are of whole words
+        _stream.words.extend(
+            (_stream.COPY | 6 << 8, from_, 0, to, 0, -(-min(old, new) // 4) * 4)
+        )  # buffers are of whole words
     return fresh
 
 
 def device_fill(t, value):
     """t[...] = value below autograd."""
     probe = _C.empty((1,), t.dtype)
-    _C.fill(probe, value)                       # the core's conversion and its errors
+    _C.fill(probe, value)  # the core's conversion and its errors
     if t.dtype.is_complex:
         device_copy(t, _C.fill(_C.empty(tuple(t.shape), t.dtype), value))
         return
-    raw = bytes(memoryview(probe._storage).cast("B")[:t.itemsize])
+    raw = bytes(memoryview(probe._storage).cast("B")[: t.itemsize])
     buffer, shape, strides, offset, dtype, dense, numel = _C.geometry(t)
     nbytes = numel * t.itemsize
-    if dense and offset * t.itemsize % 4 == 0 and (nbytes % 4 == 0 or offset == 0 and nbytes == buffer.nbytes) and (t.itemsize <= 4 or raw[:4] == raw[4:]):
+    if (
+        dense
+        and offset * t.itemsize % 4 == 0
+        and (nbytes % 4 == 0 or offset == 0 and nbytes == buffer.nbytes)
+        and (t.itemsize <= 4 or raw[:4] == raw[4:])
+    ):
         if offset == 0 and nbytes == buffer.nbytes:
             buffer_overwritten(buffer)
         else:
@@ -232,8 +244,16 @@ def device_copy(dst, src):
             src = _detached_copy(src)
             from_, own, own_strides, own_offset, own_dtype, own_dense, _ = _C.geometry(src)
     size = dst.itemsize
-    if dtype is own_dtype and dense and own_dense and own == shape and from_.pending is None and offset * size % 4 == 0 and own_offset * size % 4 == 0 \
-            and (numel * size % 4 == 0 or offset == 0 and numel * size == buffer.nbytes):
+    if (
+        dtype is own_dtype
+        and dense
+        and own_dense
+        and own == shape
+        and from_.pending is None
+        and offset * size % 4 == 0
+        and own_offset * size % 4 == 0
+        and (numel * size % 4 == 0 or offset == 0 and numel * size == buffer.nbytes)
+    ):
         source = ready(from_)
         if offset == 0 and numel * size == buffer.nbytes:
             buffer_overwritten(buffer)
@@ -264,7 +284,7 @@ def _copy_complex(dst, src):
     if dst.dtype is torch.complex64 and not src.dtype.is_complex:
         pair = torch.view_as_real(dst.detach())
         _C.copy(pair.select(-1, 0), src.detach(), False)
-        device_fill(pair.select(-1, 1), 0)          # counts no change of its own
+        device_fill(pair.select(-1, 1), 0)  # counts no change of its own
     elif dst.dtype.is_complex:
         _C.copy(torch.view_as_real(dst.detach()), torch.view_as_real(src.detach().expand(dst.shape)), False)
     else:
@@ -281,13 +301,17 @@ def _copy_in(dst, src):
         src = _C.copy(_C.empty(tuple(dst.shape), dst.dtype), src.detach(), False)
     size, offset = dst.itemsize, dst.storage_offset()
     buffer = _C.geometry(dst)[0]
-    if dst.is_contiguous() and offset * size % 4 == 0 and (dst.nbytes % 4 == 0 or offset == 0 and dst.nbytes == buffer.nbytes):
+    if (
+        dst.is_contiguous()
+        and offset * size % 4 == 0
+        and (dst.nbytes % 4 == 0 or offset == 0 and dst.nbytes == buffer.nbytes)
+    ):
         src = src.detach().contiguous()
         if dst.nbytes == buffer.nbytes:
             buffer_overwritten(buffer)
         else:
             before_write(buffer)
-        _stream.write(buffer, offset * size, memoryview(src._storage)[src.storage_offset() * size:][:src.nbytes])
+        _stream.write(buffer, offset * size, memoryview(src._storage)[src.storage_offset() * size :][: src.nbytes])
         if dst.nbytes == buffer.nbytes and (src.dtype is torch.int64 or src.dtype is torch.int32):
             note_bounds(buffer, src)
         return
@@ -296,16 +320,22 @@ def _copy_in(dst, src):
 
 # ---- the CPU in its place ------------------------------------------------------------------------------------------------
 # rows that make numbers on the CPU by definition, so that a seed gives PyTorch's numbers: nothing is read back
-MADE_ON_CPU = frozenset("""rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
-triu_indices""".split())
-_RANDOM_IN_PLACE = frozenset("normal_ uniform_ exponential_ cauchy_ geometric_ log_normal_ random_ random_from random_to bernoulli_".split())
-_LIKE_ONLY = frozenset(("dropout_noise",))         # random tensors like their first argument, whose elements do not count
+MADE_ON_CPU = frozenset(
+    """rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
+triu_indices""".split()
+)
+_RANDOM_IN_PLACE = frozenset(
+    "normal_ uniform_ exponential_ cauchy_ geometric_ log_normal_ random_ random_from random_to bernoulli_".split()
+)
+_LIKE_ONLY = frozenset(("dropout_noise",))  # random tensors like their first argument, whose elements do not count
 # arguments that the CPU kernel changes beside its result
 _CHANGED = {"batch_norm": (3, 4), "native_batch_norm": (3, 4)}
 
 
 def _without_device(args):
-    return tuple([None if isinstance(a, torch.device) or type(a) is str and a.startswith("webgpu") else a for a in args])
+    return tuple(
+        [None if isinstance(a, torch.device) or type(a) is str and a.startswith("webgpu") else a for a in args]
+    )
 
 
 def made_on_cpu(ov, args):
@@ -326,7 +356,11 @@ def like_only(ov, args):
 
 def _stand_in(t):
     """On the CPU, with t's strides: numbers are drawn in the order of memory."""
-    return _C.empty(tuple(t.shape), t.dtype) if t.is_contiguous() else _C.empty_strided(tuple(t.shape), t.stride(), t.dtype)
+    return (
+        _C.empty(tuple(t.shape), t.dtype)
+        if t.is_contiguous()
+        else _C.empty_strided(tuple(t.shape), t.stride(), t.dtype)
+    )
 
 
 for _row in MADE_ON_CPU:
@@ -340,9 +374,11 @@ for _row in _LIKE_ONLY:
 def check_devices(args):
     """PyTorch's error for tensors of several devices; 0-dim CPU tensors go with any."""
     for a in args:
-        for t in (a if isinstance(a, (list, tuple)) else (a,)):
+        for t in a if isinstance(a, (list, tuple)) else (a,):
             if isinstance(t, Tensor) and t.is_cpu and t.dim():
-                raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!")
+                raise RuntimeError(
+                    "Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!"
+                )
 
 
 def on_cpu(ov, args):
@@ -365,7 +401,7 @@ def on_cpu(ov, args):
 def through_cpu(name, fn, *tensors):
     """fn(*tensors) on the CPU, recorded: for bodies that compute in float64."""
     note(name)
-    with torch.device("cpu"):               # for what fn makes itself
+    with torch.device("cpu"):  # for what fn makes itself
         return fn(*[t.cpu() for t in tensors]).to(tensors[0].device)
 
 
@@ -374,11 +410,15 @@ def note(name):
     for fn in on_fallback:
         fn(name)
     if strict:
-        raise NotImplementedError("The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
-                                  "Move its arguments to the CPU with .cpu()" % name)
+        raise NotImplementedError(
+            "The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
+            "Move its arguments to the CPU with .cpu()" % name
+        )
     if name not in fallbacks:
-        _warn("The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
-                      "its results uploaded. torch.explain(%r, device=\"webgpu\") tells more." % (name, name))
+        _warn(
+            "The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
+            'its results uploaded. torch.explain(%r, device="webgpu") tells more.' % (name, name)
+        )
     fallbacks[name] = fallbacks.get(name, 0) + 1
 
 
@@ -386,6 +426,7 @@ def _warn(text):
     """A warning that points at the user's line."""
     import sys
     import warnings
+
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(package + os.sep):
@@ -414,8 +455,15 @@ def _dtype_of(dtype, value=None):
     if dtype is not None:
         return dtype
     if value is not None:
-        return torch.bool if value is True or value is False else torch.int64 if isinstance(value, int) else \
-            torch.complex64 if isinstance(value, complex) else torch.get_default_dtype()
+        return (
+            torch.bool
+            if value is True or value is False
+            else torch.int64
+            if isinstance(value, int)
+            else torch.complex64
+            if isinstance(value, complex)
+            else torch.get_default_dtype()
+        )
     return torch.get_default_dtype()
 
 
@@ -443,7 +491,16 @@ def _full(ov, a):
     return _filled(a[0], _dtype_of(a[2], a[1]), a[1])
 
 
-_LIKE = {"zeros_like": 0, "ones_like": 1, "empty_like": None, "full_like": None, "new_zeros": 0, "new_ones": 1, "new_empty": None, "new_full": None}
+_LIKE = {
+    "zeros_like": 0,
+    "ones_like": 1,
+    "empty_like": None,
+    "full_like": None,
+    "new_zeros": 0,
+    "new_ones": 1,
+    "new_empty": None,
+    "new_full": None,
+}
 
 
 @planner(*_LIKE)
@@ -460,10 +517,13 @@ def _like(ov, a):
         return torch.full(size, value, dtype=dtype) if value is not None else _C.empty(size, dtype)
     format_ = rest[4] if len(rest) > 4 else None
     if kind.endswith("_like") and format_ in (None, torch.preserve_format) and not self.is_contiguous():
-        like = _C.empty_like(_C.empty_strided(tuple(self.shape), self.stride(), torch.uint8) if self.is_cpu else self, dtype)
+        like = _C.empty_like(
+            _C.empty_strided(tuple(self.shape), self.stride(), torch.uint8) if self.is_cpu else self, dtype
+        )
         r = empty(size, dtype, like.stride())
     elif format_ in (torch.channels_last, torch.channels_last_3d):
         from ..ops.copying import _channels_last_strides
+
         r = empty(size, dtype, _channels_last_strides(size, format_))
     else:
         r = empty(size, dtype)
@@ -476,4 +536,5 @@ from . import _families  # noqa: E402, F401
 
 if os.environ.get("TORCHLITE_DEBUG"):
     from . import _debug
+
     _debug.from_environment()

@@ -12,7 +12,10 @@ from ._run import device_copy, planner, random_in_place, upload
 
 geometry = _C.geometry
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
-_BAD = ("probability tensor contains either `inf`, `nan` or element < 0", "invalid multinomial distribution (sum of probabilities <= 0)")
+_BAD = (
+    "probability tensor contains either `inf`, `nan` or element < 0",
+    "invalid multinomial distribution (sum of probabilities <= 0)",
+)
 _OUTSIDE = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
 
 
@@ -25,15 +28,35 @@ def _checked(fault, texts):
     fault = fault.contiguous()
     shape = tuple(fault.shape)
     zero = upload(_C.fill(_C.empty((1,), torch.int64), 0))
-    return take_at(geometry(zero)[0], (1,), (1,), 0, torch.int64, shape, [None] * len(shape), [Pick(fault, fault.stride(), 0)], False, _fault(texts))
+    return take_at(
+        geometry(zero)[0],
+        (1,),
+        (1,),
+        0,
+        torch.int64,
+        shape,
+        [None] * len(shape),
+        [Pick(fault, fault.stride(), 0)],
+        False,
+        _fault(texts),
+    )
 
 
 @planner("multinomial")
 def _multinomial(ov, args):
     p, count, replacement, generator = args
     rows = p.dim()
-    if p.dtype not in _FLOATS or rows not in (1, 2) or not p.is_contiguous() or not p.numel() or type(count) is not int \
-            or not 0 < count <= p.shape[-1] or p.shape[-1] > 1 << 24 or replacement and count != 1:
+    if (
+        p.dtype not in _FLOATS
+        or rows not in (1, 2)
+        or not p.is_contiguous()
+        or not p.numel()
+        or type(count) is not int
+        or not 0 < count <= p.shape[-1]
+        or p.shape[-1] > 1 << 24
+        or replacement
+        and count != 1
+    ):
         return NotImplemented
     p = p.detach()
     wide = p.float()
@@ -52,9 +75,16 @@ def _bernoulli(ov, args):
     self, p, generator = args
     if not isinstance(p, torch.Tensor):
         return random_in_place(ov, args)
-    if p.is_cpu or p.dtype not in _FLOATS or self.dtype.is_complex or not self.numel() or not self.is_contiguous() \
-            or self.device.type != "webgpu" or p.dim() > self.dim() \
-            or any(n != 1 and n != m for n, m in zip(reversed(p.shape), reversed(self.shape))):
+    if (
+        p.is_cpu
+        or p.dtype not in _FLOATS
+        or self.dtype.is_complex
+        or not self.numel()
+        or not self.is_contiguous()
+        or self.device.type != "webgpu"
+        or p.dim() > self.dim()
+        or any(n != 1 and n != m for n, m in zip(reversed(p.shape), reversed(self.shape)))
+    ):
         return NotImplemented
     p = p.detach().float()
     zero = _checked(((p >= 0) & (p <= 1)).logical_not().any().to(torch.int64), (_OUTSIDE,))

@@ -54,10 +54,11 @@ def _cumsum(ov, args):
         return own(torch.view_as_complex(_scan(torch.view_as_real(t.detach()), "cumsum", at, torch.float32)[0]))
     if given is torch.complex64 and want is given:
         from ._complex import running_product
+
         return running_product(t, at)
     if given not in HERE or want not in HERE:
         return NotImplemented if want is not torch.float64 else empty(tuple(t.shape), want)
-    if want is torch.bool and ov.kernel == "cumprod":        # sums of truth values saturate, products do not overflow
+    if want is torch.bool and ov.kernel == "cumprod":  # sums of truth values saturate, products do not overflow
         return _scan(t.to(torch.bool), "cummin", at, torch.bool)[0]
     if want is torch.bool:
         return _scan(t.to(torch.bool), "cummax", at, torch.bool)[0]

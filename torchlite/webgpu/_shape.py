@@ -12,7 +12,7 @@ from ._index import MOVE, cpu_error, geometry
 from ._run import _filled as filled, contiguous, empty, laid_back, laid_like, planner
 from ._stream import Buffer, launch, plan, ready
 
-AT_ONCE = 7                     # inputs of one kernel
+AT_ONCE = 7  # inputs of one kernel
 _plans = {}
 
 
@@ -39,8 +39,10 @@ def join(parts, dim, shape, dtype):
     target, start = geometry(r)[0], 0
     move = MOVE.get(dtype.name, dtype.name)
     for first in range(0, len(parts), AT_ONCE):
-        group = parts[first:first + AT_ONCE]
-        _join(group, dim, (*shape[:dim], sum(p[3] for p in group), *shape[dim + 1:]), move, target, start * out[dim], out)
+        group = parts[first : first + AT_ONCE]
+        _join(
+            group, dim, (*shape[:dim], sum(p[3] for p in group), *shape[dim + 1 :]), move, target, start * out[dim], out
+        )
         start += sum(p[3] for p in group)
     return r
 
@@ -53,7 +55,7 @@ def _join(parts, dim, shape, move, target, offset, out):
     n = 1
     for m in sizes:
         n *= m
-    if at is None:                      # one slice: it is all of the result
+    if at is None:  # one slice: it is all of the result
         at, scale = 0, sizes[0]
     else:
         scale = 1
@@ -105,14 +107,16 @@ def _cat(ov, a):
                 return cpu_error(ov, a)
             parts.append((buffer, (*strides[:dim], 0, *strides[dim:]), offset, 1))
         else:
-            if own != shape and (len(own) != len(shape) or any(x != y for d, (x, y) in enumerate(zip(own, shape)) if d != dim)):
+            if own != shape and (
+                len(own) != len(shape) or any(x != y for d, (x, y) in enumerate(zip(own, shape)) if d != dim)
+            ):
                 return cpu_error(ov, a)
             if own[dim]:
                 parts.append((buffer, strides, offset, own[dim]))
                 total += own[dim]
     if shape is None:
         return cpu_error(ov, a) if type(dim) is not int or not -1 <= dim < 1 else empty((0,), dtype)
-    shape = (*shape[:dim], len(parts), *shape[dim:]) if stack else (*shape[:dim], total, *shape[dim + 1:])
+    shape = (*shape[:dim], len(parts), *shape[dim:]) if stack else (*shape[:dim], total, *shape[dim + 1 :])
     return join(parts, dim, shape, dtype)
 
 
@@ -122,7 +126,12 @@ def _rolled(x, shift, dim):
     shift = shift % size if size else 0
     if not shift:
         return x
-    return join([(buffer, strides, offset + (size - shift) * strides[dim], shift), (buffer, strides, offset, size - shift)], dim, shape, dtype)
+    return join(
+        [(buffer, strides, offset + (size - shift) * strides[dim], shift), (buffer, strides, offset, size - shift)],
+        dim,
+        shape,
+        dtype,
+    )
 
 
 @planner("roll")
@@ -162,7 +171,9 @@ def _read_as(t, shape, strides, offset):
 def _flip(ov, a):
     self, dims = a
     nd = self.dim()
-    if any(type(d) is not int or not -max(nd, 1) <= d < max(nd, 1) for d in dims) or len({d % max(nd, 1) for d in dims}) != len(dims):
+    if any(type(d) is not int or not -max(nd, 1) <= d < max(nd, 1) for d in dims) or len(
+        {d % max(nd, 1) for d in dims}
+    ) != len(dims):
         return cpu_error(ov, a)
     if not self.numel():
         return empty(self.shape, self.dtype)
@@ -210,11 +221,14 @@ def _triangle(ov, a):
     rows, columns = shape[-2:]
     diagonal = max(-rows, min(columns, diagonal))
     offset = expression("sub", [Coord(nd - 1), Coord(nd - 2)], "int32", "int32", shape)
-    inside = expression("le" if ov.kernel == "tril" else "ge", [offset, Number(diagonal, "int32")], "bool", "int32", shape)
+    inside = expression(
+        "le" if ov.kernel == "tril" else "ge", [offset, Number(diagonal, "int32")], "bool", "int32", shape
+    )
     zero = Number(0.0, "float32") if x.dtype.is_floating_point else Number(0, "int64" if name == "int64" else "int32")
     node = expression("where", [inside, operand(x, shape), zero], name, name, shape)
     if ov.flags & 4:
         from ._pointwise import assign
+
         assign(x, node)
         return self
     return _restored(result(node, x.dtype), self.dtype)

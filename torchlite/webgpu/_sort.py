@@ -34,7 +34,9 @@ def ordered(t, dim, k, descending):
     key = dtype, bool(descending)
     number = _plans.get(key)
     if number is None:
-        number = _plans[key] = _stream.plan('sort:{"dtype":"%s"%s}' % (dtype.name, ',"descending":true' if descending else ""))
+        number = _plans[key] = _stream.plan(
+            'sort:{"dtype":"%s"%s}' % (dtype.name, ',"descending":true' if descending else "")
+        )
     n = shape[-1] if nd else 1
     where = (*shape[:-1], k) if nd else ()
     values, index = empty(where, dtype), empty(where, int64)
@@ -63,7 +65,13 @@ def _sort(ov, args):
 def _topk(ov, args):
     t, k, dim, largest, _ = args
     at = _dim(t, dim)
-    if at is None or not t.numel() or t.dtype not in HERE or t.dtype is boolean or not 0 <= k <= (t.shape[at] if t.dim() else 1):
+    if (
+        at is None
+        or not t.numel()
+        or t.dtype not in HERE
+        or t.dtype is boolean
+        or not 0 <= k <= (t.shape[at] if t.dim() else 1)
+    ):
         return ask_core(ov, args)
     if k == 0 and t.dim():
         shape = list(t.shape)
@@ -98,10 +106,16 @@ def _at(values: Any, index: Any, place: Any) -> tuple[Any, Any]:
 def _kthvalue(ov, args):
     t, k, dim, keepdim = args
     at = _dim(t, dim)
-    if at is None or not t.numel() or t.dtype not in HERE or t.dtype is boolean or not 1 <= k <= (t.shape[at] if t.dim() else 1):
+    if (
+        at is None
+        or not t.numel()
+        or t.dtype not in HERE
+        or t.dtype is boolean
+        or not 1 <= k <= (t.shape[at] if t.dim() else 1)
+    ):
         return ask_core(ov, args)
     values, index = ordered(_rows(t, at), max(t.dim() - 1, 0), k, False)
-    return _placed(values[..., k - 1:], index[..., k - 1:], t, at, keepdim)
+    return _placed(values[..., k - 1 :], index[..., k - 1 :], t, at, keepdim)
 
 
 def _median(t: Any, ignore_nan: bool) -> tuple[Any, Any]:
@@ -111,7 +125,7 @@ def _median(t: Any, ignore_nan: bool) -> tuple[Any, Any]:
     values, index = ordered(t, t.dim() - 1, n, False)
     if t.dtype not in FLOATS:
         middle = (n - 1) // 2
-        return values[..., middle:middle + 1], index[..., middle:middle + 1]
+        return values[..., middle : middle + 1], index[..., middle : middle + 1]
     numbers = n - t.isnan().sum(-1, True)
     if ignore_nan:
         place = ((numbers - 1) // 2).clamp(min=0)
@@ -195,7 +209,7 @@ def _unique2(ov, args):
     return _flat(t, True, bool(inverse), bool(counts))
 
 
-_COLUMNS = 64                    # slices are sorted by one element after the other, from the last: as many sorts
+_COLUMNS = 64  # slices are sorted by one element after the other, from the last: as many sorts
 
 
 @planner("unique_dim", "unique_consecutive")
@@ -248,16 +262,29 @@ def _searchsorted(ov, args):
         dtype = rows.dtype if floats else torch.get_default_dtype() if isinstance(v, float) else int64
         v = _C.fill(_C.empty((), dtype), v).to(rows.device)
     if v.is_cpu or rows.is_cpu:
-        raise RuntimeError("torch.searchsorted(): boundaries and input value tensors should have same device type, but got boundaries tensor device "
-                           "type %s and input value tensor device type %s" % (rows.device.type, v.device.type))
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries and input value tensors should have same device type, but got boundaries tensor device "
+            "type %s and input value tensor device type %s" % (rows.device.type, v.device.type)
+        )
     if sorter is not None and sorter.is_cpu:
-        raise RuntimeError("torch.searchsorted(): sorter and boundary tensors should have same device type, but got sorter tensor device type cpu "
-                           "and input value tensor device type webgpu")
+        raise RuntimeError(
+            "torch.searchsorted(): sorter and boundary tensors should have same device type, but got sorter tensor device type cpu "
+            "and input value tensor device type webgpu"
+        )
     common = torch.promote_types(rows.dtype, v.dtype)
     nd, m = rows.dim(), rows.shape[-1] if rows.dim() else 0
     fits = nd == 1 or ov.kernel != "bucketize" and nd > 1 and v.dim() == nd and rows.shape[:-1] == v.shape[:-1]
-    if not fits or not v.numel() or common not in HERE or common is boolean or side not in _SIDES or side == "left" and right \
-            or sorter is not None and (sorter.shape != rows.shape or sorter.dtype is not int64):
+    if (
+        not fits
+        or not v.numel()
+        or common not in HERE
+        or common is boolean
+        or side not in _SIDES
+        or side == "left"
+        and right
+        or sorter is not None
+        and (sorter.shape != rows.shape or sorter.dtype is not int64)
+    ):
         return ask_core(ov, args)
     if sorter is not None:
         rows = rows.detach().gather(-1, sorter)
@@ -267,11 +294,24 @@ def _searchsorted(ov, args):
     key = rows.dtype, v.dtype, common, right, bool(narrow)
     number = _plans.get(key)
     if number is None:
-        number = _plans[key] = _stream.plan('search:{"dtype":"%s","values":"%s","compute":"%s","right":%s,"out":"%s"}' % (
-            rows.dtype.name, v.dtype.name, common.name, str(right).lower(), r.dtype.name))
+        number = _plans[key] = _stream.plan(
+            'search:{"dtype":"%s","values":"%s","compute":"%s","right":%s,"out":"%s"}'
+            % (rows.dtype.name, v.dtype.name, common.name, str(right).lower(), r.dtype.name)
+        )
     places = geometry(r)[0]
-    launch(number, [ready(geometry(rows)[0]), ready(geometry(v)[0]), ready(places)],
-           [v.numel(), v.numel() if nd == 1 else v.shape[-1], m, 0 if nd == 1 else m, rows.storage_offset(), v.storage_offset(), 0])
+    launch(
+        number,
+        [ready(geometry(rows)[0]), ready(geometry(v)[0]), ready(places)],
+        [
+            v.numel(),
+            v.numel() if nd == 1 else v.shape[-1],
+            m,
+            0 if nd == 1 else m,
+            rows.storage_offset(),
+            v.storage_offset(),
+            0,
+        ],
+    )
     places.bounds = (0, m)
     return r
 
@@ -286,8 +326,16 @@ def _counted(places, bins):
 def _bincount(ov, args):
     t, weights, least = args
     check_devices(args)
-    if t.dtype.is_floating_point or t.dtype not in HERE or t.dtype is boolean or t.dim() != 1 or not t.numel() or least < 0 or \
-            weights is not None and (weights.dim() != 1 or weights.numel() != t.numel()):
+    if (
+        t.dtype.is_floating_point
+        or t.dtype not in HERE
+        or t.dtype is boolean
+        or t.dim() != 1
+        or not t.numel()
+        or least < 0
+        or weights is not None
+        and (weights.dim() != 1 or weights.numel() != t.numel())
+    ):
         return ask_core(ov, args)
     if weights is not None and weights.dtype is not torch.float32:
         return empty((), torch.float64) if weights.dtype in HERE else NotImplemented

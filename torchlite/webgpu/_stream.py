@@ -12,17 +12,24 @@ from .. import _C
 from . import _bridge
 
 ALLOC, FREE, WRITE, COPY, FILL, PLAN = 1, 2, 3, 5, 6, 11
-FLUSH_WORDS = 8192                # about two hundred kernels: the GPU is fed while Python goes on
+FLUSH_WORDS = 8192  # about two hundred kernels: the GPU is fed while Python goes on
 SMALL_WRITE = 1024
 
 core = _C.webgpu()
 Buffer, words = core.Buffer, core.words
-ready, allocate, launch, flush, fresh, waiting = core.ready, core.allocate, core.launch, core.flush, core.fresh, core.waiting
+ready, allocate, launch, flush, fresh, waiting = (
+    core.ready,
+    core.allocate,
+    core.launch,
+    core.flush,
+    core.fresh,
+    core.waiting,
+)
 product = core.product
-checks = {}                       # number of a launch whose indices the GPU checks -> what to say; see _checks.py
-tick = [0]                        # the last of these numbers
-status = [None]                   # the buffer where launches tell of such indices; see _checks.status
-void = []                         # (first, last, error type, text): what was written between these numbers is wrong
+checks = {}  # number of a launch whose indices the GPU checks -> what to say; see _checks.py
+tick = [0]  # the last of these numbers
+status = [None]  # the buffer where launches tell of such indices; see _checks.status
+void = []  # (first, last, error type, text): what was written between these numbers is wrong
 
 
 def device_epoch():
@@ -36,7 +43,9 @@ def device_epoch():
 
 def failed(error):
     """After commands that failed: launches write the status words, so these may be void, and with them all that later launches make."""
-    if not checks and not isinstance(error, _bridge.CannotWait):        # else who looks at the checks is told, and renews them
+    if not checks and not isinstance(
+        error, _bridge.CannotWait
+    ):  # else who looks at the checks is told, and renews them
         status[0] = None
 
 
@@ -59,7 +68,7 @@ def _claim(handle, nbytes):
         _bridge.current.alloc(handle, nbytes)
     except Exception:
         raise
-    except BaseException:                # an interrupt: the bridge may have done it, and the handle is free for use again
+    except BaseException:  # an interrupt: the bridge may have done it, and the handle is free for use again
         try:
             _bridge.current.run((FREE | 2 << 8, handle))
         except Exception:
@@ -68,15 +77,27 @@ def _claim(handle, nbytes):
 
 
 def _lost(buffer):
-    raise _bridge.DeviceLostError("this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU")
+    raise _bridge.DeviceLostError(
+        "this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU"
+    )
 
 
 def _usable(buffer):
     from ._checks import usable
+
     usable(buffer)
 
 
-for _name, _what in {"send": _send, "claim": _claim, "open": device_epoch, "relax": _relax, "lost": _lost, "usable": _usable, "tick": tick, "bad": void}.items():
+for _name, _what in {
+    "send": _send,
+    "claim": _claim,
+    "open": device_epoch,
+    "relax": _relax,
+    "lost": _lost,
+    "usable": _usable,
+    "tick": tick,
+    "bad": void,
+}.items():
     core.hook(_name, _what)
 
 
@@ -104,7 +125,7 @@ def run_waiting():
         try:
             ready(buffer)
         except Exception:
-            continue                    # it goes on waiting, and who reads it is told
+            continue  # it goes on waiting, and who reads it is told
 
 
 def write(buffer, offset, memory):
@@ -114,12 +135,20 @@ def write(buffer, offset, memory):
     n = memory.nbytes
     buffer.bounds = None
     if offset == 0 and n >= buffer.nbytes:
-        buffer.serial = 0               # nothing that was wrong before comes into it
-    if n & 3:                           # only at a buffer's end, where there is room
+        buffer.serial = 0  # nothing that was wrong before comes into it
+    if n & 3:  # only at a buffer's end, where there is room
         memory, n = bytes(memory) + bytes(-n % 4), n + 3 & ~3
     if n <= SMALL_WRITE:
         # in one call: a garbage collection may add commands of its own between two
-        words.extend((WRITE | (4 + n // 4) << 8, handle, offset, n, *array("I", memory.tobytes() if type(memory) is memoryview else memory)))
+        words.extend(
+            (
+                WRITE | (4 + n // 4) << 8,
+                handle,
+                offset,
+                n,
+                *array("I", memory.tobytes() if type(memory) is memoryview else memory),
+            )
+        )
     else:
         flush()
         _bridge.current.upload(handle, offset, memory)
@@ -130,6 +159,7 @@ def read(buffer, offset, nbytes):
     handle = ready(buffer)
     if checks:
         from ._checks import read
+
         return read(buffer, offset, nbytes)
     flush()
     start, lead = offset & ~3, offset & 3
@@ -138,13 +168,14 @@ def read(buffer, offset, nbytes):
     except RuntimeError as e:
         failed(e)
         raise
-    return memoryview(data)[lead:lead + nbytes]
+    return memoryview(data)[lead : lead + nbytes]
 
 
 async def read_async(buffer, offset, nbytes):
     handle = ready(buffer)
     if checks:
         from ._checks import read_async
+
         return await read_async(buffer, offset, nbytes)
     flush()
     start, lead = offset & ~3, offset & 3
@@ -153,7 +184,7 @@ async def read_async(buffer, offset, nbytes):
     except RuntimeError as e:
         failed(e)
         raise
-    return memoryview(data)[lead:lead + nbytes]
+    return memoryview(data)[lead : lead + nbytes]
 
 
 _f32 = struct.Struct("<f")
@@ -165,20 +196,30 @@ def float_word(x):
     try:
         return _u32.unpack(_f32.pack(x))[0]
     except OverflowError:
-        return 0x7f800000 if x > 0 else 0xff800000
+        return 0x7F800000 if x > 0 else 0xFF800000
 
 
-CODES = {"float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1}
+CODES = {
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
 
 
 def scalar_words(value, dtype):
     """A Python number as uniform words of a compute type: one, or two (low, high) for int64."""
     if dtype == "int64":
         v = int(value)
-        return (v & 0xffffffff, v >> 32 & 0xffffffff)
+        return (v & 0xFFFFFFFF, v >> 32 & 0xFFFFFFFF)
     if CODES[dtype] and dtype in ("float32", "float16", "bfloat16"):
         return (float_word(float(value)),)
-    return (int(value) & 0xffffffff,)
+    return (int(value) & 0xFFFFFFFF,)
 
 
 geometry = _C.geometry

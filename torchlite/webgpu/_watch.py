@@ -2,7 +2,7 @@
 
 from . import _bridge
 
-KERNELS, WGSL, SPANS = 1, 2, 4          # bits of Watch in js_bridge/src/profile.ts
+KERNELS, WGSL, SPANS = 1, 2, 4  # bits of Watch in js_bridge/src/profile.ts
 METHODS = ("plan", "run_at", "upload", "read", "synchronize")
 
 _listeners, _bits, _timing = [], {}, set()
@@ -32,6 +32,7 @@ def _wrapped(name, fn):
         finally:
             for x, mark in reversed(told):
                 x.after(name, mark)
+
     return call
 
 

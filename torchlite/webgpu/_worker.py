@@ -15,8 +15,8 @@ from pyodide.ffi import can_run_sync, run_sync, to_js
 from . import _bridge
 from ._link import APART, EPOCH, GONE, PRESSING, Link, message
 
-WORKER = 4                                              # a bit of rungProblem()
-KEPT = "setBudget", "setTiming", "watch"                # settings, which the next worker gets as well
+WORKER = 4  # a bit of rungProblem()
+KEPT = "setBudget", "setTiming", "watch"  # settings, which the next worker gets as well
 SETTINGS = *KEPT, "resetPeaks"
 
 
@@ -32,7 +32,7 @@ class WorkerBridge(Link):
     def __init__(self, options, source):
         why = "torchlite's script may not run in this thread, only in a worker of its own"
         super().__init__({**options, "canvas": why, "probe": False}, source)
-        self._before = self._blocked = 0                # devices of workers that ended; reads that blocked this thread
+        self._before = self._blocked = 0  # devices of workers that ended; reads that blocked this thread
         self._plans, self._kept = {}, {}
 
     # --- device ---
@@ -110,7 +110,7 @@ class WorkerBridge(Link):
         if self._head is not None:
             self._ask("claim", handle, nbytes)
         else:
-            self._post(*_binary(js.Uint32Array.of(1 | 3 << 8, handle, nbytes)), 12)         # ALLOC
+            self._post(*_binary(js.Uint32Array.of(1 | 3 << 8, handle, nbytes)), 12)  # ALLOC
 
     def upload(self, handle, offset, memory):
         self._post(*_binary(to_js(memory), handle=handle, offset=offset), memory.nbytes)
@@ -166,8 +166,9 @@ class WorkerBridge(Link):
         def call(*args):
             if name in KEPT:
                 self._kept[name] = args
-            if name in SETTINGS and self._head is None and not can_run_sync():      # nobody waits for a setting
+            if name in SETTINGS and self._head is None and not can_run_sync():  # nobody waits for a setting
                 self._alive().postMessage(message(promise=next(self._numbers), name=name, args=args))
                 return GONE[name]
             return self._ask(name, *args)
+
         return call

@@ -7,7 +7,17 @@
 import { attentionDirect, lowest } from "./attention_direct.js";
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { computeOf, type DType, type Kernel, kernelKey, linearGrid, uniform, type UniformWord, UnsupportedKernelError, value } from "./spec.js";
+import {
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  uniform,
+  type UniformWord,
+  UnsupportedKernelError,
+  value,
+} from "./spec.js";
 
 export interface AttentionParams {
   readonly dtype: DType;
@@ -24,7 +34,9 @@ export interface AttentionParams {
   readonly mask?: DType;
 }
 
-const QUERIES = 16, LANES = 16, MEMORY = 16384;
+const QUERIES = 16,
+  LANES = 16,
+  MEMORY = 16384;
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /**
@@ -34,27 +46,65 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 export function attention(params: AttentionParams): Kernel {
   const { dtype, dim, valueDim, causal, f16, mask } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("attention", dtype);
-  if (dim > 128 || valueDim > 128) throw new UnsupportedKernelError("attention", dtype, `has no WebGPU kernel for heads of ${Math.max(dim, valueDim)}`);
-  if (mask !== undefined && mask !== "bool" && computeOf(mask) !== "f32") throw new UnsupportedKernelError("attention", mask);
-  const d4 = Math.ceil(dim / 4), v4 = Math.ceil(valueDim / 4);
+  if (dim > 128 || valueDim > 128)
+    throw new UnsupportedKernelError(
+      "attention",
+      dtype,
+      `has no WebGPU kernel for heads of ${Math.max(dim, valueDim)}`,
+    );
+  if (mask !== undefined && mask !== "bool" && computeOf(mask) !== "f32")
+    throw new UnsupportedKernelError("attention", mask);
+  const d4 = Math.ceil(dim / 4),
+    v4 = Math.ceil(valueDim / 4);
   // Lanes read rows side by side, in banks of their own: rows of queries and keys have an odd number of fours, those of weights an odd number of 16 words.
-  const row4 = d4 | 1, weightRow = (keys: number): number => (keys === 32 ? 48 : 16);
+  const row4 = d4 | 1,
+    weightRow = (keys: number): number => (keys === 32 ? 48 : 16);
   const blockSize = (keys: number): number => keys * Math.max(row4, v4);
   // with f16 as many keys as without, though more had room: the results are the same
   const bytes = (keys: number): number => (QUERIES * row4 + blockSize(keys)) * 16 + QUERIES * weightRow(keys) * 4;
-  const keys = [32, 16].find((k) => bytes(k) <= MEMORY) ?? 8, perRow = weightRow(keys);
+  const keys = [32, 16].find((k) => bytes(k) <= MEMORY) ?? 8,
+    perRow = weightRow(keys);
   // with fewer keys than lanes, two lanes share a key: each takes half of the elements
-  const share = Math.max(1, LANES / keys), part = Math.ceil(d4 / share);
-  const bindings = [...["q", "k", "v"].map((n) => input(n, dtype, f16 ? "f16" : "elem")), ...(mask ? [input("mask", mask)] : []), output("y", dtype), output("lse", "float32")];
+  const share = Math.max(1, LANES / keys),
+    part = Math.ceil(d4 / share);
+  const bindings = [
+    ...["q", "k", "v"].map((n) => input(n, dtype, f16 ? "f16" : "elem")),
+    ...(mask ? [input("mask", mask)] : []),
+    output("y", dtype),
+    output("lse", "float32"),
+  ];
   const strides = (t: string, row: string): string[] => [`${t}o`, `${t}b`, `${t}h`, `${t}${row}`];
-  const uniforms: UniformWord[] = [...uniform("u32", "B", "H", "L", "S", "group"), ...uniform("f32", "scale"),
-    ...uniform("i32", ...strides("q", "l"), ...strides("k", "s"), ...strides("v", "s"), ...(mask ? [...strides("m", "l"), "ms"] : []), ...strides("y", "l"), "lseo")];
+  const uniforms: UniformWord[] = [
+    ...uniform("u32", "B", "H", "L", "S", "group"),
+    ...uniform("f32", "scale"),
+    ...uniform(
+      "i32",
+      ...strides("q", "l"),
+      ...strides("k", "s"),
+      ...strides("v", "s"),
+      ...(mask ? [...strides("m", "l"), "ms"] : []),
+      ...strides("y", "l"),
+      "lseo",
+    ),
+  ];
   if (params.direct) return attentionDirect(params, bindings, uniforms);
-  const type = f16 ? "f16" : "f32", wider = (v: string): string => (f16 ? `vec4<f32>(${v})` : v);
+  const type = f16 ? "f16" : "f32",
+    wider = (v: string): string => (f16 ? `vec4<f32>(${v})` : v);
   const element = (name: string, at: string): string => (f16 ? `${name}[${at}]` : `ld_${name}(${at})`);
   const four = (name: string, base: string, at: string, size: number): string =>
-    `vec4<${type}>(${range(4).map((j) => (size % 4 === 0 ? element(name, `${base} + ${at} + ${j}`) : `select(${type}(0.0), ${element(name, `${base} + min(${at} + ${j}, ${size - 1})`)}, ${at} + ${j} < ${size})`)).join(", ")})`;
-  const fill = (name: string, size: number, quads: number, row: number): string => `    for (var id = lane; id < ${keys * quads}u; id += ${QUERIES * LANES}u) {
+    `vec4<${type}>(${range(4)
+      .map((j) =>
+        size % 4 === 0
+          ? element(name, `${base} + ${at} + ${j}`)
+          : `select(${type}(0.0), ${element(name, `${base} + min(${at} + ${j}, ${size - 1})`)}, ${at} + ${j} < ${size})`,
+      )
+      .join(", ")})`;
+  const fill = (
+    name: string,
+    size: number,
+    quads: number,
+    row: number,
+  ): string => `    for (var id = lane; id < ${keys * quads}u; id += ${QUERIES * LANES}u) {
       let j = i32(id) / ${quads}; let c = (i32(id) % ${quads}) * 4;
       var x = vec4<${type}>();
       if (first + j < i32(p.S)) { let at_row = base_${name} + (first + j) * p.${name}s; x = ${four(name, "at_row", "c", size)}; }
@@ -98,10 +148,20 @@ ${outs.map((o) => `  var o${o} = vec4<f32>(0.0);`).join("\n")}
     workgroupBarrier();
 ${fill("k", dim, d4, row4)}
     workgroupBarrier();
-${share === 1 ? "" : `    weights[r * ${perRow} + t] = ${dot(`t % ${keys}`, `t / ${keys} * ${part}`)};
+${
+  share === 1
+    ? ""
+    : `    weights[r * ${perRow} + t] = ${dot(`t % ${keys}`, `t / ${keys} * ${part}`)};
     workgroupBarrier();
-`}    for (var j = t; j < ${keys}; j += ${LANES}) {
-      var s = ${share === 1 ? dot("j", "0") : range(share).map((i) => `weights[r * ${perRow} + j + ${i * keys}]`).join(" + ")};
+`
+}    for (var j = t; j < ${keys}; j += ${LANES}) {
+      var s = ${
+        share === 1
+          ? dot("j", "0")
+          : range(share)
+              .map((i) => `weights[r * ${perRow} + j + ${i * keys}]`)
+              .join(" + ")
+      };
       let key = first + j;
       var seen = key < i32(p.S)${causal ? " && key <= l" : ""};
       ${mask ? `if (seen) { let m = ld_mask(p.mo + b * p.mb + h * p.mh + l * p.ml + key * p.ms); ${mask === "bool" ? "seen = m != 0;" : "s += m;"} }` : ""}
@@ -130,11 +190,23 @@ ${outs.map((o) => `      ${(o + 1) * LANES <= v4 ? "" : `if (t + ${o * LANES} < 
     let row = p.yo + b * p.yb + h * p.yh + l * p.yl;
     // 0 for a row that saw nothing
     let by = select(1.0 / sum, 0.0, sum == 0.0);
-${outs.map((o) => range(4).map((j) => `    if (t * 4 + ${o * LANES * 4 + j} < ${valueDim}) { let v = o${o}[${j}] * by; st_y(row + t * 4 + ${o * LANES * 4 + j}, ${castTo("v", "float32", dtype)}); }`).join("\n")).join("\n")}
+${outs
+  .map((o) =>
+    range(4)
+      .map(
+        (j) =>
+          `    if (t * 4 + ${o * LANES * 4 + j} < ${valueDim}) { let v = o${o}[${j}] * by; st_y(row + t * 4 + ${o * LANES * 4 + j}, ${castTo("v", "float32", dtype)}); }`,
+      )
+      .join("\n"),
+  )
+  .join("\n")}
     if (t == 0) { lse[p.lseo + (b * i32(p.H) + h) * i32(p.L) + l] = select(top + tl_log(sum), -tl_inf(), sum == 0.0); }
   }`;
   return {
-    key: kernelKey("attention", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: QUERIES * LANES }),
+    key: kernelKey("attention", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: QUERIES * LANES }),
     workgroups: (u) => linearGrid(value(u, "B") * value(u, "H") * Math.ceil(value(u, "L") / QUERIES), 1),
   };
 }

@@ -15,6 +15,10 @@ test("every shader is accepted by Dawn", async () => {
   expect(found).toEqual([]);
 });
 
-it.each(BROWSERS)("every shader is accepted by %s", async (_, start) => {
-  expect(await inBrowser(start, join(import.meta.dirname, "catalog_page.ts"))).toEqual([]);
-}, 150_000);
+it.each(BROWSERS)(
+  "every shader is accepted by %s",
+  async (_, start) => {
+    expect(await inBrowser(start, join(import.meta.dirname, "catalog_page.ts"))).toEqual([]);
+  },
+  150_000,
+);

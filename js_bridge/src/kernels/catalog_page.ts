@@ -12,7 +12,9 @@ async function problems(): Promise<string[]> {
     const module = device.createShaderModule({ code: kernel.wgsl });
     const info = await module.getCompilationInfo();
     const error = await device.popErrorScope();
-    const lines = info.messages.filter((m) => m.type === "error").map((m) => `${m.lineNum}: ${m.message}: ${kernel.wgsl.split("\n")[m.lineNum - 1] ?? ""}`);
+    const lines = info.messages
+      .filter((m) => m.type === "error")
+      .map((m) => `${m.lineNum}: ${m.message}: ${kernel.wgsl.split("\n")[m.lineNum - 1] ?? ""}`);
     if (lines.length > 0 || error) found.push(`${kernel.key} ${lines.join("; ") || (error?.message ?? "")}`);
   }
   return found;

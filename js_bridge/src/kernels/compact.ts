@@ -5,7 +5,20 @@
  */
 import { accessors, input, outForm, output, truth } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, offsets, type Step, type UniformWord, uniform, type Values, value } from "./spec.js";
+import {
+  type Binding,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  offsets,
+  type Step,
+  type UniformWord,
+  uniform,
+  type Values,
+  value,
+} from "./spec.js";
 import { planScan } from "./scan.js";
 
 export const PIECE = 32;
@@ -31,14 +44,33 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 export function compact(params: CompactParams): Kernel {
   const { op, dtype, data = "float32", ndim = 1 } = params;
   const moves = op === "select" || op === "scatter";
-  const bindings: Binding[] = op === "count" ? [input("x", dtype), output("ends", "int32")]
-    : [input("x", dtype), input("ends", "int32"), ...(moves ? [input("src", data)] : []), output("out", op === "index" ? "int64" : data)];
-  const uniforms: UniformWord[] = [...uniform("u32", "n", ...(op === "index" ? range(ndim).map((d) => `size${d}`) : [])), ...offsets("x", ...(moves ? ["src"] : []), ...(op === "count" ? [] : ["out"]))];
-  const globals = [accessors("x", dtype, "elem", false), ...(moves ? [accessors("src", data, "elem", false), accessors("out", data, outForm(data), true)] : [])].join("\n");
+  const bindings: Binding[] =
+    op === "count"
+      ? [input("x", dtype), output("ends", "int32")]
+      : [
+          input("x", dtype),
+          input("ends", "int32"),
+          ...(moves ? [input("src", data)] : []),
+          output("out", op === "index" ? "int64" : data),
+        ];
+  const uniforms: UniformWord[] = [
+    ...uniform("u32", "n", ...(op === "index" ? range(ndim).map((d) => `size${d}`) : [])),
+    ...offsets("x", ...(moves ? ["src"] : []), ...(op === "count" ? [] : ["out"])),
+  ];
+  const globals = [
+    accessors("x", dtype, "elem", false),
+    ...(moves ? [accessors("src", data, "elem", false), accessors("out", data, outForm(data), true)] : []),
+  ].join("\n");
   const each = {
     count: "",
     index: `    var rest = i;
-${range(ndim).reverse().map((d) => `    out[p.outo + at * ${ndim} + ${d}] = vec2<u32>(${d === 0 ? "rest" : `rest % p.size${d}`}, 0u);${d === 0 ? "" : ` rest = rest / p.size${d};`}`).join("\n")}`,
+${range(ndim)
+  .reverse()
+  .map(
+    (d) =>
+      `    out[p.outo + at * ${ndim} + ${d}] = vec2<u32>(${d === 0 ? "rest" : `rest % p.size${d}`}, 0u);${d === 0 ? "" : ` rest = rest / p.size${d};`}`,
+  )
+  .join("\n")}`,
     select: "    st_out(p.outo + at, ld_src(p.srco + i32(i)));",
     scatter: "    st_out(p.outo + i32(i), ld_src(p.srco + at));",
   }[op];
@@ -53,7 +85,10 @@ ${each}
   }
   ${op === "count" ? "ends[gid] = at;" : ""}`;
   return {
-    key: kernelKey("compact", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }),
+    key: kernelKey("compact", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({ bindings, uniforms, globals, main }),
     workgroups: (u) => linearGrid(Math.ceil(value(u, "n") / PIECE)),
   };
 }
@@ -63,5 +98,8 @@ export function planCount(params: CompactParams, values: Values): Step[] {
   const pieces = Math.ceil(value(values, "n") / PIECE);
   const names: Readonly<Record<string, string>> = { x: "counts", y: "ends" };
   const sums = planScan("cumsum", "int32", "int32", 1, pieces, 1);
-  return [{ kernel: compact(params), values, buffers: ["x", "counts"] }, ...sums.map((s) => ({ ...s, buffers: s.buffers.map((b) => names[b] ?? b) }))];
+  return [
+    { kernel: compact(params), values, buffers: ["x", "counts"] },
+    ...sums.map((s) => ({ ...s, buffers: s.buffers.map((b) => names[b] ?? b) })),
+  ];
 }

@@ -7,7 +7,18 @@ import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { CHECK, resolver, STATUS } from "./index_ops.js";
 import { blockSum, rowGroup, rowHead, rowJoin, type RowLanes, rowTools } from "./row.js";
-import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, offsets, uniform, UnsupportedKernelError, value } from "./spec.js";
+import {
+  type Binding,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  offsets,
+  uniform,
+  UnsupportedKernelError,
+  value,
+} from "./spec.js";
 
 export interface CrossEntropyParams extends RowLanes {
   readonly dtype: DType;
@@ -29,14 +40,36 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
   const { dtype, weight, smooth, nll, backward, lanes } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("cross_entropy", dtype);
   if (nll && smooth) throw new UnsupportedKernelError("nll_loss", "smoothing");
-  const list = (...entries: [string, DType, boolean][]): [string, DType][] => entries.filter((e) => e[2]).map(([n, d]) => [n, d]);
-  const reads = list(["x", dtype, !(nll && backward)], ["labels", "int64", true], ["w", dtype, !!weight], ["lse", "float32", !!backward && !nll], ["g", "float32", !!backward]);
-  const writes = backward ? list(["y", dtype, true]) : list(["loss", "float32", true], ["lse", "float32", !nll], ["counts", "float32", true]);
-  const bindings: Binding[] = [...reads.map(([n, d]) => input(n, d)), ...writes.map(([n, d]) => output(n, d)), ...(backward ? [] : [STATUS])];
-  const uniforms = [...uniform("u32", "rows", "n"), ...uniform("i32", "inner", "ignore", ...(backward ? ["gs"] : [])), ...(smooth ? uniform("f32", "smoothing") : []),
-    ...offsets(...reads.map(([n]) => n), ...writes.map(([n]) => n)), ...(backward ? [] : [CHECK])];
-  const globals = [...reads.map(([n, d]) => accessors(n, d, "elem", false)), ...writes.map(([n, d]) => accessors(n, d, outForm(d), true)), ...(backward ? [] : [resolver(false)]),
-    rowTools(params, nll ? [] : backward ? (smooth && weight ? ["sum"] : []) : ["max", "sum"])].join("\n");
+  const list = (...entries: [string, DType, boolean][]): [string, DType][] =>
+    entries.filter((e) => e[2]).map(([n, d]) => [n, d]);
+  const reads = list(
+    ["x", dtype, !(nll && backward)],
+    ["labels", "int64", true],
+    ["w", dtype, !!weight],
+    ["lse", "float32", !!backward && !nll],
+    ["g", "float32", !!backward],
+  );
+  const writes = backward
+    ? list(["y", dtype, true])
+    : list(["loss", "float32", true], ["lse", "float32", !nll], ["counts", "float32", true]);
+  const bindings: Binding[] = [
+    ...reads.map(([n, d]) => input(n, d)),
+    ...writes.map(([n, d]) => output(n, d)),
+    ...(backward ? [] : [STATUS]),
+  ];
+  const uniforms = [
+    ...uniform("u32", "rows", "n"),
+    ...uniform("i32", "inner", "ignore", ...(backward ? ["gs"] : [])),
+    ...(smooth ? uniform("f32", "smoothing") : []),
+    ...offsets(...reads.map(([n]) => n), ...writes.map(([n]) => n)),
+    ...(backward ? [] : [CHECK]),
+  ];
+  const globals = [
+    ...reads.map(([n, d]) => accessors(n, d, "elem", false)),
+    ...writes.map(([n, d]) => accessors(n, d, outForm(d), true)),
+    ...(backward ? [] : [resolver(false)]),
+    rowTools(params, nll ? [] : backward ? (smooth && weight ? ["sum"] : []) : ["max", "sum"]),
+  ].join("\n");
   const x = (r: string): string => `ld_x(p.xo + base + ${r} * p.inner)`;
   const w = (r: string): string => (weight ? `ld_w(p.wo + ${r})` : "1.0");
   const head = `${rowHead(params)}
@@ -60,12 +93,16 @@ ${smooth ? (weight ? blockSum(params, "weights", w) : "  let weights = f32(p.n);
     st_y(p.yo + base + r * p.inner, ${castTo("v", "float32", dtype)});
   }`
     : `${head}
-${nll ? "  let total = 0.0;" : `  var top = -tl_inf();
+${
+  nll
+    ? "  let total = 0.0;"
+    : `  var top = -tl_inf();
   for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
   top = ${rowJoin(params, "max", "top")};
   let shift = select(0.0, top, tl_isfinite(top));
 ${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - shift)`)}
-  let total = shift + tl_log(sum);`}
+  let total = shift + tl_log(sum);`
+}
 ${smooth ? blockSum(params, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""}
   if (live && part == 0u) {
     var at = -1;
@@ -82,7 +119,17 @@ ${smooth ? blockSum(params, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""
     st_counts(p.countso + row, share);
   }`;
   return {
-    key: kernelKey("crossEntropy", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: rowGroup(params), subgroups: params.subgroups ?? false }),
+    key: kernelKey("crossEntropy", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({
+      bindings,
+      uniforms,
+      globals,
+      main,
+      workgroup: rowGroup(params),
+      subgroups: params.subgroups ?? false,
+    }),
     workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
   };
 }

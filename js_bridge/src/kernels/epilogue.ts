@@ -29,34 +29,66 @@ const placed = (a: After): boolean => usesCoords(a) || a.inputs.some((x) => x.la
 
 /** first: the number of the first input, and of the first scalar, where the kernel has others of these names. */
 export function epilogue(after: After, dtype: DType, first = { input: 0, scalar: 0 }): Epilogue {
-  const { ndim, inputs, outputs } = after, dims = range(ndim);
-  const graph: Graph = { inputs, nodes: after.nodes.map((n) => ("scalar" in n ? { ...n, scalar: n.scalar + first.scalar } : n)) };
+  const { ndim, inputs, outputs } = after,
+    dims = range(ndim);
+  const graph: Graph = {
+    inputs,
+    nodes: after.nodes.map((n) => ("scalar" in n ? { ...n, scalar: n.scalar + first.scalar } : n)),
+  };
   const numbered = inputs.map((x, k) => ({ ...x, k: k + first.input }));
-  const strides = (tag: string, layout: Layout): UniformWord[] => uniform("i32", `${tag}o`, ...(layout === "s" ? dims.map((d) => `${tag}s${d}`) : []));
-  const at = (k: number, layout: Layout): string => (layout === "c" ? `p.i${k}o + i` : [`p.i${k}o`, ...dims.map((d) => `k${d} * p.i${k}s${d}`)].join(" + "));
-  const unravel = placed(after) ? `var rest = u32(i); ${dims.reverse().map((d) => (d === 0 ? "let k0 = i32(rest);" : `let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`)).join(" ")}` : "";
+  const strides = (tag: string, layout: Layout): UniformWord[] =>
+    uniform("i32", `${tag}o`, ...(layout === "s" ? dims.map((d) => `${tag}s${d}`) : []));
+  const at = (k: number, layout: Layout): string =>
+    layout === "c" ? `p.i${k}o + i` : [`p.i${k}o`, ...dims.map((d) => `k${d} * p.i${k}s${d}`)].join(" + ");
+  const unravel = placed(after)
+    ? `var rest = u32(i); ${dims
+        .reverse()
+        .map((d) => (d === 0 ? "let k0 = i32(rest);" : `let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`))
+        .join(" ")}`
+    : "";
   dims.reverse();
   return {
-    bindings: [...numbered.map(({ k, dtype: d }) => input(`in${k}`, d)), ...outputs.map((o, k) => output(`out${k}`, o.dtype))],
-    uniforms: [...uniform("u32", ...(placed(after) ? dims.map((d) => `size${d}`) : [])), ...numbered.flatMap(({ k, layout }) => strides(`i${k}`, layout)),
-      ...uniform("i32", ...outputs.map((_, k) => `q${k}o`)), ...scalarWords(graph)],
+    bindings: [
+      ...numbered.map(({ k, dtype: d }) => input(`in${k}`, d)),
+      ...outputs.map((o, k) => output(`out${k}`, o.dtype)),
+    ],
+    uniforms: [
+      ...uniform("u32", ...(placed(after) ? dims.map((d) => `size${d}`) : [])),
+      ...numbered.flatMap(({ k, layout }) => strides(`i${k}`, layout)),
+      ...uniform("i32", ...outputs.map((_, k) => `q${k}o`)),
+      ...scalarWords(graph),
+    ],
     globals: `${[...numbered.map(({ k, dtype: d }) => accessors(`in${k}`, d, "elem", false)), ...outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true))].join("\n")}
 fn finish(i: i32, v: f32) {
   let product = ${narrow("v", dtype)};
   ${unravel}
   ${numbered.map(({ k, layout }, i) => `let x${i} = ld_in${k}(${at(k, layout)});`).join(" ")}
-${statements(graph, inputs.map((_, k) => `x${k}`), dims.map((d) => `k${d}`), "i")}
+${statements(
+  graph,
+  inputs.map((_, k) => `x${k}`),
+  dims.map((d) => `k${d}`),
+  "i",
+)}
   ${outputs.map((o, k) => `st_out${k}(p.q${k}o + i, ${castTo(`t${o.node}`, nodeDtype(graph, o.node), o.dtype)});`).join(" ")}
 }`,
   };
 }
 
 /** The nodes of an epilogue over other nodes: `product` is where the result comes from, inputs and scalars are counted on. */
-export function following(after: After, first: readonly Node[], product: number, inputs: number, scalars: number): { nodes: Node[]; place(node: number): number } {
+export function following(
+  after: After,
+  first: readonly Node[],
+  product: number,
+  inputs: number,
+  scalars: number,
+): { nodes: Node[]; place(node: number): number } {
   const places = new Map<number, number>();
   const nodes = [...first];
   after.nodes.forEach((n, k) => {
-    if ("product" in n) { places.set(k, product); return; }
+    if ("product" in n) {
+      places.set(k, product);
+      return;
+    }
     places.set(k, nodes.length);
     if ("in" in n) nodes.push({ in: n.in + inputs });
     else if ("scalar" in n) nodes.push({ ...n, scalar: n.scalar + scalars });
@@ -71,7 +103,10 @@ export function followingWords(after: After, v: Values, inputs: number, scalars:
   const words: Record<string, number> = {};
   for (const { name } of epilogue(after, "float32").uniforms) {
     const found = /^([ic])(\d+)(.*)$/.exec(name);
-    words[found ? `${found[1]}${Number(found[2]) + (found[1] === "i" ? inputs : scalars)}${found[3]}` : name] = value(v, name);
+    words[found ? `${found[1]}${Number(found[2]) + (found[1] === "i" ? inputs : scalars)}${found[3]}` : name] = value(
+      v,
+      name,
+    );
   }
   return words;
 }
@@ -79,7 +114,17 @@ export function followingWords(after: After, v: Values, inputs: number, scalars:
 /** The epilogue as a kernel of its own, over a dense result in the buffer "product". */
 export function separate(after: After, dtype: DType, n: number, v: Values): Step {
   const { nodes, place } = following(after, [{ in: 0 }], 0, 1, 0);
-  const kernel = fusedAnywhere({ ndim: after.ndim, inputs: [{ dtype, layout: "c" }, ...after.inputs], nodes,
-    outputs: after.outputs.map((o) => ({ node: place(o.node), dtype: o.dtype, layout: "c" })) }, { n, i0o: 0, ...followingWords(after, v, 1, 0) });
-  return { ...kernel, buffers: ["product", ...after.inputs.map((_, k) => `in${k}`), ...after.outputs.map((_, k) => `out${k}`)] };
+  const kernel = fusedAnywhere(
+    {
+      ndim: after.ndim,
+      inputs: [{ dtype, layout: "c" }, ...after.inputs],
+      nodes,
+      outputs: after.outputs.map((o) => ({ node: place(o.node), dtype: o.dtype, layout: "c" })),
+    },
+    { n, i0o: 0, ...followingWords(after, v, 1, 0) },
+  );
+  return {
+    ...kernel,
+    buffers: ["product", ...after.inputs.map((_, k) => `in${k}`), ...after.outputs.map((_, k) => `out${k}`)],
+  };
 }

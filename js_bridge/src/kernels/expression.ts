@@ -24,7 +24,10 @@ export type Node =
 
 const OPERANDS = ["x", "y", "z", "w", "v"] as const;
 
-export interface Graph { readonly nodes: readonly Node[]; readonly inputs: readonly { readonly dtype: DType }[] }
+export interface Graph {
+  readonly nodes: readonly Node[];
+  readonly inputs: readonly { readonly dtype: DType }[];
+}
 
 export function nodeDtype(g: Graph, k: number): DType {
   const n = g.nodes[k];
@@ -42,7 +45,8 @@ export function nodeDtype(g: Graph, k: number): DType {
 export function scalarWords(g: Graph, tag = ""): UniformWord[] {
   const words = new Map<string, UniformWord>();
   for (const n of g.nodes) {
-    if ("random" in n) for (const s of ["", "h", "o"]) words.set(`s${n.stream}${s}`, { name: `s${n.stream}${s}`, type: "u32" });
+    if ("random" in n)
+      for (const s of ["", "h", "o"]) words.set(`s${n.stream}${s}`, { name: `s${n.stream}${s}`, type: "u32" });
     if (!("scalar" in n)) continue;
     const c = computeOf(n.dtype);
     const name = `${tag}c${n.scalar}`;
@@ -82,7 +86,12 @@ function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
   const text = compute === "bool" && def.b ? def.b : cls === "f32" ? def.f : cls === "i32" ? def.i : def.l;
   if (text === undefined) throw new UnsupportedKernelError(n.op, compute);
   const operands = n.args.map((a, j) =>
-    def.condition && j === 0 ? truth(`t${a}`, computeOf(of[j]!)) : isFloat(compute) && isFloat(of[j]!) ? `t${a}` : castTo(`t${a}`, of[j]!, compute));
+    def.condition && j === 0
+      ? truth(`t${a}`, computeOf(of[j]!))
+      : isFloat(compute) && isFloat(of[j]!)
+        ? `t${a}`
+        : castTo(`t${a}`, of[j]!, compute),
+  );
   const expr = text.replace(/\b[xyzwv]\b/g, (s) => operands[OPERANDS.indexOf(s as "x")]!);
   if (def.result === "bool") return castTo(`select(0, 1, ${expr})`, "bool", n.dtype);
   return compute === n.dtype ? narrow(`(${expr})`, n.dtype) : castTo(`(${expr})`, compute, n.dtype);
@@ -100,18 +109,30 @@ function randomText({ random, stream, dtype }: Extract<Node, { random: string }>
 }
 
 /** Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index` of the linear index. */
-export function statements(g: Graph, inputs: readonly string[], coords: readonly string[], index: string, tag = ""): string {
-  return g.nodes.map((n, k) => {
-    let e: string;
-    if ("in" in n) e = inputs[n.in]!;
-    else if ("scalar" in n) e = computeOf(n.dtype) === "i64" ? `vec2<u32>(p.${tag}c${n.scalar}, p.${tag}c${n.scalar}h)` : `p.${tag}c${n.scalar}`;
-    else if ("value" in n) e = literal(n.value, n.dtype);
-    else if ("product" in n) e = "product";
-    else if ("random" in n) e = randomText(n, index);
-    else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
-    else e = opExpression(g, n);
-    return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;
-  }).join("\n");
+export function statements(
+  g: Graph,
+  inputs: readonly string[],
+  coords: readonly string[],
+  index: string,
+  tag = "",
+): string {
+  return g.nodes
+    .map((n, k) => {
+      let e: string;
+      if ("in" in n) e = inputs[n.in]!;
+      else if ("scalar" in n)
+        e =
+          computeOf(n.dtype) === "i64"
+            ? `vec2<u32>(p.${tag}c${n.scalar}, p.${tag}c${n.scalar}h)`
+            : `p.${tag}c${n.scalar}`;
+      else if ("value" in n) e = literal(n.value, n.dtype);
+      else if ("product" in n) e = "product";
+      else if ("random" in n) e = randomText(n, index);
+      else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
+      else e = opExpression(g, n);
+      return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;
+    })
+    .join("\n");
 }
 
 export const usesCoords = (g: Graph): boolean => g.nodes.some((n) => "coord" in n && n.coord >= 0);
@@ -120,7 +141,8 @@ export const usesCoords = (g: Graph): boolean => g.nodes.some((n) => "coord" in 
 export function single(op: OpName, tensors: readonly DType[], dtype: DType, scalars = 0, compute?: DType): Node[] {
   const nodes: Node[] = tensors.map((_, i) => ({ in: i }));
   const sd = compute ?? (OPS[op]?.result === "float" && !isFloat(dtype) ? "float32" : dtype);
-  for (let k = 0; k < scalars; k++) nodes.push({ scalar: k, dtype: isFloat(sd) ? "float32" : DTYPES[sd].compute === "i64" ? "int64" : "int32" });
+  for (let k = 0; k < scalars; k++)
+    nodes.push({ scalar: k, dtype: isFloat(sd) ? "float32" : DTYPES[sd].compute === "i64" ? "int64" : "int32" });
   nodes.push({ op, args: nodes.map((_, i) => i), dtype, ...(compute && { compute }) });
   return nodes;
 }

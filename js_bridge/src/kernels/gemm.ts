@@ -9,7 +9,13 @@
 import { buildModule } from "../wgsl/module.js";
 import { type Binding, type Kernel, kernelKey, linearGrid, type UniformWord, type Values, value } from "./spec.js";
 
-export interface Tile { readonly bm: number; readonly bn: number; readonly bk: number; readonly tm: number; readonly tn: number }
+export interface Tile {
+  readonly bm: number;
+  readonly bn: number;
+  readonly bk: number;
+  readonly tm: number;
+  readonly tn: number;
+}
 
 export const TILES = {
   small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 4 },
@@ -55,12 +61,26 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 export const wide = (half: boolean | undefined, v: string): string => (half ? `vec4<f32>(${v})` : v);
 
 /** Statements that bring a bk x width slice into workgroup memory, four elements along the width at a time. */
-function stage(name: string, width: number, bk: number, threads: number, fast: boolean, vec: boolean, type: string, load: (at: string, k: string) => string, load4: (at: string, k: string) => string): string {
+function stage(
+  name: string,
+  width: number,
+  bk: number,
+  threads: number,
+  fast: boolean,
+  vec: boolean,
+  type: string,
+  load: (at: string, k: string) => string,
+  load4: (at: string, k: string) => string,
+): string {
   const w4 = width / 4;
   const total = w4 * bk;
   const kk = fast ? `id / ${w4}u` : `id % ${bk}u`;
   const ww = fast ? `id % ${w4}u` : `id / ${bk}u`;
-  const v = vec ? load4("at", "k") : `${type}(${range(4).map((j) => load(j ? `at + ${j}` : "at", "k")).join(", ")})`;
+  const v = vec
+    ? load4("at", "k")
+    : `${type}(${range(4)
+        .map((j) => load(j ? `at + ${j}` : "at", "k"))
+        .join(", ")})`;
   // A loop, not unrolled text: what a pipeline costs to compile grows with every copy of the load functions.
   return `    for (var id = lane; id < ${total}u; id += ${threads}u) {
       let kq = ${kk}; let wq = ${ww}; let k = k0 + i32(kq); let at = ${name}0 + i32(wq) * 4;
@@ -70,15 +90,23 @@ function stage(name: string, width: number, bk: number, threads: number, fast: b
 
 export function gemm(s: GemmSpec): Kernel {
   const { bm, bn, bk, tm, tn } = TILES[s.tile];
-  const tx = bn / tn, ty = bm / tm;
+  const tx = bn / tn,
+    ty = bm / tm;
   const threads = tx * ty;
-  const im = range(Math.ceil(tm / 4)), jn = range(tn / 4), four = range(4), rows = range(Math.min(tm, 4));
+  const im = range(Math.ceil(tm / 4)),
+    jn = range(tn / 4),
+    four = range(4),
+    rows = range(Math.min(tm, 4));
   const high = rows.length;
   const acc = (i: number, r: number, j: number): string => `c${i}_${r}_${j}`;
   const shared = bk > 0;
   const [typeA, typeB] = [s.halfA, s.halfB].map((half) => `vec4<${half ? "f16" : "f32"}>`) as [string, string];
-  const globals = `${shared ? `var<workgroup> tile_m: array<${typeA}, ${(bk * bm) / 4}>;
-var<workgroup> tile_n: array<${typeB}, ${(bk * bn) / 4}>;` : ""}
+  const globals = `${
+    shared
+      ? `var<workgroup> tile_m: array<${typeA}, ${(bk * bm) / 4}>;
+var<workgroup> tile_n: array<${typeB}, ${(bk * bn) / 4}>;`
+      : ""
+  }
 var<private> k_end: i32;
 ${s.globals}
 fn store4(m: i32, n: i32, v: vec4<f32>) {
@@ -86,8 +114,28 @@ fn store4(m: i32, n: i32, v: vec4<f32>) {
   for (var q = 0; q < min(4, i32(p.N) - n); q++) { store(m, n + q, v[q]); }
 }`;
   const sliced = (): string => `  for (var k0 = k_first; k0 < k_stop; k0 += ${bk}) {
-${stage("m", bm, bk, threads, s.aFast === "m", s.vecA ?? false, typeA, (m, k) => `load_a(${m}, ${k})`, (m, k) => `load_a4(${m}, ${k})`)}
-${stage("n", bn, bk, threads, s.bFast === "n", s.vecB ?? false, typeB, (n, k) => `load_b(${k}, ${n})`, (n, k) => `load_b4(${k}, ${n})`)}
+${stage(
+  "m",
+  bm,
+  bk,
+  threads,
+  s.aFast === "m",
+  s.vecA ?? false,
+  typeA,
+  (m, k) => `load_a(${m}, ${k})`,
+  (m, k) => `load_a4(${m}, ${k})`,
+)}
+${stage(
+  "n",
+  bn,
+  bk,
+  threads,
+  s.bFast === "n",
+  s.vecB ?? false,
+  typeB,
+  (n, k) => `load_b(${k}, ${n})`,
+  (n, k) => `load_b4(${k}, ${n})`,
+)}
     workgroupBarrier();
     for (var kk = 0u; kk < ${bk}u; kk++) {
 ${im.map((i) => `      let a${i} = ${wide(s.halfA, `tile_m[kk * ${bm / 4}u + ${i * ty}u + ty]`)};`).join("\n")}
@@ -97,15 +145,30 @@ ${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += 
     workgroupBarrier();
   }`;
   // Rows and columns beyond the edge repeat the last ones, and are not stored: nothing is tested inside the loop.
-  const edge = (size: string, vec: boolean | undefined, at: string): string => `min(${at}, i32(p.${size}) - ${vec ? 4 : 1})`;
-  const place = (x: "m" | "n", step: number, each: readonly number[], vec: boolean | undefined) => (i: number): string =>
-    (vec ? [""] : each).map((q) => `  let at_${x}${i}${vec ? "" : `_${q}`} = row_${x}(${edge(x.toUpperCase(), vec, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * ${each.length}${vec ? "" : ` + ${q}`}`)});`).join("\n");
-  const straight = (): string => `${[...im.map(place("m", ty, rows, s.vecA)), ...jn.map(place("n", tx, four, s.vecB))].join("\n")}
+  const edge = (size: string, vec: boolean | undefined, at: string): string =>
+    `min(${at}, i32(p.${size}) - ${vec ? 4 : 1})`;
+  const place =
+    (x: "m" | "n", step: number, each: readonly number[], vec: boolean | undefined) =>
+    (i: number): string =>
+      (vec ? [""] : each)
+        .map(
+          (q) =>
+            `  let at_${x}${i}${vec ? "" : `_${q}`} = row_${x}(${edge(x.toUpperCase(), vec, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * ${each.length}${vec ? "" : ` + ${q}`}`)});`,
+        )
+        .join("\n");
+  const straight =
+    (): string => `${[...im.map(place("m", ty, rows, s.vecA)), ...jn.map(place("n", tx, four, s.vecB))].join("\n")}
   for (var k = k_first; k < k_stop; k++) {
     let ka = along_a(k); let kb = along_b(k);
 ${jn.map((j) => `    let b${j} = ${s.vecB ? `get_b4(at_n${j} + kb)` : `vec4<f32>(${four.map((q) => `get_b(at_n${j}_${q} + kb)`).join(", ")})`};`).join("\n")}
-${im.flatMap((i) => [...(s.vecA ? [`    let a${i} = get_a4(at_m${i} + ka);`] : []),
-    ...rows.flatMap((r) => [`    let a${i}_${r} = ${s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`}; ${jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ")}`])]).join("\n")}
+${im
+  .flatMap((i) => [
+    ...(s.vecA ? [`    let a${i} = get_a4(at_m${i} + ka);`] : []),
+    ...rows.flatMap((r) => [
+      `    let a${i}_${r} = ${s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`}; ${jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ")}`,
+    ]),
+  ])
+  .join("\n")}
   }`;
   const main = `  let tiles_n = (p.N + ${bn - 1}u) / ${bn}u;
   let tiles = tiles_n * ((p.M + ${bm - 1}u) / ${bm}u);
@@ -122,7 +185,9 @@ ${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  var ${acc(i, r, j)} = v
 ${shared ? sliced() : straight()}
 ${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * ty}u + ty) * ${high} + ${r}, n0 + i32(${j * tx}u + tx) * 4, ${acc(i, r, j)});`))).join("\n")}`;
   return {
-    key: kernelKey(s.family, s.params), bindings: s.bindings, uniforms: s.uniforms,
+    key: kernelKey(s.family, s.params),
+    bindings: s.bindings,
+    uniforms: s.uniforms,
     wgsl: buildModule({ bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads }),
     workgroups: (u) => {
       const tiles = Math.ceil(value(u, "M") / bm) * Math.ceil(value(u, "N") / bn);
@@ -132,7 +197,14 @@ ${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * t
 }
 
 /** The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. software: the adapter is a CPU. */
-export function chooseTile(m: number, n: number, k: number, batches: number, software = false, enough = 64): { tile: TileName; splits: number } {
+export function chooseTile(
+  m: number,
+  n: number,
+  k: number,
+  batches: number,
+  software = false,
+  enough = 64,
+): { tile: TileName; splits: number } {
   if (software) {
     const tile = m < 4 ? "thin" : "direct";
     const { tm, tn } = TILES[tile];
@@ -141,7 +213,9 @@ export function chooseTile(m: number, n: number, k: number, batches: number, sof
   }
   const groups = (t: Tile): number => Math.ceil(m / t.bm) * Math.ceil(n / t.bn) * batches;
   const waste = (t: Tile): number => (Math.ceil(m / t.bm) * t.bm * Math.ceil(n / t.bn) * t.bn) / (m * n);
-  const fit = (["large", "medium", "wide"] as const).find((name) => groups(TILES[name]) >= enough && waste(TILES[name]) < 1.5);
+  const fit = (["large", "medium", "wide"] as const).find(
+    (name) => groups(TILES[name]) >= enough && waste(TILES[name]) < 1.5,
+  );
   const tile = fit ?? "small";
   const have = groups(TILES[tile]);
   const splits = have >= enough / 2 || k < 1024 ? 1 : Math.min(Math.ceil(k / 512), Math.ceil(enough / have), 64);

@@ -4,7 +4,17 @@
  * hundred rows; callers leave larger ones to others.
  */
 import { buildModule } from "../wgsl/module.js";
-import { type Binding, type Kernel, kernelKey, linearGrid, offsets, uniform, type UniformWord, UnsupportedKernelError, value } from "./spec.js";
+import {
+  type Binding,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  offsets,
+  uniform,
+  type UniformWord,
+  UnsupportedKernelError,
+  value,
+} from "./spec.js";
 
 export interface LinalgParams {
   /**
@@ -20,7 +30,9 @@ export interface LinalgParams {
 const LANES = 64;
 const SYNC = "storageBarrier(); workgroupBarrier();";
 
-const ARITHMETIC = (complex: boolean): string => complex ? `
+const ARITHMETIC = (complex: boolean): string =>
+  complex
+    ? `
 alias T = vec2<f32>;
 fn lm(a: T, b: T) -> T { return tl_c_mul(a, b); }
 fn lconj(a: T) -> T { return tl_c_conj(a); }
@@ -30,7 +42,8 @@ fn lnorm2(a: T) -> f32 { return a.x * a.x + a.y * a.y; }
 fn lof(r: f32) -> T { return T(r, 0.0); }
 fn lre(a: T) -> f32 { return a.x; }
 fn lim(a: T) -> f32 { return a.y; }
-fn labs(a: T) -> f32 { return tl_hypot(a.x, a.y); }` : `
+fn labs(a: T) -> f32 { return tl_hypot(a.x, a.y); }`
+    : `
 alias T = f32;
 fn lm(a: T, b: T) -> T { return a * b; }
 fn lconj(a: T) -> T { return a; }
@@ -42,11 +55,21 @@ fn lre(a: T) -> f32 { return a; }
 fn lim(a: T) -> f32 { return 0.0; }
 fn labs(a: T) -> f32 { return abs(a); }`;
 
-interface Body { readonly reads: readonly string[]; readonly writes: readonly string[]; readonly whole?: readonly string[]; readonly words: readonly string[]; readonly globals?: string; readonly main: string }
+interface Body {
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly whole?: readonly string[];
+  readonly words: readonly string[];
+  readonly globals?: string;
+  readonly main: string;
+}
 
 /** The pivot: the largest of what each lane found, the first of equals; NaN is the largest of all. */
 const LU: Body = {
-  reads: [], writes: ["a", "piv", "info"], whole: ["piv", "info"], words: ["m", "n", "pivot"],
+  reads: [],
+  writes: ["a", "piv", "info"],
+  whole: ["piv", "info"],
+  words: ["m", "n", "pivot"],
   globals: `var<workgroup> best: array<f32, ${LANES}>;\nvar<workgroup> place: array<u32, ${LANES}>;`,
   main: `  let base = u32(p.ao) + group * p.m * p.n;
   let steps = min(p.m, p.n);
@@ -91,7 +114,10 @@ const LU: Body = {
 };
 
 const SWAP: Body = {
-  reads: ["piv"], writes: ["x"], whole: ["piv"], words: ["n", "r"],
+  reads: ["piv"],
+  writes: ["x"],
+  whole: ["piv"],
+  words: ["n", "r"],
   main: `  let base = u32(p.xo) + group * p.n * p.r;
   for (var j = lane; j < p.r; j += ${LANES}u) {
     for (var i = 0u; i < p.n; i++) {
@@ -104,7 +130,9 @@ const SWAP: Body = {
 };
 
 const TRSM: Body = {
-  reads: ["a"], writes: ["x"], words: ["n", "r", "upper", "unit"],
+  reads: ["a"],
+  writes: ["x"],
+  words: ["n", "r", "upper", "unit"],
   main: `  let base = u32(p.ao) + group * p.n * p.n;
   let to = u32(p.xo) + group * p.n * p.r;
   for (var s = 0u; s < p.n; s++) {
@@ -126,7 +154,10 @@ const TRSM: Body = {
 };
 
 const CHOLESKY: Body = {
-  reads: [], writes: ["a", "info"], whole: ["info"], words: ["n"],
+  reads: [],
+  writes: ["a", "info"],
+  whole: ["info"],
+  words: ["n"],
   main: `  let base = u32(p.ao) + group * p.n * p.n;
   var bad = 0;
   for (var j = 0u; j < p.n; j++) {
@@ -165,7 +196,9 @@ fn reflect(from_: u32, step: u32, t: T, to: u32, wide: u32, count: u32) {
 }`;
 
 const GEQRF: Body = {
-  reads: [], writes: ["a", "tau"], words: ["m", "n"],
+  reads: [],
+  writes: ["a", "tau"],
+  words: ["m", "n"],
   globals: `var<workgroup> tails: array<f32, ${LANES}>;${REFLECT("a")}`,
   main: `  let base = u32(p.ao) + group * p.m * p.n;
   let steps = min(p.m, p.n);
@@ -214,7 +247,10 @@ const GEQRF: Body = {
 };
 
 const ORGQR: Body = {
-  reads: ["a", "tau"], writes: ["q"], words: ["m", "n", "k"], globals: REFLECT("q"),
+  reads: ["a", "tau"],
+  writes: ["q"],
+  words: ["m", "n", "k"],
+  globals: REFLECT("q"),
   main: `  let base = u32(p.ao) + group * p.m * p.n;
   let to = u32(p.qo) + group * p.m * p.n;
   for (var j = lane; j < p.n; j += ${LANES}u) {
@@ -238,7 +274,9 @@ const rotated = (rows: string, base: string, width: string): string => `  for (v
 
 /** One-sided Jacobi: in a round every row meets one other (all of a tournament in r - 1 rounds), a lane a pair. */
 const JACOBI: Body = {
-  reads: [], writes: ["a", "v"], words: ["r", "m"],
+  reads: [],
+  writes: ["a", "v"],
+  words: ["r", "m"],
   globals: `var<workgroup> turned: array<u32, ${LANES}>;
 var<workgroup> again: u32;
 fn rotate(x: ptr<function, T>, y: ptr<function, T>, c: f32, s: f32, phase: T) {
@@ -294,7 +332,15 @@ ${rotated("v", "vbase", "p.r")}
   }`,
 };
 
-const BODIES: { readonly [O in LinalgParams["op"]]: Body } = { lu: LU, swap: SWAP, trsm: TRSM, cholesky: CHOLESKY, geqrf: GEQRF, orgqr: ORGQR, jacobi: JACOBI };
+const BODIES: { readonly [O in LinalgParams["op"]]: Body } = {
+  lu: LU,
+  swap: SWAP,
+  trsm: TRSM,
+  cholesky: CHOLESKY,
+  geqrf: GEQRF,
+  orgqr: ORGQR,
+  jacobi: JACOBI,
+};
 
 /** Buffers: what the op reads, then what it writes. Uniforms: batches, the op's words, an offset for every buffer. All is dense and row-major. */
 export function linalg(params: LinalgParams): Kernel {
@@ -302,9 +348,26 @@ export function linalg(params: LinalgParams): Kernel {
   if (!Object.hasOwn(BODIES, op)) throw new UnsupportedKernelError("linalg", String(op));
   const b = BODIES[op];
   const element = complex ? "vec2<f32>" : "f32";
-  const bind = (access: Binding["access"]) => (name: string): Binding => ({ name, type: `array<${b.whole?.includes(name) ? "i32" : element}>`, access });
+  const bind =
+    (access: Binding["access"]) =>
+    (name: string): Binding => ({ name, type: `array<${b.whole?.includes(name) ? "i32" : element}>`, access });
   const bindings = [...b.reads.map(bind("read")), ...b.writes.map(bind("read_write"))];
-  const uniforms: UniformWord[] = [...uniform("u32", "batches", ...b.words), ...offsets(...bindings.map((x) => x.name))];
-  const wgsl = buildModule({ bindings, uniforms, globals: ARITHMETIC(complex) + "\n" + (b.globals ?? ""), main: `  if (group >= p.batches) { return; }\n${b.main}`, workgroup: LANES });
-  return { key: kernelKey("linalg", params), bindings, uniforms, wgsl, workgroups: (u) => linearGrid(value(u, "batches"), 1) };
+  const uniforms: UniformWord[] = [
+    ...uniform("u32", "batches", ...b.words),
+    ...offsets(...bindings.map((x) => x.name)),
+  ];
+  const wgsl = buildModule({
+    bindings,
+    uniforms,
+    globals: ARITHMETIC(complex) + "\n" + (b.globals ?? ""),
+    main: `  if (group >= p.batches) { return; }\n${b.main}`,
+    workgroup: LANES,
+  });
+  return {
+    key: kernelKey("linalg", params),
+    bindings,
+    uniforms,
+    wgsl,
+    workgroups: (u) => linearGrid(value(u, "batches"), 1),
+  };
 }

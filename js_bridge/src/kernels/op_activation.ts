@@ -1,12 +1,48 @@
 /** Activations and their backward forms; scalars follow the tensors in the order of PyTorch's schemas. */
 import type { OpDef } from "./op_table.js";
 
-export type ActivationName = "relu" | "threshold" | "hardtanh" | "gelu" | "gelu_tanh" | "silu" | "elu" | "leaky_relu" | "hardswish" | "hardsigmoid"
-  | "softplus" | "mish" | "log_sigmoid" | "softshrink" | "hardshrink" | "threshold_backward" | "sigmoid_backward" | "tanh_backward"
-  | "gelu_backward" | "gelu_tanh_backward" | "silu_backward" | "elu_backward" | "elu_result_backward" | "leaky_relu_backward" | "hardtanh_backward"
-  | "hardswish_backward" | "hardsigmoid_backward" | "softplus_backward" | "mish_backward" | "log_sigmoid_backward" | "shrink_backward" | "logit_backward" | "logit_backward_eps";
+export type ActivationName =
+  | "relu"
+  | "threshold"
+  | "hardtanh"
+  | "gelu"
+  | "gelu_tanh"
+  | "silu"
+  | "elu"
+  | "leaky_relu"
+  | "hardswish"
+  | "hardsigmoid"
+  | "softplus"
+  | "mish"
+  | "log_sigmoid"
+  | "softshrink"
+  | "hardshrink"
+  | "threshold_backward"
+  | "sigmoid_backward"
+  | "tanh_backward"
+  | "gelu_backward"
+  | "gelu_tanh_backward"
+  | "silu_backward"
+  | "elu_backward"
+  | "elu_result_backward"
+  | "leaky_relu_backward"
+  | "hardtanh_backward"
+  | "hardswish_backward"
+  | "hardsigmoid_backward"
+  | "softplus_backward"
+  | "mish_backward"
+  | "log_sigmoid_backward"
+  | "shrink_backward"
+  | "logit_backward"
+  | "logit_backward_eps";
 
-const A = (arity: number, f: string, i?: string, l?: string): OpDef => ({ arity, result: "same", f, ...(i && { i }), ...(l && { l }) });
+const A = (arity: number, f: string, i?: string, l?: string): OpDef => ({
+  arity,
+  result: "same",
+  f,
+  ...(i && { i }),
+  ...(l && { l }),
+});
 
 /**
  * threshold(x, threshold, value); hardtanh(x, min, max); elu(x, negcoef, poscoef, negiptcoef) with negcoef = alpha * scale;
@@ -44,6 +80,9 @@ export const ACTIVATIONS: { readonly [K in ActivationName]: OpDef } = {
   mish_backward: A(2, "x * tl_mish_slope(y)"),
   log_sigmoid_backward: A(2, "x * tl_sigmoid(-y)"),
   shrink_backward: A(3, "select(x, 0.0, tl_le(-z, y) && tl_le(y, z))"),
-  logit_backward_eps: A(3, "select(tl_div(x, y * (1.0 - y)), select(0.0, tl_nan(), z < 0.0), tl_lt(y, max(z, 0.0)) || tl_lt(1.0 - max(z, 0.0), y))"),
+  logit_backward_eps: A(
+    3,
+    "select(tl_div(x, y * (1.0 - y)), select(0.0, tl_nan(), z < 0.0), tl_lt(y, max(z, 0.0)) || tl_lt(1.0 - max(z, 0.0), y))",
+  ),
   logit_backward: A(2, "select(tl_div(x, y * (1.0 - y)), tl_nan(), tl_lt(y, 0.0) || tl_lt(1.0, y))"),
 };

@@ -1,8 +1,35 @@
 /** Complex functions by parts: complex_<name>(re, im, part) and complex_<name>(re, im, re, im, part) give one part of the result, part 0 or 1. */
 import type { OpDef } from "./op_table.js";
 
-const UNARY = ["square", "reciprocal", "sgn", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sinh", "cosh", "tanh", "sin", "cos", "tan",
-  "asin", "acos", "acosh", "asinh", "atanh", "atan", "sigmoid", "silu", "sinc"] as const;
+const UNARY = [
+  "square",
+  "reciprocal",
+  "sgn",
+  "exp",
+  "exp2",
+  "expm1",
+  "log",
+  "log2",
+  "log10",
+  "log1p",
+  "sqrt",
+  "rsqrt",
+  "sinh",
+  "cosh",
+  "tanh",
+  "sin",
+  "cos",
+  "tan",
+  "asin",
+  "acos",
+  "acosh",
+  "asinh",
+  "atanh",
+  "atan",
+  "sigmoid",
+  "silu",
+  "sinc",
+] as const;
 const BINARY = ["mul", "div", "pow", "logaddexp"] as const;
 
 export type ComplexName = `complex_${(typeof UNARY)[number] | (typeof BINARY)[number]}`;

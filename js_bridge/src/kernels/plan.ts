@@ -14,13 +14,32 @@ import { many } from "./many.js";
 import { matmul, planMatmul } from "./matmul.js";
 import { adam, sgd } from "./optimizer.js";
 import { compactPlan, scatterPlan } from "./plan_index.js";
-import { checkAfter, checkDtype, checkGraph, listed, NONE, one, type Plan, type PlanDevice, type PlannedSteps } from "./plan_parts.js";
+import {
+  checkAfter,
+  checkDtype,
+  checkGraph,
+  listed,
+  NONE,
+  one,
+  type Plan,
+  type PlanDevice,
+  type PlannedSteps,
+} from "./plan_parts.js";
 import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sortPlan } from "./plan_rows.js";
 import { pool } from "./pool.js";
 import { type Before, beforeBuffers, beforeWords, operandBytes, operandStep } from "./prologue.js";
 import { reduce } from "./reduce.js";
 import { search } from "./search.js";
-import { type DType, DTYPES, offsets as offsetsOf, type Step, uniform, UnsupportedKernelError, type Values, value } from "./spec.js";
+import {
+  type DType,
+  DTYPES,
+  offsets as offsetsOf,
+  type Step,
+  uniform,
+  UnsupportedKernelError,
+  type Values,
+  value,
+} from "./spec.js";
 import { upsample } from "./upsample.js";
 import { imageWords, range } from "./window.js";
 
@@ -38,14 +57,29 @@ function fusedPlan(params: FusedParams): Plan {
     const loose = fusedAnywhere(params, values);
     return { steps: [{ ...loose, buffers: loose.kernel.bindings.map((b) => b.name) }] };
   };
-  const singles = vec ? [{ kernel: fused({ ...params, whole: true }), fours: ["n", ...offsets] }, { kernel, fours: offsets }] : [{ kernel, fours: offsets }];
+  const singles = vec
+    ? [
+        { kernel: fused({ ...params, whole: true }), fours: ["n", ...offsets] },
+        { kernel, fours: offsets },
+      ]
+    : [{ kernel, fours: offsets }];
   // the strided kernel depends on the sizes alone
-  return { ...one("fused", kernel, offsets, others), singles, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))) };
+  return {
+    ...one("fused", kernel, offsets, others),
+    singles,
+    free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))),
+  };
 }
 
 /** What a product's operands of these names are computed from, for its plan. */
-function befores(params: { readonly first?: Before; readonly second?: Before }, names: readonly [string, string], dtypes: readonly [DType, DType]) {
-  const of = [params.first, params.second].flatMap((before, i) => (before ? [{ before, name: names[i]!, dtype: dtypes[i]! }] : []));
+function befores(
+  params: { readonly first?: Before; readonly second?: Before },
+  names: readonly [string, string],
+  dtypes: readonly [DType, DType],
+) {
+  const of = [params.first, params.second].flatMap((before, i) =>
+    before ? [{ before, name: names[i]!, dtype: dtypes[i]! }] : [],
+  );
   for (const { before } of of) {
     checkGraph({ ...before, outputs: [{ node: before.nodes.length - 1 }] }, before.ndim);
     for (const x of before.inputs) checkDtype(x.dtype);
@@ -53,15 +87,24 @@ function befores(params: { readonly first?: Before; readonly second?: Before }, 
   }
   return {
     any: of.length > 0,
-    buffers: (all: Plan["buffers"]): Plan["buffers"] => all.flatMap((x) => {
-      const own = of.find((o) => o.name === x.name);
-      return own ? listed(beforeBuffers(own.before, own.name)) : [x];
-    }),
+    buffers: (all: Plan["buffers"]): Plan["buffers"] =>
+      all.flatMap((x) => {
+        const own = of.find((o) => o.name === x.name);
+        return own ? listed(beforeBuffers(own.before, own.name)) : [x];
+      }),
     /** Those words are after the product's own, and before those of what follows it. */
-    words: (all: Plan["words"], rest: Plan["words"]): Plan["words"] => [...all.slice(0, all.length - rest.length), ...of.flatMap((o) => beforeWords(o.before, o.name)), ...rest],
+    words: (all: Plan["words"], rest: Plan["words"]): Plan["words"] => [
+      ...all.slice(0, all.length - rest.length),
+      ...of.flatMap((o) => beforeWords(o.before, o.name)),
+      ...rest,
+    ],
     separate: (values: Values): Step[] => of.map((o) => operandStep(o.before, o.dtype, o.name, values)),
     scratch: (values: Values, steps: PlannedSteps["steps"]): Record<string, number> =>
-      Object.fromEntries(of.filter((o) => steps.some((s) => s.buffers.includes(o.name))).map((o) => [o.name, operandBytes(o.dtype, o.name, values)])),
+      Object.fromEntries(
+        of
+          .filter((o) => steps.some((s) => s.buffers.includes(o.name)))
+          .map((o) => [o.name, operandBytes(o.dtype, o.name, values)]),
+      ),
   };
 }
 
@@ -70,74 +113,174 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | ke
   const before = befores(params, ["a", "b"], [a, b]);
   checkAfter(after);
   const float = DTYPES[a].compute === "f32";
-  const kernel = matmul({ ...(float ? { a, b } : { a: "float32", b: "float32" }), out: params.out, tile: "small", aFast: "k", bFast: "n", ...(bias && { bias }), ...(after && { after }) });
+  const kernel = matmul({
+    ...(float ? { a, b } : { a: "float32", b: "float32" }),
+    out: params.out,
+    tile: "small",
+    aFast: "k",
+    bFast: "n",
+    ...(bias && { bias }),
+    ...(after && { after }),
+  });
   const rest = after ? epilogue(after, params.out).uniforms : [];
-  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || after || before.any))) throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
-  if (!float) reduce({ stage: "full", lanes: 1, kept: 4, reduced: 1, inputs: [{ dtype: a }, { dtype: b }], nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype: params.out }], outputs: [{ op: "sum", node: 2, dtype: params.out }] });
+  if (float !== (DTYPES[b].compute === "f32") || (!float && (bias || after || before.any)))
+    throw new UnsupportedKernelError("matmul", `${a}, ${b}`);
+  if (!float)
+    reduce({
+      stage: "full",
+      lanes: 1,
+      kept: 4,
+      reduced: 1,
+      inputs: [{ dtype: a }, { dtype: b }],
+      nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype: params.out }],
+      outputs: [{ op: "sum", node: 2, dtype: params.out }],
+    });
   return {
-    family: "matmul", buffers: before.buffers(listed(kernel.bindings)), words: before.words(kernel.uniforms, rest), free: NONE,
+    family: "matmul",
+    buffers: before.buffers(listed(kernel.bindings)),
+    words: before.words(kernel.uniforms, rest),
+    free: NONE,
     steps: (values, device) => {
       const steps = planMatmul({ ...params, values, ...device });
       const v = Object.assign({}, ...steps.map((s) => s.values)) as Values;
       const rows = value(values, "batches") * value(values, "M") * value(values, "N");
-      return { steps, scratch: { ...before.scratch(values, steps), ...(steps.length > 1 && { part: v["splits"] ? rows * v["splits"] * 4 : rows * (v["chunks"] ?? 1) * 8, sum: rows * 4, product: rows * 4 }) } };
+      return {
+        steps,
+        scratch: {
+          ...before.scratch(values, steps),
+          ...(steps.length > 1 && {
+            part: v["splits"] ? rows * v["splits"] * 4 : rows * (v["chunks"] ?? 1) * 8,
+            sum: rows * 4,
+            product: rows * 4,
+          }),
+        },
+      };
     },
   };
 }
 
-function convPlan(given: Omit<ConvParams, "tile" | "split" | "rows" | "first" | "second"> & { readonly first?: Before; readonly second?: Before }): Plan {
+function convPlan(
+  given: Omit<ConvParams, "tile" | "split" | "rows" | "first" | "second"> & {
+    readonly first?: Before;
+    readonly second?: Before;
+  },
+): Plan {
   const { first, second, ...params } = given;
   const { pass, bias, after, dtype } = params;
-  const operands = pass === "forward" ? ["x", "w"] as const : pass === "input" ? ["gy", "w"] as const : ["gy", "x"] as const;
+  const operands =
+    pass === "forward" ? (["x", "w"] as const) : pass === "input" ? (["gy", "w"] as const) : (["gy", "x"] as const);
   const before = befores(given, operands, [dtype, dtype]);
   checkAfter(after);
   const nd = params.kernel.length;
-  for (const k of ["stride", "padding", "dilation"] as const) if (params[k].length !== nd) throw new Error(`${k} has ${params[k].length} numbers for ${nd} dims`);
+  for (const k of ["stride", "padding", "dilation"] as const)
+    if (params[k].length !== nd) throw new Error(`${k} has ${params[k].length} numbers for ${nd} dims`);
   if (pass === "weight" && (bias || after)) throw new Error("the weight's gradient has neither bias nor epilogue");
   const kernel = conv({ ...params, tile: "small" });
   const names = kernel.bindings.map((b) => b.name);
-  const offsetWords = offsetsOf(...operands, ...(bias ? ["bias"] : []), pass === "forward" ? "y" : pass === "input" ? "gx" : "gw");
+  const offsetWords = offsetsOf(
+    ...operands,
+    ...(bias ? ["bias"] : []),
+    pass === "forward" ? "y" : pass === "input" ? "gx" : "gw",
+  );
   const rest = after ? epilogue(after, params.dtype).uniforms : [];
   return {
-    family: "conv", buffers: before.buffers(listed(kernel.bindings)), words: before.words([...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest], rest), free: NONE,
+    family: "conv",
+    buffers: before.buffers(listed(kernel.bindings)),
+    words: before.words(
+      [...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest],
+      rest,
+    ),
+    free: NONE,
     steps: (values, { software, subgroups, f16 }) => {
-      const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [number, number, number, number];
-      if (wide % groups || narrow % groups) throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
+      const [batch, groups, wide, narrow] = ["batch", "groups", "wide", "narrow"].map((n) => value(values, n)) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      if (wide % groups || narrow % groups)
+        throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
       const sizes = (t: "x" | "y"): number[] => range(nd).map((d) => value(values, `${t}${d}`));
       // one channel is a row of its own there: a CPU takes several places at a time, else the product's way
       const rows = software && inRows(params, pass);
       if ((rows || !software) && groups > 1 && groups === wide && (pass === "forward" || !bias)) {
-        const own = depthwise({ ...params, ...(rows && { rows }), ...(subgroups && pass === "weight" && { subgroups }) });
-        const steps = [...before.separate(values), { kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names }];
+        const own = depthwise({
+          ...params,
+          ...(rows && { rows }),
+          ...(subgroups && pass === "weight" && { subgroups }),
+        });
+        const steps = [
+          ...before.separate(values),
+          { kernel: own, values: { ...values, channels: wide, mult: narrow / wide }, buffers: names },
+        ];
         return { steps, scratch: before.scratch(values, steps) };
       }
       const operand = Object.fromEntries(before.words([], []).map((w) => [w.name, value(values, w.name)]));
-      const steps = planConv({ ...given, batch, groups, wide, narrow, wideSize: sizes("x"), narrowSize: sizes("y"), offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])), operand, rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])), software, ...(f16 && { f16 }) });
+      const steps = planConv({
+        ...given,
+        batch,
+        groups,
+        wide,
+        narrow,
+        wideSize: sizes("x"),
+        narrowSize: sizes("y"),
+        offsets: Object.fromEntries(offsetWords.map((w) => [w.name, value(values, w.name)])),
+        operand,
+        rest: Object.fromEntries(rest.map((w) => [w.name, value(values, w.name)])),
+        software,
+        ...(f16 && { f16 }),
+      });
       const split = steps.find((s) => s.buffers.includes("part"))?.values;
-      return { steps, scratch: { ...before.scratch(values, steps), ...(split && { part: value(split, "splits") * groups * value(split, "M") * value(split, "N") * 4 }) } };
+      return {
+        steps,
+        scratch: {
+          ...before.scratch(values, steps),
+          ...(split && { part: value(split, "splits") * groups * value(split, "M") * value(split, "N") * 4 }),
+        },
+      };
     },
   };
 }
 
 function poolPlan(params: Parameters<typeof pool>[0]): Plan {
   const ones = params.kernel.map(() => 1);
-  return one("pool", pool({ ...params, stride: params.stride ?? ones, padding: params.padding ?? ones.map(() => 0), dilation: params.dilation ?? ones }));
+  return one(
+    "pool",
+    pool({
+      ...params,
+      stride: params.stride ?? ones,
+      padding: params.padding ?? ones.map(() => 0),
+      dilation: params.dilation ?? ones,
+    }),
+  );
 }
 
 function attentionPlan(params: Omit<AttentionParams, "direct" | "f16">): Plan {
   const kernel = attention(params);
-  const buffers = listed(kernel.bindings), names = kernel.bindings.map((b) => b.name);
+  const buffers = listed(kernel.bindings),
+    names = kernel.bindings.map((b) => b.name);
   const small = params.dim <= DIRECT_HEADS && params.valueDim <= DIRECT_HEADS;
   return {
-    family: "attention", buffers, words: kernel.uniforms, free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !["B", "H", "L"].includes(w))),
+    family: "attention",
+    buffers,
+    words: kernel.uniforms,
+    free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !["B", "H", "L"].includes(w))),
     steps: (values, { software, f16 }) => {
-      const own = software && small ? attention({ ...params, direct: true }) : f16 && params.dtype === "float16" ? attention({ ...params, f16 }) : kernel;
+      const own =
+        software && small
+          ? attention({ ...params, direct: true })
+          : f16 && params.dtype === "float16"
+            ? attention({ ...params, f16 })
+            : kernel;
       return { steps: [{ kernel: own, values, buffers: names }] };
     },
   };
 }
 
-interface FamilyPlan { readonly build: Builder; readonly params: readonly string[] }
+interface FamilyPlan {
+  readonly build: Builder;
+  readonly params: readonly string[];
+}
 const family = (build: Builder, ...params: string[]): FamilyPlan => ({ build, params });
 const WINDOW = ["kernel", "stride", "padding", "dilation"];
 
@@ -150,7 +293,19 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   conv: family(convPlan, "pass", "dtype", ...WINDOW, "first", "second", "bias", "after"),
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor", "positions"),
   gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
-  scatter: family(scatterPlan, "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"),
+  scatter: family(
+    scatterPlan,
+    "ndim",
+    "dtype",
+    "indices",
+    "wrap",
+    "mode",
+    "scalar",
+    "skip",
+    "ordered",
+    "wide",
+    "fresh",
+  ),
   join: family((p: never) => one("join", join(p)), "ndim", "dim", "dtype", "parts"),
   pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),
@@ -176,8 +331,10 @@ export function planOf(key: string): Plan {
     const params = JSON.parse(key.slice(at + 1)) as Params;
     const unknown = Object.keys(params).find((k) => !entry.params.includes(k));
     if (unknown !== undefined) throw new Error(`there is no parameter ${unknown}`);
-    for (const k of ["dtype", "out", "data", "a", "b", "bias", "mask"].filter((n) => typeof params[n] === "string")) checkDtype(params[k]);
-    for (const k of ["inputs", "outputs", "nodes"]) for (const x of (params[k] as readonly Params[] | undefined) ?? []) checkDtype(x["dtype"]);
+    for (const k of ["dtype", "out", "data", "a", "b", "bias", "mask"].filter((n) => typeof params[n] === "string"))
+      checkDtype(params[k]);
+    for (const k of ["inputs", "outputs", "nodes"])
+      for (const x of (params[k] as readonly Params[] | undefined) ?? []) checkDtype(x["dtype"]);
     for (const d of (params["indices"] as readonly unknown[] | undefined) ?? []) checkDtype(d);
     return entry.build(params as never);
   } catch (e) {
@@ -185,4 +342,3 @@ export function planOf(key: string): Plan {
     throw new UnsupportedKernelError(name, e instanceof Error ? e.message : String(e), "cannot be planned");
   }
 }
-

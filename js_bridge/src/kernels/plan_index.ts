@@ -9,10 +9,16 @@ export function compactPlan(params: CompactParams): Plan {
   const kernel = compact(params);
   if (params.op !== "count") return one("compact", kernel);
   return {
-    family: "compact", buffers: listed(kernel.bindings), words: kernel.uniforms, free: NONE, // the scan has an xo of its own
+    family: "compact",
+    buffers: listed(kernel.bindings),
+    words: kernel.uniforms,
+    free: NONE, // the scan has an xo of its own
     steps: (values) => {
       const bytes = Math.ceil(value(values, "n") / PIECE) * 4;
-      return { steps: value(values, "n") === 0 ? [] : planCount(params, values), scratch: { counts: bytes, part: bytes, sums: bytes } };
+      return {
+        steps: value(values, "n") === 0 ? [] : planCount(params, values),
+        scratch: { counts: bytes, part: bytes, sums: bytes },
+      };
     },
   };
 }
@@ -24,7 +30,9 @@ export function scatterPlan({ ordered, ...params }: SegmentParams & { ordered?: 
   if (!ordered && !wide && !fresh && !long) return one("scatter", scatter(params));
   const join = segment({ ...params, stage: "join" });
   return {
-    family: "scatter", buffers: named([...(scalar ? [] : ["src"]), ...params.indices.map((_, j) => `idx${j}`)], ["dst", "status"]), words: join.uniforms,
+    family: "scatter",
+    buffers: named([...(scalar ? [] : ["src"]), ...params.indices.map((_, j) => `idx${j}`)], ["dst", "status"]),
+    words: join.uniforms,
     free: new Set(join.uniforms.map((w) => w.name).filter((w) => w !== "n" && w !== "cols")),
     steps: (values) => ({ steps: planSegment(params, values), scratch: segmentScratch(values) }),
   };

@@ -2,7 +2,15 @@
 import type { After } from "./epilogue.js";
 import type { Node } from "./expression.js";
 import { OPS } from "./op_table.js";
-import { type Binding, DTYPES, type Kernel, type Step, type UniformWord, UnsupportedKernelError, type Values } from "./spec.js";
+import {
+  type Binding,
+  DTYPES,
+  type Kernel,
+  type Step,
+  type UniformWord,
+  UnsupportedKernelError,
+  type Values,
+} from "./spec.js";
 
 /** What the planners ask about the device. */
 export interface PlanDevice {
@@ -33,23 +41,42 @@ export interface Plan {
   steps(values: Values, device: PlanDevice): PlannedSteps;
 }
 
-export const listed = (bindings: readonly Binding[]): Plan["buffers"] => bindings.map((b) => ({ name: b.name, writes: b.access === "read_write" }));
-export const named = (reads: readonly string[], writes: readonly string[]): Plan["buffers"] =>
-  [...reads.map((name) => ({ name, writes: false })), ...writes.map((name) => ({ name, writes: true }))];
+export const listed = (bindings: readonly Binding[]): Plan["buffers"] =>
+  bindings.map((b) => ({ name: b.name, writes: b.access === "read_write" }));
+export const named = (reads: readonly string[], writes: readonly string[]): Plan["buffers"] => [
+  ...reads.map((name) => ({ name, writes: false })),
+  ...writes.map((name) => ({ name, writes: true })),
+];
 export const NONE: ReadonlySet<string> = new Set();
 
 /** A family of which one kernel does everything. */
-export function one(family: string, kernel: Kernel, fours: readonly string[] = [], others?: (values: Values) => PlannedSteps): Plan {
+export function one(
+  family: string,
+  kernel: Kernel,
+  fours: readonly string[] = [],
+  others?: (values: Values) => PlannedSteps,
+): Plan {
   const buffers = listed(kernel.bindings);
   const all = buffers.map((b) => b.name);
   return {
-    family, buffers, words: kernel.uniforms, free: NONE, singles: [{ kernel, fours }],
+    family,
+    buffers,
+    words: kernel.uniforms,
+    free: NONE,
+    singles: [{ kernel, fours }],
     steps: others ?? ((values) => ({ steps: [{ kernel, values, buffers: all }] })),
   };
 }
 
 /** Refuses graphs that name what is not there: the text of their kernel would not compile. */
-export function checkGraph({ nodes, inputs, outputs }: { nodes: readonly Node[]; inputs: readonly unknown[]; outputs: readonly { node: number }[] }, ndim: number): void {
+export function checkGraph(
+  {
+    nodes,
+    inputs,
+    outputs,
+  }: { nodes: readonly Node[]; inputs: readonly unknown[]; outputs: readonly { node: number }[] },
+  ndim: number,
+): void {
   const below = (i: number, end: number, what: string): void => {
     if (!Number.isInteger(i) || i < 0 || i >= end) throw new Error(`there is no ${what} ${i}`);
   };
@@ -61,7 +88,8 @@ export function checkGraph({ nodes, inputs, outputs }: { nodes: readonly Node[];
       n.args.forEach((a) => below(a, k, `node before ${k} called`));
     } else if ("random" in n) {
       if (ndim < 0) throw new Error("a reduction has no random numbers");
-    } else if (!("scalar" in n) && !("value" in n)) throw new Error(`node ${k} is neither in, scalar, value, coord nor op`);
+    } else if (!("scalar" in n) && !("value" in n))
+      throw new Error(`node ${k} is neither in, scalar, value, coord nor op`);
     if (!("in" in n) && !("coord" in n)) checkDtype(n.dtype ?? "none given");
   });
   outputs.forEach((o) => below(o.node, nodes.length, "node"));
@@ -69,12 +97,16 @@ export function checkGraph({ nodes, inputs, outputs }: { nodes: readonly Node[];
 }
 
 export function checkDtype(d: unknown): void {
-  if (d !== undefined && !Object.hasOwn(DTYPES, d as string)) throw new Error(`there is no dtype ${String(d)} on WebGPU`);
+  if (d !== undefined && !Object.hasOwn(DTYPES, d as string))
+    throw new Error(`there is no dtype ${String(d)} on WebGPU`);
 }
 
 /** Refuses an epilogue that names what is not there. */
 export function checkAfter(after: After | undefined): void {
   if (!after) return;
-  checkGraph({ ...after, nodes: after.nodes.map((n) => ("product" in n ? { value: 0, dtype: n.product } : n)) }, after.ndim);
+  checkGraph(
+    { ...after, nodes: after.nodes.map((n) => ("product" in n ? { value: 0, dtype: n.product } : n)) },
+    after.ndim,
+  );
   for (const x of [...after.inputs, ...after.outputs]) checkDtype(x.dtype);
 }

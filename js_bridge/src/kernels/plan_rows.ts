@@ -10,13 +10,20 @@ import { planSort, sort, type SortParams, sortScratch } from "./sort.js";
 import { computeOf, type DType, offsets, type Step, uniform, value } from "./spec.js";
 import { inSubgroups } from "./subgroup.js";
 
-export function reducePlan({ inner = true, ...params }: Omit<Parameters<typeof planReduce>[0], "values" | "inner"> & { inner?: boolean }): Plan {
+export function reducePlan({
+  inner = true,
+  ...params
+}: Omit<Parameters<typeof planReduce>[0], "values" | "inner"> & { inner?: boolean }): Plan {
   checkGraph(params, -1);
   checkAfter(params.after);
-  if (params.after && (params.outputs.length !== 1 || computeOf(params.outputs[0]!.dtype) !== "f32")) throw new Error("only one result in floats can have an epilogue");
+  if (params.after && (params.outputs.length !== 1 || computeOf(params.outputs[0]!.dtype) !== "f32"))
+    throw new Error("only one result in floats can have an epilogue");
   const full = reduce({ ...params, stage: "full", lanes: 1 });
   return {
-    family: "reduce", buffers: listed(full.bindings), words: full.uniforms, most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,
+    family: "reduce",
+    buffers: listed(full.bindings),
+    words: full.uniforms,
+    most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,
     free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction|eps)$/.test(n))),
     steps: (values, device) => {
       const steps = planReduce({ ...params, inner, values, ...device });
@@ -35,9 +42,18 @@ function partScratch(steps: readonly Step[]): Record<string, number> {
 export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], keyof RowLanes>): Plan {
   const first = softmax({ ...params, lanes: 1 });
   return {
-    family: "softmax", buffers: listed(first.bindings), words: first.uniforms, free: new Set(["xo", "yo", "go"]),
+    family: "softmax",
+    buffers: listed(first.bindings),
+    words: first.uniforms,
+    free: new Set(["xo", "yo", "go"]),
     steps: (values, { software, subgroups }) => {
-      const kernel = softmax({ ...params, ...inSubgroups(lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software), subgroups) });
+      const kernel = softmax({
+        ...params,
+        ...inSubgroups(
+          lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software),
+          subgroups,
+        ),
+      });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
@@ -46,10 +62,15 @@ export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], keyof Ro
 export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], keyof RowLanes>): Plan {
   const first = layerNorm({ ...params, lanes: 1 });
   return {
-    family: "layerNorm", buffers: listed(first.bindings), words: first.uniforms,
+    family: "layerNorm",
+    buffers: listed(first.bindings),
+    words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => n !== "rows" && n !== "n")),
     steps: (values, { software, subgroups }) => {
-      const kernel = layerNorm({ ...params, ...inSubgroups(lanesFor(value(values, "rows"), value(values, "n"), true, software), subgroups) });
+      const kernel = layerNorm({
+        ...params,
+        ...inSubgroups(lanesFor(value(values, "rows"), value(values, "n"), true, software), subgroups),
+      });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
@@ -58,11 +79,16 @@ export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], keyo
 export function crossEntropyPlan(params: Omit<CrossEntropyParams, keyof RowLanes>): Plan {
   const first = crossEntropy({ ...params, lanes: 1 });
   return {
-    family: "crossEntropy", buffers: listed(first.bindings), words: first.uniforms,
+    family: "crossEntropy",
+    buffers: listed(first.bindings),
+    words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => !["rows", "n", "inner"].includes(n))),
     steps: (values, { software, subgroups }) => {
       // nll_loss reads one element of a row; gradients join nothing unless all classes' weights are needed
-      const lanes = params.nll && !params.backward ? 1 : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software);
+      const lanes =
+        params.nll && !params.backward
+          ? 1
+          : lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software);
       const joins = !params.backward || (params.smooth && params.weight);
       const kernel = crossEntropy({ ...params, ...inSubgroups(lanes, subgroups && joins) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
@@ -74,7 +100,9 @@ export function scanPlan({ op, dtype, out }: { op: Parameters<typeof planScan>[0
   const best = op === "cummax" || op === "cummin";
   planScan(op, dtype, out, 1, 1, 1); // refuses what there is no kernel for
   return {
-    family: "scan", buffers: named(["x"], ["y", ...(best ? ["idx"] : [])]), free: NONE,
+    family: "scan",
+    buffers: named(["x"], ["y", ...(best ? ["idx"] : [])]),
+    free: NONE,
     words: [...uniform("u32", "outer", "n", "inner"), ...uniform("i32", "xo", "yo")],
     steps: (values, { software }) => {
       const g = (n: string): number => value(values, n);
@@ -88,11 +116,17 @@ export function scanPlan({ op, dtype, out }: { op: Parameters<typeof planScan>[0
 export function sortPlan({ descending, ...params }: SortParams & { descending?: boolean }): Plan {
   sort({ ...params, stage: "whole" });
   return {
-    family: "sort", buffers: named(["x"], ["y", "idx"]), free: new Set(["xo", "yo", "idxo"]),
+    family: "sort",
+    buffers: named(["x"], ["y", "idx"]),
+    free: new Set(["xo", "yo", "idxo"]),
     words: [...uniform("u32", "rows", "n", "k"), ...offsets("x", "y", "idx")],
     steps: (values) => {
-      if (value(values, "k") > value(values, "n")) throw new Error(`${value(values, "k")} of ${value(values, "n")} elements`);
-      return { steps: planSort(params, { ...values, flip: descending ? 0xffffffff : 0 }), scratch: sortScratch(params.dtype, values) };
+      if (value(values, "k") > value(values, "n"))
+        throw new Error(`${value(values, "k")} of ${value(values, "n")} elements`);
+      return {
+        steps: planSort(params, { ...values, flip: descending ? 0xffffffff : 0 }),
+        scratch: sortScratch(params.dtype, values),
+      };
     },
   };
 }

@@ -12,7 +12,22 @@ import { buildModule } from "../wgsl/module.js";
 import { type After, epilogue } from "./epilogue.js";
 import { type Graph, type Node, nodeDtype, scalarWords, statements } from "./expression.js";
 import { type ReduceOp, type Reduction, reduction } from "./reduce_ops.js";
-import { type Binding, type Compute, computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, type UniformWord, uniform, type Values, value, WGSL_TYPE, WORKGROUP } from "./spec.js";
+import {
+  type Binding,
+  type Compute,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  type Step,
+  type UniformWord,
+  uniform,
+  type Values,
+  value,
+  WGSL_TYPE,
+  WORKGROUP,
+} from "./spec.js";
 import { exchange, inSubgroups, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup.js";
 
 export interface ReduceParams {
@@ -48,16 +63,33 @@ export function reduce(params: ReduceParams): Kernel {
   const reds = outputs.map((o) => reduction(o.op, computeOf(nodeDtype(graph, o.node)), nodeDtype(graph, o.node)));
   const states = reds.flatMap((r, k) => r.vars.map((v, j) => ({ ...v, name: `s${k}_${j}` })));
   const combine = stage === "combine";
-  const follows = params.after && stage !== "partial" ? epilogue(params.after, outputs[0]!.dtype, { input: inputs.length, scalar: params.nodes.filter((n) => "scalar" in n).length }) : undefined;
+  const follows =
+    params.after && stage !== "partial"
+      ? epilogue(params.after, outputs[0]!.dtype, {
+          input: inputs.length,
+          scalar: params.nodes.filter((n) => "scalar" in n).length,
+        })
+      : undefined;
 
-  const bindings: Binding[] = combine ? states.map((s) => input(`in_${s.name}`, STATE_DTYPE[s.type])) : inputs.map((x, i) => input(`in${i}`, x.dtype));
+  const bindings: Binding[] = combine
+    ? states.map((s) => input(`in_${s.name}`, STATE_DTYPE[s.type]))
+    : inputs.map((x, i) => input(`in${i}`, x.dtype));
   if (stage === "partial") bindings.push(...states.map((s) => output(`out_${s.name}`, STATE_DTYPE[s.type])));
   else bindings.push(...(follows?.bindings ?? outputs.map((o, k) => output(`out${k}`, o.dtype))));
 
   const uniforms: UniformWord[] = uniform("u32", "rows", "n", ...(stage === "full" ? [] : ["chunks", "chunk"]));
   if (!combine) {
     uniforms.push(...uniform("u32", ...range(kept).map((d) => `k${d}`), ...range(reduced).map((d) => `r${d}`)));
-    inputs.forEach((_, i) => uniforms.push(...uniform("i32", `i${i}o`, ...range(kept).map((d) => `i${i}k${d}`), ...range(reduced).map((d) => `i${i}r${d}`))));
+    inputs.forEach((_, i) =>
+      uniforms.push(
+        ...uniform(
+          "i32",
+          `i${i}o`,
+          ...range(kept).map((d) => `i${i}k${d}`),
+          ...range(reduced).map((d) => `i${i}r${d}`),
+        ),
+      ),
+    );
     uniforms.push(...scalarWords(graph));
   }
   if (stage !== "partial") {
@@ -67,11 +99,15 @@ export function reduce(params: ReduceParams): Kernel {
     uniforms.push(...(follows?.uniforms ?? []));
   }
 
-  const field = (v: string) => (k: number): string[] => reds[k]!.vars.map((_, j) => `${v}.s${k}_${j}`);
+  const field =
+    (v: string) =>
+    (k: number): string[] =>
+      reds[k]!.vars.map((_, j) => `${v}.s${k}_${j}`);
   const assemble = (parts: string[][]): string => `State(${parts.flat().join(", ")})`;
   const coords = (name: string, from: string, count: number): string => {
     let text = `  var ${name}_rest = ${from};\n`;
-    for (let d = count - 1; d > 0; d--) text += `  let ${name}${d} = i32(${name}_rest % p.${name}${d}); ${name}_rest = ${name}_rest / p.${name}${d};\n`;
+    for (let d = count - 1; d > 0; d--)
+      text += `  let ${name}${d} = i32(${name}_rest % p.${name}${d}); ${name}_rest = ${name}_rest / p.${name}${d};\n`;
     return count ? `${text}  let ${name}0 = i32(${name}_rest);\n` : "";
   };
   let globals = `struct State { ${states.map((s) => `${s.name}: ${WGSL_TYPE[s.type]}`).join(", ")} }
@@ -84,26 +120,38 @@ fn merge(a: State, b: State) -> State { return ${assemble(reds.map((r, k) => r.m
   } else {
     const bases = inputs.map((_, i) => `b${i}: i32`);
     globals += inputs.map((x, i) => accessors(`in${i}`, x.dtype, "elem", false)).join("\n");
-    const load = inputs.map((_, i) => `ld_in${i}(${[`b${i}`, ...range(reduced).map((d) => `r${d} * p.i${i}r${d}`)].join(" + ")})`);
+    const load = inputs.map(
+      (_, i) => `ld_in${i}(${[`b${i}`, ...range(reduced).map((d) => `r${d} * p.i${i}r${d}`)].join(" + ")})`,
+    );
     globals += `\nfn enter(${["s: State", ...bases, "r: u32"].join(", ")}) -> State {
 ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
   return ${assemble(reds.map((r, k) => r.step(field("s")(k), `t${outputs[k]!.node}`, "i32(r)")))};
 }\n`;
   }
-  if (stage === "partial") globals += states.map((s) => accessors(`out_${s.name}`, STATE_DTYPE[s.type], "elem", true)).join("\n");
-  else globals += follows?.globals ?? outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
+  if (stage === "partial")
+    globals += states.map((s) => accessors(`out_${s.name}`, STATE_DTYPE[s.type], "elem", true)).join("\n");
+  else
+    globals +=
+      follows?.globals ?? outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
   const workgroup = subgroups ? lanes : WORKGROUP;
-  if (subgroups) globals += `\n${subgroupGlobals(lanes)}\n${subgroupJoin({ name: "join_lanes", type: "State", lanes, start: "start()", merge: (a, b) => `merge(${a}, ${b})`, inside: insideSubgroup(reds), first: true })}`;
+  if (subgroups)
+    globals += `\n${subgroupGlobals(lanes)}\n${subgroupJoin({ name: "join_lanes", type: "State", lanes, start: "start()", merge: (a, b) => `merge(${a}, ${b})`, inside: insideSubgroup(reds), first: true })}`;
   else if (lanes > 1) globals += `\nvar<workgroup> shared_state: array<State, ${WORKGROUP}>;`;
 
-  const bases = combine ? "row * i32(p.chunks)" : inputs.map((_, i) => [`p.i${i}o`, ...range(kept).map((d) => `k${d} * p.i${i}k${d}`)].join(" + ")).join(", ");
+  const bases = combine
+    ? "row * i32(p.chunks)"
+    : inputs.map((_, i) => [`p.i${i}o`, ...range(kept).map((d) => `k${d} * p.i${i}k${d}`)].join(" + ")).join(", ");
   // Idle lanes keep going, with an empty range, because all of a workgroup must meet at the barriers.
   const partial = stage === "partial";
   // states of a row's chunks lie together, whichever way items are numbered
   const [row, which] = across ? ["% p.rows", "/ p.rows"] : ["/ p.chunks", "% p.chunks"];
-  const main = `${across ? `  let item = group * ${WORKGROUP / lanes}u + lane % ${WORKGROUP / lanes}u;
-  let part = lane / ${WORKGROUP / lanes}u;` : `  let item = gid / ${lanes}u;
-  let part = lane % ${lanes}u;`}
+  const main = `${
+    across
+      ? `  let item = group * ${WORKGROUP / lanes}u + lane % ${WORKGROUP / lanes}u;
+  let part = lane / ${WORKGROUP / lanes}u;`
+      : `  let item = gid / ${lanes}u;
+  let part = lane % ${lanes}u;`
+  }
   let items = p.rows${partial ? " * p.chunks" : ""};
   let live = item < items;
   let row = i32(min(item, items - 1u)${partial ? ` ${row}` : ""});
@@ -115,25 +163,43 @@ ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
     for (var j = 0u; j < 32u && r < end; j++) { block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${woven ? "p.chunks" : `${lanes}u`}; }
     total = merge(total, block);
   }
-${subgroups ? `${subgroupHead(lanes)}\n  total = join_lanes(${SEAT}, total);` : lanes > 1 ? `  shared_state[lane] = total;
+${
+  subgroups
+    ? `${subgroupHead(lanes)}\n  total = join_lanes(${SEAT}, total);`
+    : lanes > 1
+      ? `  shared_state[lane] = total;
   for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
     workgroupBarrier();
     if (part < s) { shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]); }
   }
-  total = shared_state[lane];` : ""}
+  total = shared_state[lane];`
+      : ""
+}
   if (live && part == 0u) {
-${partial
+${
+  partial
     ? `    let slot = row * i32(p.chunks) + i32(which);\n${states.map((s) => `    st_out_${s.name}(slot, total.${s.name});`).join("\n")}`
-    : outputs.map((o, k) => {
-      const r = reds[k]!;
-      const v = r.finish(field("total")(k), "p.n");
-      const from = r.result === computeOf(nodeDtype(graph, o.node)) ? nodeDtype(graph, o.node) : STATE_DTYPE[r.result];
-      return `    let y${k} = ${r.result === computeOf(from) ? v : convert(v, r.result, computeOf(from))};\n    ${follows ? "finish(" : `st_out${k}(p.q${k}o + `}row, ${castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype)});`;
-    }).join("\n")}
+    : outputs
+        .map((o, k) => {
+          const r = reds[k]!;
+          const v = r.finish(field("total")(k), "p.n");
+          const from =
+            r.result === computeOf(nodeDtype(graph, o.node)) ? nodeDtype(graph, o.node) : STATE_DTYPE[r.result];
+          return `    let y${k} = ${r.result === computeOf(from) ? v : convert(v, r.result, computeOf(from))};\n    ${follows ? "finish(" : `st_out${k}(p.q${k}o + `}row, ${castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype)});`;
+        })
+        .join("\n")
+}
   }`;
   return {
-    key: kernelKey("reduce", params), bindings, uniforms, ...(outputs.some((o) => ["var", "std", "rstd"].includes(o.op)) && { general: true }), wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
-    workgroups: (u) => (value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes, workgroup)),
+    key: kernelKey("reduce", params),
+    bindings,
+    uniforms,
+    ...(outputs.some((o) => ["var", "std", "rstd"].includes(o.op)) && { general: true }),
+    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
+    workgroups: (u) =>
+      value(u, "rows") === 0
+        ? [0, 1, 1]
+        : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes, workgroup),
   };
 }
 
@@ -145,13 +211,19 @@ function insideSubgroup(reds: readonly Reduction[]): string {
     if (r.native) return [];
     const [mine, other] = ["v.", "o"].map((t) => names[k]!.map((n) => `${t}${n}`)) as [string[], string[]];
     const fetch = names[k]!.map((n) => `let o${n} = subgroupShuffleXor(v.${n}, m);`);
-    return [...fetch, ...r.merge(mine, other).map((e, j) => `let n${names[k]![j]} = ${e};`), ...names[k]!.map((n) => `v.${n} = n${n};`)];
+    return [
+      ...fetch,
+      ...r.merge(mine, other).map((e, j) => `let n${names[k]![j]} = ${e};`),
+      ...names[k]!.map((n) => `v.${n} = n${n};`),
+    ];
   });
   return `${own.join(" ")}${pairs.length ? ` ${exchange(pairs.join(" "))}` : ""}`;
 }
 
 /** Invocations that keep a device busy, a CPU among them, and lanes of a column. */
-const BUSY = 65536, BUSY_SOFTWARE = 512, ACROSS = 8;
+const BUSY = 65536,
+  BUSY_SOFTWARE = 512,
+  ACROSS = 8;
 
 /**
  * Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the device.
@@ -184,20 +256,45 @@ export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
 /** The kernels of one reduction. Buffers: in<i>, out<k>; scratch part<j> of rows * chunks words (two for int64). */
 export function planReduce(plan: ReducePlan): Step[] {
   const { inner, software = false, subgroups = false, values, ...params } = plan;
-  const rows = value(values, "rows"), n = value(values, "n");
+  const rows = value(values, "rows"),
+    n = value(values, "n");
   const ins = plan.inputs.map((_, i) => `in${i}`);
-  const outs = plan.after ? [...plan.after.inputs.map((_, i) => `in${ins.length + i}`), ...plan.after.outputs.map((_, k) => `out${k}`)] : plan.outputs.map((_, k) => `out${k}`);
+  const outs = plan.after
+    ? [...plan.after.inputs.map((_, i) => `in${ins.length + i}`), ...plan.after.outputs.map((_, k) => `out${k}`)]
+    : plan.outputs.map((_, k) => `out${k}`);
   // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
   const across = !inner && rows >= 16 && n > 8;
   const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
-  const chunks = software ? Math.max(Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
-    : across ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
+  const chunks = software
+    ? Math.max(Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
+    : across
+      ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes)))
+      : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
   const way = across ? { across } : software && chunks > 1 ? { woven: true } : {};
-  if (chunks <= 1) return [{ kernel: reduce({ ...params, ...way, stage: "full", ...inSubgroups(lanes, subgroups && !across) }), values, buffers: [...ins, ...outs] }];
+  if (chunks <= 1)
+    return [
+      {
+        kernel: reduce({ ...params, ...way, stage: "full", ...inSubgroups(lanes, subgroups && !across) }),
+        values,
+        buffers: [...ins, ...outs],
+      },
+    ];
   const chunk = Math.ceil(n / chunks);
   const v = { ...values, chunks: Math.ceil(n / chunk), chunk };
-  const partial = reduce({ ...params, ...way, stage: "partial", ...inSubgroups(across || software ? lanes : WORKGROUP, subgroups && !across) });
+  const partial = reduce({
+    ...params,
+    ...way,
+    stage: "partial",
+    ...inSubgroups(across || software ? lanes : WORKGROUP, subgroups && !across),
+  });
   const parts = partial.bindings.slice(ins.length).map((_, j) => `part${j}`);
-  const combine = reduce({ ...params, stage: "combine", ...inSubgroups(lanesFor(rows, v.chunks, true, software), subgroups) });
-  return [{ kernel: partial, values: v, buffers: [...ins, ...parts] }, { kernel: combine, values: v, buffers: [...parts, ...outs] }];
+  const combine = reduce({
+    ...params,
+    stage: "combine",
+    ...inSubgroups(lanesFor(rows, v.chunks, true, software), subgroups),
+  });
+  return [
+    { kernel: partial, values: v, buffers: [...ins, ...parts] },
+    { kernel: combine, values: v, buffers: [...parts, ...outs] },
+  ];
 }

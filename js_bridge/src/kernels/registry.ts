@@ -5,7 +5,16 @@ import { conv, type ConvParams } from "./conv.js";
 import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
 import { depthwise, type DepthwiseParams } from "./depthwise.js";
 import { fused, type FusedParams } from "./fused.js";
-import { gather, type GatherParams, join, type JoinParams, pad, type PadParams, scatter, type ScatterParams } from "./index_ops.js";
+import {
+  gather,
+  type GatherParams,
+  join,
+  type JoinParams,
+  pad,
+  type PadParams,
+  scatter,
+  type ScatterParams,
+} from "./index_ops.js";
 import { linalg, type LinalgParams } from "./linalg.js";
 import { matmul, type MatmulParams } from "./matmul.js";
 import { layerNorm, type LayerNormParams } from "./norm.js";
@@ -50,7 +59,30 @@ export interface Families {
 export type Family = keyof Families;
 
 export const FAMILIES: { readonly [F in Family]: (params: Families[F]) => Kernel } = {
-  fused, reduce, softmax, layerNorm, matmul, conv, depthwise, pool, gather, scatter, join, pad, scan, sort, search, compact, upsample, segment, crossEntropy, attention, sgd, adam, many, linalg,
+  fused,
+  reduce,
+  softmax,
+  layerNorm,
+  matmul,
+  conv,
+  depthwise,
+  pool,
+  gather,
+  scatter,
+  join,
+  pad,
+  scan,
+  sort,
+  search,
+  compact,
+  upsample,
+  segment,
+  crossEntropy,
+  attention,
+  sgd,
+  adam,
+  many,
+  linalg,
 };
 
 const built = new Map<string, Kernel>();

@@ -12,7 +12,10 @@ export interface RowLanes {
 }
 
 type Tool = "sum" | "max";
-const merge = { sum: (a: string, b: string): string => `${a} + ${b}`, max: (a: string, b: string): string => `tl_max(${a}, ${b})` };
+const merge = {
+  sum: (a: string, b: string): string => `${a} + ${b}`,
+  max: (a: string, b: string): string => `tl_max(${a}, ${b})`,
+};
 
 /** Declarations for rowJoin. All invocations must call these. */
 export function rowTools({ lanes, subgroups }: RowLanes, which: readonly Tool[]): string {
@@ -20,8 +23,14 @@ export function rowTools({ lanes, subgroups }: RowLanes, which: readonly Tool[])
     return which.map((w) => `fn row_${w}(lane: u32, v: f32) -> f32 { return v; }`).join("\n");
   }
   if (subgroups) {
-    const inside = { sum: "v = subgroupAdd(v);", max: `v = ${extreme(true, "v")};` }, start = { sum: "0.0", max: "-tl_inf()" };
-    return [subgroupGlobals(lanes), ...which.map((w) => subgroupJoin({ name: `row_${w}`, type: "f32", lanes, start: start[w], merge: merge[w], inside: inside[w] }))].join("\n");
+    const inside = { sum: "v = subgroupAdd(v);", max: `v = ${extreme(true, "v")};` },
+      start = { sum: "0.0", max: "-tl_inf()" };
+    return [
+      subgroupGlobals(lanes),
+      ...which.map((w) =>
+        subgroupJoin({ name: `row_${w}`, type: "f32", lanes, start: start[w], merge: merge[w], inside: inside[w] }),
+      ),
+    ].join("\n");
   }
   const tool = (w: Tool): string => `var<workgroup> row_${w}_s: array<f32, ${WORKGROUP}>;
 fn row_${w}(lane: u32, v: f32) -> f32 {
@@ -38,7 +47,8 @@ fn row_${w}(lane: u32, v: f32) -> f32 {
 }
 
 /** The sum or maximum of a value over the lanes of a row. */
-export const rowJoin = ({ subgroups }: RowLanes, w: Tool, v: string): string => `row_${w}(${subgroups ? SEAT : "lane"}, ${v})`;
+export const rowJoin = ({ subgroups }: RowLanes, w: Tool, v: string): string =>
+  `row_${w}(${subgroups ? SEAT : "lane"}, ${v})`;
 
 /** Invocations of a workgroup. */
 export const rowGroup = ({ lanes, subgroups }: RowLanes): number => (subgroups ? lanes : WORKGROUP);

@@ -1,7 +1,17 @@
 /** Where values would go into sorted rows: searchsorted and bucketize, by bisection. */
 import { accessors, castTo, input, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { type Compute, computeOf, type DType, type Kernel, kernelKey, linearGrid, offsets, uniform, value } from "./spec.js";
+import {
+  type Compute,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  offsets,
+  uniform,
+  value,
+} from "./spec.js";
 
 export interface SearchParams {
   /** dtypes of the sorted rows and of the values, and the one they are compared in. */
@@ -18,13 +28,19 @@ const COMMON: { readonly [C in Compute]: DType } = { f32: "float32", i32: "int32
 /** Uniforms: n (values), each (values of a row), m (elements of a sorted row), step (from row to row, 0 for one row); xo, vo, yo. Buffers: x (sorted rows), v, y. */
 export function search(params: SearchParams): Kernel {
   const { dtype, values, compute, right, out } = params;
-  const cls = computeOf(compute), common = COMMON[cls];
+  const cls = computeOf(compute),
+    common = COMMON[cls];
   const bindings = [input("x", dtype), input("v", values), output("y", out, "elem")];
   const uniforms = [...uniform("u32", "n", "each", "m", "step"), ...offsets("x", "v", "y")];
   // whether an element goes before the value; comparisons with NaN go on, as in PyTorch
-  const before = cls === "f32" ? `(tl_isnan(x) || tl_isnan(v) || x ${right ? "<=" : "<"} v)`
-    : cls === "i32" ? `(x ${right ? "<=" : "<"} v)`
-    : right ? "!tl_i64_lt(v, x)" : "tl_i64_lt(x, v)";
+  const before =
+    cls === "f32"
+      ? `(tl_isnan(x) || tl_isnan(v) || x ${right ? "<=" : "<"} v)`
+      : cls === "i32"
+        ? `(x ${right ? "<=" : "<"} v)`
+        : right
+          ? "!tl_i64_lt(v, x)"
+          : "tl_i64_lt(x, v)";
   const globals = [accessors("x", dtype, "elem", false), accessors("v", values, "elem", false)].join("\n");
   const main = `  if (gid >= p.n) { return; }
   let v = ${castTo("ld_v(p.vo + i32(gid))", values, common)};
@@ -37,5 +53,11 @@ export function search(params: SearchParams): Kernel {
     if (${before}) { low = mid + 1u; } else { high = mid; }
   }
   y[p.yo + i32(gid)] = ${out === "int64" ? "vec2<u32>(low, 0u)" : "i32(low)"};`;
-  return { key: kernelKey("search", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main }), workgroups: (u) => linearGrid(value(u, "n")) };
+  return {
+    key: kernelKey("search", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    workgroups: (u) => linearGrid(value(u, "n")),
+  };
 }

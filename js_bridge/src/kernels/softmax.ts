@@ -5,7 +5,16 @@
 import { accessors, castTo, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
 import { blockSum, rowGroup, rowHead, rowJoin, type RowLanes, rowTools } from "./row.js";
-import { computeOf, type DType, type Kernel, kernelKey, linearGrid, uniform, UnsupportedKernelError, value } from "./spec.js";
+import {
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  uniform,
+  UnsupportedKernelError,
+  value,
+} from "./spec.js";
 
 export interface SoftmaxParams extends RowLanes {
   readonly log: boolean;
@@ -18,13 +27,23 @@ export interface SoftmaxParams extends RowLanes {
 export function softmax(params: SoftmaxParams): Kernel {
   const { log, backward, dtype, out, lanes } = params;
   if (computeOf(dtype) !== "f32" || computeOf(out) !== "f32") throw new UnsupportedKernelError("softmax", dtype);
-  const bindings = backward ? [input("g", dtype), input("x", dtype), output("y", out)] : [input("x", dtype), output("y", out)];
-  const uniforms = [...uniform("u32", "rows", "n"), ...uniform("i32", "inner", "xo", "yo", ...(backward ? ["go"] : []))];
-  const globals = [...(backward ? [accessors("g", dtype, "elem", false)] : []), accessors("x", dtype, "elem", false), accessors("y", out, outForm(out), true),
-    rowTools(params, backward ? ["sum"] : ["max", "sum"])].join("\n");
+  const bindings = backward
+    ? [input("g", dtype), input("x", dtype), output("y", out)]
+    : [input("x", dtype), output("y", out)];
+  const uniforms = [
+    ...uniform("u32", "rows", "n"),
+    ...uniform("i32", "inner", "xo", "yo", ...(backward ? ["go"] : [])),
+  ];
+  const globals = [
+    ...(backward ? [accessors("g", dtype, "elem", false)] : []),
+    accessors("x", dtype, "elem", false),
+    accessors("y", out, outForm(out), true),
+    rowTools(params, backward ? ["sum"] : ["max", "sum"]),
+  ].join("\n");
   const head = `${rowHead(params)}
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;`;
-  const store = (v: string): string => `  for (var r = i32(part); r < n; r += ${lanes}) { let at = base + r * p.inner; let v = ${v}; st_y(p.yo + at, ${castTo("v", "float32", out)}); }`;
+  const store = (v: string): string =>
+    `  for (var r = i32(part); r < n; r += ${lanes}) { let at = base + r * p.inner; let v = ${v}; st_y(p.yo + at, ${castTo("v", "float32", out)}); }`;
   const main = backward
     ? `${head}
 ${blockSum(params, "total", (r) => `ld_g(p.go + base + ${r} * p.inner)${log ? "" : ` * ld_x(p.xo + base + ${r} * p.inner)`}`)}
@@ -39,7 +58,17 @@ ${blockSum(params, "sum", (r) => `tl_exp(ld_x(p.xo + base + ${r} * p.inner) - to
   ${log ? "let shift = tl_log(sum);" : ""}
 ${store(log ? "(ld_x(p.xo + at) - top) - shift" : "tl_exp(ld_x(p.xo + at) - top) / sum")}`;
   return {
-    key: kernelKey("softmax", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: rowGroup(params), subgroups: params.subgroups ?? false }),
+    key: kernelKey("softmax", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({
+      bindings,
+      uniforms,
+      globals,
+      main,
+      workgroup: rowGroup(params),
+      subgroups: params.subgroups ?? false,
+    }),
     workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
   };
 }

@@ -6,7 +6,19 @@
  */
 import { accessors, input, outForm, output } from "../wgsl/access.js";
 import { buildModule } from "../wgsl/module.js";
-import { type Binding, computeOf, type DType, type Kernel, kernelKey, linearGrid, type Step, type UniformWord, uniform, type Values, value } from "./spec.js";
+import {
+  type Binding,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  type Step,
+  type UniformWord,
+  uniform,
+  type Values,
+  value,
+} from "./spec.js";
 
 export interface SortParams {
   readonly dtype: DType;
@@ -14,7 +26,9 @@ export interface SortParams {
   readonly indices?: "int64" | "int32";
 }
 /** runs: sorts pieces of `len` elements to keys; whole: rows fit, results are written at once; merge: joins runs; finish: writes results. */
-export interface SortStage extends SortParams { readonly stage: "runs" | "whole" | "merge" | "finish" }
+export interface SortStage extends SortParams {
+  readonly stage: "runs" | "whole" | "merge" | "finish";
+}
 
 /** Elements sorted in workgroup memory. One shader serves all lengths: software adapters take a second to compile it. */
 const BLOCK = 256;
@@ -31,7 +45,10 @@ function keys(dtype: DType): string {
 fn less(a: vec2<u32>, b: vec2<u32>) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
 fn same(a: vec2<u32>, b: vec2<u32>) -> bool { return all(a == b); }`;
   }
-  const body = cls === "i32" ? "return bitcast<u32>(v) ^ 0x80000000u ^ p.flip;" : `if (tl_isnan(v)) { return ~p.flip; }
+  const body =
+    cls === "i32"
+      ? "return bitcast<u32>(v) ^ 0x80000000u ^ p.flip;"
+      : `if (tl_isnan(v)) { return ~p.flip; }
   let u = bitcast<u32>(v);
   if (u == 0x80000000u) { return u ^ p.flip; }
   return select(u | 0x80000000u, ~u, (u >> 31u) == 1u) ^ p.flip;`;
@@ -47,18 +64,29 @@ export function sort(params: SortStage): Kernel {
   const keyed = (name: string, access: Binding["access"]): Binding => ({ name, type: `array<${kt}>`, access });
   const placed = (name: string, access: Binding["access"]): Binding => ({ name, type: "array<u32>", access });
   const results = [output("y", dtype), output("idx", indices)];
-  const bindings = stage === "runs" ? [input("x", dtype), keyed("kout", "read_write"), placed("pout", "read_write")]
-    : stage === "whole" ? [input("x", dtype), ...results]
-    : stage === "merge" ? [keyed("kin", "read"), placed("pin", "read"), keyed("kout", "read_write"), placed("pout", "read_write")]
-    : [input("x", dtype), placed("pin", "read"), ...results];
-  const uniforms: UniformWord[] = [...uniform("u32", "rows", "n", "k"), ...uniform("i32", "xo", "yo", "idxo"), ...uniform("u32", "flip", "len")];
+  const bindings =
+    stage === "runs"
+      ? [input("x", dtype), keyed("kout", "read_write"), placed("pout", "read_write")]
+      : stage === "whole"
+        ? [input("x", dtype), ...results]
+        : stage === "merge"
+          ? [keyed("kin", "read"), placed("pin", "read"), keyed("kout", "read_write"), placed("pout", "read_write")]
+          : [input("x", dtype), placed("pin", "read"), ...results];
+  const uniforms: UniformWord[] = [
+    ...uniform("u32", "rows", "n", "k"),
+    ...uniform("i32", "xo", "yo", "idxo"),
+    ...uniform("u32", "flip", "len"),
+  ];
   const write = `fn put(row: u32, at: u32, src: u32) {
   let o = i32(row * p.k + at);
   st_y(p.yo + o, ld_x(p.xo + i32(row * p.n + src)));
   st_idx(p.idxo + o, ${indices === "int64" ? "vec2<u32>(src, 0u)" : "bitcast<i32>(src)"});
 }`;
   const reads = stage === "merge" ? "" : accessors("x", dtype, "elem", false);
-  const writes = stage === "whole" || stage === "finish" ? [accessors("y", dtype, outForm(dtype), true), accessors("idx", indices, "elem", true), write].join("\n") : "";
+  const writes =
+    stage === "whole" || stage === "finish"
+      ? [accessors("y", dtype, outForm(dtype), true), accessors("idx", indices, "elem", true), write].join("\n")
+      : "";
   const top = kt === "u32" ? "0xffffffffu" : "vec2<u32>(0xffffffffu)";
   let globals = [keys(dtype), reads, writes].join("\n");
   let main: string;
@@ -124,9 +152,19 @@ fn save(slot: u32, part: u32, pieces: u32) {
   for (var h = 0u; h < 2u; h++) { let s = lane + h * ${BLOCK / 2}u; save(s, group * (${BLOCK}u / p.len) + s / p.len, pieces); }`;
   }
   return {
-    key: kernelKey("sort", params), bindings, uniforms, wgsl: buildModule({ bindings, uniforms, globals, main, ...(stage === "runs" || stage === "whole" ? { workgroup: BLOCK / 2 } : {}) }),
+    key: kernelKey("sort", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({
+      bindings,
+      uniforms,
+      globals,
+      main,
+      ...(stage === "runs" || stage === "whole" ? { workgroup: BLOCK / 2 } : {}),
+    }),
     workgroups: (u) => {
-      const rows = value(u, "rows"), n = value(u, "n");
+      const rows = value(u, "rows"),
+        n = value(u, "n");
       if (stage === "finish") return linearGrid(rows * value(u, "k"));
       if (stage === "merge") return linearGrid(rows * Math.ceil(n / MERGED));
       const len = value(u, "len");
@@ -143,14 +181,20 @@ export function planSort(params: SortParams, values: Values): Step[] {
     while (len < n) len *= 2;
     return [{ kernel: sort({ ...params, stage: "whole" }), values: { ...values, len }, buffers: ["x", "y", "idx"] }];
   }
-  const steps: Step[] = [{ kernel: sort({ ...params, stage: "runs" }), values: { ...values, len: BLOCK }, buffers: ["x", "ka", "pa"] }];
+  const steps: Step[] = [
+    { kernel: sort({ ...params, stage: "runs" }), values: { ...values, len: BLOCK }, buffers: ["x", "ka", "pa"] },
+  ];
   const merge = sort({ ...params, stage: "merge" });
   let [from, to] = ["a", "b"];
   for (let len = BLOCK; len < n; len *= 2) {
     steps.push({ kernel: merge, values: { ...values, len }, buffers: [`k${from}`, `p${from}`, `k${to}`, `p${to}`] });
     [from, to] = [to, from];
   }
-  steps.push({ kernel: sort({ ...params, stage: "finish" }), values: { ...values, len: n }, buffers: ["x", `p${from}`, "y", "idx"] });
+  steps.push({
+    kernel: sort({ ...params, stage: "finish" }),
+    values: { ...values, len: n },
+    buffers: ["x", `p${from}`, "y", "idx"],
+  });
   return steps;
 }
 

@@ -17,7 +17,11 @@ export type DType = "float32" | "float16" | "bfloat16" | "int64" | "int32" | "in
 /** The type arithmetic is done in: f32, i32, or i64 as vec2<u32>(low, high). */
 export type Compute = "f32" | "i32" | "i64";
 
-interface DTypeInfo { readonly bytes: number; readonly compute: Compute; readonly code: string }
+interface DTypeInfo {
+  readonly bytes: number;
+  readonly compute: Compute;
+  readonly code: string;
+}
 
 export const DTYPES: { readonly [D in DType]: DTypeInfo } = {
   float32: { bytes: 4, compute: "f32", code: "f" },
@@ -45,7 +49,11 @@ export interface Binding {
 }
 
 /** `init`: what it is where a caller does not give it. */
-export interface UniformWord { readonly name: string; readonly type: "u32" | "i32" | "f32"; readonly init?: number }
+export interface UniformWord {
+  readonly name: string;
+  readonly type: "u32" | "i32" | "f32";
+  readonly init?: number;
+}
 
 export type Values = Readonly<Record<string, number>>;
 export type Grid = readonly [number, number, number];
@@ -65,13 +73,21 @@ export interface Kernel {
 /** Raised by builders for an operation or dtype that has no kernel; the caller falls back or reports. */
 export class UnsupportedKernelError extends WebgpuError {
   static override readonly errorName: string = "UnsupportedKernelError";
-  constructor(readonly op: string, readonly dtype: string, why = "has no WebGPU kernel for this dtype") {
+  constructor(
+    readonly op: string,
+    readonly dtype: string,
+    why = "has no WebGPU kernel for this dtype",
+  ) {
     super(`[${op}] ${why} (${dtype})`);
   }
 }
 
 /** One step of a plan: a kernel, its uniform values, and which buffers it is given (names the planner states). */
-export interface Step { readonly kernel: Kernel; readonly values: Values; readonly buffers: readonly string[] }
+export interface Step {
+  readonly kernel: Kernel;
+  readonly values: Values;
+  readonly buffers: readonly string[];
+}
 
 export const MAX_WORKGROUPS = 65535;
 export const WORKGROUP = 256;
@@ -104,9 +120,11 @@ export function int64Words(value: number | bigint): [number, number] {
 }
 
 /** Words for where operands begin in their buffers; 0 unless given. */
-export const offsets = (...names: string[]): UniformWord[] => names.map((name) => ({ name: `${name}o`, type: "i32", init: 0 }));
+export const offsets = (...names: string[]): UniformWord[] =>
+  names.map((name) => ({ name: `${name}o`, type: "i32", init: 0 }));
 
-export const uniform = (type: UniformWord["type"], ...names: string[]): UniformWord[] => names.map((name) => ({ name, type }));
+export const uniform = (type: UniformWord["type"], ...names: string[]): UniformWord[] =>
+  names.map((name) => ({ name, type }));
 
 /** Key text of a family and its parameters; resolveKernel reads it back. */
 export const kernelKey = (family: string, params: object): string => `${family}:${JSON.stringify(params)}`;

@@ -7,24 +7,56 @@ import { close, runOne, t, test } from "./testing.js";
 
 async function run(op: OpName, tensors: readonly (readonly number[])[]): Promise<number[]> {
   const n = tensors[0]!.length;
-  const nodes = single(op, tensors.map(() => "float32"), "float32");
-  const kernel = fused({ ndim: 0, inputs: tensors.map(() => ({ dtype: "float32", layout: "c" as const })), nodes, outputs: [{ node: nodes.length - 1, dtype: "float32", layout: "c" }] });
+  const nodes = single(
+    op,
+    tensors.map(() => "float32"),
+    "float32",
+  );
+  const kernel = fused({
+    ndim: 0,
+    inputs: tensors.map(() => ({ dtype: "float32", layout: "c" as const })),
+    nodes,
+    outputs: [{ node: nodes.length - 1, dtype: "float32", layout: "c" }],
+  });
   const values = Object.fromEntries([["n", n], ["q0o", 0], ...tensors.map((_, i) => [`i${i}o`, 0])]);
-  return (await runOne(kernel, values, { ...Object.fromEntries(tensors.map((x, i) => [`x${i}`, t("float32", x)])), out: { dtype: "float32", zeros: n } }))["out"]!;
+  return (
+    await runOne(kernel, values, {
+      ...Object.fromEntries(tensors.map((x, i) => [`x${i}`, t("float32", x)])),
+      out: { dtype: "float32", zeros: n },
+    })
+  )["out"]!;
 }
 
 /** Relative and absolute error allowed; functions with zeros have an absolute one. */
 const ERROR: Readonly<Record<string, readonly [number, number]>> = {
-  special_bessel_j0: [4e-6, 4e-7], special_bessel_j1: [4e-6, 4e-7], special_bessel_y0: [4e-6, 4e-7], special_bessel_y1: [4e-6, 4e-7], special_airy_ai: [4e-6, 1e-6],
-  lgamma: [1e-6, 3e-7], igamma: [6e-6, 1e-6], igammac: [6e-6, 1e-6], special_zeta: [2e-6, 0], polygamma: [1e-5, 0], digamma: [2e-6, 1e-6], special_entr: [1e-6, 1e-7],
+  special_bessel_j0: [4e-6, 4e-7],
+  special_bessel_j1: [4e-6, 4e-7],
+  special_bessel_y0: [4e-6, 4e-7],
+  special_bessel_y1: [4e-6, 4e-7],
+  special_airy_ai: [4e-6, 1e-6],
+  lgamma: [1e-6, 3e-7],
+  igamma: [6e-6, 1e-6],
+  igammac: [6e-6, 1e-6],
+  special_zeta: [2e-6, 0],
+  polygamma: [1e-5, 0],
+  digamma: [2e-6, 1e-6],
+  special_entr: [1e-6, 1e-7],
 };
 
 test.each(Object.keys(VALUES))("%s", async (name) => {
   const rows = VALUES[name]!;
-  const got = await run(name as OpName, rows[0]!.slice(0, -1).map((_, i) => rows.map((r) => r[i]!)));
+  const got = await run(
+    name as OpName,
+    rows[0]!.slice(0, -1).map((_, i) => rows.map((r) => r[i]!)),
+  );
   const [rel, abs] = ERROR[name] ?? (name.includes("polynomial") ? [1e-5, 2e-6] : [2e-6, 1e-44]);
   const want = rows.map((r) => r[r.length - 1]!);
-  close(got, want.map((w) => (Math.abs(w) > 3.4e38 ? Infinity * Math.sign(w) : w)), rel, abs);
+  close(
+    got,
+    want.map((w) => (Math.abs(w) > 3.4e38 ? Infinity * Math.sign(w) : w)),
+    rel,
+    abs,
+  );
 });
 
 test("ends of the ranges", async () => {
@@ -49,11 +81,30 @@ test("ends of the ranges", async () => {
     const got = await run(op, [xs.map(Math.fround)]);
     expect([op, ...got.map((v) => v + 0)]).toEqual([op, ...want.map((v) => v + 0)]);
   }
-  expect(await run("igamma", [[0, 1, 1, -1, 0], [1, 0, Infinity, 1, 0]])).toEqual([1, 0, 1, NaN, NaN]);
-  expect(await run("igammac", [[0, 1, 1, -1, 0], [1, 0, Infinity, 1, 0]])).toEqual([0, 1, 0, NaN, NaN]);
-  expect(await run("special_zeta", [[1, 0.5, 2, 2.5], [3, 3, -2, -1.5]])).toEqual([Infinity, NaN, Infinity, NaN]);
+  expect(
+    await run("igamma", [
+      [0, 1, 1, -1, 0],
+      [1, 0, Infinity, 1, 0],
+    ]),
+  ).toEqual([1, 0, 1, NaN, NaN]);
+  expect(
+    await run("igammac", [
+      [0, 1, 1, -1, 0],
+      [1, 0, Infinity, 1, 0],
+    ]),
+  ).toEqual([0, 1, 0, NaN, NaN]);
+  expect(
+    await run("special_zeta", [
+      [1, 0.5, 2, 2.5],
+      [3, 3, -2, -1.5],
+    ]),
+  ).toEqual([Infinity, NaN, Infinity, NaN]);
 });
 
 test("every operation has a form", () => {
-  expect(Object.entries(OPS).filter(([, def]) => def === null).map(([name]) => name)).toEqual([]);
+  expect(
+    Object.entries(OPS)
+      .filter(([, def]) => def === null)
+      .map(([name]) => name),
+  ).toEqual([]);
 });

@@ -13,18 +13,20 @@
  */
 
 /** Lanes from which on a row is joined in subgroups; for fewer the barriers of a tree are few, and rows share a workgroup. */
-const LEAST = 16, SMALLEST = 32;
+const LEAST = 16,
+  SMALLEST = 32;
 
 /** How a kernel with `lanes` for a row is built on a device: whether with subgroups, where a row has a workgroup of its own. */
 export const inSubgroups = (lanes: number, subgroups = false): { lanes: number; subgroups?: true } =>
-  (subgroups && lanes >= LEAST ? { lanes: Math.max(SMALLEST, lanes), subgroups: true } : { lanes });
+  subgroups && lanes >= LEAST ? { lanes: Math.max(SMALLEST, lanes), subgroups: true } : { lanes };
 
 /** Arguments that all joins take. */
 export const SEAT = "lane, sub_at, sub_size, sub_whole";
 const TAKEN = "lane: u32, at: u32, size: u32, whole: bool";
 
 /** Declarations that subgroupHead and subgroupJoin need. A subgroup has four invocations at the least. */
-export const subgroupGlobals = (lanes: number): string => `var<workgroup> sub_odd: array<u32, ${Math.max(1, lanes / 4)}>;`;
+export const subgroupGlobals = (lanes: number): string =>
+  `var<workgroup> sub_odd: array<u32, ${Math.max(1, lanes / 4)}>;`;
 
 /** The beginning of main: sub_at, sub_size (never more than lanes) and sub_whole. */
 export const subgroupHead = (lanes: number): string => `  let sub_size = min(subgroup_size, ${lanes}u);
@@ -75,4 +77,5 @@ export const exchange = (body: string): string => `for (var m = 1u; m < size; m 
  * The largest (smallest) f32, NaN before all: what the device's own operation does with NaN is not defined, so it gets integers
  * in the order of the numbers.
  */
-export const extreme = (largest: boolean, v: string): string => `tl_from_rank(${largest ? `subgroupMax(tl_rank(${v}, 0xffffffffu))` : `subgroupMin(tl_rank(${v}, 0u))`})`;
+export const extreme = (largest: boolean, v: string): string =>
+  `tl_from_rank(${largest ? `subgroupMax(tl_rank(${v}, 0xffffffffu))` : `subgroupMin(tl_rank(${v}, 0u))`})`;

@@ -7,7 +7,10 @@ import { DTYPES, type DType, type Kernel, packUniforms, perWord, type Step, type
 export const test: typeof vitest = gpu ? vitest : (vitest.skip as typeof vitest);
 
 /** For kernels with and without subgroups: those that can run here. */
-export const joins: readonly (readonly [string, { subgroups?: true }])[] = [["tree", {}], ...((await gpu?.requestAdapter())?.features.has("subgroups") ? [["subgroups", { subgroups: true }] as const] : [])];
+export const joins: readonly (readonly [string, { subgroups?: true }])[] = [
+  ["tree", {}],
+  ...((await gpu?.requestAdapter())?.features.has("subgroups") ? [["subgroups", { subgroups: true }] as const] : []),
+];
 
 let opened: Promise<GPUDevice> | undefined;
 export function device(): Promise<GPUDevice> {
@@ -16,7 +19,10 @@ export function device(): Promise<GPUDevice> {
     if (!adapter) throw new Error(why);
     const limits = adapter.limits as unknown as Record<string, number>;
     const wanted = ["maxStorageBufferBindingSize", "maxBufferSize", "maxStorageBuffersPerShaderStage"];
-    return adapter.requestDevice({ requiredFeatures: adapter.features.has("subgroups") ? ["subgroups"] : [], requiredLimits: Object.fromEntries(wanted.map((k) => [k, limits[k]!])) });
+    return adapter.requestDevice({
+      requiredFeatures: adapter.features.has("subgroups") ? ["subgroups"] : [],
+      requiredLimits: Object.fromEntries(wanted.map((k) => [k, limits[k]!])),
+    });
   })());
 }
 
@@ -64,14 +70,29 @@ export function encode(dtype: DType, values: readonly Num[]): Uint8Array {
   values.forEach((x, i) => {
     const n = Number(x);
     switch (dtype) {
-      case "float32": v.setFloat32(4 * i, n, true); break;
-      case "int32": v.setInt32(4 * i, n, true); break;
-      case "int64": v.setBigInt64(8 * i, BigInt(x), true); break;
-      case "float16": v.setUint16(2 * i, toHalf(n), true); break;
-      case "bfloat16": v.setUint16(2 * i, toBf16(n), true); break;
-      case "int16": v.setInt16(2 * i, n, true); break;
-      case "int8": v.setInt8(i, n); break;
-      default: v.setUint8(i, n);
+      case "float32":
+        v.setFloat32(4 * i, n, true);
+        break;
+      case "int32":
+        v.setInt32(4 * i, n, true);
+        break;
+      case "int64":
+        v.setBigInt64(8 * i, BigInt(x), true);
+        break;
+      case "float16":
+        v.setUint16(2 * i, toHalf(n), true);
+        break;
+      case "bfloat16":
+        v.setUint16(2 * i, toBf16(n), true);
+        break;
+      case "int16":
+        v.setInt16(2 * i, n, true);
+        break;
+      case "int8":
+        v.setInt8(i, n);
+        break;
+      default:
+        v.setUint8(i, n);
     }
   });
   return bytes;
@@ -81,19 +102,30 @@ export function decode(dtype: DType, bytes: Uint8Array, n: number): number[] {
   const v = new DataView(bytes.buffer, bytes.byteOffset);
   return Array.from({ length: n }, (_, i) => {
     switch (dtype) {
-      case "float32": return v.getFloat32(4 * i, true);
-      case "int32": return v.getInt32(4 * i, true);
-      case "int64": return Number(v.getBigInt64(8 * i, true));
-      case "float16": return fromHalf(v.getUint16(2 * i, true));
-      case "bfloat16": return fromBf16(v.getUint16(2 * i, true));
-      case "int16": return v.getInt16(2 * i, true);
-      case "int8": return v.getInt8(i);
-      default: return v.getUint8(i);
+      case "float32":
+        return v.getFloat32(4 * i, true);
+      case "int32":
+        return v.getInt32(4 * i, true);
+      case "int64":
+        return Number(v.getBigInt64(8 * i, true));
+      case "float16":
+        return fromHalf(v.getUint16(2 * i, true));
+      case "bfloat16":
+        return fromBf16(v.getUint16(2 * i, true));
+      case "int16":
+        return v.getInt16(2 * i, true);
+      case "int8":
+        return v.getInt8(i);
+      default:
+        return v.getUint8(i);
     }
   });
 }
 
-export interface Tensor { readonly dtype: DType; readonly data: readonly Num[] }
+export interface Tensor {
+  readonly dtype: DType;
+  readonly data: readonly Num[];
+}
 export const t = (dtype: DType, data: readonly Num[]): Tensor => ({ dtype, data });
 
 const pipelines = new Map<string, GPUComputePipeline>();
@@ -105,7 +137,13 @@ export async function pipelineOf(k: Kernel): Promise<GPUComputePipeline> {
     const module = d.createShaderModule({ code: k.wgsl });
     const info = await module.getCompilationInfo();
     const errors = info.messages.filter((m) => m.type === "error");
-    if (errors.length) throw new Error(`${k.key}\n${errors.map((m) => `${m.lineNum}: ${m.message}`).join("\n")}\n${k.wgsl.split("\n").map((l, i) => `${i + 1}  ${l}`).join("\n")}`);
+    if (errors.length)
+      throw new Error(
+        `${k.key}\n${errors.map((m) => `${m.lineNum}: ${m.message}`).join("\n")}\n${k.wgsl
+          .split("\n")
+          .map((l, i) => `${i + 1}  ${l}`)
+          .join("\n")}`,
+      );
     pipe = await d.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "main" } });
     const err = await d.popErrorScope();
     if (err) throw new Error(`${k.key}: ${err.message}`);
@@ -115,12 +153,18 @@ export async function pipelineOf(k: Kernel): Promise<GPUComputePipeline> {
 }
 
 /** Runs steps over named buffers; returns the buffers' bytes afterwards. */
-export async function runSteps(steps: readonly Step[], buffers: Readonly<Record<string, Uint8Array>>): Promise<Record<string, Uint8Array>> {
+export async function runSteps(
+  steps: readonly Step[],
+  buffers: Readonly<Record<string, Uint8Array>>,
+): Promise<Record<string, Uint8Array>> {
   const d = await device();
   d.pushErrorScope("validation");
   const gpuBuffers: Record<string, GPUBuffer> = {};
   for (const [name, bytes] of Object.entries(buffers)) {
-    const b = d.createBuffer({ size: Math.ceil(bytes.byteLength / 16) * 16, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC });
+    const b = d.createBuffer({
+      size: Math.ceil(bytes.byteLength / 16) * 16,
+      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC,
+    });
     d.queue.writeBuffer(b, 0, bytes as Uint8Array<ArrayBuffer>);
     gpuBuffers[name] = b;
   }
@@ -128,16 +172,26 @@ export async function runSteps(steps: readonly Step[], buffers: Readonly<Record<
     const pipe = await pipelineOf(kernel);
     const [x, y, z] = kernel.workgroups(values);
     if (x * y * z === 0) continue;
-    if (names.length !== kernel.bindings.length) throw new Error(`${kernel.key} binds ${kernel.bindings.length} buffers, got ${names.length}`);
+    if (names.length !== kernel.bindings.length)
+      throw new Error(`${kernel.key} binds ${kernel.bindings.length} buffers, got ${names.length}`);
     const enc = d.createCommandEncoder();
     const pass = enc.beginComputePass();
     pass.setPipeline(pipe);
-    pass.setBindGroup(0, d.createBindGroup({ layout: pipe.getBindGroupLayout(0), entries: names.map((n, i) => ({ binding: i, resource: { buffer: gpuBuffers[n]! } })) }));
+    pass.setBindGroup(
+      0,
+      d.createBindGroup({
+        layout: pipe.getBindGroupLayout(0),
+        entries: names.map((n, i) => ({ binding: i, resource: { buffer: gpuBuffers[n]! } })),
+      }),
+    );
     if (kernel.uniforms.length) {
       const words = packUniforms(kernel, values);
       const u = d.createBuffer({ size: words.byteLength, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
       d.queue.writeBuffer(u, 0, words);
-      pass.setBindGroup(1, d.createBindGroup({ layout: pipe.getBindGroupLayout(1), entries: [{ binding: 0, resource: { buffer: u } }] }));
+      pass.setBindGroup(
+        1,
+        d.createBindGroup({ layout: pipe.getBindGroupLayout(1), entries: [{ binding: 0, resource: { buffer: u } }] }),
+      );
     }
     pass.dispatchWorkgroups(x, y, z);
     pass.end();
@@ -167,10 +221,15 @@ export async function runTensors(steps: readonly Step[], buffers: Buffers): Prom
   const size: Record<string, number> = {};
   for (const [name, b] of Object.entries(buffers)) {
     size[name] = "zeros" in b ? b.zeros : b.data.length;
-    bytes[name] = "zeros" in b ? new Uint8Array(Math.ceil((b.zeros * DTYPES[b.dtype].bytes) / 16) * 16 + 16).fill(0xff) : encode(b.dtype, b.data);
+    bytes[name] =
+      "zeros" in b
+        ? new Uint8Array(Math.ceil((b.zeros * DTYPES[b.dtype].bytes) / 16) * 16 + 16).fill(0xff)
+        : encode(b.dtype, b.data);
   }
   const out = await runSteps(steps, bytes);
-  return Object.fromEntries(Object.entries(buffers).map(([name, b]) => [name, decode(b.dtype, out[name]!, size[name]!)]));
+  return Object.fromEntries(
+    Object.entries(buffers).map(([name, b]) => [name, decode(b.dtype, out[name]!, size[name]!)]),
+  );
 }
 
 /** One kernel whose bindings are the given buffers in order. */
@@ -186,7 +245,8 @@ export function random(n: number, lo = -2, hi = 2, seed = 1): number[] {
     return Math.fround(lo + ((hi - lo) * (s >>> 8)) / 2 ** 24);
   });
 }
-export const randomInts = (n: number, lo: number, hi: number, seed = 1): number[] => random(n, lo, hi, seed).map(Math.floor);
+export const randomInts = (n: number, lo: number, hi: number, seed = 1): number[] =>
+  random(n, lo, hi, seed).map(Math.floor);
 
 /** Distance in units of the last place of float32; equal NaNs and equal zeros count 0. */
 export function ulps(got: number, want: number): number {
@@ -206,7 +266,10 @@ export function close(got: readonly number[], want: readonly number[], rtol = 1e
   got.forEach((g, i) => {
     const w = want[i]!;
     if (Object.is(g, w) || (Number.isNaN(g) && Number.isNaN(w)) || g === w) return;
-    if (!(Math.abs(g - w) <= rtol * Math.abs(w) + atol)) throw new Error(`at ${i}: got ${g}, expected ${w}; around ${got.slice(Math.max(0, i - 2), i + 3)} / ${want.slice(Math.max(0, i - 2), i + 3)}`);
+    if (!(Math.abs(g - w) <= rtol * Math.abs(w) + atol))
+      throw new Error(
+        `at ${i}: got ${g}, expected ${w}; around ${got.slice(Math.max(0, i - 2), i + 3)} / ${want.slice(Math.max(0, i - 2), i + 3)}`,
+      );
   });
 }
 
@@ -218,21 +281,61 @@ function erfcx(x: number): number {
 }
 export function erf(x: number): number {
   if (Math.abs(x) > 2.5) return Math.sign(x) * (1 - Math.exp(-x * x) * erfcx(Math.abs(x)));
-  let sum = x, term = x;
-  for (let n = 1; n < 120; n++) { term *= (-x * x) / n; sum += term / (2 * n + 1); }
+  let sum = x,
+    term = x;
+  for (let n = 1; n < 120; n++) {
+    term *= (-x * x) / n;
+    sum += term / (2 * n + 1);
+  }
   return (2 / Math.sqrt(Math.PI)) * sum;
 }
 export const erfc = (x: number): number => (x > 2.2 ? Math.exp(-x * x) * erfcx(x) : 1 - erf(x));
 
 /** A product of random matrices in tests. */
-export interface Product { M: number; N: number; K: number; batches?: number; ta?: boolean; tb?: boolean; dtype?: DType; out?: DType; bias?: "n" | "mn"; alpha?: number; beta?: number }
+export interface Product {
+  M: number;
+  N: number;
+  K: number;
+  batches?: number;
+  ta?: boolean;
+  tb?: boolean;
+  dtype?: DType;
+  out?: DType;
+  bias?: "n" | "mn";
+  alpha?: number;
+  beta?: number;
+}
 
 /** Its words, for operands in order or transposed. */
 export function productWords(c: Product): Values {
   const { M, N, K } = c;
   return {
-    M, N, K, batches: c.batches ?? 1, nb1: c.batches ?? 1, alpha: c.alpha ?? 1, beta: c.beta ?? 1,
-    ao: 0, am: c.ta ? 1 : K, ak: c.ta ? M : 1, ab0: 0, ab1: M * K, bo: 0, bk: c.tb ? 1 : N, bn: c.tb ? K : 1, bb0: 0, bb1: K * N,
-    co: 0, cm: N, cn: 1, cb0: 0, cb1: M * N, eo: 0, em: c.bias === "mn" ? N : 0, en: 1, eb0: 0, eb1: 0,
+    M,
+    N,
+    K,
+    batches: c.batches ?? 1,
+    nb1: c.batches ?? 1,
+    alpha: c.alpha ?? 1,
+    beta: c.beta ?? 1,
+    ao: 0,
+    am: c.ta ? 1 : K,
+    ak: c.ta ? M : 1,
+    ab0: 0,
+    ab1: M * K,
+    bo: 0,
+    bk: c.tb ? 1 : N,
+    bn: c.tb ? K : 1,
+    bb0: 0,
+    bb1: K * N,
+    co: 0,
+    cm: N,
+    cn: 1,
+    cb0: 0,
+    cb1: M * N,
+    eo: 0,
+    em: c.bias === "mn" ? N : 0,
+    en: 1,
+    eb0: 0,
+    eb1: 0,
   };
 }

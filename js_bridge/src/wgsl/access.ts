@@ -10,8 +10,15 @@ import { type Binding, type Compute, computeOf, DTYPES, type DType, perWord, WGS
 export type Form = "elem" | "vec" | "atomic" | "f16" | "f16x4";
 
 const VEC: { readonly [D in DType]: string } = {
-  float32: "vec4<f32>", int32: "vec4<i32>", int64: "vec2<u32>", float16: "vec2<u32>", bfloat16: "vec2<u32>", int16: "vec2<u32>",
-  int8: "u32", uint8: "u32", bool: "u32",
+  float32: "vec4<f32>",
+  int32: "vec4<i32>",
+  int64: "vec2<u32>",
+  float16: "vec2<u32>",
+  bfloat16: "vec2<u32>",
+  int16: "vec2<u32>",
+  int8: "u32",
+  uint8: "u32",
+  bool: "u32",
 };
 
 export function bindingType(dtype: DType, form: Form): string {
@@ -22,33 +29,52 @@ export function bindingType(dtype: DType, form: Form): string {
 }
 
 /** Form for an operand that may be read as f16, and may be read four at a time. */
-export const halfForm = (half?: boolean, vec?: boolean): Form => (half ? (vec ? "f16x4" : "f16") : vec ? "vec" : "elem");
+export const halfForm = (half?: boolean, vec?: boolean): Form =>
+  half ? (vec ? "f16x4" : "f16") : vec ? "vec" : "elem";
 
 /** Form for an output that is written element by element. */
 export const outForm = (dtype: DType): Form => (perWord(dtype) > 1 ? "atomic" : "elem");
 
-export const input = (name: string, dtype: DType, form: Form = "elem"): Binding => ({ name, type: bindingType(dtype, form), access: "read" });
-export const output = (name: string, dtype: DType, form: Form = outForm(dtype)): Binding => ({ name, type: bindingType(dtype, form), access: "read_write" });
+export const input = (name: string, dtype: DType, form: Form = "elem"): Binding => ({
+  name,
+  type: bindingType(dtype, form),
+  access: "read",
+});
+export const output = (name: string, dtype: DType, form: Form = outForm(dtype)): Binding => ({
+  name,
+  type: bindingType(dtype, form),
+  access: "read_write",
+});
 
 /** Compute value of the bits of one packed element. */
 function unpack(dtype: DType, bits: string): string {
   switch (dtype) {
-    case "float16": return `tl_half_to_f32(${bits})`;
-    case "bfloat16": return `tl_bf16_to_f32(${bits})`;
-    case "int16": return `extractBits(bitcast<i32>(${bits}), 0u, 16u)`;
-    case "int8": return `extractBits(bitcast<i32>(${bits}), 0u, 8u)`;
-    default: return `bitcast<i32>(${bits})`;
+    case "float16":
+      return `tl_half_to_f32(${bits})`;
+    case "bfloat16":
+      return `tl_bf16_to_f32(${bits})`;
+    case "int16":
+      return `extractBits(bitcast<i32>(${bits}), 0u, 16u)`;
+    case "int8":
+      return `extractBits(bitcast<i32>(${bits}), 0u, 8u)`;
+    default:
+      return `bitcast<i32>(${bits})`;
   }
 }
 
 /** Bits of a compute value in a packed dtype (mask included). */
 function pack(dtype: DType, v: string): string {
   switch (dtype) {
-    case "float16": return `tl_f32_to_half(${v})`;
-    case "bfloat16": return `tl_f32_to_bf16(${v})`;
-    case "int16": return `(bitcast<u32>(${v}) & 0xffffu)`;
-    case "bool": return `select(0u, 1u, ${v} != 0)`;
-    default: return `(bitcast<u32>(${v}) & 0xffu)`;
+    case "float16":
+      return `tl_f32_to_half(${v})`;
+    case "bfloat16":
+      return `tl_f32_to_bf16(${v})`;
+    case "int16":
+      return `(bitcast<u32>(${v}) & 0xffffu)`;
+    case "bool":
+      return `select(0u, 1u, ${v} != 0)`;
+    default:
+      return `(bitcast<u32>(${v}) & 0xffu)`;
   }
 }
 
@@ -84,12 +110,23 @@ fn st_${name}(i: i32, v: ${t}) {
 
 /** Statements that read four elements from index `at` (a multiple of four), and the expression of the j-th. */
 export function loadVec(name: string, dtype: DType, at: string, tag: string): { pre: string; get(j: number): string } {
-  if (computeOf(dtype) === "f32") return { pre: `let ${tag} = ${four(name, dtype, `(${at}) >> 2u`)};`, get: (j) => `${tag}[${j}]` };
+  if (computeOf(dtype) === "f32")
+    return { pre: `let ${tag} = ${four(name, dtype, `(${at}) >> 2u`)};`, get: (j) => `${tag}[${j}]` };
   switch (DTYPES[dtype].bytes) {
-    case 8: return { pre: "", get: (j) => `${name}[${at} + ${j}]` };
-    case 4: return { pre: `let ${tag} = ${name}[(${at}) >> 2u];`, get: (j) => `${tag}[${j}]` };
-    case 2: return { pre: `let ${tag} = ${name}[(${at}) >> 2u];`, get: (j) => unpack(dtype, `((${tag}[${j >> 1}] >> ${16 * (j & 1)}u) & 0xffffu)`) };
-    default: return { pre: `let ${tag} = ${name}[(${at}) >> 2u];`, get: (j) => unpack(dtype, `((${tag} >> ${8 * j}u) & 0xffu)`) };
+    case 8:
+      return { pre: "", get: (j) => `${name}[${at} + ${j}]` };
+    case 4:
+      return { pre: `let ${tag} = ${name}[(${at}) >> 2u];`, get: (j) => `${tag}[${j}]` };
+    case 2:
+      return {
+        pre: `let ${tag} = ${name}[(${at}) >> 2u];`,
+        get: (j) => unpack(dtype, `((${tag}[${j >> 1}] >> ${16 * (j & 1)}u) & 0xffffu)`),
+      };
+    default:
+      return {
+        pre: `let ${tag} = ${name}[(${at}) >> 2u];`,
+        get: (j) => unpack(dtype, `((${tag} >> ${8 * j}u) & 0xffu)`),
+      };
   }
 }
 
@@ -100,13 +137,15 @@ export function storeVec(name: string, dtype: DType, at: string, v: readonly str
   const one = (j: number): string => {
     if (bytes === 8) return `${name}[${at} + ${j}] = ${v[j]};`;
     if (bytes === 4) return `${word}[${j}] = ${v[j]};`;
-    if (bytes === 2) return `${word}[${j >> 1}] = insertBits(${word}[${j >> 1}], ${pack(dtype, v[j]!)}, ${16 * (j & 1)}u, 16u);`;
+    if (bytes === 2)
+      return `${word}[${j >> 1}] = insertBits(${word}[${j >> 1}], ${pack(dtype, v[j]!)}, ${16 * (j & 1)}u, 16u);`;
     return `${word} = insertBits(${word}, ${pack(dtype, v[j]!)}, ${8 * j}u, 8u);`;
   };
   const four = (): string => {
     if (bytes === 8) return [0, 1, 2, 3].map(one).join(" ");
     if (bytes === 4) return `${word} = vec4(${v.join(", ")});`;
-    if (computeOf(dtype) === "f32") return `${word} = ${dtype === "float16" ? "tl_f32_to_half4" : "tl_f32_to_bf16x4"}(vec4<f32>(${v.join(", ")}));`;
+    if (computeOf(dtype) === "f32")
+      return `${word} = ${dtype === "float16" ? "tl_f32_to_half4" : "tl_f32_to_bf16x4"}(vec4<f32>(${v.join(", ")}));`;
     const bits = v.map((x) => pack(dtype, x));
     if (bytes === 2) return `${word} = vec2<u32>(${bits[0]} | (${bits[1]} << 16u), ${bits[2]} | (${bits[3]} << 16u));`;
     return `${word} = ${bits[0]} | (${bits[1]} << 8u) | (${bits[2]} << 16u) | (${bits[3]} << 24u);`;
@@ -133,13 +172,20 @@ export function truth(v: string, from: Compute): string {
 /** A compute value rounded to what the dtype can hold; the value keeps its class. */
 export function narrow(v: string, dtype: DType): string {
   switch (dtype) {
-    case "float16": return `tl_round_float16(${v})`;
-    case "bfloat16": return `tl_round_bfloat16(${v})`;
-    case "int16": return `extractBits(${v}, 0u, 16u)`;
-    case "int8": return `extractBits(${v}, 0u, 8u)`;
-    case "uint8": return `(${v} & 255)`;
-    case "bool": return `select(0, 1, ${v} != 0)`;
-    default: return v;
+    case "float16":
+      return `tl_round_float16(${v})`;
+    case "bfloat16":
+      return `tl_round_bfloat16(${v})`;
+    case "int16":
+      return `extractBits(${v}, 0u, 16u)`;
+    case "int8":
+      return `extractBits(${v}, 0u, 8u)`;
+    case "uint8":
+      return `(${v} & 255)`;
+    case "bool":
+      return `select(0, 1, ${v} != 0)`;
+    default:
+      return v;
   }
 }
 

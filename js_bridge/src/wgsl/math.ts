@@ -8,9 +8,18 @@
  */
 
 /** The polynomial with these coefficients, the highest power's first. As fma: half the instructions on a software adapter, which joins none by itself. */
-export const horner = (x: string, ...c: readonly string[]): string => c.slice(1).reduce((sum, a) => `fma(${sum}, ${x}, ${a})`, c[0]!);
+export const horner = (x: string, ...c: readonly string[]): string =>
+  c.slice(1).reduce((sum, a) => `fma(${sum}, ${x}, ${a})`, c[0]!);
 
-const EXP_TAIL = horner("r", "1.9875691500e-4", "1.3981999507e-3", "8.3334519073e-3", "4.1665795894e-2", "1.6666665459e-1", "5.0000001201e-1");
+const EXP_TAIL = horner(
+  "r",
+  "1.9875691500e-4",
+  "1.3981999507e-3",
+  "8.3334519073e-3",
+  "4.1665795894e-2",
+  "1.6666665459e-1",
+  "5.0000001201e-1",
+);
 
 export const MATH: Readonly<Record<string, string>> = {
   // Read through a private variable: as constant expressions NaN and inf do not compile.
@@ -75,8 +84,18 @@ fn tl_frexp1(v: f32) -> vec2<f32> {
   tl_log_tail: /* wgsl */ `
 fn tl_log_tail(f: f32) -> f32 {
   let z = f * f;
-  let y = ${horner("f", "7.0376836292e-2", "-1.1514610310e-1", "1.1676998740e-1", "-1.2420140846e-1", "1.4249322787e-1", "-1.6668057665e-1",
-    "2.0000714765e-1", "-2.4999993993e-1", "3.3333331174e-1")} * f * z;
+  let y = ${horner(
+    "f",
+    "7.0376836292e-2",
+    "-1.1514610310e-1",
+    "1.1676998740e-1",
+    "-1.2420140846e-1",
+    "1.4249322787e-1",
+    "-1.6668057665e-1",
+    "2.0000714765e-1",
+    "-2.4999993993e-1",
+    "3.3333331174e-1",
+  )} * f * z;
   return y - 0.5 * z;
 }`,
   tl_log_special: /* wgsl */ `

@@ -10,7 +10,17 @@ import { COMPLEX } from "./complex.js";
 import { RANDOM } from "./random.js";
 import { CONVERT } from "./convert.js";
 
-const LIBRARY: Readonly<Record<string, string>> = { ...MATH, ...SPECIAL, ...INT64, ...CONVERT, ...GAMMA, ...BESSEL, ...CHEBYSHEV, ...COMPLEX, ...RANDOM };
+const LIBRARY: Readonly<Record<string, string>> = {
+  ...MATH,
+  ...SPECIAL,
+  ...INT64,
+  ...CONVERT,
+  ...GAMMA,
+  ...BESSEL,
+  ...CHEBYSHEV,
+  ...COMPLEX,
+  ...RANDOM,
+};
 
 /** The library functions `text` needs, callees included. Names start with tl_. */
 export function libraryFor(text: string): string {
@@ -25,7 +35,10 @@ export function libraryFor(text: string): string {
     }
   };
   visit(text);
-  return [...found].sort().map((n) => LIBRARY[n]).join("\n");
+  return [...found]
+    .sort()
+    .map((n) => LIBRARY[n])
+    .join("\n");
 }
 
 export interface ModuleParts {

@@ -47,7 +47,7 @@ class Case:
                 run()
         else:
             for _ in range(n):
-                run().data_ptr()           # asks for a result that nobody looks at, which would not be computed otherwise
+                run().data_ptr()  # asks for a result that nobody looks at, which would not be computed otherwise
             torch.webgpu.synchronize()
         return (now() - start) * 1e3
 
@@ -124,7 +124,11 @@ def softmax(w):
 
 
 def layernorm(w):
-    a, scale, shift = filled(1, w["rows"], w["cols"]), torch.ones(w["cols"], device=device), torch.zeros(w["cols"], device=device)
+    a, scale, shift = (
+        filled(1, w["rows"], w["cols"]),
+        torch.ones(w["cols"], device=device),
+        torch.zeros(w["cols"], device=device),
+    )
     return Case(lambda: F.layer_norm(a, (w["cols"],), scale, shift))
 
 
@@ -252,9 +256,22 @@ def gpt2(w):
 
 
 KINDS = {
-    "matmul": matmul, "add": add, "add8": add, "add8_readback": add_and_read, "mulrelu": mulrelu, "exp": exp, "gelu": gelu,
-    "sum": sums, "softmax": softmax, "layernorm": layernorm, "conv": conv, "train_mlp": train_mlp, "train_cnn": train_cnn,
-    "train_gpt": train_gpt, "mobilenet": mobilenet, "gpt2": gpt2,
+    "matmul": matmul,
+    "add": add,
+    "add8": add,
+    "add8_readback": add_and_read,
+    "mulrelu": mulrelu,
+    "exp": exp,
+    "gelu": gelu,
+    "sum": sums,
+    "softmax": softmax,
+    "layernorm": layernorm,
+    "conv": conv,
+    "train_mlp": train_mlp,
+    "train_cnn": train_cnn,
+    "train_gpt": train_gpt,
+    "mobilenet": mobilenet,
+    "gpt2": gpt2,
 }
 
 

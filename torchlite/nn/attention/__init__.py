@@ -1,4 +1,5 @@
 """Choosing how scaled_dot_product_attention is computed: accepted for compatibility, there is one way here."""
+
 from contextlib import contextmanager
 from enum import IntEnum
 

@@ -2,6 +2,7 @@
 
 A step takes the already projected input (W_ih x + b_ih, found for all time steps in one product).
 """
+
 from typing import Any
 
 import torchlite as torch
@@ -66,7 +67,7 @@ def run_layers(rnn, x, hx, layers):
             state = (hx[0][k], hx[1][k]) if lstm else hx[k]
             steps = project(x, w_ih, b_ih).unbind(0)
             out: list[Any] = [None] * T
-            for t in (range(T) if d == 0 else range(T - 1, -1, -1)):
+            for t in range(T) if d == 0 else range(T - 1, -1, -1):
                 state = cell(steps[t], state, *rest)
                 out[t] = state[0] if lstm else state
             outs.append(torch.stack(out, 0))
@@ -117,7 +118,7 @@ def _run_direction(cell, steps, rest, state0, lstm, reverse):
     state = _narrow(state0, steps[-1].size(0), lstm)
     for t in range(len(steps) - 1, -1, -1):
         n, have = steps[t].size(0), _size(state, lstm)
-        if n > have:            # sequences that end here start now
+        if n > have:  # sequences that end here start now
             fresh = (state0[0][have:n], state0[1][have:n]) if lstm else state0[have:n]
             state = _join(state, fresh, lstm)
         state = cell(steps[t], state, *rest)

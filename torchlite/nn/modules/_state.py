@@ -1,4 +1,5 @@
 """The state_dict half of `Module`: saving, loading and their hooks."""
+
 from collections import OrderedDict, namedtuple
 
 import torchlite as torch
@@ -31,6 +32,7 @@ class _WrappedHook:
 
     def __init__(self, hook, module=None):
         import weakref
+
         self.hook = hook
         self.module = weakref.ref(module) if module is not None else None
         self.with_module = module is not None
@@ -46,10 +48,15 @@ class _WrappedHook:
         return self.hook(*args, **kwargs)
 
     def __getstate__(self):
-        return {"hook": self.hook, "with_module": self.with_module, "module": self.module() if self.with_module else None}
+        return {
+            "hook": self.hook,
+            "with_module": self.with_module,
+            "module": self.module() if self.with_module else None,
+        }
 
     def __setstate__(self, state):
         import weakref
+
         self.hook, self.with_module = state["hook"], state["with_module"]
         self.module = weakref.ref(state["module"]) if self.with_module and state["module"] is not None else None
 
@@ -57,21 +64,27 @@ class _WrappedHook:
 class _StateDict:
     def get_extra_state(self):
         """Extra state to put in the state_dict; a subclass defines it together with `set_extra_state`."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. Please file an "
-                           "issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this "
-                           "bug.")
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called. Please file an "
+            "issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this "
+            "bug."
+        )
 
     def set_extra_state(self, state):
         """Receives what `get_extra_state` gave."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. Please file an "
-                           "issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this "
-                           "bug.")
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called. Please file an "
+            "issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this "
+            "bug."
+        )
 
     # ---- state_dict ------------------------------------------------------------------------------------------------
     def _register_state_dict_hook(self, hook):
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered "
-                               "via register_state_dict_post_hook")
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered "
+                "via register_state_dict_post_hook"
+            )
         return _add(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
@@ -97,9 +110,14 @@ class _StateDict:
         """All parameters and persistent buffers, by dotted name, detached unless `keep_vars`."""
         if args:
             import warnings
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
-                          "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
-                          "details.", FutureWarning, stacklevel=2)
+
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
+                "details.",
+                FutureWarning,
+                stacklevel=2,
+            )
             if destination is None:
                 destination = args[0]
             if len(args) > 1 and prefix == "":
@@ -138,13 +156,16 @@ class _StateDict:
         """Runs `hook(module, incompatible_keys)` after loading; it may edit the key lists in place."""
         return _add(self._load_state_dict_post_hooks, hook)
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
         local = {k: v for k, v in self._parameters.items() if v is not None}
-        local.update((k, v) for k, v in self._buffers.items()
-                     if v is not None and k not in self._non_persistent_buffers_set)
+        local.update(
+            (k, v) for k, v in self._buffers.items() if v is not None and k not in self._non_persistent_buffers_set
+        )
         for name, param in local.items():
             key = prefix + name
             if key not in state_dict:
@@ -153,16 +174,20 @@ class _StateDict:
                 continue
             value = state_dict[key]
             if not isinstance(value, torch.Tensor):
-                error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
-                                  f"from checkpoint but received {type(value)}")
+                error_msgs.append(
+                    f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+                    f"from checkpoint but received {type(value)}"
+                )
                 continue
             lazy = is_lazy(param)
             # a 0-dim tensor was once saved as shape (1,)
             if not lazy and param.dim() == 0 and value.dim() == 1 and value.shape[0] == 1:
                 value = value[0]
             if not lazy and value.shape != param.shape:
-                error_msgs.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
-                                  f"shape in current model is {param.shape}.")
+                error_msgs.append(
+                    f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
+                    f"shape in current model is {param.shape}."
+                )
                 continue
             try:
                 with torch.no_grad():
@@ -177,9 +202,11 @@ class _StateDict:
                         param.copy_(value)
             except Exception as ex:
                 action = "swapping" if _future.get_swap_module_params_on_conversion() else "copying"
-                error_msgs.append(f'While {action} the parameter named "{key}", whose dimensions in the model are '
-                                  f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception "
-                                  f"occurred : {ex.args}.")
+                error_msgs.append(
+                    f'While {action} the parameter named "{key}", whose dimensions in the model are '
+                    f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception "
+                    f"occurred : {ex.args}."
+                )
         extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not _StateDict.set_extra_state:
             if extra_key in state_dict:
@@ -191,7 +218,7 @@ class _StateDict:
         if strict:
             for key in state_dict.keys():
                 if key.startswith(prefix) and key != extra_key:
-                    head = key[len(prefix):].split(".", 1)
+                    head = key[len(prefix) :].split(".", 1)
                     if len(head) > 1:
                         if head[0] not in self._modules:
                             unexpected_keys.append(key)
@@ -215,7 +242,9 @@ class _StateDict:
             local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local_metadata["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(local_state, prefix, local_metadata, True, missing_keys, unexpected_keys, error_msgs)
+            module._load_from_state_dict(
+                local_state, prefix, local_metadata, True, missing_keys, unexpected_keys, error_msgs
+            )
             for name, child in module._modules.items():
                 if child is not None:
                     child_prefix = prefix + name + "."
@@ -223,18 +252,24 @@ class _StateDict:
             incompatible = _IncompatibleKeys(missing_keys, unexpected_keys)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
-                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                                         "return new values, if incompatible_keys need to be modified, it should be done "
-                                         "inplace.")
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                        "return new values, if incompatible_keys need to be modified, it should be done "
+                        "inplace."
+                    )
 
         load(self, state_dict)
         if strict:
             if unexpected_keys:
-                error_msgs.insert(0, "Unexpected key(s) in state_dict: {}. ".format(
-                    ", ".join(f'"{k}"' for k in unexpected_keys)))
+                error_msgs.insert(
+                    0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected_keys))
+                )
             if missing_keys:
-                error_msgs.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing_keys)))
+                error_msgs.insert(
+                    0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing_keys))
+                )
         if error_msgs:
-            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__,
-                                                                                   "\n\t".join(error_msgs)))
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(error_msgs))
+            )
         return _IncompatibleKeys(missing_keys, unexpected_keys)

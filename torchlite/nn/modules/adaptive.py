@@ -1,4 +1,5 @@
 """Adaptive softmax."""
+
 from collections import namedtuple
 
 import torchlite as torch
@@ -24,10 +25,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs = list(cutoffs)
         if len(cutoffs) == 0:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if (cutoffs != sorted(cutoffs) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1
-                or len(set(cutoffs)) != len(cutoffs) or any(int(c) != c for c in cutoffs)):
-            raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where "
-                             "each value is between 1 and n_classes-1")
+        if (
+            cutoffs != sorted(cutoffs)
+            or min(cutoffs) <= 0
+            or max(cutoffs) > n_classes - 1
+            or len(set(cutoffs)) != len(cutoffs)
+            or any(int(c) != c for c in cutoffs)
+        ):
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where "
+                "each value is between 1 and n_classes-1"
+            )
         self.in_features = in_features
         self.n_classes = n_classes
         self.cutoffs = cutoffs + [n_classes]
@@ -55,10 +63,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if input_.size(0) != target_.size(0):
                 raise RuntimeError("Input and target should have the same size in the batch dimension.")
             if input_.dim() != 2:
-                raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with size {input_.size()}")
+                raise RuntimeError(
+                    f"1D target tensor expects 2D input tensors, but found inputs with size {input_.size()}"
+                )
         elif targ_dim == 0:
             if input_.dim() != 1:
-                raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with size {input_.size()}")
+                raise RuntimeError(
+                    f"0D target tensor expects 1D input tensors, but found inputs with size {input_.size()}"
+                )
         else:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         is_batched = targ_dim > 0
@@ -86,8 +98,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 output.index_copy_(0, rows, logprob.gather(1, relative.unsqueeze(1)).squeeze(1))
             used_rows += rows.numel()
         if used_rows != batch_size:
-            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range "
-                               f"[{target.min().item()}, {target.max().item()}] were found. ")
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range "
+                f"[{target.min().item()}, {target.max().item()}] were found. "
+            )
         head = F.log_softmax(self.head(input), dim=1)
         output = output + head.gather(1, gather_inds.unsqueeze(1)).squeeze()
         loss = (-output).mean()
@@ -98,7 +112,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def _get_full_log_prob(self, input, head_output):
         out = input.new_empty((head_output.size(0), self.n_classes))
         head = F.log_softmax(head_output, dim=1)
-        out[:, :self.shortlist_size] = head[:, :self.shortlist_size]
+        out[:, : self.shortlist_size] = head[:, : self.shortlist_size]
         for i, (start, stop) in enumerate(zip(self.cutoffs, self.cutoffs[1:])):
             cluster = F.log_softmax(self.tail[i](input), dim=1)
             out[:, start:stop] = cluster + head[:, self.shortlist_size + i].unsqueeze(1)

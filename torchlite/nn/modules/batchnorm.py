@@ -1,12 +1,20 @@
 """Batch normalization."""
+
 import torchlite as torch
 from torchlite.nn import functional as F, init
 from torchlite.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["BatchNorm1d", "LazyBatchNorm1d", "BatchNorm2d", "LazyBatchNorm2d", "BatchNorm3d", "LazyBatchNorm3d",
-           "SyncBatchNorm"]
+__all__ = [
+    "BatchNorm1d",
+    "LazyBatchNorm1d",
+    "BatchNorm2d",
+    "LazyBatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm3d",
+    "SyncBatchNorm",
+]
 
 
 class _NormBase(Module):
@@ -15,8 +23,18 @@ class _NormBase(Module):
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None,
-                 *, bias=True):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
         kw = {"device": device, "dtype": dtype}
         super().__init__()
         self.num_features = num_features
@@ -60,17 +78,26 @@ class _NormBase(Module):
         raise NotImplementedError
 
     def extra_repr(self):
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         version = local_metadata.get("version", None)
         if (version is None or version < 2) and self.track_running_stats:
-            key = prefix + "num_batches_tracked"       # files of version 1 lack it
+            key = prefix + "num_batches_tracked"  # files of version 1 lack it
             if key not in state_dict:
-                state_dict[key] = (self.num_batches_tracked if self.num_batches_tracked is not None
-                                   else torch.tensor(0, dtype=torch.long))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+                state_dict[key] = (
+                    self.num_batches_tracked
+                    if self.num_batches_tracked is not None
+                    else torch.tensor(0, dtype=torch.long)
+                )
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
 
 class _BatchNorm(_NormBase):
@@ -79,21 +106,24 @@ class _BatchNorm(_NormBase):
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:                   # cumulative average
+            if self.momentum is None:  # cumulative average
                 factor = 1.0 / float(self.num_batches_tracked)
         mean, var = self.running_mean, self.running_var
         batch_stats = self.training or (mean is None and var is None)
         # in training without tracking, the running values stay out of it
         use = not self.training or self.track_running_stats
-        return F.batch_norm(input, mean if use else None, var if use else None, self.weight, self.bias, batch_stats, factor,
-                            self.eps)
+        return F.batch_norm(
+            input, mean if use else None, var if use else None, self.weight, self.bias, batch_stats, factor, self.eps
+        )
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
     weight: UninitializedParameter
     bias: UninitializedParameter
 
-    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+    def __init__(
+        self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True
+    ):
         kw = {"device": device, "dtype": dtype}
         super().__init__(0, eps, momentum, False, False, **kw)
         self.affine = affine
@@ -172,9 +202,22 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over all processes; with one process it is plain batch normalization."""
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
-                 device=None, dtype=None, *, bias=True):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
+        )
         self.process_group = process_group
 
     def _check_input_dim(self, input):
@@ -186,8 +229,15 @@ class SyncBatchNorm(_BatchNorm):
         """Replaces every BatchNorm layer in `module` by a SyncBatchNorm with the same state."""
         out = module
         if isinstance(module, _BatchNorm):
-            out = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
-                                process_group, bias=module.bias is not None)
+            out = SyncBatchNorm(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
             if module.affine:
                 with torch.no_grad():
                     out.weight = module.weight

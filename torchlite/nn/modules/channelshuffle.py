@@ -1,4 +1,5 @@
 """Channel shuffle."""
+
 from torchlite.nn import functional as F
 from .module import Module
 

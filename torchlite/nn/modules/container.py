@@ -1,4 +1,5 @@
 """Modules that hold modules or parameters."""
+
 import operator
 from typing import Any
 from collections import OrderedDict
@@ -17,8 +18,13 @@ class Container(Module):
     def __init__(self, **kwargs):
         super().__init__()
         import warnings
-        warnings.warn("nn.Container is deprecated. All of it's functionality is now implemented in nn.Module. Subclass that "
-                      "instead.", FutureWarning, stacklevel=2)
+
+        warnings.warn(
+            "nn.Container is deprecated. All of it's functionality is now implemented in nn.Module. Subclass that "
+            "instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         for key, value in kwargs.items():
             self.add_module(key, value)
 
@@ -66,7 +72,9 @@ class Sequential(Module):
 
     def __add__(self, other):
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {str(type(other))} is given.")
+            raise ValueError(
+                f"add operator supports only objects of Sequential class, but {str(type(other))} is given."
+            )
         ret = Sequential()
         for layer in self:
             ret.append(layer)
@@ -76,7 +84,9 @@ class Sequential(Module):
 
     def __iadd__(self, other):
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {str(type(other))} is given.")
+            raise ValueError(
+                f"add operator supports only objects of Sequential class, but {str(type(other))} is given."
+            )
         offset = len(self)
         for i, module in enumerate(other):
             self.add_module(str(i + offset), module)
@@ -242,8 +252,9 @@ class ModuleList(Module):
 def _pairs(what, value):
     # the (key, value) pairs of a mapping or of an iterable of pairs, in PyTorch's order
     if not hasattr(value, "__iter__"):
-        raise TypeError(f"{what}.update should be called with an iterable of key/value pairs, but got "
-                        + type(value).__name__)
+        raise TypeError(
+            f"{what}.update should be called with an iterable of key/value pairs, but got " + type(value).__name__
+        )
     if hasattr(value, "items") and (isinstance(value, dict) or hasattr(value, "keys")):
         return list(value.items())
     pairs = []
@@ -385,8 +396,10 @@ class ParameterDict(Module):
 
     def _attr(self, key):
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                            f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.")
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
         return key
 
     def __getitem__(self, key):

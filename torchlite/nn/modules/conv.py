@@ -1,4 +1,5 @@
 """Convolutions and transposed convolutions in one to three dimensions."""
+
 import math
 
 import torchlite as torch
@@ -8,16 +9,51 @@ from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d",
-           "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+]
 
 
 class _ConvNd(Module):
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
-                     "out_channels", "kernel_size"]
+    __constants__ = [
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    ]
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
-                 groups, bias, padding_mode, device=None, dtype=None):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        bias,
+        padding_mode,
+        device=None,
+        dtype=None,
+    ):
         kw = {"device": device, "dtype": dtype}
         super().__init__()
         if groups <= 0:
@@ -106,11 +142,37 @@ class _ConvNd(Module):
 
 
 def _init_conv(ntuple):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
-        _ConvNd.__init__(self, in_channels, out_channels, ntuple(kernel_size), ntuple(stride),
-                         padding if isinstance(padding, str) else ntuple(padding), ntuple(dilation), False, ntuple(0),
-                         groups, bias, padding_mode, device=device, dtype=dtype)
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        _ConvNd.__init__(
+            self,
+            in_channels,
+            out_channels,
+            ntuple(kernel_size),
+            ntuple(stride),
+            padding if isinstance(padding, str) else ntuple(padding),
+            ntuple(dilation),
+            False,
+            ntuple(0),
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
+
     return __init__
 
 
@@ -139,12 +201,39 @@ class Conv3d(_ConvNd):
 
 
 class _ConvTransposeNd(_ConvNd):
-    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
-                 groups, bias, padding_mode, device=None, dtype=None):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        bias,
+        padding_mode,
+        device=None,
+        dtype=None,
+    ):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
-                         groups, bias, padding_mode, device=device, dtype=dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
 
     def _output_padding(self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None):
         if output_size is None:
@@ -154,35 +243,72 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == skip + num_spatial_dims:
             output_size = output_size[skip:]
         if len(output_size) != num_spatial_dims:
-            raise ValueError(f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, output_size must have "
-                             f"{num_spatial_dims} or {skip + num_spatial_dims} elements (got {len(output_size)})")
+            raise ValueError(
+                f"ConvTranspose{num_spatial_dims}D: for {input.dim()}D input, output_size must have "
+                f"{num_spatial_dims} or {skip + num_spatial_dims} elements (got {len(output_size)})"
+            )
         low, high = [], []
         for d in range(num_spatial_dims):
-            size = ((input.size(d + skip) - 1) * stride[d] - 2 * padding[d]
-                    + (dilation[d] if dilation is not None else 1) * (kernel_size[d] - 1) + 1)
+            size = (
+                (input.size(d + skip) - 1) * stride[d]
+                - 2 * padding[d]
+                + (dilation[d] if dilation is not None else 1) * (kernel_size[d] - 1)
+                + 1
+            )
             low.append(size)
             high.append(size + stride[d] - 1)
         for size, lo, hi in zip(output_size, low, high):
             if size < lo or size > hi:
-                raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {low} to {high} "
-                                 f"(for an input of {input.size()[2:]})")
+                raise ValueError(
+                    f"requested an output size of {output_size}, but valid sizes range from {low} to {high} "
+                    f"(for an input of {input.size()[2:]})"
+                )
         return [output_size[d] - low[d] for d in range(num_spatial_dims)]
 
     def forward(self, input, output_size=None):
         if self.padding_mode != "zeros":
             raise ValueError(f"Only `zeros` padding mode is supported for {self.__class__.__name__}")
-        output_padding = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size,
-                                              len(self.kernel_size), self.dilation)
-        return self._conv(input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups,
-                          self.dilation)
+        output_padding = self._output_padding(
+            input, output_size, self.stride, self.padding, self.kernel_size, len(self.kernel_size), self.dilation
+        )
+        return self._conv(
+            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+        )
 
 
 def _init_transpose(ntuple):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
-                 dilation=1, padding_mode="zeros", device=None, dtype=None):
-        _ConvTransposeNd.__init__(self, in_channels, out_channels, ntuple(kernel_size), ntuple(stride), ntuple(padding),
-                                  ntuple(dilation), True, ntuple(output_padding), groups, bias, padding_mode, device=device,
-                                  dtype=dtype)
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        _ConvTransposeNd.__init__(
+            self,
+            in_channels,
+            out_channels,
+            ntuple(kernel_size),
+            ntuple(stride),
+            ntuple(padding),
+            ntuple(dilation),
+            True,
+            ntuple(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
+
     return __init__
 
 
@@ -229,8 +355,10 @@ class _LazyConvXdMixin(LazyModuleMixin):
     def _get_in_channels(self, input):
         spatial = self._get_num_spatial_dims()
         if input.dim() not in (spatial + 1, spatial + 2):
-            raise RuntimeError(f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to "
-                               f"{self.__class__.__name__}, but got input of size: {input.shape}")
+            raise RuntimeError(
+                f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to "
+                f"{self.__class__.__name__}, but got input of size: {input.shape}"
+            )
         return input.shape[1] if input.dim() == spatial + 2 else input.shape[0]
 
     def _get_num_spatial_dims(self):
@@ -244,19 +372,45 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
 
 def _init_lazy():
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(
+        self,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
         LazyModuleMixin.__init__(self, 0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
         self._make_lazy(out_channels, bias, {"device": device, "dtype": dtype})
+
     return __init__
 
 
 def _init_lazy_transpose():
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1,
-                 padding_mode="zeros", device=None, dtype=None):
-        LazyModuleMixin.__init__(self, 0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation,
-                                 padding_mode)
+    def __init__(
+        self,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        LazyModuleMixin.__init__(
+            self, 0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode
+        )
         self._make_lazy(out_channels, bias, {"device": device, "dtype": dtype})
+
     return __init__
 
 

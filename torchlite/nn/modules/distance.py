@@ -1,4 +1,5 @@
 """Distances between vectors."""
+
 from torchlite.nn import functional as F
 from .module import Module
 

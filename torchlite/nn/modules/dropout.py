@@ -1,4 +1,5 @@
 """Dropout layers; all do nothing in eval mode."""
+
 from torchlite.nn import functional as F
 from .module import Module
 

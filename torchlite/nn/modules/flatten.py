@@ -1,4 +1,5 @@
 """Flatten and its inverse."""
+
 from .module import Module
 
 __all__ = ["Flatten", "Unflatten"]
@@ -40,8 +41,10 @@ class Unflatten(Module):
         if isinstance(value, (tuple, list)):
             for i, e in enumerate(value):
                 if not isinstance(e, int):
-                    raise TypeError("unflattened_size must be tuple of ints, but found element of type "
-                                    f"{type(e).__name__} at pos {i}")
+                    raise TypeError(
+                        "unflattened_size must be tuple of ints, but found element of type "
+                        f"{type(e).__name__} at pos {i}"
+                    )
             return
         raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(value).__name__}")
 

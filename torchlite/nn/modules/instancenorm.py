@@ -1,16 +1,33 @@
 """Instance normalization."""
+
 from torchlite.nn import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
 
-__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
-           "LazyInstanceNorm3d"]
+__all__ = [
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+]
 
 
 class _InstanceNorm(_NormBase):
     _dims: int  # of an input without a batch
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
-                 dtype=None, *, bias=True):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self):
@@ -22,11 +39,20 @@ class _InstanceNorm(_NormBase):
             raise ValueError(f"expected {n}D or {n + 1}D input (got {input.dim()}D input)")
 
     def _apply_instance_norm(self, input):
-        return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
-                               self.training or not self.track_running_stats,
-                               self.momentum if self.momentum is not None else 0.0, self.eps)
+        return F.instance_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         version = local_metadata.get("version", None)
         if version is None and not self.track_running_stats:
             stale = [k for k in ("running_mean", "running_var") if prefix + k in state_dict]
@@ -36,22 +62,32 @@ class _InstanceNorm(_NormBase):
                     "a checkpoint saved before 0.4.0, this may be expected because {klass} does not track running stats by "
                     "default since 0.4.0. Please remove these keys from state_dict. If the running stats are actually "
                     "needed, instead set track_running_stats=True in {klass} to enable them. See the documentation of "
-                    "{klass} for details.".format(names=" and ".join(f'"{prefix + k}"' for k in stale),
-                                                  klass=self.__class__.__name__))
+                    "{klass} for details.".format(
+                        names=" and ".join(f'"{prefix + k}"' for k in stale), klass=self.__class__.__name__
+                    )
+                )
                 for k in stale:
                     state_dict.pop(prefix + k)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def forward(self, input):
         self._check_input_dim(input)
         feature_dim = input.dim() - self._dims
         if input.size(feature_dim) != self.num_features:
             if self.affine:
-                raise ValueError(f"expected input's size at dim={feature_dim} to match num_features ({self.num_features}), but "
-                                 f"got: {input.size(feature_dim)}.")
+                raise ValueError(
+                    f"expected input's size at dim={feature_dim} to match num_features ({self.num_features}), but "
+                    f"got: {input.size(feature_dim)}."
+                )
             import warnings
-            warnings.warn(f"input's size at dim={feature_dim} does not match num_features. You can silence this warning by not "
-                          "passing in num_features, which is not used because affine=False", stacklevel=2)
+
+            warnings.warn(
+                f"input's size at dim={feature_dim} does not match num_features. You can silence this warning by not "
+                "passing in num_features, which is not used because affine=False",
+                stacklevel=2,
+            )
         if input.dim() == self._dims:
             return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
         return self._apply_instance_norm(input)

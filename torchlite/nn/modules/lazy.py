@@ -1,4 +1,5 @@
 """Modules whose parameter shapes are found at the first call."""
+
 from torchlite.nn.parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]
@@ -14,8 +15,12 @@ class LazyModuleMixin:
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
         import warnings
-        warnings.warn("Lazy modules are a new feature under heavy development so changes to the API or functionality can "
-                      "happen at any moment.", stacklevel=2)
+
+        warnings.warn(
+            "Lazy modules are a new feature under heavy development so changes to the API or functionality can "
+            "happen at any moment.",
+            stacklevel=2,
+        )
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, param in self._parameters.items():
@@ -31,6 +36,7 @@ class LazyModuleMixin:
 
     def _lazy_load_hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         import torchlite as torch
+
         for name, param in [*self._parameters.items(), *self._buffers.items()]:
             key = prefix + name
             if key in state_dict and param is not None and is_lazy(param) and not is_lazy(state_dict[key]):
@@ -57,5 +63,7 @@ class LazyModuleMixin:
             module.__class__ = module.cls_to_become
 
     def _replicate_for_data_parallel(self):
-        raise RuntimeError("Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward "
-                           "pass to correctly initialize the modules")
+        raise RuntimeError(
+            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward "
+            "pass to correctly initialize the modules"
+        )

@@ -1,4 +1,5 @@
 """Linear layers."""
+
 import math
 
 import torchlite as torch
@@ -89,8 +90,10 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self):
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LazyLinear(LazyModuleMixin, Linear):
@@ -100,7 +103,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     def __init__(self, out_features, bias=True, device=None, dtype=None):
         kw = {"device": device, "dtype": dtype}
-        super().__init__(0, 0, False)      # bias False: nothing random is drawn yet
+        super().__init__(0, 0, False)  # bias False: nothing random is drawn yet
         self.weight = UninitializedParameter(**kw)
         self.out_features = out_features
         if bias:
@@ -120,6 +123,8 @@ class LazyLinear(LazyModuleMixin, Linear):
                 self.reset_parameters()
         if self.in_features == 0:
             if input.shape[-1] != self.weight.shape[-1]:
-                raise AssertionError(f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from "
-                                     f"self.weight: {self.weight.shape[-1]}")
+                raise AssertionError(
+                    f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from "
+                    f"self.weight: {self.weight.shape[-1]}"
+                )
             self.in_features = input.shape[-1]

@@ -1,4 +1,5 @@
 """`Module`: the base class of every layer and model."""
+
 import itertools
 from collections import OrderedDict
 
@@ -8,10 +9,17 @@ from torchlite.nn.modules._state import _StateDict, _IncompatibleKeys, _EXTRA_ST
 from torchlite.nn.parameter import Buffer, Parameter
 from torchlite.utils.hooks import BackwardHook
 
-__all__ = ["Module", "register_module_forward_pre_hook", "register_module_forward_hook",
-           "register_module_full_backward_pre_hook", "register_module_backward_hook", "register_module_full_backward_hook",
-           "register_module_buffer_registration_hook", "register_module_module_registration_hook",
-           "register_module_parameter_registration_hook"]
+__all__ = [
+    "Module",
+    "register_module_forward_pre_hook",
+    "register_module_forward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_backward_hook",
+    "register_module_full_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 
 def _addindent(s_, numSpaces):
@@ -56,8 +64,12 @@ def register_module_forward_pre_hook(hook):
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """Runs `hook(module, args, output)` (with kwargs when asked) after the forward of every module."""
-    handle = _add(_global_forward_hooks, hook, _global_forward_hooks_with_kwargs if with_kwargs else None,
-                  _global_forward_hooks_always_called if always_call else None)
+    handle = _add(
+        _global_forward_hooks,
+        hook,
+        _global_forward_hooks_with_kwargs if with_kwargs else None,
+        _global_forward_hooks_always_called if always_call else None,
+    )
     if with_kwargs:
         _global_forward_hooks_with_kwargs[handle.id] = True
     if always_call:
@@ -73,8 +85,10 @@ def register_module_full_backward_pre_hook(hook):
 def _set_global_backward(full):
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is not None and _global_is_full_backward_hook is not full:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
-                           "Please use only one of them.")
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+            "Please use only one of them."
+        )
     _global_is_full_backward_hook = full
 
 
@@ -109,14 +123,22 @@ def _find_tensor(x):
 
 def _warn_non_full_hook(args, result, grad_fn):
     """Says which gradients a backward hook that is not a full one will not see."""
+
     def tensors(x):
         return isinstance(x, tuple) and all(isinstance(t, torch.Tensor) for t in x)
+
     results = (result,) if isinstance(result, torch.Tensor) else result
     more = " Please use register_full_backward_hook to get the documented behavior."
     if not tensors(results):
-        what, missing = "hooks on a Module that does not return a single Tensor or a tuple of Tensors", "some of the grad_output"
+        what, missing = (
+            "hooks on a Module that does not return a single Tensor or a tuple of Tensors",
+            "some of the grad_output",
+        )
     elif not tensors(args):
-        what, missing = "hooks on a Module that does not take as input a single Tensor or a tuple of Tensors", "some of the grad_input"
+        what, missing = (
+            "hooks on a Module that does not take as input a single Tensor or a tuple of Tensors",
+            "some of the grad_input",
+        )
     else:
         nodes = {r.grad_fn for r in results if r.grad_fn is not None}
         if len(nodes) > 1:
@@ -126,14 +148,28 @@ def _warn_non_full_hook(args, result, grad_fn):
         else:
             return
     import warnings
+
     using = "Using a non-full backward " if what.startswith("hook ") else "Using non-full backward "
-    warnings.warn(f"{using}{what} is deprecated and will be removed in future versions. This hook will be missing {missing}.{more}",
-                  FutureWarning, stacklevel=2)
+    warnings.warn(
+        f"{using}{what} is deprecated and will be removed in future versions. This hook will be missing {missing}.{more}",
+        FutureWarning,
+        stacklevel=2,
+    )
 
 
-_HOOK_DICTS = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
-               "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
-               "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+_HOOK_DICTS = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 # the native core finds parameters, children and buffers by itself
@@ -156,9 +192,12 @@ class Module(_StateDict, _Base):
     def __init__(self, *args, **kwargs):
         if self.call_super_init is False and (args or kwargs):
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
-                                f"'{next(iter(kwargs))}'")
-            raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
+            raise TypeError(
+                f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
         d = self.__dict__
         d["training"] = True
         d["_parameters"] = {}
@@ -201,8 +240,9 @@ class Module(_StateDict, _Base):
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name(name, "buffer", self._buffers, "buffer")
         if tensor is not None and not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
-                            "required)")
+            raise TypeError(
+                f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         for hook in _global_buffer_registration_hooks.values():
             output = hook(self, name, tensor)
             if output is not None:
@@ -222,12 +262,16 @@ class Module(_StateDict, _Base):
             self._parameters[name] = None
             return
         if not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or "
-                            "None required)")
+            raise TypeError(
+                f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or "
+                "None required)"
+            )
         if param.grad_fn is not None:
-            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                             f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
-                             "forward() method.")
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
+                "forward() method."
+            )
         for hook in _global_parameter_registration_hooks.values():
             output = hook(self, name, param)
             if output is not None:
@@ -390,13 +434,16 @@ class Module(_StateDict, _Base):
         """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(t):
             d = dtype if t.is_floating_point() or t.is_complex() else None
             if memory_format is not None and t.dim() in (4, 5):
                 return t.to(device, d, non_blocking, memory_format=memory_format)
             return t.to(device, d, non_blocking)
+
         return self._apply(convert)
 
     # ---- hooks -----------------------------------------------------------------------------------------------------
@@ -410,16 +457,20 @@ class Module(_StateDict, _Base):
     def register_backward_hook(self, hook):
         """Deprecated in favour of `register_full_backward_hook`."""
         if self._is_full_backward_hook is True:
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
-                               "use only one of them.")
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                "use only one of them."
+            )
         self._is_full_backward_hook = False
         return _add(self._backward_hooks, hook)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Runs `hook(module, grad_input, grad_output)` when the gradients for the module's inputs are known."""
         if self._is_full_backward_hook is False:
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
-                               "use only one of them.")
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                "use only one of them."
+            )
         self._is_full_backward_hook = True
         handle = _add(self._backward_hooks, hook)
         if prepend:
@@ -475,17 +526,22 @@ class Module(_StateDict, _Base):
         except Exception:
             # hooks asked for with always_call run even though forward failed; their own errors only warn
             for always, hooks, with_kwargs in (
-                    (_global_forward_hooks_always_called, _global_forward_hooks, _global_forward_hooks_with_kwargs),
-                    (self._forward_hooks_always_called, self._forward_hooks, self._forward_hooks_with_kwargs)):
+                (_global_forward_hooks_always_called, _global_forward_hooks, _global_forward_hooks_with_kwargs),
+                (self._forward_hooks_always_called, self._forward_hooks, self._forward_hooks_with_kwargs),
+            ):
                 for hook_id, hook in list(hooks.items()):
                     if hook_id in always and hook_id not in called:
                         try:
                             hook(self, args, kwargs, None) if hook_id in with_kwargs else hook(self, args, None)
                         except Exception as e:
                             import warnings
+
                             which = "global module" if always is _global_forward_hooks_always_called else "module"
-                            warnings.warn(f"{which} forward hook with ``always_call=True`` raised an exception that was "
-                                          f"silenced as another error was raised in forward: {e}", stacklevel=3)
+                            warnings.warn(
+                                f"{which} forward hook with ``always_call=True`` raised an exception that was "
+                                f"silenced as another error was raised in forward: {e}",
+                                stacklevel=3,
+                            )
             raise
 
     def _run_with_hooks(self, args, kwargs, called):
@@ -494,13 +550,16 @@ class Module(_StateDict, _Base):
             full_hooks, non_full_hooks = self._get_backward_hooks()
         if self._backward_pre_hooks or _global_backward_pre_hooks:
             pre_hooks = self._get_backward_pre_hooks()
-        for hook_id, hook in itertools.chain(list(_global_forward_pre_hooks.items()), list(self._forward_pre_hooks.items())):
+        for hook_id, hook in itertools.chain(
+            list(_global_forward_pre_hooks.items()), list(self._forward_pre_hooks.items())
+        ):
             if hook_id in self._forward_pre_hooks_with_kwargs:
                 res = hook(self, args, kwargs)
                 if res is not None:
                     if not (isinstance(res, tuple) and len(res) == 2):
-                        raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
-                                           f"{res}.")
+                        raise RuntimeError(
+                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {res}."
+                        )
                     args, kwargs = res
             else:
                 res = hook(self, args)
@@ -523,8 +582,12 @@ class Module(_StateDict, _Base):
         if bw_hook:
             if not isinstance(result, (torch.Tensor, tuple)):
                 import warnings
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                              f"received {type(result)}", stacklevel=4)
+
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                    f"received {type(result)}",
+                    stacklevel=4,
+                )
             result = bw_hook.setup_output_hook(result)
         if non_full_hooks:
             var = _find_tensor(result)
@@ -538,7 +601,7 @@ class Module(_StateDict, _Base):
     def __setstate__(self, state):
         self.__dict__.update(state)
         d = self.__dict__
-        for name in _HOOK_DICTS:          # files from older versions lack some
+        for name in _HOOK_DICTS:  # files from older versions lack some
             d.setdefault(name, OrderedDict())
         d.setdefault("_non_persistent_buffers_set", set())
         d.setdefault("_is_full_backward_hook", None)
@@ -547,7 +610,7 @@ class Module(_StateDict, _Base):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "__getattr__" in cls.__dict__ and "__getattr__" not in Module.__dict__:
-            Module.__getattr__ = _getattr       # for its super().__getattr__(name)
+            Module.__getattr__ = _getattr  # for its super().__getattr__(name)
 
     def __setattr__(self, name, value):
         d = self.__dict__
@@ -560,8 +623,10 @@ class Module(_StateDict, _Base):
             return
         if params is not None and name in params:
             if value is not None:
-                raise TypeError(f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
-                                "expected)")
+                raise TypeError(
+                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                    "expected)"
+                )
             self.register_parameter(name, value)
             return
         modules = d.get("_modules")
@@ -577,8 +642,10 @@ class Module(_StateDict, _Base):
             return
         if modules is not None and name in modules:
             if value is not None:
-                raise TypeError(f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None "
-                                "expected)")
+                raise TypeError(
+                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None "
+                    "expected)"
+                )
             for hook in _global_module_registration_hooks.values():
                 output = hook(self, name, value)
                 if output is not None:
@@ -595,8 +662,10 @@ class Module(_StateDict, _Base):
             return
         if buffers is not None and name in buffers:
             if value is not None and not isinstance(value, torch.Tensor):
-                raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
-                                "None expected)")
+                raise TypeError(
+                    f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
+                    "None expected)"
+                )
             for hook in _global_buffer_registration_hooks.values():
                 output = hook(self, name, value)
                 if output is not None:
@@ -774,8 +843,14 @@ if _Base is object:
     Module.__getattr__ = _getattr
     Module.__call__ = Module._call_impl
 else:
-    _Base._set_global_hooks((_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks,  # type: ignore[union-attr]
-                             _global_backward_pre_hooks))
+    _Base._set_global_hooks(  # type: ignore[union-attr]
+        (
+            _global_forward_hooks,
+            _global_forward_pre_hooks,
+            _global_backward_hooks,
+            _global_backward_pre_hooks,
+        )
+    )
 
 
 def _remove_from(name, *tables):

@@ -1,4 +1,5 @@
 """Layer, group, RMS and local response normalization."""
+
 import torchlite as torch
 from torchlite.nn import functional as F, init
 from torchlite.nn.parameter import Parameter
@@ -42,7 +43,7 @@ def _local_response():
             padded = F.pad(square, (0, 0, 0, 0, pad - 1, pad - 1))
             total = padded[:, 0:channels]
             for i in range(1, 2 * pad - 1):
-                total = total + padded[:, i:i + channels]
+                total = total + padded[:, i : i + channels]
             # PyTorch's running sum never drops channel 0 when it leaves the window; kept, so that results agree
             if channels > pad:
                 total = torch.cat([total[:, :pad], total[:, pad:] + square[:, :1]], 1)
@@ -58,9 +59,9 @@ def _local_response():
             size, alpha, beta = ctx.options
             before = min((size + 1) // 2, size - 1)
             ratio = F.pad(g * out / scale, (0, 0, 0, 0, before, size - 1 - before))
-            total = ratio[:, 0:x.size(1)]
+            total = ratio[:, 0 : x.size(1)]
             for i in range(1, size):
-                total = total + ratio[:, i:i + x.size(1)]
+                total = total + ratio[:, i : i + x.size(1)]
             return g * scale.pow(-beta) - x * total * (2 * alpha * beta / size), None, None, None, None
 
     _response.append(CrossMapLRN2d.apply)
@@ -124,8 +125,10 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-                f"bias={self.bias is not None}")
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class GroupNorm(Module):
@@ -164,8 +167,10 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-                f"bias={self.bias is not None}")
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(Module):

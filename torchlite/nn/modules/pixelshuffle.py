@@ -1,4 +1,5 @@
 """Channels to pixels and back."""
+
 from torchlite.nn import functional as F
 from .module import Module
 

@@ -1,12 +1,31 @@
 """Pooling layers."""
+
 from torchlite.nn import functional as F
 from .module import Module
 from .utils import _pair, _single, _triple
 
-__all__ = ["MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "AvgPool1d", "AvgPool2d",
-           "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d", "LPPool3d",
-           "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d",
-           "AdaptiveAvgPool3d"]
+__all__ = [
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+]
 
 
 class _MaxPoolNd(Module):
@@ -22,12 +41,20 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def extra_repr(self):
-        return "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}" \
-            .format(**self.__dict__)
+        return "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}".format(
+            **self.__dict__
+        )
 
     def forward(self, input):
-        return self._pool(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
-                          return_indices=self.return_indices)
+        return self._pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -108,7 +135,9 @@ class AvgPool1d(_AvgPoolNd):
 class _AvgPool23(_AvgPoolNd):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    ):
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = stride if stride is not None else kernel_size
@@ -118,8 +147,15 @@ class _AvgPool23(_AvgPoolNd):
         self.divisor_override = divisor_override
 
     def forward(self, input):
-        return self._pool(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-                          self.divisor_override)
+        return self._pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
 
 class AvgPool2d(_AvgPool23):
@@ -141,7 +177,8 @@ class _FractionalMaxPoolNd(Module):
         super().__init__()
         name = type(self).__name__
         if (isinstance(kernel_size, int) and kernel_size <= 0) or (
-                isinstance(kernel_size, (tuple, list)) and not all(k > 0 for k in kernel_size)):
+            isinstance(kernel_size, (tuple, list)) and not all(k > 0 for k in kernel_size)
+        ):
             raise ValueError(f"kernel_size must greater than zero, but got {kernel_size}")
         self.kernel_size = self._tuple(kernel_size)
         self.return_indices = return_indices
@@ -156,8 +193,14 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input):
-        return self._pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
-                          _random_samples=self._random_samples)
+        return self._pool(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
@@ -186,7 +229,8 @@ class _LPPoolNd(Module):
 
     def extra_repr(self):
         return "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}".format(
-            **self.__dict__)
+            **self.__dict__
+        )
 
     def forward(self, input):
         return self._pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)

@@ -1,4 +1,5 @@
 """Recurrent layers and cells."""
+
 import math
 import numbers
 
@@ -16,20 +17,45 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 def apply_permutation(tensor, permutation, dim=1):
     """Deprecated: `tensor.index_select(dim, permutation)`."""
     import warnings
-    warnings.warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
-                  FutureWarning, stacklevel=2)
+
+    warnings.warn(
+        "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
+        FutureWarning,
+        stacklevel=2,
+    )
     return tensor.index_select(dim, permutation)
 
 
 class RNNBase(Module):
     """What RNN, LSTM and GRU share: the parameters of all layers and directions, and their checks."""
 
-    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional",
-                     "proj_size"]
+    __constants__ = [
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    ]
     __jit_unused_properties__ = ["all_weights"]
 
-    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-                 bidirectional=False, proj_size=0, device=None, dtype=None):
+    def __init__(
+        self,
+        mode,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        proj_size=0,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         self.mode = mode
         self.input_size = input_size
@@ -44,14 +70,23 @@ class RNNBase(Module):
         directions = 2 if bidirectional else 1
         is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
         if not is_number or not 0 <= dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being "
-                             "zeroed")
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
         if dropout > 0 and num_layers == 1:
             import warnings
-            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                          f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=3)
-        for arg, kind, value in (("input_size", int, input_size), ("hidden_size", int, hidden_size), ("bias", bool, bias),
-                                 ("batch_first", bool, batch_first)):
+
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=3,
+            )
+        for arg, kind, value in (
+            ("input_size", int, input_size),
+            ("hidden_size", int, hidden_size),
+            ("bias", bool, bias),
+            ("batch_first", bool, batch_first),
+        ):
             if not isinstance(value, kind):
                 raise TypeError(f"{arg} should be of type {kind.__name__}, got: {type(value).__name__}")
         if input_size <= 0:
@@ -102,14 +137,18 @@ class RNNBase(Module):
 
     def check_input(self, input, batch_sizes):
         if input.dtype != self._flat_weights[0].dtype and not torch.is_autocast_enabled():
-            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({self._flat_weights[0].dtype}). "
-                             f"Convert input: input.to({self._flat_weights[0].dtype}), or convert model: "
-                             f"model.to({input.dtype})")
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({self._flat_weights[0].dtype}). "
+                f"Convert input: input.to({self._flat_weights[0].dtype}), or convert model: "
+                f"model.to({input.dtype})"
+            )
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if self.input_size != input.size(-1):
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
 
     def _hidden_shape(self, input, batch_sizes, size):
         if batch_sizes is not None:
@@ -189,17 +228,21 @@ class RNNBase(Module):
                 for s in states:
                     if s.dim() != want:
                         if lstm:
-                            raise RuntimeError(f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx and cx should "
-                                               f"also be {want}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
-                        raise RuntimeError(f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx should also be "
-                                           f"{want}-D but got {s.dim()}-D tensor")
+                            raise RuntimeError(
+                                f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx and cx should "
+                                f"also be {want}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+                            )
+                        raise RuntimeError(
+                            f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx should also be "
+                            f"{want}-D but got {s.dim()}-D tensor"
+                        )
                 if not batched:
                     states = tuple(s.unsqueeze(1) for s in states)
             hx = states if lstm else states[0]
             self.check_forward_args(input, hx, batch_sizes)
             hx = self.permute_hidden(hx, sorted_indices)
         weights, per = self._flat_weights, len(self._all_weights[0])
-        layers = [weights[i:i + per] for i in range(0, len(weights), per)]
+        layers = [weights[i : i + per] for i in range(0, len(weights), per)]
         if batch_sizes is None:
             if self.batch_first:
                 input = input.transpose(0, 1)
@@ -209,8 +252,9 @@ class RNNBase(Module):
         else:
             output, states = steps.run_packed(self, input, batch_sizes, hx, layers)
         if packed is not None:
-            return packed(output, batch_sizes, sorted_indices, unsorted_indices), \
-                self.permute_hidden(states, unsorted_indices)
+            return packed(output, batch_sizes, sorted_indices, unsorted_indices), self.permute_hidden(
+                states, unsorted_indices
+            )
         if not batched:
             output = output.squeeze(0 if self.batch_first else 1)
             states = tuple(s.squeeze(1) for s in states) if lstm else states.squeeze(1)
@@ -224,6 +268,7 @@ def _packed_class(input):
     if isinstance(input, torch.Tensor):
         return None
     from torchlite.nn.utils.rnn import PackedSequence
+
     return PackedSequence if isinstance(input, PackedSequence) else None
 
 
@@ -270,10 +315,12 @@ class LSTM(RNNBase):
 
     def check_forward_args(self, input, hidden, batch_sizes):
         self.check_input(input, batch_sizes)
-        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes),
-                               "Expected hidden[0] size {}, got {}")
-        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes),
-                               "Expected hidden[1] size {}, got {}")
+        self.check_hidden_size(
+            hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}"
+        )
+        self.check_hidden_size(
+            hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}"
+        )
 
     def permute_hidden(self, hx, permutation):
         if permutation is None:

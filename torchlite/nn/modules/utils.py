@@ -6,6 +6,7 @@ def _ntuple(n, name):
         if hasattr(x, "__iter__"):
             return tuple(x)
         return (x,) * n
+
     parse.__name__ = name
     return parse
 
@@ -27,4 +28,4 @@ def _list_with_default(out_size, defaults):
         return out_size
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
-    return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size):])]
+    return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size) :])]

@@ -1,4 +1,5 @@
 """Data parallel wrappers. There is one device and one process, so they run the module as it is."""
+
 import torchlite as torch
 from torchlite.nn.modules.module import Module
 
@@ -31,12 +32,16 @@ class DistributedDataParallel(Module):
     def __init__(self, module, device_ids=None, output_device=None, dim=0, broadcast_buffers=True, **kwargs):
         dist = torch.distributed
         if not (dist.is_available() and dist.is_initialized()):
-            raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call init_process_group."
+            )
         if dist.get_world_size() != 1:
             raise RuntimeError("DistributedDataParallel: only a group of one process is supported")
         if not any(p.requires_grad for p in module.parameters()):
-            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
-                               "gradient.")
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
+                "gradient."
+            )
         super().__init__()
         self.module = module
 
@@ -46,4 +51,5 @@ class DistributedDataParallel(Module):
     def no_sync(self):
         """A context in which gradients are not exchanged: nothing to do."""
         from contextlib import nullcontext
+
         return nullcontext()

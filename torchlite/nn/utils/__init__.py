@@ -1,4 +1,5 @@
 """Utilities for modules; each is loaded when first used."""
+
 from .spectral_norm import remove_spectral_norm, spectral_norm  # noqa: F401  (named as their files: bound at once)
 from .weight_norm import remove_weight_norm, weight_norm  # noqa: F401
 
@@ -13,12 +14,22 @@ for _file, _names in {
     for _name in _names.split():
         _LAZY[_name] = _file
 _FILES = {"parametrize", "parametrizations", "rnn", "stateless", "prune", "fusion", "convert_parameters"}
-__all__ = [*_LAZY, "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm", "parametrizations", "rnn", "stateless"]
+__all__ = [
+    *_LAZY,
+    "remove_spectral_norm",
+    "remove_weight_norm",
+    "spectral_norm",
+    "weight_norm",
+    "parametrizations",
+    "rnn",
+    "stateless",
+]
 del _file, _names, _name
 
 
 def __getattr__(name):
     from importlib import import_module
+
     if name in _LAZY:
         value = globals()[name] = getattr(import_module("." + _LAZY[name], __name__), name)
         return value

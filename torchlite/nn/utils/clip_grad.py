@@ -1,4 +1,5 @@
 """Clipping of gradients."""
+
 import torchlite as torch
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -20,15 +21,18 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         total = None
         if norm_type == 2 and not tensors[0].is_cpu:
             from torchlite.webgpu._optim import total_norm
+
             total = total_norm(tensors)
         if total is None:
             device = tensors[0].device
             norms = [torch.linalg.vector_norm(t, norm_type) for t in tensors]
             total = torch.linalg.vector_norm(torch.stack([n.to(device) for n in norms]), norm_type)
         if error_if_nonfinite and torch.logical_or(total.isnan(), total.isinf()):
-            raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-                               "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                               "`error_if_nonfinite=False`")
+            raise RuntimeError(
+                f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+                "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                "`error_if_nonfinite=False`"
+            )
         return total
 
 
@@ -41,6 +45,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
         scale = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
         if not scale.is_cpu:
             from torchlite.webgpu import _optim
+
             grads = _optim.scale(grads, scale)
         for g in grads:
             g.mul_(scale.to(g.device))
@@ -52,6 +57,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
         given, parameters = parameters, list(parameters)
         if not parameters and hasattr(given, "send"):
             import warnings
+
             warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
     total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
@@ -61,8 +67,12 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Deprecated name of `clip_grad_norm_`."""
     import warnings
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-                  FutureWarning, stacklevel=2)
+
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

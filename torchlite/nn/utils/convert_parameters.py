@@ -1,4 +1,5 @@
 """Parameters as one vector and back."""
+
 import torchlite as torch
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
@@ -16,5 +17,5 @@ def vector_to_parameters(vec, parameters):
     at = 0
     for p in parameters:
         n = p.numel()
-        p.data = vec[at:at + n].view_as(p).data
+        p.data = vec[at : at + n].view_as(p).data
         at += n

@@ -1,4 +1,5 @@
 """Batch norm folded into the layer before it, for inference."""
+
 import copy
 
 import torchlite as torch
@@ -32,8 +33,9 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     fused = copy.deepcopy(conv)
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
-    fused.weight, fused.bias = fuse_conv_bn_weights(fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight,
-                                                    bn.bias, transpose)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+    )
     return fused
 
 
@@ -43,8 +45,9 @@ def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
         linear_b = torch.zeros_like(bn_rm)
     scale = bn_w * torch.rsqrt(bn_rv + bn_eps)
     bias = (linear_b - bn_rm) * scale + bn_b
-    return _parameter(linear_w * scale.unsqueeze(-1), linear_w), torch.nn.Parameter(bias.to(linear_w.dtype),
-                                                                                    linear_b.requires_grad)
+    return _parameter(linear_w * scale.unsqueeze(-1), linear_w), torch.nn.Parameter(
+        bias.to(linear_w.dtype), linear_b.requires_grad
+    )
 
 
 def fuse_linear_bn_eval(linear, bn):
@@ -54,6 +57,7 @@ def fuse_linear_bn_eval(linear, bn):
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
     fused = copy.deepcopy(linear)
-    fused.weight, fused.bias = fuse_linear_bn_weights(fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps,
-                                                      bn.weight, bn.bias)
+    fused.weight, fused.bias = fuse_linear_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
     return fused

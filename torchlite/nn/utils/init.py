@@ -1,4 +1,5 @@
 """Modules without initialisation."""
+
 import torchlite as torch
 
 __all__ = ["skip_init"]
@@ -9,6 +10,7 @@ def skip_init(module_cls, *args, **kwargs):
     if not issubclass(module_cls, torch.nn.Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     import inspect
+
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     device = kwargs.pop("device", "cpu")

@@ -1,4 +1,5 @@
 """Memory formats of convolution weights."""
+
 import torchlite as torch
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]

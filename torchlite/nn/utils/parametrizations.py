@@ -1,4 +1,5 @@
 """Ready-made parametrizations: orthogonal, weight and spectral normalization."""
+
 import torchlite as torch
 from torchlite.nn import functional as F
 from torchlite.nn.modules.module import Module
@@ -46,7 +47,9 @@ class _Orthogonal(Module):
 
     def right_inverse(self, Q):
         if Q.shape != self.shape:
-            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
+            )
         Q_init = Q
         n, k = Q.size(-2), Q.size(-1)
         wide = n < k
@@ -55,8 +58,10 @@ class _Orthogonal(Module):
             n, k = k, n
         if not hasattr(self, "base"):
             if self.orthogonal_map in ("cayley", "matrix_exp"):
-                raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley parametrizations "
-                                          "when use_trivialization=False.")
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations "
+                    "when use_trivialization=False."
+                )
             A, tau = torch.geqrf(Q)
             A.diagonal(dim1=-2, dim2=-1).sign_()
             A.diagonal(dim1=-2, dim2=-1)[tau == 0.0] *= -1
@@ -81,12 +86,13 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
     if not isinstance(weight, torch.Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
-        raise ValueError("Expected a matrix or batch of matrices. "
-                         f"Got a tensor of {weight.ndim} dimensions.")
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
     if orthogonal_map is None:
         orthogonal_map = "matrix_exp" if weight.size(-2) == weight.size(-1) or weight.is_complex() else "householder"
     if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
-        raise ValueError('orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: ' + str(orthogonal_map))
+        raise ValueError(
+            'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: ' + str(orthogonal_map)
+        )
     orth = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     return parametrize.register_parametrization(module, name, orth, unsafe=True)
 
@@ -113,6 +119,7 @@ def weight_norm(module, name="weight", dim=0):
         if old_g in state_dict and old_v in state_dict:
             state_dict[f"{prefix}parametrizations.{name}.original0"] = state_dict.pop(old_g)
             state_dict[f"{prefix}parametrizations.{name}.original1"] = state_dict.pop(old_v)
+
     module._register_load_state_dict_pre_hook(compat)
     return module
 
@@ -124,7 +131,9 @@ class _SpectralNorm(Module):
         if dim >= ndim or dim < -ndim:
             raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
         if n_power_iterations <= 0:
-            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.dim = dim if dim >= 0 else dim + ndim
         self.eps = eps
         if ndim > 1:

@@ -1,4 +1,5 @@
 """Parametrizations: attributes computed from other parameters."""
+
 import copy
 from contextlib import contextmanager
 
@@ -7,8 +8,15 @@ from torchlite.nn.modules.container import ModuleDict, ModuleList
 from torchlite.nn.modules.module import Module  # noqa: F401
 from torchlite.nn.parameter import Parameter
 
-__all__ = ["cached", "ParametrizationList", "register_parametrization", "is_parametrized", "remove_parametrizations",
-           "type_before_parametrizations", "transfer_parametrizations_and_params"]
+__all__ = [
+    "cached",
+    "ParametrizationList",
+    "register_parametrization",
+    "is_parametrized",
+    "remove_parametrizations",
+    "type_before_parametrizations",
+    "transfer_parametrizations_and_params",
+]
 
 _cache_enabled = 0
 _cache = {}
@@ -44,14 +52,18 @@ class ParametrizationList(ModuleList):
                     except NotImplementedError:
                         pass
         if not isinstance(new, torch.Tensor) and not isinstance(new, (list, tuple)):
-            raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
-                             f"{type(new).__name__}")
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+                f"{type(new).__name__}"
+            )
         self.is_tensor = isinstance(new, torch.Tensor)
         self.ntensors = 1 if isinstance(new, torch.Tensor) else len(new)
         if isinstance(new, torch.Tensor):
             if original.dtype != new.dtype:
-                raise ValueError("When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: "
-                                 f"{original.dtype}\nright_inverse(original).dtype: {new.dtype}")
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: "
+                    f"{original.dtype}\nright_inverse(original).dtype: {new.dtype}"
+                )
             with torch.no_grad():
                 original.data = new if new.data_ptr() != original.data_ptr() else original.data
             if isinstance(original, Parameter):
@@ -61,8 +73,10 @@ class ParametrizationList(ModuleList):
         else:
             for i, t in enumerate(new):
                 if not isinstance(t, torch.Tensor):
-                    raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
-                                     f"{i} of the sequence with type {type(t).__name__}.")
+                    raise ValueError(
+                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
+                        f"{i} of the sequence with type {type(t).__name__}."
+                    )
                 if isinstance(original, Parameter):
                     t = Parameter(t, original.requires_grad)
                     self.register_parameter(f"original{i}", t)
@@ -73,14 +87,20 @@ class ParametrizationList(ModuleList):
             if not isinstance(Z, torch.Tensor):
                 raise ValueError(f"A parametrization must return a tensor. Got {type(Z).__name__}.")
             if Z.dtype != original.dtype:
-                raise ValueError("Registering a parametrization may not change the dtype of the tensor, unless `unsafe` flag is "
-                                 f"enabled.\nunparametrized dtype: {original.dtype}\nparametrized dtype: {Z.dtype}")
+                raise ValueError(
+                    "Registering a parametrization may not change the dtype of the tensor, unless `unsafe` flag is "
+                    f"enabled.\nunparametrized dtype: {original.dtype}\nparametrized dtype: {Z.dtype}"
+                )
             if self.ntensors == 1 and self.is_tensor and Z.shape != original.shape:
-                raise ValueError("Registering a parametrization may not change the shape of the tensor, unless `unsafe` flag is "
-                                 f"enabled.\nunparametrized shape: {original.shape}\nparametrized shape: {Z.shape}")
+                raise ValueError(
+                    "Registering a parametrization may not change the shape of the tensor, unless `unsafe` flag is "
+                    f"enabled.\nunparametrized shape: {original.shape}\nparametrized shape: {Z.shape}"
+                )
 
     def _originals(self):
-        return (self.original,) if self.is_tensor else tuple(getattr(self, f"original{i}") for i in range(self.ntensors))
+        return (
+            (self.original,) if self.is_tensor else tuple(getattr(self, f"original{i}") for i in range(self.ntensors))
+        )
 
     def right_inverse(self, value):
         """Assigns `value` through the right inverses."""
@@ -93,13 +113,17 @@ class ParametrizationList(ModuleList):
                 if not isinstance(value, torch.Tensor):
                     raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
                 if value.dtype != self.original.dtype:
-                    raise ValueError(f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype "
-                                     f"{self.original.dtype}")
+                    raise ValueError(
+                        f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype "
+                        f"{self.original.dtype}"
+                    )
                 self.original.copy_(value)
             else:
                 if len(value) != self.ntensors:
-                    raise ValueError("'right_inverse' must return a sequence of tensors of length "
-                                     f"{self.ntensors}. Got a sequence of length {len(value)}.")
+                    raise ValueError(
+                        "'right_inverse' must return a sequence of tensors of length "
+                        f"{self.ntensors}. Got a sequence of length {len(value)}."
+                    )
                 for original, t in zip(self._originals(), value):
                     original.copy_(t)
 
@@ -124,9 +148,11 @@ def _inject_new_class(module):
         return replica
 
     def getstate(self):
-        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(). See:\n"
-                           "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
-                           "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training")
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(). See:\n"
+            "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
+            "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+        )
 
     attrs = {"__getstate__": getstate}
     if not hasattr(cls, "__deepcopy__"):
@@ -161,13 +187,17 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
             if not isinstance(x, torch.Tensor):
                 raise ValueError(f"A parametrization must return a tensor. Got {type(x).__name__}.")
             if x.dtype != y.dtype:
-                raise ValueError("Registering a parametrization may not change the dtype of the tensor, unless the `unsafe` flag is "
-                                 f"enabled.\nmodule.{tensor_name}.dtype: {y.dtype}\nparametrization(module.{tensor_name}).dtype: "
-                                 f"{x.dtype}")
+                raise ValueError(
+                    "Registering a parametrization may not change the dtype of the tensor, unless the `unsafe` flag is "
+                    f"enabled.\nmodule.{tensor_name}.dtype: {y.dtype}\nparametrization(module.{tensor_name}).dtype: "
+                    f"{x.dtype}"
+                )
             if x.shape != y.shape:
-                raise ValueError("Registering a parametrization may not change the shape of the tensor, unless the `unsafe` flag is "
-                                 f"enabled.\nmodule.{tensor_name}.shape: {y.shape}\nparametrization(module.{tensor_name}).shape: "
-                                 f"{x.shape}")
+                raise ValueError(
+                    "Registering a parametrization may not change the shape of the tensor, unless the `unsafe` flag is "
+                    f"enabled.\nmodule.{tensor_name}.shape: {y.shape}\nparametrization(module.{tensor_name}).shape: "
+                    f"{x.shape}"
+                )
             if hasattr(parametrization, "right_inverse"):
                 try:
                     z = parametrization.right_inverse(x)
@@ -188,8 +218,10 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         _inject_property(module, tensor_name)
         module.parametrizations[tensor_name] = plist
     else:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
-                         f"'{tensor_name}'")
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
     return module
 
 
@@ -217,8 +249,10 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
                     original.data = t.detach().clone()
     else:
         if not leave_parametrized:
-            raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
-                             "sequence of tensors.")
+            raise ValueError(
+                "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+                "sequence of tensors."
+            )
         t = getattr(module, tensor_name)
         original = Parameter(t.detach()) if t.requires_grad else t
     delattr(module.__class__, tensor_name)
@@ -252,6 +286,9 @@ def transfer_parametrizations_and_params(from_module, to_module, tensor_name=Non
             to_module.parametrizations[name].original = from_module.parametrizations[name].original
         else:
             for i in range(from_module.parametrizations[name].ntensors):
-                setattr(to_module.parametrizations[name], f"original{i}",
-                        getattr(from_module.parametrizations[name], f"original{i}"))
+                setattr(
+                    to_module.parametrizations[name],
+                    f"original{i}",
+                    getattr(from_module.parametrizations[name], f"original{i}"),
+                )
     return to_module

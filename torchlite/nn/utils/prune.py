@@ -1,9 +1,26 @@
 """Pruning: masks over parameters, kept as `<name>_orig` (parameter) and `<name>_mask` (buffer)."""
+
 import torchlite as torch
 
-__all__ = ["BasePruningMethod", "PruningContainer", "Identity", "RandomUnstructured", "L1Unstructured", "RandomStructured",
-           "LnStructured", "CustomFromMask", "identity", "random_unstructured", "l1_unstructured", "random_structured",
-           "ln_structured", "global_unstructured", "custom_from_mask", "remove", "is_pruned"]
+__all__ = [
+    "BasePruningMethod",
+    "PruningContainer",
+    "Identity",
+    "RandomUnstructured",
+    "L1Unstructured",
+    "RandomStructured",
+    "LnStructured",
+    "CustomFromMask",
+    "identity",
+    "random_unstructured",
+    "l1_unstructured",
+    "random_structured",
+    "ln_structured",
+    "global_unstructured",
+    "custom_from_mask",
+    "remove",
+    "is_pruned",
+]
 
 
 def _validate_pruning_amount_init(amount):
@@ -36,7 +53,9 @@ class BasePruningMethod:
     def apply_mask(self, module):
         """The masked parameter."""
         name = self._tensor_name
-        return getattr(module, name + "_mask").to(dtype=getattr(module, name + "_orig").dtype) * getattr(module, name + "_orig")
+        return getattr(module, name + "_mask").to(dtype=getattr(module, name + "_orig").dtype) * getattr(
+            module, name + "_orig"
+        )
 
     @classmethod
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
@@ -55,8 +74,9 @@ class BasePruningMethod:
         orig = getattr(module, name)
         if importance_scores is not None:
             if importance_scores.shape != orig.shape:
-                raise AssertionError("importance_scores should have the same shape as parameter                     "
-                                     f"{name} of {module}")
+                raise AssertionError(
+                    f"importance_scores should have the same shape as parameter                     {name} of {module}"
+                )
         else:
             importance_scores = orig
         if old is None:
@@ -188,8 +208,10 @@ class RandomStructured(_Amount):
 
     def compute_mask(self, t, default_mask):
         if t.dim() <= 1:
-            raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
-                             f"{t.shape} with {t.dim()} dims")
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+                f"{t.shape} with {t.dim()} dims"
+            )
         size = t.shape[self.dim]
         n = _count(self.amount, size)
         return default_mask if n == 0 else _slices(t, self.dim, default_mask, torch.rand(size), size - n)
@@ -207,8 +229,10 @@ class LnStructured(_Amount):
 
     def compute_mask(self, t, default_mask):
         if t.dim() <= 1:
-            raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
-                             f"{t.shape} with {t.dim()} dims")
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+                f"{t.shape} with {t.dim()} dims"
+            )
         size = t.shape[self.dim]
         n = _count(self.amount, size)
         if n == 0:
@@ -269,15 +293,17 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     default = torch.nn.utils.parameters_to_vector(masks).detach()
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
-        raise TypeError('Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
-                        f"{pruning_method} of type {method.PRUNING_TYPE}")
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+            f"{pruning_method} of type {method.PRUNING_TYPE}"
+        )
     container = PruningContainer()
     container.add_pruning_method(method)
     final = container.compute_mask(t, default)
     at = 0
     for module, name in parameters:
         p = getattr(module, name)
-        custom_from_mask(module, name, mask=final[at:at + p.numel()].view_as(p))
+        custom_from_mask(module, name, mask=final[at : at + p.numel()].view_as(p))
         at += p.numel()
 
 

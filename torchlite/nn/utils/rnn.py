@@ -1,10 +1,19 @@
 """Packed and padded sequences."""
+
 from collections import namedtuple
 
 import torchlite as torch
 
-__all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pad_packed_sequence", "pad_sequence",
-           "unpad_sequence", "pack_sequence", "unpack_sequence"]
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpad_sequence",
+    "pack_sequence",
+    "unpack_sequence",
+]
 
 _Base = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
 
@@ -17,9 +26,11 @@ class PackedSequence(_Base):
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is not None:
             if batch_sizes.device.type != "cpu":
-                raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never be created "
-                                 "manually. They should be instantiated by functions like pack_sequence and pack_padded_sequence "
-                                 "in nn.utils.rnn. https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence")
+                raise ValueError(
+                    "batch_sizes should always be on CPU. Instances of PackedSequence should never be created "
+                    "manually. They should be instantiated by functions like pack_sequence and pack_padded_sequence "
+                    "in nn.utils.rnn. https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence"
+                )
         elif isinstance(data, (list, tuple)) and len(data) == 2:
             data, batch_sizes = data
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -32,8 +43,11 @@ class PackedSequence(_Base):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        return type(self)(data, self.batch_sizes, *(None if i is None else i.to(data.device)
-                                                    for i in (self.sorted_indices, self.unsorted_indices)))
+        return type(self)(
+            data,
+            self.batch_sizes,
+            *(None if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)),
+        )
 
     def cuda(self, *args, **kwargs):
         return self.to(*args, device="cuda", **kwargs)
@@ -98,22 +112,27 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     if input.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")
     if lengths.dim() != 1 or lengths.numel() != input.size(1):
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.numel()} (batch_size="
-                           f"{input.size(1)})")
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.numel()} (batch_size={input.size(1)})"
+        )
     sizes = lengths.tolist()
     if sizes[-1] <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if any(a < b for a, b in zip(sizes, sizes[1:])):
-        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-                           "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if "
-                           "you do not need ONNX exportability.")
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if "
+            "you do not need ONNX exportability."
+        )
     batch_sizes, steps = [], []
     start = 0
     # rows of equal batch size are taken in one piece
     for i in range(len(sizes) - 1, -1, -1):
         end = sizes[i]
         if end > start:
-            steps.append(input[start:end, :i + 1].reshape((end - start) * (i + 1), *input.shape[2:]))
+            steps.append(input[start:end, : i + 1].reshape((end - start) * (i + 1), *input.shape[2:]))
             batch_sizes += [i + 1] * (end - start)
             start = end
     return PackedSequence(torch.cat(steps, 0), torch.tensor(batch_sizes, dtype=torch.int64), sorted_indices, None)
@@ -126,8 +145,10 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     max_len = len(sizes)
     if total_length is not None:
         if total_length < max_len:
-            raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
-                             f"total_length={total_length} and max sequence length being {max_len}")
+            raise ValueError(
+                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {max_len}"
+            )
         max_len = total_length
     steps = []
     n = sizes[0]
@@ -153,8 +174,9 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
     """Stacks sequences (L_i, *) into (T, B, *), padded to the longest."""
     if not hasattr(sequences, "__iter__"):
-        raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of type: "
-                           f"{type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     sequences = sequences.unbind(0) if isinstance(sequences, torch.Tensor) else list(sequences)
@@ -175,7 +197,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     """The list of sequences in a padded tensor."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [seq[:int(length)] for seq, length in zip(padded_sequences.unbind(0), lengths)]
+    return [seq[: int(length)] for seq, length in zip(padded_sequences.unbind(0), lengths)]
 
 
 def pack_sequence(sequences, enforce_sorted=True):

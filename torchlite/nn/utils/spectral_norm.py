@@ -1,10 +1,16 @@
 """Spectral normalization by a forward pre-hook (the older form; see parametrizations.spectral_norm)."""
+
 import torchlite as torch
 from torchlite.nn import functional as F
 from torchlite.nn.parameter import Parameter
 
-__all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "spectral_norm",
-           "remove_spectral_norm"]
+__all__ = [
+    "SpectralNorm",
+    "SpectralNormLoadStateDictPreHook",
+    "SpectralNormStateDictHook",
+    "spectral_norm",
+    "remove_spectral_norm",
+]
 
 
 class SpectralNorm:
@@ -14,7 +20,9 @@ class SpectralNorm:
 
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
-            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight):
@@ -62,7 +70,7 @@ class SpectralNorm:
             v = F.normalize(weight.new_empty(w).normal_(0, 1), dim=0, eps=eps)
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
-        setattr(module, name, weight.data)        # a plain attribute until the first forward
+        setattr(module, name, weight.data)  # a plain attribute until the first forward
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(fn)
@@ -113,8 +121,10 @@ def remove_spectral_norm(module, name="weight"):
             break
     else:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    for hooks, kind in ((module._state_dict_hooks, SpectralNormStateDictHook),
-                        (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook)):
+    for hooks, kind in (
+        (module._state_dict_hooks, SpectralNormStateDictHook),
+        (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook),
+    ):
         for k, hook in hooks.items():
             hook = getattr(hook, "hook", hook)
             if isinstance(hook, kind) and hook.fn.name == name:

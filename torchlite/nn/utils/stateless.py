@@ -1,4 +1,5 @@
 """Calling a module with other parameters."""
+
 from contextlib import contextmanager
 
 __all__ = ["functional_call"]
@@ -29,8 +30,13 @@ def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, 
         for other in tied.get(name, ()):
             values.setdefault(other, value)
     if strict:
-        have = {n for n, _ in [*module.named_parameters(remove_duplicate=False),
-                               *module.named_buffers(remove_duplicate=False)]}
+        have = {
+            n
+            for n, _ in [
+                *module.named_parameters(remove_duplicate=False),
+                *module.named_buffers(remove_duplicate=False),
+            ]
+        }
         missing, unexpected = have - set(values), set(values) - have
         if missing or unexpected:
             msg = []
@@ -72,6 +78,11 @@ def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """Runs `module` with the given parameters and buffers instead of its own."""
     import warnings
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
-                  "`torch.func.functional_call` instead which is a drop-in replacement.", FutureWarning, stacklevel=2)
+
+    warnings.warn(
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
+        "`torch.func.functional_call` instead which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)

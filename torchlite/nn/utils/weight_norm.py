@@ -1,4 +1,5 @@
 """Weight normalization by a forward pre-hook (the older form; see parametrizations.weight_norm)."""
+
 import torchlite as torch
 from torchlite.nn.parameter import Parameter, UninitializedParameter
 
@@ -32,8 +33,10 @@ class WeightNorm:
         fn = WeightNorm(name, dim)
         weight = getattr(module, name)
         if isinstance(weight, UninitializedParameter):
-            raise ValueError("The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy "
-                             "forward before applying weight normalization")
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy "
+                "forward before applying weight normalization"
+            )
         del module._parameters[name]
         module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, fn.dim).data))
         module.register_parameter(name + "_v", Parameter(weight.data))
@@ -55,8 +58,12 @@ class WeightNorm:
 def weight_norm(module, name="weight", dim=0):
     """Splits a parameter into magnitude `<name>_g` and direction `<name>_v`."""
     import warnings
-    warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
-                  FutureWarning, stacklevel=2)
+
+    warnings.warn(
+        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
     WeightNorm.apply(module, name, dim)
     return module
 

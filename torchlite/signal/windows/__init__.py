@@ -1,10 +1,22 @@
 """Window functions: torch.signal.windows. Symmetric by default; sym=False gives windows that repeat with period M."""
+
 import math
 
 import torchlite as torch
 
-__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
-           "kaiser", "nuttall"]
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
 
 
 def _check(name, M, dtype, layout):
@@ -27,7 +39,9 @@ def _window(name, M, dtype, layout, device, requires_grad, values):
     return x.requires_grad_() if requires_grad else x
 
 
-def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
+def exponential(
+    M, *, center=None, tau=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False
+):
     """exp(-|n - center| / tau)."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -36,14 +50,29 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=torch.s
     if center is None:
         center = (M if not sym and M > 1 else M - 1) / 2.0
     k = 1 / tau
-    return _window("exponential", M, dtype, layout, device, requires_grad,
-                   lambda line: torch.exp(-torch.abs(line(-center * k, (-center + (M - 1)) * k))))
+    return _window(
+        "exponential",
+        M,
+        dtype,
+        layout,
+        device,
+        requires_grad,
+        lambda line: torch.exp(-torch.abs(line(-center * k, (-center + (M - 1)) * k))),
+    )
 
 
 def cosine(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """sin(pi (n + 0.5) / M)."""
     step = math.pi / (M + 1 if not sym and M > 1 else M) if M else 0
-    return _window("cosine", M, dtype, layout, device, requires_grad, lambda line: torch.sin(line(0.5 * step, (0.5 + (M - 1)) * step)))
+    return _window(
+        "cosine",
+        M,
+        dtype,
+        layout,
+        device,
+        requires_grad,
+        lambda line: torch.sin(line(0.5 * step, (0.5 + (M - 1)) * step)),
+    )
 
 
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
@@ -52,7 +81,15 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=torch.strided, device=N
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     start = -(M if not sym and M > 1 else M - 1) / 2.0
     k = 1 / (std * math.sqrt(2))
-    return _window("gaussian", M, dtype, layout, device, requires_grad, lambda line: torch.exp(-line(start * k, (start + (M - 1)) * k) ** 2))
+    return _window(
+        "gaussian",
+        M,
+        dtype,
+        layout,
+        device,
+        requires_grad,
+        lambda line: torch.exp(-(line(start * k, (start + (M - 1)) * k) ** 2)),
+    )
 
 
 def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
@@ -76,7 +113,9 @@ def bartlett(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requ
     if M == 1:
         return _window("bartlett", M, dtype, layout, device, requires_grad, lambda line: line(1, 1))
     step = 2 / (M if not sym else M - 1) if M else 0
-    return _window("bartlett", M, dtype, layout, device, requires_grad, lambda line: 1 - torch.abs(line(-1, -1 + (M - 1) * step)))
+    return _window(
+        "bartlett", M, dtype, layout, device, requires_grad, lambda line: 1 - torch.abs(line(-1, -1 + (M - 1) * step))
+    )
 
 
 def general_cosine(M, *, a, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
@@ -103,7 +142,9 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=torch.strided, device=N
 
 def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """alpha - (1 - alpha) cos(2 pi n / (M - 1))."""
-    return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_cosine(
+        M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 def hamming(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
@@ -113,16 +154,27 @@ def hamming(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requi
 
 def hann(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """0.5 - 0.5 cos(2 pi n / (M - 1))."""
-    return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_hamming(
+        M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 def blackman(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))."""
     _check("blackman", M, torch.get_default_dtype() if dtype is None else dtype, layout)
-    return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_cosine(
+        M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 def nuttall(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """Nuttall's minimum four-term window."""
-    return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, dtype=dtype, layout=layout, device=device,
-                          requires_grad=requires_grad)
+    return general_cosine(
+        M,
+        a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],
+        sym=sym,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+    )

@@ -1,5 +1,6 @@
 """The data loader. Everything runs in this process; `num_workers` > 0 keeps PyTorch's results (order, worker ids and
 seeds, sharding of iterable datasets), not its parallelism."""
+
 import torchlite as torch
 from torchlite import _C
 from ._utils.collate import default_collate, default_convert
@@ -34,8 +35,13 @@ def _note_workers():
     if not _warned:
         _warned = True
         import warnings
-        warnings.warn("DataLoader: there are no worker processes here; num_workers > 0 loads in this process, with the same "
-                      "results.", UserWarning, stacklevel=3)
+
+        warnings.warn(
+            "DataLoader: there are no worker processes here; num_workers > 0 loads in this process, with the same "
+            "results.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 class DataLoader:
@@ -48,16 +54,36 @@ class DataLoader:
     __initialized = False
     _iterator = None
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
-                 pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None,
-                 generator=None, *, prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True):
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
+        num_workers=0,
+        collate_fn=None,
+        pin_memory=False,
+        drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
+    ):
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
             raise ValueError("timeout option should be non-negative")
         if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-                             "multiprocessing, otherwise set prefetch_factor to None.")
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                "multiprocessing, otherwise set prefetch_factor to None."
+            )
         if num_workers > 0 and prefetch_factor is None:
             prefetch_factor = 2
         elif prefetch_factor is not None and prefetch_factor < 0:
@@ -72,21 +98,27 @@ class DataLoader:
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         if multiprocessing_context is not None and num_workers == 0:
-            raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                             f"num_workers={num_workers}")
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                f"num_workers={num_workers}"
+            )
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
         if isinstance(dataset, IterableDataset):
             self._dataset_kind = _DatasetKind.Iterable
             if shuffle not in {False, None}:
-                raise ValueError(f"DataLoader with IterableDataset: expected unspecified shuffle option, but got "
-                                 f"shuffle={shuffle}")
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}"
+                )
             if sampler is not None:
-                raise ValueError(f"DataLoader with IterableDataset: expected unspecified sampler option, but got "
-                                 f"sampler={sampler}")
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified sampler option, but got sampler={sampler}"
+                )
             if batch_sampler is not None:
-                raise ValueError(f"DataLoader with IterableDataset: expected unspecified batch_sampler option, but got "
-                                 f"batch_sampler={batch_sampler}")
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified batch_sampler option, but got "
+                    f"batch_sampler={batch_sampler}"
+                )
         else:
             shuffle = bool(shuffle)
             self._dataset_kind = _DatasetKind.Map
@@ -94,7 +126,9 @@ class DataLoader:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size = None
             drop_last = False
         elif batch_size is None and drop_last:
@@ -124,8 +158,14 @@ class DataLoader:
             _note_workers()
 
     def __setattr__(self, attr, val):
-        if self.__initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset",
-                                           "persistent_workers"):
+        if self.__initialized and attr in (
+            "batch_size",
+            "batch_sampler",
+            "sampler",
+            "drop_last",
+            "dataset",
+            "persistent_workers",
+        ):
             raise ValueError(f"{attr} attribute should not be set after {self.__class__.__name__} is initialized")
         super().__setattr__(attr, val)
 
@@ -187,8 +227,9 @@ class _BaseDataLoaderIter:
         self._num_yielded = 0
 
     def _fetcher(self):
-        return _DatasetKind.create_fetcher(self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn,
-                                           self._drop_last)
+        return _DatasetKind.create_fetcher(
+            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+        )
 
     def __iter__(self):
         return self
@@ -211,11 +252,18 @@ class _BaseDataLoaderIter:
         else:
             data = self._next_data()
         self._num_yielded += 1
-        if (self._dataset_kind == _DatasetKind.Iterable and self._IterableDataset_len_called is not None
-                and self._num_yielded > self._IterableDataset_len_called):
+        if (
+            self._dataset_kind == _DatasetKind.Iterable
+            and self._IterableDataset_len_called is not None
+            and self._num_yielded > self._IterableDataset_len_called
+        ):
             import warnings
-            warnings.warn(f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called} (when "
-                          f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ", stacklevel=2)
+
+            warnings.warn(
+                f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called} (when "
+                f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ",
+                stacklevel=2,
+            )
         return data
 
     def __len__(self):

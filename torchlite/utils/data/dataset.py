@@ -1,4 +1,5 @@
 """Datasets."""
+
 import bisect
 import math
 from collections.abc import Sized
@@ -6,8 +7,16 @@ from typing import cast
 
 import torchlite as torch
 
-__all__ = ["Dataset", "IterableDataset", "TensorDataset", "StackDataset", "ConcatDataset", "ChainDataset", "Subset",
-           "random_split"]
+__all__ = [
+    "Dataset",
+    "IterableDataset",
+    "TensorDataset",
+    "StackDataset",
+    "ConcatDataset",
+    "ChainDataset",
+    "Subset",
+    "random_split",
+]
 
 
 class Dataset:
@@ -51,8 +60,10 @@ class StackDataset(Dataset):
     def __init__(self, *args, **kwargs):
         if args:
             if kwargs:
-                raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
-                                 "both types are given.")
+                raise ValueError(
+                    "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
+                    "both types are given."
+                )
             datasets, parts = args, args
         elif kwargs:
             datasets, parts = kwargs, list(kwargs.values())
@@ -73,7 +84,9 @@ class StackDataset(Dataset):
             if callable(getattr(dataset, "__getitems__", None)):
                 items = dataset.__getitems__(indices)
                 if len(items) != len(indices):
-                    raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
+                    raise ValueError(
+                        f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}"
+                    )
                 return items
             return [dataset[i] for i in indices]
 
@@ -170,18 +183,21 @@ def random_split(dataset, lengths, generator=None):
             if frac < 0 or frac > 1:
                 raise ValueError(f"Fraction at index {i} is not between 0 and 1")
             sizes.append(int(math.floor(n * frac)))
-        for i in range(n - sum(sizes)):        # what is left goes round
+        for i in range(n - sum(sizes)):  # what is left goes round
             sizes[i % len(sizes)] += 1
         lengths = sizes
         for i, length in enumerate(lengths):
             if length == 0:
                 import warnings
-                warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
+
+                warnings.warn(
+                    f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2
+                )
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     indices = torch.randperm(sum(lengths), generator=generator).tolist()
     out, offset = [], 0
     for length in lengths:
-        out.append(Subset(dataset, indices[offset:offset + length]))
+        out.append(Subset(dataset, indices[offset : offset + length]))
         offset += length
     return out

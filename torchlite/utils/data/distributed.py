@@ -1,4 +1,5 @@
 """The sampler that splits a dataset over processes."""
+
 import math
 
 import torchlite as torch
@@ -12,7 +13,9 @@ class DistributedSampler(Sampler):
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
         if num_replicas is None or rank is None:
-            raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call init_process_group."
+            )
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset
@@ -43,10 +46,10 @@ class DistributedSampler(Sampler):
             else:
                 indices += (indices * math.ceil(padding / len(indices)))[:padding]
         else:
-            indices = indices[:self.total_size]
+            indices = indices[: self.total_size]
         if len(indices) != self.total_size:
             raise AssertionError(f"Number of indices ({len(indices)}) does not match total_size ({self.total_size})")
-        return iter(indices[self.rank:self.total_size:self.num_replicas])
+        return iter(indices[self.rank : self.total_size : self.num_replicas])
 
     def __len__(self):
         return self.num_samples

@@ -1,7 +1,15 @@
 """Samplers: orders of indices. Random ones draw the same numbers as PyTorch's."""
+
 import torchlite as torch
 
-__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
 
 
 class Sampler:
@@ -57,11 +65,13 @@ class RandomSampler(Sampler):
         if self.replacement:
             for _ in range(self.num_samples // 32):
                 yield from torch.randint(high=n, size=(32,), dtype=torch.int64, generator=generator).tolist()
-            yield from torch.randint(high=n, size=(self.num_samples % 32,), dtype=torch.int64, generator=generator).tolist()
+            yield from torch.randint(
+                high=n, size=(self.num_samples % 32,), dtype=torch.int64, generator=generator
+            ).tolist()
         else:
             for _ in range(self.num_samples // n):
                 yield from torch.randperm(n, generator=generator).tolist()
-            yield from torch.randperm(n, generator=generator).tolist()[:self.num_samples % n]
+            yield from torch.randperm(n, generator=generator).tolist()[: self.num_samples % n]
 
     def __len__(self):
         return self.num_samples
@@ -99,7 +109,9 @@ class WeightedRandomSampler(Sampler):
         self.generator = generator
 
     def __iter__(self):
-        yield from torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+        yield from torch.multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        ).tolist()
 
     def __len__(self):
         return self.num_samples
@@ -119,6 +131,7 @@ class BatchSampler(Sampler):
 
     def __iter__(self):
         from itertools import islice
+
         it = iter(self.sampler)
         while True:
             batch = list(islice(it, self.batch_size))

@@ -1,4 +1,5 @@
 """Parts of the data loader."""
+
 from . import collate, fetch, worker  # noqa: F401
 
 MP_STATUS_CHECK_INTERVAL = 5.0

@@ -1,10 +1,13 @@
 """Samples to batches."""
+
 import collections.abc
 from typing import Any
 
 import torchlite as torch
 
-default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
 
 
 def _is_array(x):
@@ -47,7 +50,7 @@ def _collate_array(batch):
         if elem.dtype.kind in "SaUO":
             raise TypeError(default_collate_err_msg_format.format(elem.dtype))
         return collate([torch.as_tensor(b) for b in batch], collate_fn_map=default_collate_fn_map)
-    return torch.as_tensor(batch)         # numpy scalars
+    return torch.as_tensor(batch)  # numpy scalars
 
 
 def collate(batch, *, collate_fn_map=None):
@@ -70,6 +73,7 @@ def collate(batch, *, collate_fn_map=None):
         try:
             if isinstance(elem, collections.abc.MutableMapping):
                 import copy
+
                 clone: Any = copy.copy(elem)
                 clone.update(out)
                 return clone
@@ -88,6 +92,7 @@ def collate(batch, *, collate_fn_map=None):
         try:
             if isinstance(elem, collections.abc.MutableSequence):
                 import copy
+
                 clone: Any = copy.copy(elem)
                 for i, c in enumerate(columns):
                     clone[i] = c
@@ -114,8 +119,13 @@ def collate_str_fn(batch, *, collate_fn_map=None):
     return batch
 
 
-default_collate_fn_map = {torch.Tensor: collate_tensor_fn, float: collate_float_fn, int: collate_int_fn,
-                          str: collate_str_fn, bytes: collate_str_fn}
+default_collate_fn_map = {
+    torch.Tensor: collate_tensor_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def default_collate(batch):

@@ -1,4 +1,5 @@
 """Takes samples out of a dataset and collates them."""
+
 from .collate import default_collate
 
 
@@ -37,9 +38,13 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
     def __init__(self, dataset, auto_collation, collate_fn, drop_last):
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
         from ..dataset import TensorDataset
+
         # rows of tensors, stacked: one indexing operation does the same
-        self.tensors = dataset.tensors if (auto_collation and collate_fn is default_collate
-                                           and type(dataset) is TensorDataset) else None
+        self.tensors = (
+            dataset.tensors
+            if (auto_collation and collate_fn is default_collate and type(dataset) is TensorDataset)
+            else None
+        )
 
     def fetch(self, possibly_batched_index):
         if not self.auto_collation:

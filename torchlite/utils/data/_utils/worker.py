@@ -29,6 +29,7 @@ class Turn:
         import random
 
         import torchlite as torch
+
         self.torch, self.random = torch, random
         self.info = WorkerInfo(id=id, num_workers=num_workers, seed=base_seed + id, dataset=dataset)
         self.state = None
