@@ -17,7 +17,7 @@ help:
 	@echo "make soak    trains, saves, loads and is interrupted for SECONDS=3600, on cpu and webgpu: nothing may grow"
 	@echo "make coverage  lines of the core, the package and the bridge that tests run"
 	@echo "make check   formatters, ruff, mypy, tsc, and the C compiler's warnings for the host and for WASM"
-	@echo "make format  the formatters write: ruff for Python, clang-format for C, biome for TypeScript and JavaScript"
+	@echo "make format  the formatters write: ruff for Python, clang-format for C, prettier for TypeScript and JavaScript"
 	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
 	@echo "make demo    builds the demo site, serves it and prints its address"
 	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
@@ -46,7 +46,7 @@ check: setup
 	$(PY) tests/check.py $(ARGS)
 
 format: setup
-	$(PY) tests/check.py --fix ruff "ruff format" clang-format biome
+	$(PY) tests/check.py --fix ruff "ruff format" clang-format prettier
 
 wheel: setup
 	$(PY) wheels/make.py $(ARGS)

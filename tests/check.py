@@ -50,7 +50,8 @@ def c_format(fix: bool) -> bool:
 def js_format(fix: bool) -> bool:
     folder = ROOT / "js_bridge"
     files = [os.path.relpath(ROOT / f, folder) for f in tracked(".ts", ".mjs", ".js", ".css") if "/lib/" not in f]
-    return run(node_tool("biome"), "format", *(["--write"] if fix else []), *files, cwd=folder)
+    config = ["--config", ".prettierrc.json", "--log-level", "warn"]
+    return run(node_tool("prettier"), "--write" if fix else "--check", *config, *files, cwd=folder)
 
 
 def lint(fix: bool) -> bool:
@@ -78,7 +79,7 @@ def c_warnings(fix: bool) -> bool:
 CHECKS: dict[str, Callable[[bool], bool]] = {
     "ruff format": python_format,
     "clang-format": c_format,
-    "biome": js_format,
+    "prettier": js_format,
     "ruff": lint,
     "mypy": types,
     "tsc": typescript,

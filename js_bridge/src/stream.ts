@@ -78,7 +78,7 @@ export class Stream {
     this.#words = words;
     const end = start + count;
     let first: WebgpuError | null = null;
-    for (let at = start; at < end; ) {
+    for (let at = start; at < end;) {
       const head = words[at] ?? 0;
       const op = head & 0xff;
       const length = head >>> 8;

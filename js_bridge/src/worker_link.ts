@@ -171,7 +171,7 @@ export class WorkerLink {
   #wait(ask: number): void {
     const { tick, silent, patient } = this.#options;
     const quiet = this.#silence();
-    for (let waited = 0, still = 0; ; ) {
+    for (let waited = 0, still = 0; ;) {
       const answered = this.word(Word.ANSWER);
       if (answered === ask) return;
       if (Atomics.wait(this.#head, Word.ANSWER, answered, tick) !== "timed-out") continue;

@@ -72,7 +72,7 @@ const others = {
 function answer(status, payload) {
   const head = new Uint32Array([status, payload.byteLength]);
   for (const part of [new Uint8Array(head.buffer), payload]) {
-    for (let at = 0; at < part.byteLength; ) at += writeSync(1, part, at);
+    for (let at = 0; at < part.byteLength;) at += writeSync(1, part, at);
   }
 }
 
@@ -100,7 +100,7 @@ const header = new Uint8Array(8);
 let payload = null;
 let have = 0;
 for await (const chunk of process.stdin) {
-  for (let at = 0; at < chunk.length; ) {
+  for (let at = 0; at < chunk.length;) {
     const into = payload ?? header;
     const n = Math.min(into.length - have, chunk.length - at);
     into.set(chunk.subarray(at, at + n), have);

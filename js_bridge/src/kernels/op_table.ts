@@ -259,16 +259,7 @@ const BINARY: { readonly [K in BinaryName]: OpDef | null } = {
 };
 
 export type TernaryName =
-  | "add_scaled"
-  | "sub_scaled"
-  | "addcmul"
-  | "addcdiv"
-  | "lerp"
-  | "clamp"
-  | "clamp_min"
-  | "clamp_max"
-  | "where"
-  | "cast";
+  "add_scaled" | "sub_scaled" | "addcmul" | "addcdiv" | "lerp" | "clamp" | "clamp_min" | "clamp_max" | "where" | "cast";
 
 /** add_scaled(x, y, alpha); addcmul and addcdiv(x, t1, t2, value); clamp(x, lo, hi); where(condition, a, b). */
 const TERNARY: { readonly [K in TernaryName]: OpDef | null } = {

@@ -129,11 +129,11 @@ ${
 `
     : ""
 }${(adaptive ? adaptiveLoops : loops)(`    ${
-  adaptive
-    ? ""
-    : `${wide.lets}
+      adaptive
+        ? ""
+        : `${wide.lets}
     if (${wide.inside}) `
-}{
+    }{
       let v = ld_x(p.xo + ${at});
       let wins = tl_isnan(v) | (!tl_isnan(best) & ((found < 0) | (v > best)));
       best = select(best, v, wins); found = select(found, ${ravel(I, sizesOf(nd, "x"))}, wins);

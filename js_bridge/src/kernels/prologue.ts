@@ -167,15 +167,14 @@ export function joined(first: readonly Node[], nodes: readonly Node[], inputs: n
   const from = first.length;
   return [
     ...first,
-    ...nodes.map(
-      (n): Node =>
-        "in" in n
-          ? { in: n.in + inputs }
-          : "scalar" in n
-            ? { ...n, scalar: n.scalar + scalars }
-            : "op" in n
-              ? { ...n, args: n.args.map((a) => a + from) }
-              : n,
+    ...nodes.map((n): Node =>
+      "in" in n
+        ? { in: n.in + inputs }
+        : "scalar" in n
+          ? { ...n, scalar: n.scalar + scalars }
+          : "op" in n
+            ? { ...n, args: n.args.map((a) => a + from) }
+            : n,
     ),
   ];
 }
