@@ -18,6 +18,7 @@ from collections.abc import Callable
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PY = sys.executable
 TOOLS = pathlib.Path(PY).parent
+LONGEST = 120  # columns
 sys.path.insert(0, str(ROOT / "wheels"))
 import runtime  # noqa: E402
 
@@ -54,6 +55,17 @@ def js_format(fix: bool) -> bool:
     return run(node_tool("prettier"), "--write" if fix else "--check", *config, *files, cwd=folder)
 
 
+def line_lengths(fix: bool) -> bool:
+    """Macros and strings in C, which clang-format leaves as they are."""
+    good = True
+    for name in tracked(".c", ".h", ".inc"):
+        for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
+            if len(line) > LONGEST:
+                print(f"{name}:{number}: {len(line)} columns, more than {LONGEST}")
+                good = False
+    return good
+
+
 def lint(fix: bool) -> bool:
     return run(PY, "-m", "ruff", "check", *(["--fix"] if fix else []), ".")
 
@@ -80,6 +92,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "ruff format": python_format,
     "clang-format": c_format,
     "prettier": js_format,
+    "line lengths": line_lengths,
     "ruff": lint,
     "mypy": types,
     "tsc": typescript,

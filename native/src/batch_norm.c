@@ -311,7 +311,8 @@ static int group_args(PyObject *const *a, Group *g) {
 /* one image in channels-last memory: all its groups at once. w: weight, bias; v: room for four rows of channels; ab:
  * three of T */
 #define GROUP_LAST(S, T) \
-  static void group_last_##S(const T *x, T *y, const Group *q, double eps, const double *w, double *v, T *ab, T *mean, T *rstd) { \
+  static void group_last_##S(const T *x, T *y, const Group *q, double eps, const double *w, double *v, T *ab, \
+      T *mean, T *rstd) { \
     double *sum = v, *m = v + q->c, *sq = m + q->c, len = (double)(q->d * q->s); \
     memset(v, 0, 3 * (size_t)q->c * sizeof *v); \
     rows_##S(x, q->s, q->c, NULL, sum); \
@@ -327,20 +328,35 @@ static int group_args(PyObject *const *a, Group *g) {
       const double r = 1 / sqrt(all / len + eps); \
       mean[g] = (T)m[g * q->d]; \
       rstd[g] = (T)r; \
-      for (int64_t c = g * q->d; c < (g + 1) * q->d; c++) { ab[c] = (T)m[c]; ab[q->c + c] = (T)(r * w[c]); ab[2 * q->c + c] = (T)w[q->c + c]; } \
+      for (int64_t c = g * q->d; c < (g + 1) * q->d; c++) { \
+        ab[c] = (T)m[c]; \
+        ab[q->c + c] = (T)(r * w[c]); \
+        ab[2 * q->c + c] = (T)w[q->c + c]; \
+      } \
     } \
     map_##S(x, y, (Batch){q->s, q->c, 1}, ab, ab + q->c, ab + 2 * q->c); \
   } \
   /* v: weight and sums over images of both gradients, then room for four rows; ab: four of T */ \
-  static void group_back_##S(const T *g, const T *x, T *dx, const Group *q, const double *mean, const double *rstd, double *v, T *ab) { \
-    double *w = v, *sw = v + q->c, *sb = v + 2 * q->c, *cg = v + 3 * q->c, *cgx = v + 4 * q->c, len = (double)(q->d * q->s); \
+  static void group_back_##S(const T *g, const T *x, T *dx, const Group *q, const double *mean, const double *rstd, \
+      double *v, T *ab) { \
+    double *w = v, *sw = v + q->c, *sb = v + 2 * q->c, *cg = v + 3 * q->c, *cgx = v + 4 * q->c, \
+        len = (double)(q->d * q->s); \
     T *m = ab, *p = ab + q->c, *b = p + q->c, *r = b + q->c; \
     for (int64_t c = 0; c < q->c; c++) { m[c] = (T)mean[c / q->d]; cg[c] = cgx[c] = 0; } \
     sums_##S(g, x, (Batch){q->s, q->c, 1}, m, cg, cgx); \
     for (int64_t i = 0; i < q->groups; i++) { \
       double sa = 0, sc = 0, rs = rstd[i]; \
-      for (int64_t c = i * q->d; c < (i + 1) * q->d; c++) { sa += w[c] * cg[c]; sc += w[c] * cgx[c]; sw[c] += cgx[c] * rs; sb[c] += cg[c]; } \
-      for (int64_t c = i * q->d; c < (i + 1) * q->d; c++) { p[c] = (T)(rs * w[c]); b[c] = (T)(-rs * rs * rs * sc / len); r[c] = (T)(-rs * sa / len); } \
+      for (int64_t c = i * q->d; c < (i + 1) * q->d; c++) { \
+        sa += w[c] * cg[c]; \
+        sc += w[c] * cgx[c]; \
+        sw[c] += cgx[c] * rs; \
+        sb[c] += cg[c]; \
+      } \
+      for (int64_t c = i * q->d; c < (i + 1) * q->d; c++) { \
+        p[c] = (T)(rs * w[c]); \
+        b[c] = (T)(-rs * rs * rs * sc / len); \
+        r[c] = (T)(-rs * sa / len); \
+      } \
     } \
     back_##S(g, x, dx, (Batch){q->s, q->c, 1}, m, p, b, r); \
   }
@@ -463,7 +479,8 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
     T mt = (T)m, qt = (T)(-r * r * r * sc / (double)len), rt = (T)(-r * sa / (double)len); \
     for (int64_t j = 0; j < q.d; j++) { \
       T p = (T)(r * w[first + j]); \
-      back_##S(gi + j * q.s, xi + j * q.s, (T *)tl_data(dx) + i * len + j * q.s, (Batch){1, 1, q.s}, &mt, &p, &qt, &rt); \
+      back_##S(gi + j * q.s, xi + j * q.s, (T *)tl_data(dx) + i * len + j * q.s, (Batch){1, 1, q.s}, &mt, &p, &qt, \
+          &rt); \
     } \
   }
     if (loop == TL_F32) BACK(f, float) else BACK(d, double)

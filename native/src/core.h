@@ -60,7 +60,8 @@ bool tl_is_ndarray(PyObject *o), tl_is_numpy_scalar(PyObject *o);
 char tl_numpy_kind(PyObject *o, int *bytes);
 int tl_warn_scalar(const TlTensor *t);
 PyObject *tl_m_item(TlTensor *t, PyObject *unused), *tl_m_tolist(TlTensor *t, PyObject *unused);
-#define Py_XSETREF_(slot, value) do { PyObject *old_ = (PyObject *)(slot); (slot) = (value); Py_XDECREF(old_); } while (0)
+#define Py_XSETREF_(slot, value) \
+  do { PyObject *old_ = (PyObject *)(slot); (slot) = (value); Py_XDECREF(old_); } while (0)
 /* profile.c: one test of tl_profiling is all that a call costs while nothing is recorded */
 extern int tl_profiling;
 int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n);

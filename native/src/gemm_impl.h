@@ -24,7 +24,8 @@ static inline T F(hsum)(V v) {
 
 /* c[4][NR] = init[4][NR] + a panel * b; b rows are ldb apart (NR when packed), a element (i, k) at a[i * ar + k * ac].
  * init is added last: what was summed before does not take digits from this block's sum */
-#define TILE_PUT(at, lo, hi, from) F(st)(c + at, F(ld)(init + from) + lo); F(st)(c + at + L, F(ld)(init + from + L) + hi)
+#define TILE_PUT(at, lo, hi, from) \
+  F(st)(c + at, F(ld)(init + from) + lo); F(st)(c + at + L, F(ld)(init + from + L) + hi)
 #define TILE_BODY(LOADA, STEP)                                                                              \
   V c00 = F(dup)(0), c01 = c00, c10 = c00, c11 = c00, c20 = c00, c21 = c00, c30 = c00, c31 = c00;           \
   for (int64_t k = 0; k < kc; k++) {                                                                        \

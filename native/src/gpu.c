@@ -10,7 +10,8 @@ enum { ALLOC = 1, FREE = 2, PLAN = 11 };
 #define INDEX_MASK ((1u << INDEX_BITS) - 1)
 #define GENERATIONS ((1u << (32 - INDEX_BITS)) - 1)
 #define FLUSH_WORDS 8192             /* about two hundred kernels: the GPU is fed while Python goes on */
-#define LARGE (1 << 20)              /* allocations from here on are made at once, so that lack of memory is told where it belongs */
+/* allocations from here on are made at once, so that lack of memory is told where it belongs */
+#define LARGE (1 << 20)
 
 GpuHooks gpu;
 PyTypeObject *tl_Buffer;

@@ -59,8 +59,10 @@ struct TlNode {
 #define NODE_ARGS(n) ((PyObject **)(void *)((n)->shape + (n)->ndim))
 #define NODE_LEAVES(n) ((TlLeaf **)(void *)(NODE_ARGS(n) + (n)->nargs))
 #define NO_COMPUTE 255
-#define MAX_LEAVES 5                   /* storage buffers of a kernel are few (8 in every browser), and outputs need some */
-#define MAX_AFTER 7                    /* the same where a product is among what is read: with its result in place of its operands they are fewer */
+/* storage buffers of a kernel are few (8 in every browser), and outputs need some */
+#define MAX_LEAVES 5
+/* the same where a product is among what is read: with its result in place of its operands they are fewer */
+#define MAX_AFTER 7
 #define MAX_NODES 24
 #define MAX_BUFFERS 8
 #define MAX_HEAVY 8                    /* products and other heavy expressions that wait at a time */
@@ -126,5 +128,6 @@ bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key); /* device.c 
  * exception. itemsize: of a result that needs memory, else 0. */
 int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize);
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_product_init(PyObject *mod);
-#define GPU_HOOK(f, r) do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
+#define GPU_HOOK(f, r) \
+  do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
 #endif

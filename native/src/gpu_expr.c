@@ -477,8 +477,9 @@ static PyGetSetDef leaf_fields[] = {DTYPE(NULL), FIELD(leaf, buffer), FIELD(leaf
 static PyGetSetDef number_fields[] = {
   DTYPE((setter)set_dtype), {"value", (getter)number_value, (setter)set_value, NULL, NULL}, {0}};
 static PyGetSetDef coord_fields[] = {DTYPE(NULL), FIELD(coord, dim), {0}};
-#define SPEC(kind, Kind, size, item, doc)                                                                                                     \
-  static PyType_Slot kind##_slots[] = {{Py_tp_new, kind##_new}, {Py_tp_dealloc, kind##_dealloc}, {Py_tp_getset, kind##_fields}, {Py_tp_doc, doc}, {0, NULL}}; \
+#define SPEC(kind, Kind, size, item, doc) \
+  static PyType_Slot kind##_slots[] = {{Py_tp_new, kind##_new}, {Py_tp_dealloc, kind##_dealloc}, \
+                                       {Py_tp_getset, kind##_fields}, {Py_tp_doc, doc}, {0, NULL}}; \
   static PyType_Spec kind##_spec = {"torchlite._C." #Kind, size, item, Py_TPFLAGS_DEFAULT, kind##_slots};
 SPEC(node, Node, (int)offsetof(TlNode, shape), 8,
      "Node(op, args, dtype, compute, shape): an operation over nodes, leaves and numbers.")

@@ -80,7 +80,7 @@ typedef struct {
   T v = *(const T *)c->value; \
   if (st[0] == (intptr_t)sizeof(T) && st[1] == (intptr_t)sizeof(T) && st[2] == 1) { \
     T *dd = (T *)d; const T *sp = (const T *)s; \
-    if (d == s) for (int64_t i = 0; i < n; i++) dd[i] = BLEND(T, m[i], v, dd[i]);    /* in place: one pointer vectorises */ \
+    if (d == s) for (int64_t i = 0; i < n; i++) dd[i] = BLEND(T, m[i], v, dd[i]); /* one pointer vectorises */ \
     else for (int64_t i = 0; i < n; i++) dd[i] = BLEND(T, m[i], v, sp[i]); \
   } else for (; n > 0; n--, d += st[0], s += st[1], m += st[2]) *(T *)d = BLEND(T, *m, v, *(const T *)s); \
   return 0; }
@@ -285,9 +285,12 @@ static TlTensor *expand_contiguous(TlTensor *t, int nd, const int64_t *shape) {
   return r;
 }
 
-#define SEL(T) { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[at++] = s[i]; break; }
-#define SCT(T) { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[i] = s[at++]; break; }
-#define BY_SIZE(size, M) switch (size) { case 1: M(uint8_t) case 2: M(uint16_t) case 4: M(uint32_t) case 8: M(uint64_t) default: M(tl_c128) }
+#define SEL(T) \
+  { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[at++] = s[i]; break; }
+#define SCT(T) \
+  { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[i] = s[at++]; break; }
+#define BY_SIZE(size, M) \
+  switch (size) { case 1: M(uint8_t) case 2: M(uint16_t) case 4: M(uint32_t) case 8: M(uint64_t) default: M(tl_c128) }
 
 static PyObject *k_masked_select(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *mask = (TlTensor *)a[1], *s = NULL, *mt = NULL, *r = NULL;

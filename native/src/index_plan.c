@@ -413,7 +413,8 @@ static int merge_after(const tl_plan *p, int64_t *size, int64_t *stride) {
   return n;
 }
 
-#define TAKE1(T) { const T *s = (const T *)base; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) d[i] = s[off[i]]; break; }
+#define TAKE1(T) \
+  { const T *s = (const T *)base; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) d[i] = s[off[i]]; break; }
 static void take_elements(char *dst, const char *base, const int64_t *off, int64_t n, int size) {
   switch (size) {
   case 1:

@@ -21,7 +21,8 @@
     else if (w) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m) * r * w[i]; \
     else for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m) * r + (b ? b[i] : 0); \
   } \
-  static void row_back_##S(const T *g, const T *x, T *dx, T m, T r, const T *w, double *dw, double *db, int64_t n, bool centred) { \
+  static void row_back_##S(const T *g, const T *x, T *dx, T m, T r, const T *w, double *dw, double *db, int64_t n, \
+      bool centred) { \
     T a[8] = {0}, c[8] = {0}; \
     double sa = 0, sc = 0; \
     int64_t i = 0; \
@@ -171,7 +172,8 @@ PyObject *tl_k_layer_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   memset(sums, 0, 2 * n * sizeof *sums);
   for (int64_t i = 0; i < rows; i++) {
 #define ROW(S, T) \
-  row_back_##S((const T *)gp + i * n, (const T *)xp + i * n, dx ? (T *)tl_data(dx) + i * n : NULL, ((const T *)mp)[i], ((const T *)rp)[i], wp, \
+  row_back_##S((const T *)gp + i * n, (const T *)xp + i * n, \
+      dx ? (T *)tl_data(dx) + i * n : NULL, ((const T *)mp)[i], ((const T *)rp)[i], wp, \
                want_w ? sums : NULL, want_b ? sums + n : NULL, n, true)
     if (loop == TL_F32) ROW(f, float);
     else ROW(d, double);
@@ -269,7 +271,8 @@ PyObject *tl_k_rms_norm_backward(const TlKernel *k, PyObject *const *args, Py_ss
   memset(sums, 0, n * sizeof *sums);
   for (int64_t i = 0; i < rows; i++) {
 #define ROW(S, T) \
-  row_back_##S((const T *)gp + i * n, (const T *)xp + i * n, dx ? (T *)tl_data(dx) + i * n : NULL, 0, ((const T *)rp)[i], wp, \
+  row_back_##S((const T *)gp + i * n, (const T *)xp + i * n, \
+      dx ? (T *)tl_data(dx) + i * n : NULL, 0, ((const T *)rp)[i], wp, \
                want_w ? sums : NULL, NULL, n, false)
     if (loop == TL_F32) ROW(f, float);
     else ROW(d, double);

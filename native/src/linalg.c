@@ -364,7 +364,8 @@ KERNEL(k_svd)
     double *s = (double *)(v + (size_t)(r * r) * e);
     int64_t *order = (int64_t *)(s + r);
 #define RUN(T, sfx, conj)                                                                                             \
-    T *A = P(ac, T, b * m * n), *C = (T *)cols, *U = P(t[0], T, b * m * (full ? m : r)), *V = P(t[2], T, b * (full ? n : r) * n); \
+    T *A = P(ac, T, b * m * n), *C = (T *)cols, *U = P(t[0], T, b * m * (full ? m : r)), \
+      *V = P(t[2], T, b * (full ? n : r) * n); \
     for (int64_t i = 0; i < r; i++)   /* the columns of A, or of its transpose */                                      \
       for (int64_t j = 0; j < big; j++) C[i * big + j] = flip ? A[i * n + j] : A[j * n + i];                           \
     fine = svd##sfx(C, big, r, (T *)u, nu, (T *)v, s, order);                                                          \

@@ -148,7 +148,8 @@ static PyObject *inplace(int slot, PyObject *a, PyObject *b) {
   Py_XDECREF(made);
   return r;
 }
-#define BIN(name, refl) static PyObject *nb_##name(PyObject *a, PyObject *b) { return binary(O_##name, O_##refl, a, b); }
+#define BIN(name, refl) \
+  static PyObject *nb_##name(PyObject *a, PyObject *b) { return binary(O_##name, O_##refl, a, b); }
 BIN(add, add)
 BIN(sub, rsub)
 BIN(mul, mul)

@@ -146,7 +146,13 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
   return 0;
 }
 
-#define PAD_ROW(T) { const T *q = (const T *)(src + base * isz); T *o = (T *)dst; for (int64_t x = 0; x < p.out[2]; x++) o[x] = q[mx[x]]; break; }
+#define PAD_ROW(T) \
+  { \
+    const T *q = (const T *)(src + base * isz); \
+    T *o = (T *)dst; \
+    for (int64_t x = 0; x < p.out[2]; x++) o[x] = q[mx[x]]; \
+    break; \
+  }
 
 /* images and volumes, reflected or replicated, are channels last where the input asks for it */
 static bool pads_last(int mode, const TlTensor *t, int n) {

@@ -1,7 +1,8 @@
 /* pointwise.c: the table of the element-wise kernels. */
 #include "pointwise.h"
 
-#define ROW(set, name, fn, kind, flags, arity, msg) PyObject *fn(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
+#define ROW(set, name, fn, kind, flags, arity, msg) \
+  PyObject *fn(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
 #include "pw_unary.inc"
 #include "pw_binary.inc"
 #include "pw_activation.inc"

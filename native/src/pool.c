@@ -51,7 +51,8 @@ SMALL_END
 
 #define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
 #define LL(x) ((long long)(x))
-#define BY_TYPE(wd, call) ((wd) == TL_F32 ? call(float, _f32) : (wd) == TL_F64 ? call(double, _f64) : call(int64_t, _i64))
+#define BY_TYPE(wd, call) \
+  ((wd) == TL_F32 ? call(float, _f32) : (wd) == TL_F64 ? call(double, _f64) : call(int64_t, _i64))
 
 static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
 
@@ -251,7 +252,9 @@ KERNEL(k_max)
   const bool volume = volume_last(x, nd), last = volume || ((nd > 1 || with) && asks_last(x, nd));
   bool ok = (xc = copy_in(x, wd, nd, last)) && (y = result(x, nd, wd, c.out, last)) &&
             (!with || (idx = result(x, nd, TL_I64, c.out, last)));
-#define CALL(T, sfx) (last ? max_pool_last##sfx(&c, volume ? 1 : x->shape[0], x->shape[!volume], DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
+#define CALL(T, sfx) \
+  (last ? max_pool_last##sfx(&c, volume ? 1 : x->shape[0], x->shape[!volume], DATA(xc, T), DATA(y, T), \
+      idx ? DATA(idx, int64_t) : NULL) \
                            : max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
@@ -277,7 +280,9 @@ KERNEL(k_max_backward)
             (x = zeros_in(wd, n, shape, (int)nd, last));
   if (ok && g->numel) {
     int64_t each = g->numel / planes;
-#define CALL(T, sfx) ((last ? max_backward_last##sfx(volume ? 1 : shape[0], shape[!volume], in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)) \
+#define CALL(T, sfx) \
+  ((last ? max_backward_last##sfx(volume ? 1 : shape[0], shape[!volume], in, each, DATA(gc, T), DATA(ic, int64_t), \
+      DATA(x, T)) \
                             : max_backward##sfx(planes, in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T))), 0)
     (void)BY_TYPE(wd, CALL);
 #undef CALL
@@ -310,7 +315,9 @@ KERNEL(k_avg)
   const tl_dtype wd = work_dtype(x->dtype);
   const bool last = nd < 3 && asks_last(x, nd);
   bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last));
-#define CALL(T, sfx) (last ? avg_pool_last##sfx(&c, x->shape[0], x->shape[1], DATA(xc, T), DATA(y, T), false) : avg_pool##sfx(&c, DATA(xc, T), DATA(y, T), false))
+#define CALL(T, sfx) \
+  (last ? avg_pool_last##sfx(&c, x->shape[0], x->shape[1], DATA(xc, T), DATA(y, T), false) \
+      : avg_pool##sfx(&c, DATA(xc, T), DATA(y, T), false))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
@@ -341,7 +348,9 @@ KERNEL(k_avg_backward)
   const tl_dtype wd = work_dtype(g->dtype);
   const bool last = args[8] == Py_True && n == kn + 2 && g->ndim == n;
   bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, kn, last));
-#define CALL(T, sfx) (last ? avg_pool_last##sfx(&c, shape[0], shape[1], DATA(x, T), DATA(gc, T), true) : avg_pool##sfx(&c, DATA(x, T), DATA(gc, T), true))
+#define CALL(T, sfx) \
+  (last ? avg_pool_last##sfx(&c, shape[0], shape[1], DATA(x, T), DATA(gc, T), true) \
+      : avg_pool##sfx(&c, DATA(x, T), DATA(gc, T), true))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);
@@ -376,7 +385,9 @@ KERNEL(k_adaptive)
                  tl_fmt_shape(x->ndim, x->shape));
     ok = false;
   }
-#define CALL(T, sfx) (last ? adaptive_last##sfx(&c, x->shape[0], x->shape[1], mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL) \
+#define CALL(T, sfx) \
+  (last ? adaptive_last##sfx(&c, x->shape[0], x->shape[1], mode, DATA(xc, T), DATA(y, T), \
+      idx ? DATA(idx, int64_t) : NULL) \
                            : adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
@@ -400,7 +411,9 @@ KERNEL(k_adaptive_backward)
   const tl_dtype wd = work_dtype(g->dtype);
   const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && !single(&c); /* else a mean, in PyTorch */
   bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, (int)nd, last));
-#define CALL(T, sfx) (last ? adaptive_last##sfx(&c, shape[0], shape[1], 1, DATA(x, T), DATA(gc, T), NULL) : adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL))
+#define CALL(T, sfx) \
+  (last ? adaptive_last##sfx(&c, shape[0], shape[1], 1, DATA(x, T), DATA(gc, T), NULL) \
+      : adaptive##sfx(&c, 1, DATA(x, T), DATA(gc, T), NULL))
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);

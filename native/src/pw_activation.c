@@ -5,7 +5,8 @@
 #include "vmath.h"
 
 #define REALS1(f, E) \
-  PW_L1(f##_i32, int32_t, int32_t, E(int32_t)) PW_L1(f##_i64, int64_t, int64_t, E(int64_t)) PW_L1(f##_f32, float, float, E(float)) \
+  PW_L1(f##_i32, int32_t, int32_t, E(int32_t)) PW_L1(f##_i64, int64_t, int64_t, E(int64_t)) \
+      PW_L1(f##_f32, float, float, E(float)) \
   PW_L1(f##_f64, double, double, E(double))
 #define F1(f, E) PW_L1(f##_f32, float, float, E(float)) PW_L1(f##_f64, double, double, E(double))
 #define F2(f, E) PW_L2(f##_f32, float, float, E(float)) PW_L2(f##_f64, double, double, E(double))
@@ -142,7 +143,8 @@ F2(a_hardswish_backward, D_HARDSWISH)
 F2(a_hardsigmoid_backward, D_HARDSIGMOID)
 F2(a_shrink_backward, D_SHRINK)
 /* x: eps, below 0 for none */
-#define D_LOGIT(T) p->x < 0 ? (b < 0 || b > 1 ? (T)NAN : a / (b * (1 - b))) : b < (T)p->x || b > 1 - (T)p->x ? 0 : a / (b * (1 - b))
+#define D_LOGIT(T) \
+  p->x < 0 ? (b < 0 || b > 1 ? (T)NAN : a / (b * (1 - b))) : b < (T)p->x || b > 1 - (T)p->x ? 0 : a / (b * (1 - b))
 F2(a_logit_backward, D_LOGIT)
 /* from the result */
 #define D_SIGMOID(T) a * (1 - b) * b
@@ -152,7 +154,8 @@ F2(a_tanh_backward, D_TANH)
 PW_L2(a_sigmoid_backward_c128, tl_c128, tl_c128, cz_mul(a, cz_conj(cz_mul(cz_sub(cz_of(1, 0), b), b))))
 PW_L2(a_tanh_backward_c128, tl_c128, tl_c128, cz_mul(a, cz_conj(cz_sub(cz_of(1, 0), cz_mul(b, b)))))
 
-#define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(a_##name)};
+#define ROW(set, name, fn, kind, flags, arity, msg) \
+  const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(a_##name)};
 #include "pw_activation.inc"
 #undef ROW
 

@@ -8,7 +8,8 @@
 #define UINTS(f, E) PW_L2(f##_i32, uint32_t, uint32_t, E) PW_L2(f##_i64, uint64_t, uint64_t, E)
 #define INTS(f, E) PW_L2(f##_i32, int32_t, int32_t, E) PW_L2(f##_i64, int64_t, int64_t, E)
 #define FLOATS(f, EF, ED) PW_L2(f##_f32, float, float, EF) PW_L2(f##_f64, double, double, ED)
-#define CPLX(f, RE, IM) PW_L2(f##_c64, tl_c64, tl_c64, ((tl_c64){RE, IM})) PW_L2(f##_c128, tl_c128, tl_c128, ((tl_c128){RE, IM}))
+#define CPLX(f, RE, IM) \
+  PW_L2(f##_c64, tl_c64, tl_c64, ((tl_c64){RE, IM})) PW_L2(f##_c128, tl_c128, tl_c128, ((tl_c128){RE, IM}))
 #define CZ(f, E) PW_L2(f##_c128, tl_c128, tl_c128, E)
 #define DBL(f, E) PW_L2(f##_f64, double, double, E)
 #define REALS(f, EI, EF, ED) INTS(f, EI) FLOATS(f, EF, ED)
@@ -222,7 +223,8 @@ static const PwRow clamp_min_row = {PW_SAME, PW_PARAM, 2, "clamp_min|clamp is no
                                     PW_SET_REAL(b_clamp_min)};
 static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is not supported for complex types",
                                     PW_SET_REAL(b_clamp_max)};
-#define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(b_##name)};
+#define ROW(set, name, fn, kind, flags, arity, msg) \
+  const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(b_##name)};
 #include "pw_binary.inc"
 #undef ROW
 

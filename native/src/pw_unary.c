@@ -139,7 +139,8 @@ TEST_REAL(u_isneginf, a & 0, isinf(a) && a < 0)
 TEST_REAL(u_signbit, a < 0, signbit(a) != 0)
 INTS(u_bitwise_not, ~a)
 
-#define ROW(set, name, fn, kind, flags, arity, msg) const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(u_##name)};
+#define ROW(set, name, fn, kind, flags, arity, msg) \
+  const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(u_##name)};
 #include "pw_unary.inc"
 #undef ROW
 

@@ -86,7 +86,9 @@ SUM_LOOPS(sqsum_d, double, v2d, 2, v2_load, LANES_d, SQ, SQ)
 
 /* complex: pairs of reals; acc holds pairs too */
 #define SUM_COMPLEX(S) \
-  static void sum_c##S##_row(void *ctx, int64_t o, int64_t k, const void *p, int64_t n) { sum_##S##_cols(ctx, 2 * o, k, p, 2, n, 2); } \
+  static void sum_c##S##_row(void *ctx, int64_t o, int64_t k, const void *p, int64_t n) { \
+    sum_##S##_cols(ctx, 2 * o, k, p, 2, n, 2); \
+  } \
   static void sum_c##S##_cols(void *ctx, int64_t o, int64_t k, const void *p, int64_t rs, int64_t rows, int64_t n) { \
     sum_##S##_cols(ctx, 2 * o, k, p, 2 * rs, rows, 2 * n); \
   }

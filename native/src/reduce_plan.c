@@ -151,7 +151,8 @@ typedef struct {
 } Buffer;
 
 static void gather(char *dst, const char *src, int64_t step, int64_t n, int size) {
-#define GATHER(T) { T *d = (T *)dst; const T *s = (const T *)src; for (int64_t i = 0; i < n; i++) d[i] = s[i * step]; } break
+#define GATHER(T) \
+  { T *d = (T *)dst; const T *s = (const T *)src; for (int64_t i = 0; i < n; i++) d[i] = s[i * step]; } break
   switch (size) {
   case 1: GATHER(uint8_t);
   case 2: GATHER(uint16_t);

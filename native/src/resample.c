@@ -106,12 +106,13 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
   static int name(const Table *t, int64_t outer, int64_t in, int64_t out, int64_t inner, T *src, T *dst, bool back) {  \
     if (inner == 1 && !back) {   /* along rows: weights as T once */                                                   \
       const int taps = t->taps;                                                                                        \
-      T *w = tl_malloc((uint64_t)(out * taps) * sizeof(T) + 1);                                                          \
+      T *w = tl_malloc((uint64_t)(out * taps) * sizeof(T) + 1); \
       if (!w) return -1;                                                                                               \
       for (int64_t i = 0; i < out * taps; i++) w[i] = (T)t->w[i];                                                      \
       for (int64_t p = 0; p < outer; p++, src += in, dst += out) {                                                     \
         if (taps == 1) for (int64_t o = 0; o < out; o++) dst[o] = src[t->at[o]];                                       \
-        else if (taps == 2) for (int64_t o = 0; o < out; o++) dst[o] = w[2 * o] * src[t->at[2 * o]] + w[2 * o + 1] * src[t->at[2 * o + 1]]; \
+        else if (taps == 2) for (int64_t o = 0; o < out; o++) \
+          dst[o] = w[2 * o] * src[t->at[2 * o]] + w[2 * o + 1] * src[t->at[2 * o + 1]]; \
         else for (int64_t o = 0; o < out; o++) {                                                                       \
           T v = w[o * taps] * src[t->at[o * taps]];                                                                    \
           for (int i = 1; i < taps; i++) v += w[o * taps + i] * src[t->at[o * taps + i]];                              \

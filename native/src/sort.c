@@ -40,7 +40,8 @@ static TlTensor *take_values(const Rows *w, TlTensor *index, int64_t m, tl_dtype
     if (w->ax.inner == 1) for (int64_t i = 0; i < m; i++) d[i] = s[at[dst + i]]; \
     else \
       for (int64_t i = 0; i < m; i++) \
-        for (int64_t j = 0; j < w->ax.inner; j++) d[i * w->ax.inner + j] = s[at[dst + i * w->ax.inner + j] * w->ax.inner + j]; \
+        for (int64_t j = 0; j < w->ax.inner; j++) \
+          d[i * w->ax.inner + j] = s[at[dst + i * w->ax.inner + j] * w->ax.inner + j]; \
   }
     if (tl_itemsize[w->loop] == 4) TAKE(uint32_t) else TAKE(uint64_t)
   }
@@ -201,7 +202,8 @@ static bool row_nan(const Rows *w, const char *p, int64_t i) {
     while (n > 16) { \
       if (depth-- <= 0) { SORT(a, tmp, n); break; } \
       int64_t b = n / 2, c = n - 1, m = KEY(1) < KEY(b) ? (KEY(b) < KEY(c) ? b : KEY(1) < KEY(c) ? c : 1) \
-                                                        : (KEY(1) < KEY(c) ? 1 : KEY(b) < KEY(c) ? c : b), lo = 1, hi = n; \
+                                                        : (KEY(1) < KEY(c) ? 1 : KEY(b) < KEY(c) ? c : b), \
+              lo = 1, hi = n; \
       T t = a[m]; a[m] = a[0]; a[0] = t; \
       for (;; lo++) { \
         while (KEY(lo) < KEY(0)) lo++; \

@@ -266,8 +266,10 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
     TlTensor *t;
     const char *text;
   } slow[] = {
-#define SLOW(what) "torch.searchsorted(): " what " tensor is non-contiguous, this will lower the performance due to extra data copy when converting " \
-                   "non-contiguous tensor to contiguous, please use contiguous " what " tensor if possible. This message will only appear once per program."
+#define SLOW(what) \
+  "torch.searchsorted(): " what " tensor is non-contiguous, this will lower the performance due to extra data copy " \
+  "when converting non-contiguous tensor to contiguous, please use contiguous " what " tensor if possible. This " \
+  "message will only appear once per program."
     {v, SLOW("input value")}, {b, SLOW("boundary")}, {sorter, SLOW("sorter")}};
   for (int i = 0; i < 3; i++)
     if (slow[i].t && !tl_is_contiguous(slow[i].t) && tl_warn_once(slow[i].text) < 0) goto done;

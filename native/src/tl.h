@@ -72,7 +72,8 @@ static inline void tl_xdecref(PyObject *o) {
 #define Py_XDECREF(o) tl_xdecref((PyObject *)(o))
 #define Py_NewRef(o) tl_newref((PyObject *)(o))
 #define Py_XNewRef(o) tl_xnewref((PyObject *)(o))
-#define Py_CLEAR(o) do { PyObject *tl_old_ = (PyObject *)(o); if (tl_old_) { (o) = NULL; tl_decref(tl_old_); } } while (0)
+#define Py_CLEAR(o) \
+  do { PyObject *tl_old_ = (PyObject *)(o); if (tl_old_) { (o) = NULL; tl_decref(tl_old_); } } while (0)
 #define Py_TYPE(o) (((PyObject *)(o))->ob_type)
 #define Py_IS_TYPE(o, t) (Py_TYPE(o) == (t))
 #undef PyVectorcall_NARGS /* no call needed, and 3.11 does not export it */
