@@ -231,6 +231,7 @@ static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is no
 /* ---- kernels with more than a row ---- */
 /* numbers among the operands that the integer dtype d has no room for: an error, as they would wrap around */
 static int check_room(PyObject *const *args, int n, tl_dtype d) {
+  static const char *const int_types[] = {"bool", "uint8_t", "int8_t", "int16_t", "int"};
   int bits = tl_itemsize[d] * 8 - (d != TL_U8);
   if (!tl_is_integral(d) || d == TL_BOOL || bits >= 63) return 0;
   for (int i = 0; i < n; i++) {
@@ -238,7 +239,7 @@ static int check_room(PyObject *const *args, int n, tl_dtype d) {
     if (TL_CHECK(args[i]) || args[i] == Py_None) continue;
     if (pw_arg(args[i], &a)) return -1;
     if ((a.i < 0 ? -(a.i + 1) : a.i) >> bits) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[d]);
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", int_types[d]);
       return -1;
     }
   }

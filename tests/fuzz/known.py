@@ -91,6 +91,27 @@ MEANT = [
         "with create_graph PyTorch's gradient of logit at NaN is 0, and NaN without",
     ),
     Meant(
+        "raises RuntimeError, nothing",
+        "",
+        r"PyTorch Expected isFloatingType\(grad\.scalar_type\(\)\)",
+        0,
+        "PyTorch's gradient of a real number that was written into complex ones is complex, which it then refuses",
+    ),
+    Meant(
+        "raises (nothing, LinAlgError|LinAlgError, nothing)",
+        r"inv\(|solve\(",
+        "singular|not invertible",
+        0,
+        "the last pivot of a singular matrix rounds to 0 or to what is left of a difference",
+    ),
+    Meant(
+        "(grad's )?stride",
+        "matrix_exp",
+        "",
+        0,
+        "PyTorch's gradient is a corner of a matrix of twice the size",
+    ),
+    Meant(
         "value|grad",
         "as_strided_scatter",
         "",
