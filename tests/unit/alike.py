@@ -56,6 +56,8 @@ def outcome(lib, line):
     result, always = None, lib.is_warn_always_enabled()
     lib.manual_seed(0)
     lib.set_warn_always(True)
+    always_storage = getattr(lib.storage, "_set_always_warn_typed_storage_removal", lambda on: None)  # PyTorch's own switch
+    always_storage(True)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -66,6 +68,7 @@ def outcome(lib, line):
             result = type(e).__name__, _plain(str(e))
         finally:
             lib.set_warn_always(always)
+            always_storage(False)
     # __array_wrap__ and __array__ have the arguments that numpy asks for; PyTorch's lack them
     told = [(w.category.__name__, _plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
     return result, list(dict.fromkeys(told))

@@ -324,21 +324,27 @@ def _lies_so(g, strides):
     )
 
 
+class _Leaf:
+    _meta = None
+
+
 def _calibrate():
-    """References to a gradient that only the engine holds, seen from accumulate (it varies with the interpreter)."""
-    ready = {0: (None, object())}
-    for entry in list(ready.values()):
-        t, value = entry
-        ready[0] = None
-        return _finish(t, value, False)
+    """References to a gradient that only the engine holds, as accumulate sees them: it varies with the interpreter."""
+    global accumulate
+    real, seen, leaf = accumulate, [], _Leaf()
 
+    def accumulate(t, g, create_graph):
+        seen.append(getrefcount(g))
 
-def _finish(t, value, create_graph):
-    return _count(t, value, create_graph)
-
-
-def _count(t, g, create_graph):
-    return getrefcount(g)
+    ready = {id(leaf): (leaf, object())}
+    try:
+        for entry in list(ready.values()):
+            t, value = entry
+            ready[id(t)] = None
+            finish(t, value, False, None, None)
+    finally:
+        accumulate = real
+    return seen[0]
 
 
 _OWNED = _calibrate()
