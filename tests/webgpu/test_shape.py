@@ -97,11 +97,11 @@ def test_padded(dtype):
         both(lambda x: F.pad(x, (1, 2)), x)
         both(lambda x: F.pad(x, (-1, 2, 0, 1, 3, -1), value=2), x)
         both(lambda x: F.pad(x, (0, 0)), x)
-        both(lambda x: F.pad(x, (3, 2), "reflect"), x)
         both(lambda x: F.pad(x, (4, 3), "circular"), x)
-        both(lambda x: F.pad(x[None], (1, 2, 2, 1), "reflect"), x)
         both(lambda x: F.pad(x[None], (1, 4, 2, 3), "circular"), x)
         if dtype is not torch.bool:
+            both(lambda x: F.pad(x, (3, 2), "reflect"), x)
+            both(lambda x: F.pad(x[None], (1, 2, 2, 1), "reflect"), x)
             both(lambda x: F.pad(x, (5, 2), "replicate"), x)
             both(lambda x: F.pad(x[None], (-1, 2, 3, -2), "replicate"), x)
             both(lambda x: F.pad(x[None], (1, 0, 2, 3, 0, 4), "replicate"), x)
