@@ -1,7 +1,7 @@
 """The difference of two builds of one WebAssembly module, by function.
 
 The relaxed-SIMD build of the core differs from the SIMD128 build in a few dozen functions. A wheel carries the one and the
-recipe for the other; torchlite/_native.py applies it.
+recipe for the other; torchlite/_core/native.py applies it.
 
 Format, little-endian: "TLP1", number n, n times (copy from, copy length, insert length) as 32-bit words, then the inserted bytes.
 """
@@ -69,7 +69,7 @@ def make(old: bytes, new: bytes) -> bytes:
 
 
 def apply(old: bytes, patch: bytes) -> bytes:
-    """The module that `patch` was made for. torchlite/_native.py has the same lines."""
+    """The module that `patch` was made for. torchlite/_core/native.py has the same lines."""
     words = struct.unpack_from("<I", patch, 4)[0]
     steps = struct.unpack_from(f"<{3 * words}I", patch, 8)
     at = 8 + 12 * words

@@ -2,9 +2,9 @@
 """Made by `make docs` from the op declarations; do not edit."""
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 from typing import Any, Self, Sequence, overload
-from ._device import device as _device, layout as _layout, memory_format as _memory_format
-from ._dtypes import dtype as _dtype
-from ._tensor import Tensor
+from ._core.device import device as _device, layout as _layout, memory_format as _memory_format
+from ._core.dtypes import dtype as _dtype
+from ._core.tensor import Tensor
 
 _Number = _int | _float | _complex
 

@@ -1,9 +1,9 @@
 """torchlite: PyTorch's Python API on a small core of its own, for web pages (Pyodide) and anywhere CPython runs."""
 
-from . import _native  # noqa: F401  (puts torchlite._C in place)
+from ._core import native  # noqa: F401  (puts torchlite._C in place)
 from . import _C
-from . import _device, _dtypes
-from ._device import (
+from ._core import device as _device, dtypes as _dtypes
+from ._core.device import (
     Size,
     channels_last,
     channels_last_3d,
@@ -20,9 +20,9 @@ from ._device import (
     sparse_csr,
     strided,
 )
-from ._device import jagged, per_channel_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric  # noqa: F401
-from ._dtypes import DTYPES as _DTYPES
-from ._dtypes import (
+from ._core.device import jagged, per_channel_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric  # noqa: F401
+from ._core.dtypes import DTYPES as _DTYPES
+from ._core.dtypes import (
     bfloat16,
     bool,
     cdouble,
@@ -34,7 +34,7 @@ from ._dtypes import (
     finfo,
     float,
     float16,
-    float32,  # noqa: F401
+    float32,
     float64,
     half,
     iinfo,
@@ -65,7 +65,7 @@ class AcceleratorError(RuntimeError):
 
 
 def _bind_error(op, args, kwargs, out):
-    from ._arg_errors import bind_error
+    from ._core.arg_errors import bind_error
 
     return bind_error(op, args, kwargs, out)
 
@@ -93,10 +93,10 @@ def _setup():
 _setup()
 
 from . import autograd  # noqa: E402
-from ._tensor import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
-from ._tensor import Tensor  # noqa: E402
-from . import _indexing, dispatch  # noqa: E402, F401
-from .dispatch import explain  # noqa: E402, F401
+from ._core.tensor import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
+from ._core.tensor import Tensor  # noqa: E402
+from ._core import dispatch as _dispatch, indexing as _indexing  # noqa: E402, F401
+from ._core.dispatch import explain  # noqa: E402, F401
 from . import ops  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402, F401
 from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: E402, F401
@@ -202,10 +202,10 @@ _install()
 
 from . import nn, optim, utils  # noqa: E402, F401
 
-if _native.sys.platform == "emscripten":
-    from . import _adapter
+if native.sys.platform == "emscripten":
+    from ._core import adapter
 
-    _adapter.ask()
+    adapter.ask()
 
 _SUBMODULES = {
     "__future__",
@@ -213,47 +213,32 @@ _SUBMODULES = {
     "amp",
     "backends",
     "compiler",
+    "cpu",
     "cuda",
     "distributed",
     "distributions",
     "fft",
     "func",
-    "fx",
-    "hub",
+    "functional",
     "jit",
     "linalg",
     "masked",
     "mps",
-    "monitor",
     "multiprocessing",
-    "onnx",
-    "overrides",
-    "package",
     "profiler",
-    "quantization",
     "random",
     "return_types",
     "serialization",
     "signal",
-    "sparse",
     "special",
     "storage",
     "testing",
     "types",
     "version",
     "webgpu",
-    "xpu",
-    "hip",
-    "export",
-    "library",
-    "nested",
-    "functional",
-    "mtia",
-    "ao",
-    "futures",
-    "cpu",
-    "meta",
 }
+# where PyTorch has them, for packages that ask the torch namespace
+_PRIVATE = {"_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
 _STORAGES = {
     "FloatStorage",
     "DoubleStorage",
@@ -273,20 +258,20 @@ _STORAGES = {
 _LAZY_NAMES = {
     "save": "serialization",
     "load": "serialization",
-    "set_printoptions": "_tensor_str",
-    "compile": "_lazy_names",
+    "set_printoptions": "_core.tensor_str",
+    "compile": "_core.lazy_names",
     "vmap": "func",
-    "get_device_module": "_lazy_names",
+    "get_device_module": "_core.lazy_names",
     "autocast": "amp",
     "GradScaler": "amp",
     "get_autocast_dtype": "amp",
     "is_autocast_enabled": "amp",
     "set_autocast_enabled": "amp",
     "set_autocast_dtype": "amp",
-    "printoptions": "_tensor_str",
+    "printoptions": "_core.tensor_str",
     "fork_rng": "random",
     "ready": "webgpu",
-    "self_test": "_self_test",
+    "self_test": "_core.self_test",
 }
 
 
@@ -298,18 +283,13 @@ def __getattr__(name):
     elif name in _STORAGES:
         value = getattr(import_module(".storage", __name__), name)
     elif name.endswith("Tensor"):
-        from . import _legacy
+        from ._core import legacy_types as _legacy
 
         if name not in _legacy._TYPES:
             raise AttributeError("module 'torch' has no attribute '%s'" % name)
         value = _legacy.make(name)
-    elif name in _SUBMODULES:
-        try:
-            return import_module("." + name, __name__)
-        except ModuleNotFoundError as error:
-            if not (error.name or "").startswith(__name__):
-                raise
-            raise AttributeError("module 'torch' has no attribute '%s'" % name) from None
+    elif name in _SUBMODULES or name in _PRIVATE:
+        return import_module("." + name, __name__)
     elif not name.startswith("__") and ops.load_next():
         return globals()[name] if name in globals() else __getattr__(name)
     else:
@@ -319,11 +299,8 @@ def __getattr__(name):
 
 
 def __dir__():
-    from importlib.util import find_spec
-
     ops.load_all()
-    there = (name for name in _SUBMODULES if name in globals() or find_spec("." + name, __name__))
-    return sorted({*globals(), *there, *_LAZY_NAMES, *_STORAGES})
+    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES})
 
 
 def install_as_torch():

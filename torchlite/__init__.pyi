@@ -3,8 +3,8 @@
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 from typing import Any, Sequence, overload
 from ._C import Size as Size
-from ._device import device as _device, layout as _layout, memory_format as _memory_format
-from ._dtypes import dtype as _dtype
+from ._core.device import device as _device, layout as _layout, memory_format as _memory_format
+from ._core.dtypes import dtype as _dtype
 from . import __future__ as __future__
 from . import accelerator as accelerator
 from . import amp as amp
@@ -13,7 +13,6 @@ from . import backends as backends
 from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
-from . import dispatch as dispatch
 from . import distributed as distributed
 from . import distributions as distributions
 from . import fft as fft
@@ -41,7 +40,7 @@ from . import version as version
 from . import webgpu as webgpu
 from .random import Generator as Generator
 from .amp import GradScaler as GradScaler
-from ._tensor import Tensor as Tensor
+from ._core.tensor import Tensor as Tensor
 from .functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from .functional import as_tensor as as_tensor
 from .functional import asarray as asarray
@@ -56,14 +55,14 @@ from .functional import can_cast as can_cast
 from .ops.joining import cartesian_prod as cartesian_prod
 from .ops.distance import cdist as cdist
 from .ops.matmul import chain_matmul as chain_matmul
-from ._lazy_names import compile as compile
+from ._core.lazy_names import compile as compile
 from .functional import compiled_with_cxx11_abi as compiled_with_cxx11_abi
-from ._device import device as device
-from ._dtypes import dtype as dtype
+from ._core.device import device as device
+from ._core.dtypes import dtype as dtype
 from .ops.einsum import einsum as einsum
 from .autograd.grad_mode import enable_grad as enable_grad
-from .dispatch import explain as explain
-from ._dtypes import finfo as finfo
+from ._core.dispatch import explain as explain
+from ._core.dtypes import finfo as finfo
 from .random import fork_rng as fork_rng
 from .functional import from_dlpack as from_dlpack
 from .functional import from_numpy as from_numpy
@@ -72,14 +71,14 @@ from .amp import get_autocast_dtype as get_autocast_dtype
 from .functional import get_default_device as get_default_device
 from .functional import get_default_dtype as get_default_dtype
 from .functional import get_deterministic_debug_mode as get_deterministic_debug_mode
-from ._lazy_names import get_device_module as get_device_module
+from ._core.lazy_names import get_device_module as get_device_module
 from .functional import get_float32_matmul_precision as get_float32_matmul_precision
 from .functional import get_num_interop_threads as get_num_interop_threads
 from .functional import get_num_threads as get_num_threads
 from .random import get_rng_state as get_rng_state
 from .ops.scan import gradient as gradient
 from .ops.sorting import histogramdd as histogramdd
-from ._dtypes import iinfo as iinfo
+from ._core.dtypes import iinfo as iinfo
 from .autograd.grad_mode import inference_mode as inference_mode
 from .random import initial_seed as initial_seed
 from .autograd.grad_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -98,24 +97,24 @@ from .functional import is_signed as is_signed
 from .functional import is_storage as is_storage
 from .functional import is_tensor as is_tensor
 from .functional import is_warn_always_enabled as is_warn_always_enabled
-from ._device import layout as layout
+from ._core.device import layout as layout
 from .serialization import load as load
 from .ops.linalg_derived import lu as lu
 from .random import manual_seed as manual_seed
-from ._device import memory_format as memory_format
+from ._core.device import memory_format as memory_format
 from .ops.joining import meshgrid as meshgrid
 from .autograd.grad_mode import no_grad as no_grad
 from .ops.statistics import norm as norm
 from .functional import numel as numel
 from .ops.linalg_derived import pca_lowrank as pca_lowrank
-from ._tensor_str import printoptions as printoptions
+from ._core.tensor_str import printoptions as printoptions
 from .functional import promote_types as promote_types
-from ._device import qscheme as qscheme
+from ._core.device import qscheme as qscheme
 from .webgpu._bridge import ready as ready
 from .functional import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed
-from ._self_test import self_test as self_test
+from ._core.self_test import self_test as self_test
 from .amp import set_autocast_dtype as set_autocast_dtype
 from .amp import set_autocast_enabled as set_autocast_enabled
 from .functional import set_default_device as set_default_device
@@ -127,7 +126,7 @@ from .functional import set_flush_denormal as set_flush_denormal
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from .functional import set_num_interop_threads as set_num_interop_threads
 from .functional import set_num_threads as set_num_threads
-from ._tensor_str import set_printoptions as set_printoptions
+from ._core.tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
 from .functional import set_warn_always as set_warn_always
 from .functional import split as split

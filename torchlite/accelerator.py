@@ -23,7 +23,7 @@ def current_accelerator(check_available=False):
     accelerator that it was built for; here that would be a device which most Pythons cannot have."""
     if not is_available():
         return None
-    from ._device import device
+    from ._core.device import device
 
     return device("webgpu")
 
@@ -60,7 +60,7 @@ class device_index:
 def get_device_capability(device=None):
     """What the accelerator computes: its dtypes."""
     _webgpu()._check(device)
-    from ._dtypes import bfloat16, bool, float16, float32, int8, int16, int32, int64, uint8
+    from ._core.dtypes import bfloat16, bool, float16, float32, int8, int16, int32, int64, uint8
 
     return {"supported_dtypes": {bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32}}
 

@@ -2,7 +2,7 @@
 
 import warnings
 
-from . import _dtypes
+from ._core import dtypes as _dtypes
 
 _state = {"enabled": False, "dtype": _dtypes.bfloat16, "told": False}
 

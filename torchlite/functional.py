@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from . import _C, _device, _dtypes
-from ._tensor import Tensor
+from . import _C
+from ._core import device as _device, dtypes as _dtypes
+from ._core.tensor import Tensor
 
 _FROM_NUMPY = {
     "b1": _dtypes.bool,
@@ -306,7 +307,7 @@ def set_default_tensor_type(t):
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() "
         "as alternatives."
     )
-    from ._legacy import type_to_dtype
+    from ._core.legacy_types import type_to_dtype
 
     set_default_dtype(type_to_dtype(t))
 

@@ -3,7 +3,8 @@
 import contextlib
 import os
 
-from . import _C, _device
+from . import _C
+from ._core import device as _device
 
 _Base = _C.kernels["generator_type"]()
 

@@ -10,7 +10,9 @@ import os
 import sys
 
 import torchlite as torch
-from torchlite import _device, _zip_records, storage as _storage
+from torchlite._core import device as _device
+from torchlite._files import zip_records
+from torchlite import storage as _storage
 
 DEFAULT_PROTOCOL = 2
 _UNSAFE = (
@@ -52,21 +54,21 @@ def _get_layout(name):
 
 def add_safe_globals(safe_globals):
     """Allows classes and functions (or pairs (object, "full.path")) in files loaded with weights_only=True."""
-    from torchlite import _weights_only_unpickler as wo
+    from torchlite._files import unpickler as wo
 
     wo._user_allowed.extend(g for g in safe_globals if g not in wo._user_allowed)
 
 
 def get_safe_globals():
     """What `add_safe_globals` has allowed so far."""
-    from torchlite import _weights_only_unpickler as wo
+    from torchlite._files import unpickler as wo
 
     return list(wo._user_allowed)
 
 
 def clear_safe_globals():
     """Forgets what `add_safe_globals` allowed."""
-    from torchlite import _weights_only_unpickler as wo
+    from torchlite._files import unpickler as wo
 
     wo._user_allowed.clear()
 
@@ -82,14 +84,14 @@ class safe_globals:
         add_safe_globals(self._added)
 
     def __exit__(self, *exc):
-        from torchlite import _weights_only_unpickler as wo
+        from torchlite._files import unpickler as wo
 
         wo._user_allowed[:] = [g for g in wo._user_allowed if g not in self._added]
 
 
 def get_unsafe_globals_in_checkpoint(f):
     """Names of the globals in a file that weights_only=True would refuse now."""
-    from torchlite import _weights_only_unpickler as wo
+    from torchlite._files import unpickler as wo
 
     with _Opened(f, "rb") as file:
         start = file.tell()
@@ -97,7 +99,7 @@ def get_unsafe_globals_in_checkpoint(f):
         file.seek(start)
         if magic != b"PK\3\4":
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
-        reader = _zip_records.Reader(file)
+        reader = zip_records.Reader(file)
         if "constants.pkl" in reader:
             raise ValueError(
                 "Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint"
@@ -242,17 +244,17 @@ def save(
     if not _is_path(f) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     if not _use_new_zipfile_serialization:
-        from torchlite._serialization_legacy import legacy_save
+        from torchlite._files.legacy import legacy_save
 
         with _Opened(f, "wb") as file:
             return legacy_save(obj, file, pickle_module, pickle_protocol)
     data, storages = _pickle(obj, pickle_module, pickle_protocol)
     name = os.path.splitext(os.path.basename(os.fspath(f)))[0] if _is_path(f) else "archive"
     with _Opened(f, "wb") as file:
-        writer = _zip_records.Writer(file.write, name)
+        writer = zip_records.Writer(file.write, name)
         writer.record("data.pkl", data)
         writer.record(".format_version", b"1")
-        writer.record(".storage_alignment", b"%d" % _zip_records.ALIGNMENT)
+        writer.record(".storage_alignment", b"%d" % zip_records.ALIGNMENT)
         if not _disable_byteorder_record:
             writer.record("byteorder", sys.byteorder.encode())
         for key, (storage, dtype) in storages.items():
@@ -291,7 +293,7 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
 
     out = io.BytesIO()
     if standard and protocol >= 4:
-        from torchlite._serialization_legacy import RenamingPickler
+        from torchlite._files.legacy import RenamingPickler
 
         RenamingPickler(out, protocol, persistent_id).dump(obj)
         return out.getvalue(), storages
@@ -410,12 +412,12 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         magic = file.read(4)
         file.seek(start)
         if weights_only:
-            from torchlite._weights_only_unpickler import Unpickler
+            from torchlite._files.unpickler import Unpickler
         else:
             Unpickler = (pickle_module or pickle).Unpickler
         try:
             if magic == b"PK\3\4":
-                reader = _zip_records.Reader(file)
+                reader = zip_records.Reader(file)
                 if "constants.pkl" in reader:
                     raise RuntimeError(
                         "Cannot use ``weights_only=True`` with TorchScript archives passed to "
@@ -432,7 +434,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
                     f"{name}_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
                     "this option in order to use mmap."
                 )
-            from torchlite._serialization_legacy import legacy_load
+            from torchlite._files.legacy import legacy_load
 
             return legacy_load(file, map_location, Unpickler, weights_only, pickle_load_args)
         except pickle.UnpicklingError as error:

@@ -2,7 +2,8 @@
 exist because pickles and older code name them."""
 
 import torchlite as torch
-from torchlite import _C, _dtypes
+from torchlite import _C
+from torchlite._core import dtypes as _dtypes
 
 UntypedStorage = _C.StorageBase
 

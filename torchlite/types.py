@@ -2,8 +2,8 @@
 
 from typing import Any, Sequence, Union
 
-from . import _device, _dtypes
-from ._tensor import Tensor
+from ._core import device as _device, dtypes as _dtypes
+from ._core.tensor import Tensor
 
 Number = Union[int, float, bool]
 Device = Union[_device.device, str, int, None]

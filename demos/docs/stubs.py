@@ -161,8 +161,8 @@ def is_op(value: object) -> bool:
 def core() -> str:
     """torchlite/_C.pyi: the tensor type."""
     head = HEAD.format(
-        imports="from ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
-        "from ._dtypes import dtype as _dtype\nfrom ._tensor import Tensor\n"
+        imports="from ._core.device import device as _device, layout as _layout, memory_format as _memory_format\n"
+        "from ._core.dtypes import dtype as _dtype\nfrom ._core.tensor import Tensor\n"
     )
     head = head.replace("Any, Sequence, overload", "Any, Self, Sequence, overload")
     lines = [
@@ -215,11 +215,8 @@ def source_of(name: str, value: object) -> str:
 def package() -> str:
     """torchlite/__init__.pyi: everything torch.x may name."""
     modules, imports, values, functions = [], [], [], []
-    for name in sorted(torchlite._SUBMODULES | {"nn", "optim", "utils", "ops", "autograd", "dispatch"}):
-        try:
-            importlib.import_module("torchlite." + name)
-        except ModuleNotFoundError:
-            continue
+    for name in sorted(torchlite._SUBMODULES | {"nn", "optim", "utils", "ops", "autograd"}):
+        importlib.import_module("torchlite." + name)
         modules.append(name)
     for name in torchlite._LAZY_NAMES:  # names that the package reads at their first use
         getattr(torchlite, name)
@@ -242,8 +239,8 @@ def package() -> str:
         else:
             values.append(f"{name}: {CONSTANTS.get(type(value).__name__, 'Any')}")
     head = HEAD.format(
-        imports="from ._C import Size as Size\nfrom ._device import device as _device, layout as _layout, memory_format as _memory_format\n"
-        "from ._dtypes import dtype as _dtype\n"
+        imports="from ._C import Size as Size\nfrom ._core.device import device as _device, layout as _layout, memory_format as _memory_format\n"
+        "from ._core.dtypes import dtype as _dtype\n"
         + "\n".join(f"from . import {m} as {m}" for m in modules)
         + "\n"
         + "\n".join(i for i in imports if " Size " not in i)

@@ -263,7 +263,7 @@ def page(m: dict[str, Any]) -> str:
         f" ({primitives} have only the kernel). Gradient: {grads['declared']} declared, {grads['body']} through the body, {grads['none']} none.",
         "",
         "- **runs as**: *kernel*: C code; *body*: other ops, in Python; *kernel and body*: the kernel, and the body for what the kernel"
-        ' leaves out. `torchlite.dispatch.explain("softmax")` prints it for one op.',
+        ' leaves out. `torchlite.explain("softmax")` prints it for one op.',
         "- **gradient**: *declared* beside the op; *body*: by differentiating the ops of the body; *none*: not differentiable.",
         "- **results right for**: dtypes whose recorded samples all agree; `c64:3/5`: 3 of 5 do; `mixed`: operands of different dtypes."
         " Empty: no samples are recorded under the name.",

@@ -25,8 +25,8 @@ for _ in range(20):
     loss.backward()
     opt.step()
     losses.append(loss.item())
-from torchlite import _native
-{"first": losses[0], "last": losses[-1], "variant": _native.variant, "import_ms": import_ms, "version": torch.__version__}
+from torchlite._core import native
+{"first": losses[0], "last": losses[-1], "variant": native.variant, "import_ms": import_ms, "version": torch.__version__}
 """
 
 NEEDS_TORCH = """
@@ -95,5 +95,5 @@ def test_package_that_requires_torch_later(page, site, wheel_name):
 
 def test_simd128_on_request(page, site):
     python(page, install(site, "torchlite"))
-    code = "import os; os.environ['TORCHLITE_NATIVE'] = 'simd128'; import torch; from torchlite import _native; _native.variant"
+    code = "import os; os.environ['TORCHLITE_NATIVE'] = 'simd128'; import torch; from torchlite._core import native; native.variant"
     assert python(page, code) == "simd128"

@@ -65,7 +65,7 @@ def test_contents(built, target):
         assert {
             "torchlite/__init__.pyc",
             "torchlite/nn/modules/linear.pyc",
-            "torchlite/_native.pyc",
+            "torchlite/_core/native.pyc",
             "torchlite/distributions/normal.py",
         } <= names
         assert not [n for n in names if n.endswith(".pyc") and n[:-1] in names]

@@ -24,10 +24,10 @@ CODE = """
 import json, sys
 sys.path.insert(0, "/conformance")
 import run_conformance as R
-from torchlite import _native
+from torchlite._core import native
 options = json.loads(argv[0])
 result = R.run("torchlite", "/conformance/fixtures/open", tiers={"public"}, **options)
-result["native"] = _native.variant
+result["native"] = native.variant
 with open("/result/result.json", "w") as f:
     json.dump(result, f)
 0

@@ -6,7 +6,7 @@ import pytest
 
 import torchlite as torch
 from torchlite import _C
-from torchlite._arg_errors import explain
+from torchlite._core.arg_errors import explain
 from torchlite.ops._declare import namespace
 
 REQUIRED = NotImplemented

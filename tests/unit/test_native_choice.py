@@ -10,15 +10,15 @@ import pytest
 
 def test_the_host_build_is_loaded():
     import torchlite
-    from torchlite import _native
+    from torchlite._core import native
 
-    assert torchlite._C is _native._C and hasattr(torchlite._C, "kernels")
-    assert _native.variant in ("host", "simd128", "relaxed") or _native.variant.endswith(".so")
+    assert torchlite._C is native._C and hasattr(torchlite._C, "kernels")
+    assert native.variant in ("host", "simd128", "relaxed") or native.variant.endswith(".so")
 
 
 def test_probe_is_a_module_of_relaxed_simd():
     """The probe is valid exactly where relaxed SIMD is on."""
-    from torchlite._native import _RELAXED_PROBE
+    from torchlite._core.native import _RELAXED_PROBE
 
     node = shutil.which("node")
     if node is None:
@@ -40,10 +40,11 @@ def test_probe_is_a_module_of_relaxed_simd():
 @pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
 def test_a_missing_build_says_what_to_do(tmp_path):
     package = tmp_path / "torchlite"
-    package.mkdir()
-    source = pathlib.Path(__file__).resolve().parents[2] / "torchlite" / "_native.py"
-    (package / "__init__.py").write_text("from . import _native\n")
-    shutil.copy(source, package / "_native.py")
+    (package / "_core").mkdir(parents=True)
+    source = pathlib.Path(__file__).resolve().parents[2] / "torchlite" / "_core" / "native.py"
+    (package / "__init__.py").write_text("from ._core import native\n")
+    (package / "_core" / "__init__.py").touch()
+    shutil.copy(source, package / "_core" / "native.py")
     done = subprocess.run(
         [sys.executable, "-c", "import torchlite"],
         cwd=tmp_path,

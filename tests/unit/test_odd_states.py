@@ -11,7 +11,7 @@ import time
 import pytest
 
 import torchlite as torch
-from torchlite import _file_limits
+from torchlite._files import limits
 from torchlite.optim import adam, sgd
 
 OPTIMIZERS = {
@@ -312,7 +312,7 @@ def test_colliding_keys_are_told_by_the_threads_time(monkeypatch, thread, wall, 
 
     monkeypatch.setattr(time, "thread_time", clock(thread), raising=False)
     monkeypatch.setattr(time, "perf_counter", clock(wall))
-    keys, target = _file_limits.Keys(_file_limits.Budget(1 << 20)), {}
+    keys, target = limits.Keys(limits.Budget(1 << 20)), {}
     with pytest.raises(pickle.UnpicklingError, match="collide") if refused else contextlib.nullcontext():
         for start in range(0, 40 * 256, 256):
             keys.set_items(target, [n for i in range(start, start + 256) for n in (i, i)])

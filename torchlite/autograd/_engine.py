@@ -357,7 +357,7 @@ def _torch():
 
 
 def _contiguous_format():
-    from .._device import contiguous_format
+    from .._core.device import contiguous_format
 
     return contiguous_format
 

@@ -4,7 +4,7 @@ A page can let the name mean its GPU, for scripts that know no other: the enviro
 `torch.webgpu.use_as_cuda()`. Then `torch.device("cuda")` is the webgpu device, and this module speaks of that.
 """
 
-from .. import _device
+from .._core import device as _device
 from ..version import cuda as _version  # noqa: F401
 
 

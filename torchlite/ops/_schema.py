@@ -3,7 +3,7 @@
 Read when an overload is first called, not at import.
 """
 
-from .. import _device, _dtypes
+from .._core import device as _device, dtypes as _dtypes
 
 # numbers shared with native/src/op.c
 KINDS = {

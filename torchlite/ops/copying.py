@@ -2,7 +2,8 @@
 
 import torchlite as torch
 
-from .. import _C, _device
+from .. import _C
+from .._core import device as _device
 from ._declare import op
 
 
@@ -74,7 +75,7 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
     if device is not None:
         device = torch.device(device)
         if device.type != self.device.type:
-            from ..dispatch import move
+            from .._core.dispatch import move
 
             return move(self, device, dtype, memory_format)
     if dtype is not None and not isinstance(dtype, torch.dtype):

@@ -1,7 +1,7 @@
 """Softmax and the normalisation layers."""
 
 import torchlite as torch
-from torchlite._device import suggested_format
+from torchlite._core.device import suggested_format
 
 from ._declare import op
 

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import torchlite as torch
-from torchlite._device import suggested_format
+from torchlite._core.device import suggested_format
 
 from ._declare import _functions, op
 

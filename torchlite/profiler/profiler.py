@@ -144,7 +144,7 @@ class profile:
         self.use_device = "webgpu" if self._wants_gpu() else None
 
     def _wants_gpu(self):
-        from .. import _device
+        from .._core import device as _device
 
         wanted = set(self.activities)
         if ProfilerActivity.CUDA in wanted and _device.device("cuda").type == "webgpu":

@@ -3,9 +3,9 @@
 from pickle import UnpicklingError
 
 import torchlite as torch
-from torchlite import _dtypes
-from torchlite._file_limits import Budget
-from torchlite._zip_records import read_exactly
+from torchlite._core import dtypes as _dtypes
+from torchlite._files.limits import Budget
+from torchlite._files.zip_records import read_exactly
 from torchlite.storage import UntypedStorage
 
 _NAMES = {

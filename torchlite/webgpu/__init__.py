@@ -25,7 +25,7 @@ from ._memory import (
 
 def _check(device):
     """A device argument: None, an index, a string or a device; there is one GPU."""
-    from .._device import device as make
+    from .._core.device import device as make
 
     if device is None:
         return
@@ -66,7 +66,7 @@ def why_not():
 def use_as_cuda(on=True):
     """Lets "cuda" mean this device, for scripts that know no other name: `torch.device("cuda")`, `x.cuda()`, `torch.cuda.is_available()`.
     Tensors and devices still call themselves webgpu. TORCHLITE_CUDA=webgpu in the environment does the same from the start."""
-    from .. import _device
+    from .._core import device as _device
 
     _device.use_webgpu_as_cuda(on)
 

@@ -9,7 +9,7 @@ import js
 import pyodide_js
 from pyodide.ffi import JsException, can_run_sync, create_once_callable, run_sync, to_js
 
-from .. import _adapter
+from .._core import adapter as _adapter
 from . import _bridge
 
 ENTER = "enter Python by runPythonAsync or callPromising, where it can wait"

@@ -281,7 +281,7 @@ KINDS = {
 def about():
     import torchlite
 
-    return json.dumps({"version": torchlite.__version__, "build": torchlite._native.variant})
+    return json.dumps({"version": torchlite.__version__, "build": torchlite._core.native.variant})
 
 
 def make(request):

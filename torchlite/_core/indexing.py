@@ -6,8 +6,8 @@ ops `index` and `index_put_`.
 
 import torchlite as torch
 
-from . import _C
-from ._tensor import Tensor
+from .. import _C
+from .tensor import Tensor
 
 _grad_mode = _C.is_grad_enabled
 

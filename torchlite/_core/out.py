@@ -1,6 +1,6 @@
 """out=: which dtypes an op takes there, where PyTorch asks for more than that the result can be cast, and its words."""
 
-from . import _C
+from .. import _C
 
 # made of sizes and numbers: what they make has the dtype of out
 FACTORIES = frozenset(

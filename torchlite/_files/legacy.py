@@ -7,8 +7,9 @@ from types import FunctionType
 from typing import IO, cast
 
 import torchlite as torch
-from torchlite._file_limits import Budget, brief
-from torchlite import _utils, _zip_records, serialization as _s, storage as _storage
+from torchlite._files.limits import Budget, brief
+from torchlite._files import zip_records
+from torchlite import _utils, serialization as _s, storage as _storage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -157,7 +158,7 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
         view = memoryview(buffers[key])
         if count * dtype.itemsize != len(view):
             raise RuntimeError(f"storage has wrong byte size: expected {len(view)} got {count * dtype.itemsize}")
-        _zip_records.read_exactly(stream, view, "storage")
+        zip_records.read_exactly(stream, view, "storage")
         if swap:
             _s.swap_bytes(view, dtype.itemsize // (2 if dtype.is_complex else 1))
     if missing:

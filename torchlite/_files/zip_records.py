@@ -4,7 +4,7 @@ file can be mapped. Written field by field as PyTorch's writer does."""
 from binascii import crc32
 from struct import error, pack, unpack_from
 
-from torchlite._file_limits import Budget
+from torchlite._files.limits import Budget
 from torchlite.storage import UntypedStorage
 
 ALIGNMENT = 64

@@ -179,7 +179,7 @@ class device:
 def require_available(device_):
     """An error for a device that cannot hold tensors here."""
     if device_.type != "cpu":
-        from torchlite.dispatch import unavailable
+        from torchlite._core.dispatch import unavailable
 
         error = unavailable(device_)
         if error is not None:

@@ -1,7 +1,8 @@
 """Old constructors and type names: torch.FloatTensor, torch.Tensor(2, 3), t.type()."""
 
-from . import _C, _dtypes
-from ._tensor import Tensor
+from .. import _C
+from . import dtypes as _dtypes
+from .tensor import Tensor
 
 _TYPES = {
     "FloatTensor": _dtypes.float32,

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from . import _C, _device, _out
+from .. import _C
+from . import device as _device, out as _out
 
 
 def _tensors(args):
@@ -20,7 +21,7 @@ def unavailable(device):
     if device.type == "cuda":
         return AssertionError("Torch not compiled with CUDA enabled")
     if device.type == "webgpu":
-        from .webgpu import _bridge
+        from ..webgpu import _bridge
 
         try:
             _bridge.require()
@@ -79,7 +80,7 @@ def resolve(t):
 
 
 def _backend():
-    from .webgpu import _run
+    from ..webgpu import _run
 
     # from here on the core calls the device directly
     for name in ("device_alloc", "device_resize", "device_copy", "device_fill", "device_run", "host_copy"):
@@ -244,7 +245,7 @@ def _how(ov, device):
         return "body over other ops"
     if ov.spec.view or ov.kernel in _C.kernels and _C.kernels[ov.kernel].geometry:
         return "a view"
-    from .webgpu import _run
+    from ..webgpu import _run
 
     if ov.kernel in _run.ROWS:
         return "element-wise, fused with its neighbours"
@@ -258,7 +259,7 @@ def _how(ov, device):
 def explain(op, device="cpu"):
     """How an op (by name) runs on a device ("cpu" or "webgpu"): the kernel of each overload, its body, or the CPU in its place.
     Types that a device's kernels lack go on as the next of these ways."""
-    from . import ops
+    from .. import ops
 
     device = _device.device(device).type
     ops.load_all()

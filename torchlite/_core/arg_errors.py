@@ -6,7 +6,7 @@ schemas ("Tensor", "int[2]?", "Scalar", ...), `default` NotImplemented when the 
 
 import torchlite as torch
 
-from . import _C
+from .. import _C
 
 _WORDS = {
     "Tensor": "Tensor",

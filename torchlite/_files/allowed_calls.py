@@ -7,7 +7,7 @@ from pickle import UnpicklingError
 
 import torchlite as torch
 from torchlite import _utils, serialization as _s, storage as _storage
-from torchlite._file_limits import brief
+from torchlite._files.limits import brief
 
 # bytes are written as text with one character for each; the other codecs may be slow, or make much of it
 _ENCODINGS = ("latin1", "latin-1", "iso-8859-1", "iso8859-1", "ascii", "utf-8", "utf8")

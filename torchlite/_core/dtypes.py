@@ -4,7 +4,7 @@ The objects are singletons, so `is` compares them; `_code` is the number the nat
 Names and sizes come from the core, which has the only table of them.
 """
 
-from . import _C
+from .. import _C
 
 
 class dtype:

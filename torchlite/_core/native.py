@@ -9,6 +9,8 @@ overrides the choice: `simd128`, `relaxed`, or the path of a build.
 import os
 import sys
 
+PACKAGE = __package__.rpartition(".")[0]
+
 # WebAssembly text: (func (param v128 v128 v128) (result v128)
 #   (f32x4.relaxed_madd (local.get 0) (local.get 1) (local.get 2)))
 _RELAXED_PROBE = bytes.fromhex("0061736d01000000 01080160037b7b7b017b 03020100 0a0d010b00200020012002fd85020b")
@@ -52,12 +54,12 @@ def _relaxed_file(here):
 def _load_file(path):
     from importlib.machinery import ExtensionFileLoader, ModuleSpec
 
-    name = __package__ + "._C"
+    name = PACKAGE + "._C"
     loader = ExtensionFileLoader(name, path)
     spec = ModuleSpec(name, loader, origin=path)
     spec.has_location = True
     module = loader.create_module(spec)
-    module.__spec__, module.__loader__, module.__file__, module.__package__ = spec, loader, path, __package__
+    module.__spec__, module.__loader__, module.__file__, module.__package__ = spec, loader, path, PACKAGE
     sys.modules[name] = module
     try:
         loader.exec_module(module)
@@ -69,10 +71,10 @@ def _load_file(path):
 
 def _load():
     global variant
-    done = sys.modules.get(__package__ + "._C")
+    done = sys.modules.get(PACKAGE + "._C")
     if done is not None:
         return done
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     wanted = os.environ.get("TORCHLITE_NATIVE", "")
     if wanted and wanted not in ("simd128", "relaxed"):
         variant = wanted
@@ -90,7 +92,7 @@ def _load():
                 return module
         variant = "simd128"
     try:
-        from . import _C
+        from .. import _C
     except ImportError as e:
         suffix = ".pyd" if os.name == "nt" else ".abi3.so"
         built = os.path.exists(os.path.join(here, "_C" + suffix))
@@ -108,4 +110,4 @@ def _load():
 
 
 _C = _load()
-sys.modules[__package__].__dict__["_C"] = _C
+sys.modules[PACKAGE].__dict__["_C"] = _C

@@ -1,0 +1,716 @@
+"""`torch.Tensor`: what is Python about it. Fields and operators are native (TensorBase), ops come from torchlite.ops."""
+
+from .. import _C
+from . import device as _device
+from ..autograd._node import eager, meta
+
+_alias = _C.alias
+_NUMPY_NAMES = {
+    0: "bool",
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "float16",
+    8: "float32",
+    9: "float64",
+    10: "complex64",
+    11: "complex128",
+}
+
+
+class _TensorMeta(type(_C.TensorBase)):
+    """Classes show PyTorch's paths; their `__module__` stays where pickle finds them."""
+
+    def __repr__(cls):
+        module = cls.__module__
+        if module.partition(".")[0] == "torchlite":
+            module = "torch" + module[9:]
+        return "<class '%s.%s'>" % (module, cls.__qualname__)
+
+    def __dir__(cls):
+        from ..ops import load_all
+
+        load_all()
+        return type.__dir__(cls)
+
+
+class Tensor(_C.TensorBase, metaclass=_TensorMeta):
+    """An n-dimensional array of one dtype on one device. Made by `torch.tensor` and friends."""
+
+    __module__ = "torchlite"
+
+    def __new__(cls, *args, device=None):
+        if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
+            return _C.TensorBase.__new__(cls, args[0])
+        from .legacy_types import legacy_new
+
+        t = legacy_new(args, _C.get_default_dtype())
+        return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return _default_torch_function(cls, func, types, args, kwargs)
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False, **kwargs):
+        if not isinstance(data, _C.TensorBase):
+            raise TypeError(
+                "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__
+            )
+        with _C.GradMode(False):
+            t = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
+        if require_grad:
+            t.requires_grad = True
+        return t
+
+    def as_subclass(self, cls):
+        t = _C.TensorBase.__new__(cls, self)
+        t._raw_grad_fn, t._output_nr, t._leaf_flag = self.grad_fn, self.output_nr, self._leaf_flag
+        return t
+
+    # ---- autograd --------------------------------------------------------------------------------------------------------
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Gradients of this tensor with respect to graph leaves, added to their `.grad`."""
+        from ..autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets `requires_grad` in place and returns the tensor."""
+        if requires_grad is not True and requires_grad is not False:
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s"
+                % type(requires_grad).__name__
+            )
+        if requires_grad and self.is_leaf and not (self.dtype.is_floating_point or self.dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = requires_grad
+        return self
+
+    def detach_(self):
+        """Takes the tensor out of the graph that made it."""
+        if self._base is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
+        self._raw_grad_fn, self._leaf_flag = None, False
+        return self
+
+    def retain_grad(self):
+        """Keeps `.grad` of a non-leaf after backward."""
+        node = self.grad_fn
+        if node is None:
+            if not self.requires_grad:
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            return
+        import weakref
+
+        if node.retain is None:
+            node.retain = {}
+        node.retain[self.output_nr] = weakref.ref(self)
+        self._retains = True
+
+    def register_hook(self, hook):
+        """Calls hook(grad) when the gradient of this tensor is computed; a returned tensor replaces it."""
+        from ..utils.hooks import RemovableHandle
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node = self.grad_fn
+        if node is None:
+            m = meta(self)
+            if m.hooks is None:
+                m.hooks = {}
+            handle = RemovableHandle(m.hooks)
+            m.hooks[handle.id] = hook
+            return handle
+        if node.pre_hooks is None:
+            node.pre_hooks = {}
+        handle = RemovableHandle(node.pre_hooks)
+        node.pre_hooks[handle.id] = (self.output_nr, hook)
+        return handle
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls hook(tensor) after the gradient was added to `.grad` of this leaf."""
+        from ..utils.hooks import RemovableHandle
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        m = meta(self)
+        if m.post_hooks is None:
+            m.post_hooks = {}
+        eager[0] = True
+        handle = RemovableHandle(m.post_hooks)
+        m.post_hooks[handle.id] = hook
+        return handle
+
+    @property
+    def _backward_hooks(self):
+        m = self._meta
+        return m.hooks if m is not None else None
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks):
+        if hooks:
+            meta(self).hooks = hooks
+
+    def _is_view(self):
+        return self._base is not None
+
+    def is_inference(self):
+        """True for tensors made under inference_mode."""
+        return self._inference
+
+    # ---- Python protocols ----------------------------------------------------------------------------------------------------
+
+    def __repr__(self, *, tensor_contents=None):
+        from .tensor_str import _str
+
+        return _str(self, tensor_contents=tensor_contents)
+
+    def __format__(self, spec):
+        if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self):
+        return self if self.dim() == 0 else self.flip(0)
+
+    def __contains__(self, element):
+        if isinstance(element, (Tensor, int, float, complex)) or _C.is_number(element):
+            return bool((self == element).any().item())
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a %s." % type(element)
+        )
+
+    def __complex__(self):
+        if self.numel() == 1 and not self.is_complex():
+            return complex(float(self))
+        return complex(self.item())
+
+    def __dir__(self):
+        return sorted(set(dir(type(self))) | set(self.__dict__))
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        import copy
+
+        storage = self.untyped_storage()
+        key = ("storage", id(storage))
+        if key not in memo:
+            if self.is_cpu:
+                fresh = _C.StorageBase(storage.nbytes())
+                memoryview(fresh)[:] = memoryview(storage)
+            else:
+                from .dtypes import uint8
+
+                fresh = _C.tensor_from_storage(storage, uint8, 0, (storage.nbytes(),), (1,)).clone().untyped_storage()
+            memo[key] = fresh
+            memo.setdefault("keep", []).append(storage)
+        t = _C.tensor_from_storage(memo[key], self.dtype, self.storage_offset(), self.shape, self.stride())
+        if self.is_conj():
+            t = t.conj_physical()
+        if self.is_neg():
+            t = t.neg()
+        if type(self) is not Tensor:
+            t = _C.TensorBase.__new__(type(self), t)
+        t._leaf_flag = self._leaf_flag
+        memo[id(self)] = t
+        if self.grad is not None:
+            t.grad = copy.deepcopy(self.grad, memo)
+        if self.__dict__:
+            t.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return t
+
+    def __reduce_ex__(self, protocol):
+        from .._utils import _reduce_tensor
+
+        return _reduce_tensor(self, protocol)
+
+    def __setstate__(self, state):
+        raise RuntimeError("legacy tensor state is not supported")
+
+    __array_priority__ = 1000
+
+    def __array__(self, dtype=None, copy=None):
+        a = self.numpy()
+        return a if dtype is None else a.astype(dtype, copy=False)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        import torchlite as torch
+
+        return torch.from_numpy(
+            array.astype("uint8") if array.dtype == bool else array
+        )  # uint8, as PyTorch has it still
+
+    def numpy(self, *, force=False):
+        """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
+        if force:
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+        if self.requires_grad and _C.is_grad_enabled():
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if not self.is_cpu:
+            raise TypeError(
+                "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+                % self.device
+            )
+        if self.is_conj():
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead."
+            )
+        if self.is_neg():
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead."
+            )
+        name = _NUMPY_NAMES.get(self.dtype._code)
+        if name is None:
+            raise TypeError("Got unsupported ScalarType %s" % self.dtype._scalar_type)
+        import numpy as np
+
+        size = self.itemsize
+        if self.numel() == 0:
+            return np.empty(tuple(self.shape), name)
+        return np.ndarray(
+            tuple(self.shape),
+            name,
+            buffer=self._storage,
+            offset=self.storage_offset() * size,
+            strides=tuple(s * size for s in self.stride()),
+        )
+
+    # ---- storage -----------------------------------------------------------------------------------------------------------
+
+    def untyped_storage(self):
+        """The bytes behind the tensor."""
+        return self._storage
+
+    def storage(self):
+        """The typed storage behind the tensor."""
+        _C.warn_once(
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
+            "matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+            "tensor.storage()"
+        )
+        return self._typed_storage()
+
+    def _typed_storage(self):
+        from ..storage import TypedStorage
+
+        return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
+
+    def storage_type(self):
+        return type(self.storage())
+
+    def is_shared(self):
+        return False
+
+    def share_memory_(self):
+        """One process here: the tensor itself."""
+        return self
+
+    def is_pinned(self, device=None):
+        return False
+
+    def pin_memory(self, device=None):
+        """No pinned memory in a page: the tensor itself."""
+        return self
+
+    def set_(self, source=None, storage_offset=0, size=None, stride=None):
+        """Takes over the storage (and geometry) of another tensor or storage."""
+        if self.requires_grad and _C.is_grad_enabled():
+            from ..autograd._inplace import check_inplace, refuse
+
+            check_inplace(self)
+            refuse(self, "set_")
+        if source is None:
+            source = _C.empty((0,), self.dtype)
+        if isinstance(source, Tensor) and source.dtype is not self.dtype:
+            raise RuntimeError(
+                "Could not set tensor of type %s to a tensor of type %s"
+                % (source.dtype._cpp_type, self.dtype._cpp_type)
+            )
+        if getattr(source, "_untyped_storage", None) is not None and source.dtype is not self.dtype:
+            raise RuntimeError(
+                "Expected a Storage of type %s or an UntypedStorage, but got type %s for argument 1 'storage'"
+                % (self.dtype._cpp_type, source.dtype._scalar_type)
+            )
+        if isinstance(source, Tensor) and size is None:
+            size, stride, storage_offset = source.shape, source.stride(), source.storage_offset()
+        storage = source._storage if isinstance(source, Tensor) else getattr(source, "_untyped_storage", source)
+        if size is None:
+            size = (storage.nbytes() // self.itemsize,)
+        if stride is None or len(stride) == 0 and len(size):
+            stride = _C.empty((0,), self.dtype).new_empty(size).stride() if 0 in size else _contiguous_strides(size)
+        taken = _C.tensor_from_storage(storage, self.dtype, storage_offset, tuple(size), tuple(stride))
+        taken._conj_bit, taken._neg_bit = self.is_conj(), self.is_neg()
+        self.data = taken
+        return self
+
+    def resize_(self, *sizes, memory_format=None):
+        """Changes the shape in place; new elements are uninitialised."""
+        if not sizes:
+            raise TypeError('resize_() missing 1 required positional arguments: "size"')
+        if len(sizes) == 1 and not isinstance(sizes[0], int):
+            sizes = tuple(sizes[0])
+        if self.requires_grad:
+            raise RuntimeError("cannot resize variables that require grad")
+        if memory_format is _device.preserve_format:
+            raise RuntimeError("Unsupported memory formatPreserve")
+        if tuple(self.shape) != tuple(sizes):
+            before = self.untyped_storage().nbytes()
+            _C.resize(self, tuple(sizes))
+            if _C.fill_empty() and self.untyped_storage().nbytes() > before:
+                size = self.itemsize
+                _C.fill_fresh(
+                    _C.tensor_from_storage(
+                        self._storage,
+                        self.dtype,
+                        before // size,
+                        (self._storage.nbytes() // size - before // size,),
+                        (1,),
+                    )
+                )
+        if memory_format is not None:
+            from ..ops.copying import _channels_last_strides
+
+            last = memory_format is not _device.contiguous_format
+            self.as_strided_(
+                sizes, _channels_last_strides(sizes, memory_format) if last else _contiguous_strides(sizes)
+            )
+        return self
+
+    def resize_as_(self, other, *, memory_format=None):
+        """Changes the shape in place to that of `other`; preserve_format takes its memory format as well."""
+        if memory_format is _device.preserve_format:
+            memory_format = _device.suggested_format(other)
+        return self.resize_(other.shape, memory_format=memory_format)
+
+    def dim_order(self, *, ambiguity_check=False):
+        """Dims from outermost to innermost in memory. With `ambiguity_check`, an order that is not the only one is an error, unless
+        exactly one of the memory formats that the argument lists fits."""
+        formats = ambiguity_check if type(ambiguity_check) is list else []
+        if type(ambiguity_check) not in (bool, list) or not all(isinstance(f, _device.memory_format) for f in formats):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        if ambiguity_check is not False and (1 in self.shape or len(set(self.stride())) < self.dim()):
+            if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+                raise RuntimeError(
+                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+                )
+        return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+
+    # ---- devices and dtypes -----------------------------------------------------------------------------------------------
+
+    def type(self, dtype=None, non_blocking=False, **kwargs):
+        """The legacy type's name, or a copy of another dtype."""
+        from .legacy_types import type_name, type_to_dtype
+
+        if dtype is None:
+            return type_name(self)
+        return self.to(type_to_dtype(dtype))
+
+    def cpu(self, memory_format=_device.preserve_format):
+        return self.to("cpu", memory_format=memory_format)
+
+    async def cpu_async(self):
+        """As `cpu()`, for code that may await: the page goes on while the GPU finishes."""
+        if self.is_cpu:
+            return self
+        from ..webgpu._run import host_copy_async
+
+        return await host_copy_async(self.resolve_conj().resolve_neg())
+
+    async def item_async(self):
+        """As `item()`, for code that may await."""
+        return (await self.cpu_async()).item()
+
+    async def tolist_async(self):
+        """As `tolist()`, for code that may await."""
+        return (await self.cpu_async()).tolist()
+
+    def cuda(self, device=None, non_blocking=False, memory_format=_device.preserve_format):
+        return self.to("cuda" if device is None else device, memory_format=memory_format)
+
+    @property
+    def is_cuda(self):
+        return self.device.type == "webgpu" and _device.cuda_is_webgpu()
+
+    def is_nonzero(self):
+        """Whether the only element is not zero."""
+        return bool(self)
+
+    def is_same_size(self, other):
+        return self.shape == other.shape
+
+    def is_set_to(self, tensor):
+        """Same storage, offset, shape and strides."""
+        return (
+            self._storage is tensor._storage
+            and self.storage_offset() == tensor.storage_offset()
+            and self.shape == tensor.shape
+            and self.stride() == tensor.stride()
+            and self.is_conj() == tensor.is_conj()
+            and self.is_neg() == tensor.is_neg()
+        )
+
+    # what only sparse tensors have
+    def values(self):
+        raise RuntimeError("values expected sparse tensor layout but got Strided")
+
+    def indices(self):
+        raise RuntimeError("indices expected sparse coordinate tensor layout but got Strided")
+
+    def coalesce(self):
+        raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided")
+
+    def is_coalesced(self):
+        raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
+
+    def to_dense(self, dtype=None, *, masked_grad=None):
+        """The tensor itself: all tensors are dense here."""
+        return self if dtype is None else self.to(dtype)
+
+    def to_sparse(self, *args, **kwargs):
+        raise NotImplementedError("sparse tensors are not supported by torchlite")
+
+    to_sparse_csr = to_sparse_csc = to_sparse_coo = to_sparse
+
+    def index(self, positions, dims):
+        raise NotImplementedError("first-class dimensions are not supported by torchlite")
+
+    name = None
+
+    def resize(self, *sizes):
+        """Deprecated in PyTorch: reshape to the same number of elements."""
+        import warnings
+
+        warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+        return self.reshape(*sizes)
+
+    def resize_as(self, other):
+        return self.resize(other.shape)
+
+    def is_distributed(self):
+        return False
+
+    @property
+    def layout(self):
+        return _device.strided
+
+    @property
+    def real(self):
+        import torchlite as torch
+
+        return torch.real(self)
+
+    @real.setter
+    def real(self, value):
+        self.real.copy_(value if isinstance(value, Tensor) else self.real.new_tensor(value))
+
+    @property
+    def imag(self):
+        import torchlite as torch
+
+        return torch.imag(self)
+
+    @imag.setter
+    def imag(self, value):
+        self.imag.copy_(value if isinstance(value, Tensor) else self.imag.new_tensor(value))
+
+    @property
+    def T(self):
+        n = self.dim()
+        if n == 0:
+            _C.warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+        elif n != 2:
+            _C.warn_once(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
+                "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+                "reverse the dimensions of a tensor."
+            )
+        return self.permute((1, 0) if n == 2 else tuple(range(n - 1, -1, -1)))
+
+    @property
+    def mT(self):
+        if self.dim() == 0:
+            _C.warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+            return self.view(())
+        if self.dim() == 1:
+            raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        return self.transpose(-2, -1)
+
+    @property
+    def H(self):
+        if self.dim() not in (0, 2):
+            raise RuntimeError(
+                "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s"
+                % (self.dim(), " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else "")
+            )
+        if self.dim() == 0:
+            _C.warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+            return self.conj()
+        return self.mT.conj()
+
+    @property
+    def mH(self):
+        if self.dim() == 0:
+            _C.warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
+            return self.conj()
+        if self.dim() == 1:
+            raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
+        return self.mT.conj()
+
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+        """A tensor from data, of this tensor's dtype and device."""
+        import torchlite as torch
+
+        t = torch.functional._new(data, self.dtype if dtype is None else dtype, "tensor.new_tensor")
+        return torch.functional._place(t, self.device if device is None else device, requires_grad)
+
+    def new(self, *args, **kwargs):
+        """Old constructor of a tensor of the same dtype."""
+        from .legacy_types import legacy_new
+
+        return legacy_new(args, self.dtype)
+
+    def apply_(self, callable):
+        """Calls a Python function on each element, in place."""
+        flat = self.reshape(-1).tolist()
+        import torchlite as torch
+
+        return self.copy_(torch.tensor([callable(v) for v in flat], dtype=self.dtype).reshape(self.shape))
+
+    def map_(self, other, callable):
+        """self = callable(self, other), element by element."""
+        import torchlite as torch
+
+        a, b = self.reshape(-1).tolist(), other.expand_as(self).reshape(-1).tolist()
+        return self.copy_(torch.tensor([callable(x, y) for x, y in zip(a, b)], dtype=self.dtype).reshape(self.shape))
+
+    def module_load(self, other, assign=False):
+        """What load_state_dict puts in this tensor's place."""
+        return other.detach() if assign else self.copy_(other).detach()
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
+        if self.is_neg():  # PyTorch hands out the numbers without their signs
+            raise BufferError("Can't export tensors with the negative bit set")
+        return self.numpy().__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def _contiguous_strides(size):
+    strides, n = [], 1
+    for s in reversed(size):
+        strides.append(n)
+        n *= max(s, 1)
+    return tuple(reversed(strides))
+
+
+def _plain_torch_function(func, types, args=(), kwargs=None):
+    return NotImplemented
+
+
+_plain_torch_function._tl_plain = True
+_C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
+_disable_depth = [0]
+
+
+class DisableTorchFunctionSubclass:
+    """Inside, __torch_function__ of subclasses is not called."""
+
+    def __enter__(self):
+        _disable_depth[0] += 1
+
+    def __exit__(self, *exc):
+        _disable_depth[0] -= 1
+
+
+def _plain(x):
+    if isinstance(x, Tensor) and type(x) is not Tensor:
+        return x.as_subclass(Tensor)
+    if isinstance(x, (list, tuple)) and any(isinstance(v, Tensor) for v in x):
+        return type(x)(_plain(v) for v in x)
+    return x
+
+
+def _default_torch_function(cls, func, types, args, kwargs):
+    """Results of a subclass's ops are of the subclass, as PyTorch's default has it."""
+    kwargs = kwargs or {}
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    original = args[0] if args else None
+    out = func(*(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()})
+    return _wrap_as(cls, out, original)
+
+
+def _wrap_as(cls, out, original):
+    if isinstance(out, Tensor):
+        if (
+            original is not None
+            and isinstance(original, Tensor)
+            and out._storage is original._storage
+            and out._version
+            and out.shape == original.shape
+        ):
+            return original
+        return out if isinstance(out, cls) else out.as_subclass(cls)
+    if isinstance(out, (list, tuple)) and any(isinstance(v, Tensor) for v in out):
+        values = [_wrap_as(cls, v, None) for v in out]
+        return type(out)(values) if type(out) in (list, tuple) else type(out)(values)
+    return out
+
+
+def _torch_function(op, args, kwargs):
+    """Called by the dispatcher when an argument's class overrides __torch_function__."""
+    found = []
+    stack = list(args) + list(kwargs.values())
+    for a in stack:
+        if isinstance(a, (list, tuple)):
+            stack.extend(a)
+        elif isinstance(a, Tensor) and type(a) is not Tensor and type(a) not in found:
+            found.append(type(a))
+    if not _disable_depth[0]:
+        for kind in sorted(found, key=lambda k: -len(k.__mro__)):
+            if getattr(kind.__torch_function__, "_tl_plain", False):
+                continue
+            out = kind.__torch_function__(op, tuple(found), args, kwargs)
+            if out is not NotImplemented:
+                return out
+        if any(not getattr(k.__torch_function__, "_tl_plain", False) for k in found):
+            raise TypeError(
+                "Multiple dispatch failed for 'torch.%s'; all __torch_function__ handlers returned NotImplemented"
+                % op.__name__
+            )
+    return op(*(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()})
+
+
+_C.register("Tensor", Tensor)
+_C.register("torch_function", _torch_function)
+
+
+from .._utils import _rebuild_from_type_v2  # noqa: E402, F401  (pickles name it here)
