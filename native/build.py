@@ -1,4 +1,4 @@
-"""Builds the native core, torchlite._C, from native/src/*.c.
+"""Builds the native core, torchlite._C, from the C files in native/src.
 
     python native/build.py host [--sanitize | --coverage] [--last-good] [--out DIR]
     python native/build.py wasm [--relaxed] [--out DIR]
@@ -61,26 +61,28 @@ WARNINGS = [
     "-Wno-tautological-compare",
 ]  # x != x finds NaN, also where the type turns out to be an integer
 
-# Files of little inner loop: compiled for size, they are read over the network more often than they are waited for.
+# Folders and files of little inner loop, below native/src: compiled for size, they are read over the network more often
+# than they are waited for. The GPU's own files go further in WASM (-Oz): programs on the CPU never enter them.
+SMALLEST = {"gpu"}
 SMALL = {
-    "check",
-    "cmath",
-    "create",
-    "data",
-    "gamma_grad",
-    "grad_mode",
-    "index_plan",
-    "linalg",
-    "number",
-    "pad",
-    "profile",
-    "reduce_plan",
-    "resample",
-    "rng",
-    "sampling",
-    "scatter",
-    "shape",
-    "sort",
+    "core/check.c",
+    "core/data.c",
+    "core/grad_mode.c",
+    "core/number.c",
+    "core/profile.c",
+    "index/index_plan.c",
+    "index/scatter.c",
+    "math/cmath.c",
+    "nn/pad.c",
+    "nn/resample.c",
+    "products/linalg.c",
+    "random/gamma_grad.c",
+    "random/rng.c",
+    "random/sampling.c",
+    "reduce/reduce_plan.c",
+    "shape/create.c",
+    "shape/shape.c",
+    "sort/sort.c",
 }
 
 
@@ -108,7 +110,7 @@ def zig_folder() -> pathlib.Path:
 
 
 def sources(src: pathlib.Path = SRC) -> list[pathlib.Path]:
-    return sorted(src.glob("*.c"))
+    return sorted(src.rglob("*.c"))
 
 
 def digest(*parts: bytes | str) -> str:
@@ -120,13 +122,24 @@ def digest(*parts: bytes | str) -> str:
     return h.hexdigest()[:24]
 
 
+def place(file: pathlib.Path, src: pathlib.Path = SRC) -> str:
+    """A source file's path below `src`; the name alone of a file that the build wrote elsewhere."""
+    return file.relative_to(src).as_posix() if file.is_relative_to(src) else file.name
+
+
+def optimisation(target: Target, where: str) -> list[str]:
+    """Flags beyond the target's for the file at `where`, a path below the sources."""
+    if {where, where.partition("/")[0]} & SMALLEST:
+        return ["-Oz" if isinstance(target, Wasm) else "-Os"]
+    return ["-Os"] if {where, where.partition("/")[0]} & SMALL else []
+
+
 def headers_digest(src: pathlib.Path) -> str:
     parts: list[bytes | str] = []
     for folder in (src, NATIVE / "include"):
-        if folder.is_dir():
-            for p in sorted(folder.iterdir()):
-                if p.suffix in (".h", ".inc", ".def"):
-                    parts += [p.name, p.read_bytes()]
+        for p in sorted(folder.rglob("*")):
+            if p.suffix in (".h", ".inc", ".def"):
+                parts += [place(p, folder), p.read_bytes()]
     return digest(*parts)
 
 
@@ -140,7 +153,7 @@ class Target:
     def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
         return call(
             [*self.compiler, *self.cflags, *extra, "-c", str(src), "-o", str(obj)],
-            f"compiling native/src/{src.name} ({self.name})",
+            f"compiling {place(src)} ({self.name})",
         )
 
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
@@ -226,7 +239,7 @@ class Wasm(Target):
         # With relaxed SIMD on, LLVM turns `x < a ? a : x` into relaxed_max, which may drop a NaN; the pseudo-maximum has
         # the comparison's meaning. So the assembly is corrected on its way, and nothing else relaxed than
         # multiply-add may be in it.
-        what = f"compiling native/src/{src.name} ({self.name})"
+        what = f"compiling {place(src)} ({self.name})"
         asm = obj.with_suffix(".s")
         out = call([*self.compiler, *self.cflags, *extra, "-S", str(src), "-o", str(asm)], what)
         text = re.sub(r"\b(f32x4|f64x2)\.relaxed_(min|max)\b", r"\1.p\2", asm.read_text())
@@ -272,26 +285,29 @@ def call(cmd: list[str], what: str) -> str:
     return done.stdout
 
 
-def compile_one(target: Target, src: pathlib.Path, headers: str, last_good: bool, extra: list[str]) -> pathlib.Path:
-    if src.stem.startswith("gpu"):  # programs on the CPU never enter them
-        extra = [*extra, "-Oz" if isinstance(target, Wasm) else "-Os"]
-    elif src.stem in SMALL:
-        extra = [*extra, "-Os"]
-    key = digest(src.name, src.read_bytes(), headers, RECIPE, *target.compiler, *target.cflags, *extra)
+def compile_one(
+    target: Target, file: pathlib.Path, src: pathlib.Path, headers: str, last_good: bool = False
+) -> pathlib.Path:
+    """The object of one file of `src`."""
+    where = place(file, src)
+    folders = sorted({str(p.parent) for p in src.rglob("*.h")})
+    extra = [*(f"-I{f}" for f in folders), *optimisation(target, where)]
+    key = digest(where, file.read_bytes(), headers, RECIPE, *target.compiler, *target.cflags, *extra)
     folder = ROOT / ".build" / target.name
-    obj = folder / f"{src.stem}.{key}.o"
+    stem = where.removesuffix(".c").replace("/", "-")
+    obj = folder / f"{stem}.{key}.o"
     if obj.exists():
         os.utime(obj)
         return obj
-    tmp = folder / f"{src.stem}.{key}.{os.getpid()}.tmp.o"
+    tmp = folder / f"{stem}.{key}.{os.getpid()}.tmp.o"
     try:
-        out = target.compile(src, tmp, [*WARNINGS, *extra])
+        out = target.compile(file, tmp, [*WARNINGS, *extra])
     except BuildError as e:
-        olds = sorted(folder.glob(f"{src.stem}.*.o"), key=lambda p: p.stat().st_mtime)
+        olds = sorted(folder.glob(f"{stem}.*.o"), key=lambda p: p.stat().st_mtime)
         olds = [p for p in olds if ".tmp." not in p.name]
         if not (last_good and olds):
             raise
-        print(f"{e}\nUSING THE LAST GOOD OBJECT of {src.name}", file=sys.stderr)
+        print(f"{e}\nUSING THE LAST GOOD OBJECT of {where}", file=sys.stderr)
         return olds[-1]
     os.replace(tmp, obj)
     if out.strip():
@@ -301,7 +317,7 @@ def compile_one(target: Target, src: pathlib.Path, headers: str, last_good: bool
 
 def missing_families(srcs: list[pathlib.Path], src: pathlib.Path) -> list[str]:
     """Kernel tables that tl.h names and no file defines."""
-    header = src / "tl.h"
+    header = src / "core" / "tl.h"
     if not header.exists():
         return []
     declared = re.findall(r"\b(tl_kernels_\w+)\[\]", header.read_text())
@@ -335,11 +351,10 @@ def build(
             stub.write_text(body)
         srcs.append(stub)
     headers = headers_digest(src)
-    extra = ["-I", str(src)]
     errors: list[str] = []
     objects: list[pathlib.Path] = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(compile_one, target, s, headers, last_good, extra) for s in srcs]
+        futures = [pool.submit(compile_one, target, s, src, headers, last_good) for s in srcs]
         for f in futures:
             try:
                 objects.append(f.result())
@@ -397,14 +412,14 @@ def check_loads(out: pathlib.Path) -> None:
 
 
 def check_warnings() -> None:
-    errors = []
+    errors = [f"SMALL names {n}, which is not there" for n in sorted(SMALL | SMALLEST) if not (SRC / n).exists()]
     for target in (Host(), Wasm(), Wasm(relaxed=True)):
         target.name += "-check"
         target.cflags = [*target.cflags, "-Werror"]
         (ROOT / ".build" / target.name).mkdir(parents=True, exist_ok=True)
         headers = headers_digest(SRC)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for f in [pool.submit(compile_one, target, s, headers, False, []) for s in sources()]:
+            for f in [pool.submit(compile_one, target, s, SRC, headers) for s in sources()]:
                 try:
                     f.result()
                 except BuildError as e:

@@ -71,7 +71,7 @@ def native_files() -> Files:
         for text in done.stdout.splitlines():
             for file in json.loads(text)["files"]:
                 if "/native/src/" in file["file"]:
-                    seen = lines[file["file"].rpartition("/")[2]]
+                    seen = lines[file["file"].rpartition("/native/src/")[2]]
                     for line in file["lines"]:
                         seen[line["line_number"]] = max(seen.get(line["line_number"], 0), line["count"])
     return {name: (len(seen), sum(n > 0 for n in seen.values())) for name, seen in lines.items()}

@@ -223,6 +223,6 @@ def test_sdist_is_complete_and_repeatable(tmp_path):
         "PKG-INFO",
         "native/build.py",
         "native/backend.py",
-        "native/src/tl.h",
+        "native/src/core/tl.h",
         "torchlite/__init__.py",
     } <= names

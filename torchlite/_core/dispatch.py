@@ -33,7 +33,7 @@ def unavailable(device):
     return NotImplementedError("device %s is not supported by torchlite; available devices: cpu, webgpu" % device)
 
 
-_DEVICE, _LAYOUT = 9, 11  # kinds of parameters in native/src/op.c
+_DEVICE, _LAYOUT = 9, 11  # kinds of parameters in native/src/core/op.c
 
 
 def dispatch_other(ov: Any, args: Any) -> Any:

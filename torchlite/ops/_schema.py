@@ -5,7 +5,7 @@ Read when an overload is first called, not at import.
 
 from .._core import device as _device, dtypes as _dtypes
 
-# numbers shared with native/src/op.c
+# numbers shared with native/src/core/op.c
 KINDS = {
     "Tensor": 0,
     "Tensor[]": 1,

@@ -1,4 +1,4 @@
-"""One recording: the core's records (native/src/profile.c), and the GPU's, as FunctionEvents."""
+"""One recording: the core's records (native/src/core/profile.c), and the GPU's, as FunctionEvents."""
 
 import enum
 import sys

@@ -4,7 +4,7 @@ A tensor that an element-wise op makes owns a buffer without memory and a Node t
 consumer of the same kind takes the node in; anything else (`_stream.ready`) runs it. Nodes read buffers, so a write to a
 buffer first runs what was put off and reads it (`before_write`). Interior results that somebody still holds are written by
 the same kernel. Matrix products and convolutions are put off as well (`_stream.product`): what follows one is computed where its
-elements are made. All that is in the core (native/src/gpu_expr.c, gpu_run.c); here a new kernel gets its description.
+elements are made. All that is in the core (native/src/gpu: gpu_expr.c, gpu_run.c); here a new kernel gets its description.
 """
 
 import json

@@ -108,7 +108,7 @@ def _elu_backward(a):
     return "elu_backward", (g, x, alpha * scale, scale, input_scale)
 
 
-# what a row makes of its arguments may depend on nothing that their signature (native/src/device.c) leaves out
+# what a row makes of its arguments may depend on nothing that their signature (native/src/core/device.c) leaves out
 ROWS = {name: _plain(name) for name in _PLAIN}
 ROWS.update(
     add=_alpha("add"),

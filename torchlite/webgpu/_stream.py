@@ -2,7 +2,7 @@
 
 A buffer is the owner of a storage: it goes when Python's reference count says so, and its number is used again. Commands
 are words of 32 bits gathered in memory and run in batches; they take effect in order, so a number can be reused at once.
-Both are kept by the core (native/src/gpu.c), as is all that a cached element-wise op needs.
+Both are kept by the core (native/src/gpu/gpu.c), as is all that a cached element-wise op needs.
 """
 
 import struct
