@@ -290,8 +290,7 @@ def compile_one(
 ) -> pathlib.Path:
     """The object of one file of `src`."""
     where = place(file, src)
-    folders = sorted({str(p.parent) for p in src.rglob("*.h")})
-    extra = [*(f"-I{f}" for f in folders), *optimisation(target, where)]
+    extra = ["-I", str(src), *optimisation(target, where)]
     key = digest(where, file.read_bytes(), headers, RECIPE, *target.compiler, *target.cflags, *extra)
     folder = ROOT / ".build" / target.name
     stem = where.removesuffix(".c").replace("/", "-")
@@ -346,7 +345,7 @@ def build(
             raise BuildError("kernel tables without a definition: " + ", ".join(absent))
         print("warning: empty tables stand in for " + ", ".join(absent), file=sys.stderr)
         stub = folder / "stubs.c"
-        body = '#include "tl.h"\n' + "".join(f"const TlKernel {n}[] = {{{{0}}}};\n" for n in absent)
+        body = '#include "core/tl.h"\n' + "".join(f"const TlKernel {n}[] = {{{{0}}}};\n" for n in absent)
         if not stub.exists() or stub.read_text() != body:
             stub.write_text(body)
         srcs.append(stub)

@@ -1,7 +1,7 @@
 /* conv.c: the convolution ops: arguments, shapes and PyTorch's messages; the loops are in conv_run.c and
  * depthwise.c, those of channels-last memory in conv_last.c and depthwise_last.c. */
-#include "check.h"
-#include "conv.h"
+#include "core/check.h"
+#include "conv/conv.h"
 
 #define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
 #define LL(x) ((long long)(x))

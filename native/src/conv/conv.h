@@ -4,8 +4,8 @@
  * pad]. A plain convolution reads x and writes y; a transposed one reads y and writes x. Always three spatial dims. */
 #ifndef TL_CONV_H
 #define TL_CONV_H
-#include "tl.h"
-#include "gemm.h"
+#include "core/tl.h"
+#include "products/gemm.h"
 
 typedef struct {
   int64_t n, groups, xc, yc; /* batch; channels of each side in one group */

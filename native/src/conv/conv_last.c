@@ -1,7 +1,7 @@
 /* conv_last.c: convolutions of channels-last memory. Pixels are the rows of a product and channels its columns, so
  * images are read, and results written, in runs of channels. Indices summed over run over taps, then channels, which is
  * the order of a channels-last weight. */
-#include "conv.h"
+#include "conv/conv.h"
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 

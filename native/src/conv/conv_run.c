@@ -1,6 +1,6 @@
 /* conv_run.c: convolutions as matrix products whose second operand is never formed: gemm packs its panels straight from
  * the (padded) image through offset tables, one for pixels and one for (channel, tap) pairs. */
-#include "conv.h"
+#include "conv/conv.h"
 
 tl_gemm_fn tl_conv_gemm(tl_dtype dt) { return dt == TL_F32 ? tl_gemm_f32 : dt == TL_F64 ? tl_gemm_f64 : tl_gemm_i64; }
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }

@@ -1,7 +1,7 @@
 /* depthwise.c: float32 convolutions with one input channel per group. Planes are copied into a padded buffer (small
  * enough for the cache), then every output row is a sum of shifted input rows, 16 outputs at a time in registers. */
-#include "conv.h"
-#include "simd.h"
+#include "conv/conv.h"
+#include "math/simd.h"
 
 enum { SLACK = 24 }; /* floats readable behind a padded plane */
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }

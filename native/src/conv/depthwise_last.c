@@ -1,7 +1,7 @@
 /* depthwise_last.c: float32 convolutions with one input channel per group, in channels-last memory: the taps that reach
  * a pixel are looked up once, then all channels of it are summed, vectors of channels at a time. */
-#include "conv.h"
-#include "simd.h"
+#include "conv/conv.h"
+#include "math/simd.h"
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 

@@ -1,7 +1,7 @@
 /* pool.c: max and average pooling, adaptive pooling, unfold and fold. Rows of indices count inside one plane, as in
  * PyTorch. The public ops check what their users see first; here stand the checks all of them share. */
-#include "check.h"
-#include "pool.h"
+#include "core/check.h"
+#include "conv/pool.h"
 #include <math.h>
 
 /* channels-last memory of other types than float is rare: its loops are compiled for size */
@@ -14,8 +14,8 @@
 #define DIVIDE(a, b) ((a) / (b))
 #define PLUS(a, b) ((a) + (b))
 #define F(name) name##_f32
-#include "pool_impl.h"
-#include "pool_last_impl.h"
+#include "conv/pool_impl.h"
+#include "conv/pool_last_impl.h"
 #undef T
 #undef ACC
 #undef LOWEST
@@ -24,9 +24,9 @@
 #define ACC double
 #define LOWEST (-INFINITY)
 #define F(name) name##_f64
-#include "pool_impl.h"
+#include "conv/pool_impl.h"
 SMALL_BEGIN
-#include "pool_last_impl.h"
+#include "conv/pool_last_impl.h"
 SMALL_END
 #undef T
 #undef ACC
@@ -40,9 +40,9 @@ SMALL_END
 #define ACC int64_t
 #define LOWEST INT64_MIN
 #define F(name) name##_i64
-#include "pool_impl.h"
+#include "conv/pool_impl.h"
 SMALL_BEGIN
-#include "pool_last_impl.h"
+#include "conv/pool_last_impl.h"
 SMALL_END
 #undef T
 #undef ACC

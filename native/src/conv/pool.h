@@ -2,7 +2,7 @@
  * type). */
 #ifndef TL_POOL_H
 #define TL_POOL_H
-#include "tl.h"
+#include "core/tl.h"
 
 /* always three spatial dims; planes: everything in front of them */
 typedef struct {

@@ -1,5 +1,5 @@
 /* args.c: reading Python arguments, shapes for messages, and the registry of Python objects the core needs. */
-#include "core.h"
+#include "core/core.h"
 #include <stdio.h>
 
 TlRegistry tl_reg;

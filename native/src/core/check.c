@@ -1,5 +1,5 @@
 /* check.c: checks of arguments that kernels share, with one wording. */
-#include "check.h"
+#include "core/check.h"
 
 static int unlike(const char *op, const char *name, const TlTensor *t, int n, const int64_t *shape) {
   PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of shape %s, got %s", op, name, tl_fmt_shape(n, shape),

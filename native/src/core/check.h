@@ -2,7 +2,7 @@
  * gives 0. op and name are those of the messages: "op(): expected name of shape [2, 3], got [4]". */
 #ifndef TL_CHECK_H
 #define TL_CHECK_H
-#include "tl.h"
+#include "core/tl.h"
 
 int tl_check_shape(const char *op, const char *name, const TlTensor *t, int ndim, const int64_t *shape);
 int tl_check_same(const char *op, const char *name, const TlTensor *t, const TlTensor *like);

@@ -2,7 +2,7 @@
  *
  * A cast goes storage -> compute type -> other compute type -> storage, so there are loads, conversions and stores of
  * six compute types instead of one loop for each pair of dtypes. */
-#include "core.h"
+#include "core/core.h"
 
 #define IVDEP _Pragma("GCC ivdep")
 enum { CHUNK = 512 };

@@ -1,7 +1,7 @@
 /* core.h: what tensor.c, attr.c, data.c, view.c, args.c, op.c and module.c share with each other and nobody else. */
 #ifndef TL_CORE_H
 #define TL_CORE_H
-#include "tl.h"
+#include "core/tl.h"
 
 TlStorage *tl_storage_new(int64_t nbytes);
 bool tl_is_storage(PyObject *o);

@@ -1,5 +1,5 @@
 /* data.c: between Python objects and elements: item, tolist, torch.tensor's reading of nested sequences. */
-#include "core.h"
+#include "core/core.h"
 #include <stdio.h>
 
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {

@@ -2,7 +2,7 @@
  *
  * It is C because Python looks for an interrupt at the start of each function and after each call: a Python __exit__
  * could be interrupted before its first line, and recording would stay off for the rest of the program. */
-#include "core.h"
+#include "core/core.h"
 
 typedef struct {
   PyObject_HEAD int8_t grad, inference; /* wanted: 0, 1, or -1 to leave it as it is */

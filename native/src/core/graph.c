@@ -4,7 +4,7 @@
  * each other, a long one uses up the stack; CPython's own guard against that allows more than the stack of a JavaScript
  * engine holds. So the two links that every chain goes through, a tensor's grad_fn and a node's edges, are let go by
  * tl_drop, which goes a few levels deep and leaves the rest to its outermost call. */
-#include "core.h"
+#include "core/core.h"
 
 static PyObject **pending;
 static size_t npending, room;

@@ -1,5 +1,5 @@
 /* iter.c: strided iteration over operands broadcast to one shape. */
-#include "tl.h"
+#include "core/tl.h"
 
 /* true when dim a should be inside (before) dim b: the first operand whose strides differ and are both non-zero decides
  */

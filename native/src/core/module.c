@@ -1,5 +1,5 @@
 /* module.c: the extension module torchlite._C. */
-#include "core.h"
+#include "core/core.h"
 
 extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[],
   tl_create_functions[];

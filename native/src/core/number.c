@@ -1,5 +1,5 @@
 /* number.c: Tensor's operators, conversions and item access as type slots; they call the ops Python registered. */
-#include "core.h"
+#include "core/core.h"
 #include <stdlib.h>
 
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index);

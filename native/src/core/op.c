@@ -1,7 +1,7 @@
 /* op.c: the dispatcher. An Op is a set of overloads; a call binds its arguments to the first overload whose schema they
  * fit, then goes to the CPU kernel, the Python body, the autograd recorder or another device, whichever the arguments
  * ask for. Binding errors are worded in Python (_arg_errors.py), away from the hot path. */
-#include "core.h"
+#include "core/core.h"
 
 enum {
   K_TENSOR,

@@ -1,7 +1,7 @@
 /* profile.c: what torch.profiler records. While it is on (tl_profiling) the dispatcher leaves a begin and an end for
  * every call of an op, in an array; Python objects are made of it when recording ends. Only the thread that started it
  * is recorded: the array and the nesting belong to that thread. */
-#include "core.h"
+#include "core/core.h"
 #include <time.h>
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* promote.c: PyTorch's type promotion. */
-#include "pointwise.h"
+#include "pointwise/pointwise.h"
 
 tl_dtype tl_promote(tl_dtype a, tl_dtype b) {
   if (a == b) return a;

@@ -1,6 +1,6 @@
 /* size.c: torch.Size, a tuple of ints whose slices, sums and multiples are again sizes. In C because `x.shape[0]` is
  * everywhere. */
-#include "core.h"
+#include "core/core.h"
 
 static PyTypeObject *size_type;
 static binaryfunc tuple_subscript;

@@ -1,6 +1,6 @@
 /* tensor.c: storage, version counters and the Tensor type: allocation, geometry, lifetime. Attribute access that Python
  * code sees is in attr.c, views in view.c. */
-#include "core.h"
+#include "core/core.h"
 #include <stdlib.h>
 
 const uint8_t tl_itemsize[TL_NUM_DTYPES] = {

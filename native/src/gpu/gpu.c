@@ -3,7 +3,7 @@
  * A buffer is the owner of a storage: it goes when its reference count says so, and its number is used again. Commands
  * are words of 32 bits gathered in memory and handed over in batches; they take effect in order, so a number can be
  * reused at once. While a batch is handed over other Python code may run: its commands go into memory of their own. */
-#include "gpu.h"
+#include "gpu/gpu.h"
 
 enum { ALLOC = 1, FREE = 2, PLAN = 11 };
 #define INDEX_BITS 20

@@ -2,7 +2,7 @@
  * that are put off. All of it is made when the device is first asked for; programs on the CPU never get here. */
 #ifndef TL_GPU_H
 #define TL_GPU_H
-#include "core.h"
+#include "core/core.h"
 
 typedef struct TlNode TlNode;
 typedef struct TlBuffer TlBuffer;

@@ -3,8 +3,8 @@
  * A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about.
  * A consumer of the same kind takes the node in; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
  * buffer first runs what was put off and reads it (gpu_before_write). */
-#include "check.h"
-#include "gpu.h"
+#include "core/check.h"
+#include "gpu/gpu.h"
 
 PyTypeObject *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
 static PyObject *op_ids, *op_names, *dtype_names[TL_NUM_DTYPES];

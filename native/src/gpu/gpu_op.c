@@ -2,7 +2,7 @@
  * (torchlite/webgpu/_pointwise.py), which decides the operation, its operands and types, and leaves them here; calls
  * with arguments of the same types are put off, or written in place, by this file alone. What is unusual stays with
  * Python. */
-#include "gpu.h"
+#include "gpu/gpu.h"
 
 #define MOST 7                      /* operands */
 

@@ -1,7 +1,7 @@
 /* gpu_product.c: matrix products and convolutions that are put off until their result is needed, so that element-wise
  * operations on it run in the same kernel (gpu_run.c). One is a Node whose arguments are the tensors it reads. */
-#include "check.h"
-#include "gpu.h"
+#include "core/check.h"
+#include "gpu/gpu.h"
 
 /* The product alone, into a buffer that has no memory yet or is to be written anew. */
 int gpu_emit(TlNode *p, TlBuffer *b) {

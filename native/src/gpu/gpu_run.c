@@ -1,7 +1,7 @@
 /* gpu_run.c: one kernel for an expression. Equal operands are read once; interior results that somebody still holds are
  * written by the same kernel; dims that all operands run through together are joined. The kernel is named by a key of
  * what its code depends on; for a new key Python describes it to the bridge and gets a number. */
-#include "gpu.h"
+#include "gpu/gpu.h"
 
 #define MAX_ORDER 250                /* parts of an expression */
 #define MAX_INPUTS 16

@@ -1,5 +1,5 @@
 /* index.c: advanced indexing, masks, nonzero, take and put; the table of the indexing family. */
-#include "index.h"
+#include "index/index.h"
 
 /* r, the elements of a plan in order, in the layout that the strides of self and of the indices ask for */
 static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {

@@ -1,7 +1,7 @@
 /* index.h: shared by the indexing kernels: row operations per dtype, and the plan of an index operation. */
 #ifndef TL_INDEX_H
 #define TL_INDEX_H
-#include "tl.h"
+#include "core/tl.h"
 
 #define TL_INC(t) ((TlTensor *)Py_NewRef((PyObject *)(t)))
 #define TL_DEC(t) Py_XDECREF((PyObject *)(t))

@@ -1,6 +1,6 @@
 /* index_plan.c: row operations per dtype and the plan shared by index, index_put and the index_* family. */
-#include "check.h"
-#include "index.h"
+#include "core/check.h"
+#include "index/index.h"
 
 /* ---- row operations --------------------------------------------------------------------------------------------- */
 #define ID(x) (x)

@@ -1,6 +1,6 @@
 /* scatter.c: gather, scatter and the index_* family along one dim; embedding. */
-#include "check.h"
-#include "index.h"
+#include "core/check.h"
+#include "index/index.h"
 
 static int is_str(PyObject *o, const char *s) { return PyUnicode_Check(o) && !PyUnicode_CompareWithASCIIString(o, s); }
 

@@ -2,7 +2,7 @@
  * written out here so that they depend on no C library. Inverse functions follow Kahan, "Branch cuts for complex
  * elementary functions" (1987); odd and conjugate symmetry bring every argument to the first quadrant or the upper half
  * plane. */
-#include "cmath.h"
+#include "math/cmath.h"
 
 #define LN2 0.69314718055994530942
 enum { STEP = 700 };                /* exp(STEP) is finite */

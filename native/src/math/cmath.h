@@ -2,7 +2,7 @@
 #ifndef TL_CMATH_H
 #define TL_CMATH_H
 #include <math.h>
-#include "tl.h"
+#include "core/tl.h"
 
 #define TL_PI 3.14159265358979323846
 typedef tl_c128 cz;

@@ -2,7 +2,7 @@
  * trapezoidal rule where it converges exponentially, and Newton steps for inverses. */
 #include <float.h>
 #include <math.h>
-#include "special.h"
+#include "math/special.h"
 
 #define PI 3.14159265358979323846
 #define EULER 0.57721566490153286061

@@ -2,7 +2,7 @@
  * 2 ulp for x > -10, 5 ulp below; what would be under 2^-126 is 0; exp(0) is 1; NaN stays; x > 88 is not allowed. */
 #ifndef TL_VEXPN_H
 #define TL_VEXPN_H
-#include "simd.h"
+#include "math/simd.h"
 
 static inline __attribute__((always_inline)) v4f vm_exp_neg(v4f x) {
   const v4f magic = v4_set1(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */

@@ -7,7 +7,7 @@
 #define TL_VMATH_H
 #include <math.h>
 #include <stdbool.h>
-#include "simd.h"
+#include "math/simd.h"
 
 #define VM_INF v4_set1(__builtin_inff())
 #define VM_NAN v4_set1(__builtin_nanf(""))

@@ -1,6 +1,6 @@
 /* loss.c: negative log likelihood over [N, C, S] with its gradient, and the fused elementwise losses. */
-#include "check.h"
-#include "norm.h"
+#include "core/check.h"
+#include "nn/norm.h"
 #include <math.h>
 
 enum { NONE, MEAN, SUM };

@@ -1,7 +1,7 @@
 /* nn_module.c: the C base of torch.nn.Module. Parameters, children and buffers live in three dicts of the instance;
  * finding them here spares every `self.weight` a failed lookup, an exception and a Python call. Calling a module that
  * has no hooks goes straight to its forward. */
-#include "core.h"
+#include "core/core.h"
 
 static PyObject *tables[3]; /* "_parameters", "_modules", "_buffers" */
 

@@ -1,5 +1,5 @@
 /* norm.c: the table of softmax, normalisation layers and losses. */
-#include "norm.h"
+#include "nn/norm.h"
 
 /* What only other devices have a kernel for: here the op's body runs. */
 static PyObject *elsewhere(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {

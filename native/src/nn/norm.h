@@ -2,7 +2,7 @@
  * are widened first and narrowed last. */
 #ifndef TL_NORM_H
 #define TL_NORM_H
-#include "reduce_loops.h"
+#include "reduce/reduce_loops.h"
 
 #define TL_NORM_KERNELS(X) \
   X(softmax) X(softmax_backward) X(layer_norm) X(layer_norm_backward) X(rms_norm) X(rms_norm_backward) X(group_norm) \

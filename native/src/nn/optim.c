@@ -3,7 +3,7 @@
  * changed and the Python loop runs; also where a number is none, for PyTorch's error. The order of operations is that
  * of PyTorch's single-tensor path; results agree to a rounding or two. */
 #include <math.h>
-#include "core.h"
+#include "core/core.h"
 
 typedef struct {
   double lr, beta1, beta2, weight_decay, eps, momentum, dampening;

@@ -1,6 +1,6 @@
 /* pad.c: padding. Constant padding copies into a filled result; the other modes map every output index of the padded
  * (last) dims to an input index. */
-#include "index.h"
+#include "index/index.h"
 
 static int pad_args(PyObject *o, const TlTensor *self, int64_t *pad, int *n) {
   if (tl_ints(o, pad, n) < 0) return -1;

@@ -2,7 +2,7 @@
  * nearest, 2 linear, 4 cubic, more with antialiasing), read from a table of first index and weights. The gradient runs
  * the same tables the other way round. Positions and weights follow PyTorch's formulas in its precision: float, or
  * double for float64 images; nearest positions are always found in float. */
-#include "check.h"
+#include "core/check.h"
 #include <math.h>
 
 enum { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS };

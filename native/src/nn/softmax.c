@@ -1,6 +1,6 @@
 /* softmax.c: softmax and log_softmax along a dim, and their gradients, over [outer, n, inner]. */
-#include "norm.h"
-#include "vexpn.h"
+#include "nn/norm.h"
+#include "math/vexpn.h"
 #include <math.h>
 
 /* y = exp(x - m) with m the maximum, returning the sum; y NULL: the sum alone */

@@ -1,11 +1,11 @@
 /* pointwise.c: the table of the element-wise kernels. */
-#include "pointwise.h"
+#include "pointwise/pointwise.h"
 
 #define ROW(set, name, fn, kind, flags, arity, msg) \
   PyObject *fn(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
-#include "pw_unary.inc"
-#include "pw_binary.inc"
-#include "pw_activation.inc"
+#include "pointwise/pw_unary.inc"
+#include "pointwise/pw_binary.inc"
+#include "pointwise/pw_activation.inc"
 #undef ROW
 PyObject *pw_clamp_max(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
 PyObject *pw_frexp(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
@@ -14,9 +14,9 @@ PyObject *pw_clamp_min(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor
 
 const TlKernel tl_kernels_pointwise[] = {
 #define ROW(set, name, fn, kind, flags, arity, msg) {#name, fn, 0, TL_K_OUT, &pw_row_##name},
-#include "pw_unary.inc"
-#include "pw_binary.inc"
-#include "pw_activation.inc"
+#include "pointwise/pw_unary.inc"
+#include "pointwise/pw_binary.inc"
+#include "pointwise/pw_activation.inc"
 #undef ROW
   {"clamp_min", pw_clamp_min, 0, TL_K_OUT, NULL},
   {"clamp_max", pw_clamp_max, 0, TL_K_OUT, NULL},

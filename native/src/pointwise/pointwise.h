@@ -5,7 +5,7 @@
 #ifndef TL_POINTWISE_H
 #define TL_POINTWISE_H
 #include <math.h>
-#include "tl.h"
+#include "core/tl.h"
 
 /* ---- promote.c ---- */
 int tl_number_dtype(PyObject *o); /* dtype a Python number counts as, -1: not a number */
@@ -75,9 +75,9 @@ PyObject *pw_ternary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
 
 /* rows: each family file lists its rows in an .inc, read here, in its .c file and in the kernel table */
 #define ROW(set, name, fn, kind, flags, arity, msg) extern const PwRow pw_row_##name;
-#include "pw_unary.inc"
-#include "pw_binary.inc"
-#include "pw_activation.inc"
+#include "pointwise/pw_unary.inc"
+#include "pointwise/pw_binary.inc"
+#include "pointwise/pw_activation.inc"
 #undef ROW
 /* loops a row has: every type; real; float and double; ... D: double alone, C: complex128 as well (which serves
  * complex64) */

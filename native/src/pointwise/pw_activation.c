@@ -1,8 +1,8 @@
 /* pw_activation.c: activation functions and their gradients. Numbers of the call reach the loops as p->x, p->y, p->z in
  * the order of the schema. */
-#include "cmath.h"
-#include "pointwise.h"
-#include "vmath.h"
+#include "math/cmath.h"
+#include "pointwise/pointwise.h"
+#include "math/vmath.h"
 
 #define REALS1(f, E) \
   PW_L1(f##_i32, int32_t, int32_t, E(int32_t)) PW_L1(f##_i64, int64_t, int64_t, E(int64_t)) \
@@ -156,7 +156,7 @@ PW_L2(a_tanh_backward_c128, tl_c128, tl_c128, cz_mul(a, cz_conj(cz_sub(cz_of(1, 
 
 #define ROW(set, name, fn, kind, flags, arity, msg) \
   const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(a_##name)};
-#include "pw_activation.inc"
+#include "pointwise/pw_activation.inc"
 #undef ROW
 
 /* tensors in order are the operands, numbers in order the parameters; 1: the string argument is "tanh" */

@@ -1,8 +1,8 @@
 /* pw_binary.c: loops of two and three operands. */
-#include "cmath.h"
-#include "pointwise.h"
-#include "special.h"
-#include "vmath.h"
+#include "math/cmath.h"
+#include "pointwise/pointwise.h"
+#include "math/special.h"
+#include "math/vmath.h"
 
 /* integers wrap around: arithmetic in the unsigned type */
 #define UINTS(f, E) PW_L2(f##_i32, uint32_t, uint32_t, E) PW_L2(f##_i64, uint64_t, uint64_t, E)
@@ -225,7 +225,7 @@ static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is no
                                     PW_SET_REAL(b_clamp_max)};
 #define ROW(set, name, fn, kind, flags, arity, msg) \
   const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(b_##name)};
-#include "pw_binary.inc"
+#include "pointwise/pw_binary.inc"
 #undef ROW
 
 /* ---- kernels with more than a row ---- */

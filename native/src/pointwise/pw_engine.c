@@ -1,5 +1,5 @@
 /* pw_engine.c: runs a contiguous loop over operands of any strides and dtypes, in chunks. */
-#include "pointwise.h"
+#include "pointwise/pointwise.h"
 
 enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18 };
 

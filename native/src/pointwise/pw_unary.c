@@ -1,8 +1,8 @@
 /* pw_unary.c: loops of one operand. */
-#include "cmath.h"
-#include "pointwise.h"
-#include "special.h"
-#include "vmath.h"
+#include "math/cmath.h"
+#include "pointwise/pointwise.h"
+#include "math/special.h"
+#include "math/vmath.h"
 
 /* integers wrap around: arithmetic in the unsigned type */
 #define INTS(f, E) PW_L1(f##_i32, int32_t, int32_t, E) PW_L1(f##_i64, int64_t, int64_t, E)
@@ -141,7 +141,7 @@ INTS(u_bitwise_not, ~a)
 
 #define ROW(set, name, fn, kind, flags, arity, msg) \
   const PwRow pw_row_##name = {kind, flags, arity, msg, PW_SET_##set(u_##name)};
-#include "pw_unary.inc"
+#include "pointwise/pw_unary.inc"
 #undef ROW
 
 /* ---- kernels with more than a row ---- */

@@ -1,9 +1,9 @@
 /* fft.c: discrete Fourier transforms along the dims of a tensor. Lines are transformed in complex double, whatever the
  * dtype: Stockham's mixed radix for lengths of small primes, Bluestein's convolution for the others. Only the forward
  * transform is written; the backward one exchanges real and imaginary parts before and after. */
-#include "check.h"
-#include "reduce.h"
-#include "simd.h"
+#include "core/check.h"
+#include "reduce/reduce.h"
+#include "math/simd.h"
 #include <math.h>
 
 enum { MAX_RADIX = 31, BLOCK = 8 };

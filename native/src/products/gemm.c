@@ -1,6 +1,6 @@
 /* gemm.c: the products of gemm.h, one instance of gemm_impl.h per element type. */
-#include "gemm.h"
-#include "simd.h"
+#include "products/gemm.h"
+#include "math/simd.h"
 
 int PyErr_CheckSignals(void);
 
@@ -45,7 +45,7 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define L 4
 #define MADD v4_madd
 #define F(name) name##_f32
-#include "gemm_impl.h"
+#include "products/gemm_impl.h"
 #undef T
 #undef ACC
 #undef V
@@ -67,7 +67,7 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define V_U v2d_u
 #define L 2
 #define F(name) name##_f64
-#include "gemm_impl.h"
+#include "products/gemm_impl.h"
 #undef T
 #undef ACC
 #undef V
@@ -84,4 +84,4 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define L 2
 #define MADD(a, b, c) ((a) * (b) + (c))
 #define F(name) name##_i64
-#include "gemm_impl.h"
+#include "products/gemm_impl.h"

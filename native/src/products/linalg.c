@@ -1,7 +1,7 @@
 /* linalg.c: factorisations for torch.linalg. Everything runs in double (or complex double) and is cast to the result's
  * dtype; batches are loops. The kernels are private building blocks; names, checks and gradients are in ops/linalg.py.
  */
-#include "check.h"
+#include "core/check.h"
 #include <math.h>
 
 /* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew).
@@ -36,7 +36,7 @@ static bool interrupted(void) {
 #define FROM(r) ((double)(r))
 #define INV(a) (1 / (a))
 #define ISZERO(a) ((a) == 0)
-#include "linalg_impl.h"
+#include "products/linalg_impl.h"
 #undef T
 #undef F
 #undef ADD
@@ -83,7 +83,7 @@ static inline cd cinv(cd a) { /* scaled against overflow */
 #define FROM(r) ((cd){(double)(r), 0})
 #define INV cinv
 #define ISZERO(a) ((a).re == 0 && (a).im == 0)
-#include "linalg_impl.h"
+#include "products/linalg_impl.h"
 
 #define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
 #define ARG(i) ((TlTensor *)args[i])

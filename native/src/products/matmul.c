@@ -3,8 +3,8 @@
  * One routine multiplies the last two dims of two operands and broadcasts the dims in front of them, as torch.matmul;
  * the named ops check their own shapes, in PyTorch's words, and call it. 16-bit floats run in float, integers in int64
  * (exact modulo the result's width), complex numbers as four real products. */
-#include "tl.h"
-#include "gemm.h"
+#include "core/tl.h"
+#include "products/gemm.h"
 
 #define FAIL(...) return PyErr_Format(PyExc_RuntimeError, __VA_ARGS__), NULL
 

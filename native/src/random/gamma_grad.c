@@ -2,7 +2,7 @@
  * differentiation of the distribution function: -(dF / da) / f. All series are summed term by term with their
  * derivatives. */
 #include <math.h>
-#include "special.h"
+#include "math/special.h"
 
 enum { MAX_TERMS = 200000 };
 /* A series in z, of terms z^n (total)_n / (p)_(n+1), loses few digits. */

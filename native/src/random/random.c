@@ -1,6 +1,6 @@
 /* random.c: distributions. The draws, their order and the float formulas are PyTorch's CPU ones, so that a seed gives
  * the same numbers. PyTorch's x86 builds fuse a * b + c; fma_f and fma do the same here whatever the target. */
-#include "rng.h"
+#include "random/rng.h"
 #include <math.h>
 
 enum { CHUNK = 512 };

@@ -1,5 +1,5 @@
 /* rng.c: mt19937 and torch.Generator. The byte layout of the state is PyTorch's (5056 bytes). */
-#include "rng.h"
+#include "random/rng.h"
 #include <math.h>
 
 #define DEFAULT_SEED UINT64_C(67280421310721)

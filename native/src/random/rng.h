@@ -1,7 +1,7 @@
 /* rng.h: the CPU generator, mt19937 with PyTorch's draws, and its Python object. */
 #ifndef TL_RNG_H
 #define TL_RNG_H
-#include "index.h"
+#include "index/index.h"
 
 typedef struct {
   PyObject_HEAD uint64_t seed;

@@ -1,7 +1,7 @@
 /* sampling.c: poisson, binomial and gamma samples by rejection. Poisson: Hoermann's transformed rejection (1993) from
  * rate 10, products of uniforms below; binomial: BTRS (Hoermann 1993) from 10 expected successes, geometric gaps below;
  * gamma: Marsaglia and Tsang (2000). */
-#include "rng.h"
+#include "random/rng.h"
 #include <math.h>
 
 __attribute__((noinline)) static double uniform_d(TlGenerator *g) { return tl_uniform_d(g); }

@@ -1,5 +1,5 @@
 /* reduce.c: sum, nansum, mean, prod, count_nonzero, any, all, and the table of the reductions. */
-#include "reduce_loops.h"
+#include "reduce/reduce_loops.h"
 
 enum { SUM, NANSUM, MEAN, PROD };
 

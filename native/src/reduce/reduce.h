@@ -8,7 +8,7 @@
  */
 #ifndef TL_REDUCE_H
 #define TL_REDUCE_H
-#include "tl.h"
+#include "core/tl.h"
 
 typedef struct {
   int ndim;                                       /* walked dims, outermost first */

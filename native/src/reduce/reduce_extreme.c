@@ -1,5 +1,5 @@
 /* reduce_extreme.c: max, min, amax, amin, aminmax and the forms that also give positions. */
-#include "reduce_loops.h"
+#include "reduce/reduce_loops.h"
 #include <limits.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* reduce_loops.c: see reduce_loops.h */
-#include "reduce_loops.h"
+#include "reduce/reduce_loops.h"
 #include <math.h>
 
 /* ---- sums of floats ------------------------------------------------------------------------------------------------

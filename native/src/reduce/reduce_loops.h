@@ -6,8 +6,8 @@
  */
 #ifndef TL_REDUCE_LOOPS_H
 #define TL_REDUCE_LOOPS_H
-#include "reduce.h"
-#include "simd.h"
+#include "reduce/reduce.h"
+#include "math/simd.h"
 
 typedef int64_t v2l __attribute__((vector_size(16)));
 typedef v2d v2d_u __attribute__((aligned(8)));

@@ -1,5 +1,5 @@
 /* reduce_plan.c: how a reduction walks memory (see reduce.h). */
-#include "reduce.h"
+#include "reduce/reduce.h"
 #include <math.h>
 
 PyObject *tl_not_implemented(const char *kernel, tl_dtype dtype) {

@@ -1,6 +1,6 @@
 /* reduce_stat.c: variances, vector norms and logsumexp: reductions of two passes or with a function per element. */
-#include "reduce_loops.h"
-#include "vexpn.h"
+#include "reduce/reduce_loops.h"
+#include "math/vexpn.h"
 #include <math.h>
 
 /* ---- variance ------------------------------------------------------------------------------------------------------

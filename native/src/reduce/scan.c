@@ -1,7 +1,7 @@
 /* scan.c: cumsum, cumprod, cummax, cummin, logcumsumexp along one dim. The input is taken as [outer, n, inner]; running
  * sums of floats are kept in double. */
-#include "reduce.h"
-#include "cmath.h"
+#include "reduce/reduce.h"
+#include "math/cmath.h"
 
 enum { CUMSUM, CUMPROD, CUMMAX, CUMMIN, LOGCUMSUMEXP };
 enum { TILE = 256 };

@@ -1,7 +1,7 @@
 /* create.c: factories. Arguments come in the order of the schemas: sizes and values, then dtype, layout, device,
  * pin_memory[, memory_format]; only dtype and memory_format matter here. */
-#include "index.h"
-#include "create.h"
+#include "index/index.h"
+#include "shape/create.h"
 #include <math.h>
 
 /* 0: preserve (None for the _like functions), 1: contiguous, 2: another one (the body deals with it) */

@@ -1,7 +1,7 @@
 /* create.h: the factory kernels, for the table in shape.c. */
 #ifndef TL_CREATE_H
 #define TL_CREATE_H
-#include "tl.h"
+#include "core/tl.h"
 PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 PyObject *tl_k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);

@@ -1,7 +1,7 @@
 /* shape.c: joining, copying rearrangements and sequences; the table of the family. */
-#include "index.h"
-#include "create.h"
-#include "core.h"
+#include "index/index.h"
+#include "shape/create.h"
+#include "core/core.h"
 
 PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out); /* pad.c */
 PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);

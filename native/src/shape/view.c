@@ -1,5 +1,5 @@
 /* view.c: ops that only change geometry (results share memory), and basic indexing. */
-#include "core.h"
+#include "core/core.h"
 
 #define ARGS const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out
 #define UNUSED (void)k, (void)n, (void)out

@@ -1,6 +1,6 @@
 /* sort.c: sort, argsort, topk, kthvalue, median, nanmedian, mode: everything that orders rows along one dim. */
-#include "sort.h"
-#include "simd.h"
+#include "sort/sort.h"
+#include "math/simd.h"
 #include <math.h>
 
 /* The rows of a tensor along one dim, widened to the loop dtype. */

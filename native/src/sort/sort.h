@@ -6,7 +6,7 @@
  */
 #ifndef TL_SORT_H
 #define TL_SORT_H
-#include "reduce.h"
+#include "reduce/reduce.h"
 
 typedef uint64_t TlItem32; /* key << 32 | position */
 typedef struct {

@@ -1,5 +1,5 @@
 /* sort_rows.c: see sort.h. Insertion for short runs, merging up to a few hundred items, radix above. */
-#include "sort.h"
+#include "sort/sort.h"
 
 #define LESS32(a, b) ((a) < (b))
 #define LESS64(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).at < (b).at))

@@ -1,5 +1,5 @@
 /* sort_search.c: unique values, binary search, histograms and counts. */
-#include "sort.h"
+#include "sort/sort.h"
 #include <math.h>
 
 static TlTensor *empty1(tl_dtype d, int64_t n) { return tl_empty(d, 1, &n); }
