@@ -110,7 +110,7 @@ from .ops.linalg_derived import pca_lowrank as pca_lowrank
 from ._core.tensor_str import printoptions as printoptions
 from .functional import promote_types as promote_types
 from ._core.device import qscheme as qscheme
-from .webgpu._bridge import ready as ready
+from .webgpu.transport.bridge import ready as ready
 from .functional import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed

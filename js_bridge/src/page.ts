@@ -1,6 +1,6 @@
 /**
  * The bundle that travels in the wheel. A script that leaves its functions on globalThis rather than a module, because a page
- * may load it in any way that its security policy allows (torchlite/webgpu/_page.py), and because it is a GPU worker's too.
+ * may load it in any way that its security policy allows (torchlite/webgpu/transport/page.py), and because it is a GPU worker's too.
  */
 import { NO_ADAPTER, probeCanvas } from "./canvas";
 import { PageBridge, type Heap } from "./page_bridge";

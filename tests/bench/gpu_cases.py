@@ -96,7 +96,7 @@ def main(device, small, seconds):
 
     out["training step ms"] = 1e3 * clock(step, wait, seconds)
     if device == "webgpu":
-        from torch.webgpu import _bridge
+        from torchlite.webgpu.transport import bridge as _bridge
 
         before = _bridge.current.stats()
         step().item()

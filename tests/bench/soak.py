@@ -168,9 +168,9 @@ def here(device, seconds):
         elif not torch.webgpu.is_available():
             print("skipped:", torch.webgpu.why_not())
             return 0
-        from torchlite.webgpu import _bridge
+        from torchlite.webgpu.transport import bridge
 
-        gpu = _bridge.current
+        gpu = bridge.current
         torch.webgpu.set_memory_budget(BUDGET)
     soak = Soak(torch, device, random.Random(0))
     rows, start = [], time.monotonic()

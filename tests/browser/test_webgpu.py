@@ -79,7 +79,7 @@ def test_canvas_reads_are_exact(page):
             page,
             """
 import torch
-from torchlite.webgpu import _bridge
+from torchlite.webgpu.transport import bridge as _bridge
 _bridge.current.way = "canvas"
 wrong = []
 g = torch.Generator().manual_seed(3)
@@ -149,7 +149,7 @@ def test_others_run_while_a_read_waits(page):
         """
 import asyncio, torch
 await torch.ready()
-from torchlite.webgpu import _bridge
+from torchlite.webgpu.transport import bridge as _bridge
 _bridge.current.way = "jspi"
 x = torch.arange(1000, dtype=torch.float32).to("webgpu")
 async def work(k):
@@ -169,7 +169,7 @@ def test_lost_device(page):
         """
 import torch
 await torch.ready()
-from torchlite.webgpu import _bridge
+from torchlite.webgpu.transport import bridge as _bridge
 x = torch.ones(3).to("webgpu")
 assert x.sum().item() == 3
 assert await torch.webgpu.reset()

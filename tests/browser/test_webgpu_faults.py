@@ -309,7 +309,7 @@ def test_small_device(driver, site, wheel_name):
     told = python(
         driver,
         f"""
-from torchlite.webgpu import _page
+from torchlite.webgpu.transport import page as _page
 _page.options.update(limits={SMALL!r}, without=["shader-f16", "subgroups"])
 import torch.nn.functional as F
 torch.manual_seed(0)

@@ -63,12 +63,12 @@ losses = [await x.item_async() for x in step(8)]
 )
 RIGHT = ["webgpu:0", True, [0, 2, 4, 6, 8, 10]]
 READY = "import torch; [await torch.ready(), torch.webgpu.why_not()]"
-WHERE = "from torchlite.webgpu import _bridge; type(_bridge.current._js).__name__"
+WHERE = "from torchlite.webgpu.transport import bridge as _bridge; type(_bridge.current._js).__name__"
 
 # a GPU worker that never answers one call
 DEAF = (
     """
-from torchlite.webgpu import _bridge, _page
+from torchlite.webgpu.transport import bridge as _bridge; from torchlite.webgpu.transport import page as _page
 text = _page._text() + '''
 const { serve } = torchlite_webgpu;
 torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => { if (e.data.name !== "spans") onmessage(e); }; };

@@ -55,7 +55,7 @@ class Losses(list):
 
 def train(source, way=None, most=None):
     if way:
-        from torchlite.webgpu import _bridge
+        from torchlite.webgpu.transport import bridge as _bridge
         _bridge.require().way = None if way == "any" else way
     losses = Losses()
     losses.most = most
@@ -152,7 +152,7 @@ gc.collect()
 torch.webgpu.synchronize()
 torch.webgpu.empty_cache()
 gc.collect()
-from torchlite.webgpu import _stream
+from torchlite.webgpu.lazy import stream as _stream
 s = torch.webgpu.memory_stats()
 json.dumps([s["webgpu.slots"], s["webgpu.allocated"], len(_stream.waiting()), js.gpu.buffers, js.gpu.bytes,
             pyodide_js._module._hiwire_num_refs(), pyodide_js._module.pyproxy_alloc_map.size])

@@ -29,7 +29,7 @@ HOOKS = """
 SETUP = f"""
 import asyncio, js, torch
 from torch import nn
-from torchlite.webgpu import _bridge, _page
+from torchlite.webgpu.transport import bridge as _bridge; from torchlite.webgpu.transport import page as _page
 _text = _page._text
 _page._text = lambda: {HOOKS!r} + _text()
 _page.options["worker"] = {{"tick": 50, "silent": 40}}
@@ -183,7 +183,7 @@ def test_errors(ask):
     told = ask(
         "sync",
         """
-from torchlite.webgpu import _stream
+from torchlite.webgpu.lazy import stream as _stream
 x = torch.arange(6.0).to("webgpu")
 broken = [error_of(lambda: _stream.plan("fused:{}")), error_of(lambda: _stream.plan("nonsense:{}"))]
 memory = error_of(lambda: torch.empty(1 << 40, device="webgpu"), torch.OutOfMemoryError)
@@ -286,7 +286,7 @@ def test_forced(driver, isolated, wheel_name):
         "async",
         """
 from pyodide.ffi import can_run_sync
-from torchlite.webgpu import _bridge
+from torchlite.webgpu.transport import bridge as _bridge
 _bridge.current.way = None
 y = torch.ones(3, device="webgpu").sum().item()
 s = torch.webgpu.memory_stats()
@@ -305,7 +305,7 @@ def test_not_asked_for(driver, isolated, wheel_name):
     assert ask("sync", READ) == ANSWER
     assert ask(
         "sync",
-        "bridge = torch.webgpu._bridge.current\n[torch.webgpu.memory_stats()['webgpu.sync_reads'], bridge._js.rungProblem(4)]",
+        "bridge = torch.webgpu.transport.bridge.current\n[torch.webgpu.memory_stats()['webgpu.sync_reads'], bridge._js.rungProblem(4)]",
     ) == [2, "the canvas works"]
     ask.end()
 
@@ -316,7 +316,7 @@ assert await torch.webgpu.ready()
 x = torch.ones(3).to("webgpu")
 try:
     text = str(x.tolist())
-except torch.webgpu._bridge.CannotWait as e:
+except torch.webgpu.transport.bridge.CannotWait as e:
     text = str(e)
 [text, await x.sum().item_async(), torch.ones(2).tolist()]
 """

@@ -21,7 +21,7 @@ def bridge():
     """The webgpu device of this process."""
     if PYODIDE:
         import torchlite as torch
-        from torchlite.webgpu import _bridge
+        from torchlite.webgpu.transport import bridge as _bridge
 
         if not torch.webgpu.is_available():
             pytest.skip(torch.webgpu.why_not())
@@ -38,8 +38,8 @@ def bridge():
 @pytest.fixture
 def on_the_gpu(request):
     """No op of the test falls back to the CPU, except for those in its file's ON_THE_CPU."""
-    from torchlite.webgpu import _run
+    from torchlite.webgpu import run
 
-    before = dict(_run.fallbacks)
+    before = dict(run.fallbacks)
     yield
-    assert {k for k, n in _run.fallbacks.items() if n != before.get(k)} <= getattr(request.module, "ON_THE_CPU", set())
+    assert {k for k, n in run.fallbacks.items() if n != before.get(k)} <= getattr(request.module, "ON_THE_CPU", set())

@@ -23,7 +23,7 @@ def fallbacks() -> dict[str, int]:
     """Ops that the CPU ran in the device's place, so far."""
     import sys
 
-    run = sys.modules.get("torchlite.webgpu._run")
+    run = sys.modules.get("torchlite.webgpu.run")
     return dict(getattr(run, "fallbacks", {}))
 
 

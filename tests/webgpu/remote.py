@@ -28,10 +28,10 @@ PLAN, RUN, UPLOAD, READ, CALL = 1, 2, 3, 4, 5
 
 
 class RemoteBridge:
-    """The bridge's Python interface (torchlite/webgpu/_bridge.py) over a node process."""
+    """The bridge's Python interface (torchlite/webgpu/transport/bridge.py) over a node process."""
 
     def __init__(self, **options: Any) -> None:
-        from torchlite.webgpu import _bridge
+        from torchlite.webgpu.transport import bridge as _bridge
 
         self._python = _bridge
         dawn.modules()
@@ -209,7 +209,7 @@ class RemoteBridge:
 
 def install(**options: Any) -> RemoteBridge:
     """Makes torchlite's webgpu device of this process a RemoteBridge; the one that is there already, if there is one."""
-    from torchlite.webgpu import _bridge
+    from torchlite.webgpu.transport import bridge as _bridge
 
     current = _bridge.current
     if not isinstance(current, RemoteBridge):

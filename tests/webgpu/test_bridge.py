@@ -11,7 +11,7 @@ import dawn
 import pytest
 import remote
 import torchlite as torch
-from torchlite.webgpu import _bridge
+from torchlite.webgpu.transport import bridge as _bridge
 
 ALLOC, FREE, WRITE, COPY, FILL = 1, 2, 3, 5, 6
 

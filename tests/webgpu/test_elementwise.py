@@ -2,7 +2,7 @@
 
 import pytest
 import torchlite as torch
-from torchlite.webgpu import _run
+from torchlite.webgpu import run
 
 pytestmark = pytest.mark.usefixtures("bridge")
 
@@ -37,7 +37,7 @@ def tolerance(dtype):
 
 def check(f, *args):
     """f on the device gives the CPU's results, types and gradients, and no op of it is run by the CPU."""
-    before = dict(_run.fallbacks)
+    before = dict(run.fallbacks)
     on_cpu = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
     there = [
         a.detach().to("webgpu").requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args
@@ -56,7 +56,7 @@ def check(f, *args):
             if isinstance(a, torch.Tensor) and a.requires_grad:
                 t = 4 * tolerance(a.dtype)
                 torch.testing.assert_close(b.grad.cpu(), a.grad, rtol=t, atol=t, equal_nan=True)
-    assert _run.fallbacks == before
+    assert run.fallbacks == before
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

@@ -12,7 +12,7 @@ D = "webgpu"
 @pytest.fixture
 def stream():
     torch.zeros(1, device=D).item()
-    from torchlite.webgpu import _stream
+    from torchlite.webgpu.lazy import stream as _stream
 
     return _stream
 

@@ -4,7 +4,7 @@ import pytest
 import torchlite as torch
 from moved import fail_alike
 from test_elementwise import check
-from torchlite.webgpu import _run
+from torchlite.webgpu import run
 
 pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 L = torch.linalg
@@ -137,13 +137,13 @@ def test_matrix_exp(dtype):
 
 def test_too_large():
     """A matrix that is too much for one workgroup is the CPU's, which is said."""
-    from torchlite.webgpu import _linalg
+    from torchlite.webgpu.plan import linalg
 
     a = matrix((8, 8), torch.float32)
-    was, _linalg.MOST = _linalg.MOST, 8**3 - 1
+    was, linalg.MOST = linalg.MOST, 8**3 - 1
     try:
         with pytest.warns(UserWarning, match="_linalg_solve"):
             near(L.solve(a.to("webgpu"), a.to("webgpu")), L.solve(a, a))
     finally:
-        _linalg.MOST = was
-        _run.fallbacks.pop("_linalg_solve")
+        linalg.MOST = was
+        run.fallbacks.pop("_linalg_solve")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("bridge")
 @pytest.fixture
 def stream():
     torch.zeros(1, device="webgpu").item()
-    from torchlite.webgpu import _stream
+    from torchlite.webgpu.lazy import stream as _stream
 
     return _stream
 

@@ -10,11 +10,12 @@ pytestmark = pytest.mark.usefixtures("bridge")
 
 
 def dispatches():
-    from torchlite.webgpu import _bridge, _stream
+    from torchlite.webgpu.transport import bridge
+    from torchlite.webgpu.lazy import stream
 
-    _stream.run_waiting()
-    _stream.flush()
-    return _bridge.current.stats()["dispatches"]
+    stream.run_waiting()
+    stream.flush()
+    return bridge.current.stats()["dispatches"]
 
 
 def made(*shape, dtype=torch.float32, seed=0):
@@ -271,16 +272,16 @@ def test_operands_that_are_expressions(name, dtype):
 
 def plans(f, *tensors):
     """The keys of the plans that f runs."""
-    from torchlite.webgpu import _stream
+    from torchlite.webgpu.lazy import stream
 
-    _stream.run_waiting()
-    known, original = [], _stream._bridge.current.plan
-    _stream._bridge.current.plan = lambda key: known.append(key) or original(key)
+    stream.run_waiting()
+    known, original = [], stream.bridge.current.plan
+    stream.bridge.current.plan = lambda key: known.append(key) or original(key)
     try:
         out = f(*tensors)
-        _stream.run_waiting()
+        stream.run_waiting()
     finally:
-        del _stream._bridge.current.plan
+        del stream.bridge.current.plan
     return out, known
 
 

@@ -11,7 +11,7 @@ import pytest
 import torchlite as torch
 from torchlite import _C
 from torchlite.profiler import DeviceType, ProfilerActivity, profile, record_function
-from torchlite.webgpu import _names
+from torchlite.webgpu.watch import names
 
 pytestmark = pytest.mark.usefixtures("bridge")
 PYODIDE = sys.platform == "emscripten"
@@ -198,7 +198,7 @@ def test_errors_of_the_program(bridge):
     with pytest.raises(IndexError), p:
         y = x[i]
         y += 1
-    assert not _C.profiling() and not torch.webgpu._watch._listeners
+    assert not _C.profiling() and not torch.webgpu.watch.listeners._listeners
     with p:
         x.sum().item()
     assert "aten::sum" in {e.name for e in p.events()}
@@ -238,7 +238,7 @@ def test_async(timed):
 
 
 def test_interrupted_at_the_end(timed):
-    from torchlite.webgpu import _watch
+    from torchlite.webgpu.watch import listeners
 
     def interrupt():
         raise KeyboardInterrupt
@@ -248,7 +248,7 @@ def test_interrupted_at_the_end(timed):
             torch.ones(4, device="webgpu") * 2
             timed.synchronize = interrupt
     timed.__dict__.pop("synchronize", None)
-    assert not _C.profiling() and not _watch._listeners and any(e.name == "aten::mul" for e in p.events())
+    assert not _C.profiling() and not listeners._listeners and any(e.name == "aten::mul" for e in p.events())
     with profile(activities=BOTH) as p:
         (torch.ones(4, device="webgpu") * 2).cpu()
     assert kernels(p)
@@ -333,14 +333,14 @@ def test_debug_timing(timed, capsys):
 
 
 def test_debug_fallbacks(bridge, capsys, monkeypatch):
-    from torchlite.webgpu import _run
+    from torchlite.webgpu import run
 
     row = torch.cumsum.overloads[0]
     assert row.body is None
     monkeypatch.setitem(
-        _run.PLANNERS, row.kernel, lambda ov, args: NotImplemented
+        run.PLANNERS, row.kernel, lambda ov, args: NotImplemented
     )  # as for an op that the GPU does not have
-    monkeypatch.setattr(_run, "strict", False)
+    monkeypatch.setattr(run, "strict", False)
     x = torch.eye(3, device="webgpu")
     with torch.webgpu.debug("fallbacks"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -352,7 +352,7 @@ def test_debug_fallbacks(bridge, capsys, monkeypatch):
         and said[0].startswith("[webgpu] fallback: aten::cumsum runs on the CPU (")
         and os.path.basename(__file__) in said[0]
     )
-    assert not _run.on_fallback
+    assert not run.on_fallback
 
 
 def test_debug_nests_and_refuses(bridge, timed, capsys):
@@ -372,12 +372,12 @@ def test_debug_nests_and_refuses(bridge, timed, capsys):
 
 
 def test_environment(bridge, capsys, monkeypatch):
-    from torchlite.webgpu import _debug
+    from torchlite.webgpu.watch import debug
 
     monkeypatch.setenv("TORCHLITE_DEBUG", "kernels, nonsense")
     x = torch.randn(8, device="webgpu")
     torch.webgpu.synchronize()
-    _debug.from_environment()
+    debug.from_environment()
     try:
         (x - 7).cpu()
     finally:
@@ -416,17 +416,15 @@ def test_names():
 
     out = [{"node": 1, "dtype": "float32", "layout": "c"}]
     cast = [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float32"}]
-    assert _names.describe(graph("fused", cast, outputs=out)) == "fused copy(a) float32"
+    assert names.describe(graph("fused", cast, outputs=out)) == "fused copy(a) float32"
     half = [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float16"}]
-    assert (
-        _names.describe(graph("fused", half, outputs=[{"node": 1, "dtype": "float16"}])) == "fused float16(a) float16"
-    )
+    assert names.describe(graph("fused", half, outputs=[{"node": 1, "dtype": "float16"}])) == "fused float16(a) float16"
     deep = [{"in": 0}, *({"op": "add", "args": [k, k], "dtype": "float32"} for k in range(60))]
-    assert len(_names.describe(graph("fused", deep, outputs=[{"node": 60, "dtype": "float32"}]))) < _names.LONGEST + 20
-    assert _names.describe(
+    assert len(names.describe(graph("fused", deep, outputs=[{"node": 60, "dtype": "float32"}]))) < names.LONGEST + 20
+    assert names.describe(
         'conv:{"kernel":[3,3],"stride":[1,1],"padding":[1,1],"pass":"forward","dtype":"float32","tile":"direct"}'
     ) == ("conv kernel 3x3 padding 1x1 forward float32")
-    assert _names.describe('softmax:{"log":true,"dtype":"float32","out":"float32","lanes":8}') == "softmax log float32"
+    assert names.describe('softmax:{"log":true,"dtype":"float32","out":"float32","lanes":8}') == "softmax log float32"
     after = {
         "ndim": 0,
         "inputs": [{"dtype": "float32", "layout": "c"}],
@@ -439,15 +437,15 @@ def test_names():
         ],
     }
     product = {"a": "float32", "b": "float32", "out": "float32", "tile": "thin", "bias": "float32", "after": after}
-    assert _names.describe("matmul:" + json.dumps(product)) == "matmul float32 bias then relu(add(product, a))"
+    assert names.describe("matmul:" + json.dumps(product)) == "matmul float32 bias then relu(add(product, a))"
     product["second"] = {
         "ndim": 0,
         "inputs": [{"dtype": "int8", "layout": "c"}],
         "nodes": [{"in": 0}, {"op": "cast", "args": [0], "dtype": "float32"}],
     }
     assert (
-        _names.describe("matmul:" + json.dumps(product))
+        names.describe("matmul:" + json.dumps(product))
         == "matmul float32 bias then relu(add(product, a)) of second float32(a)"
     )
     for odd in ("torchlite.fill", "x:{", "x:[1]", "x:1", "x:{}", "x:" + json.dumps({"nodes": []})):
-        assert _names.describe(odd)
+        assert names.describe(odd)

@@ -340,11 +340,12 @@ def test_scan_special_values_and_long_rows():
 
 
 def launched():
-    from torchlite.webgpu import _bridge, _stream
+    from torchlite.webgpu.transport import bridge
+    from torchlite.webgpu.lazy import stream
 
-    _stream.run_waiting()
-    _stream.flush()
-    return _bridge.current.stats()["dispatches"]
+    stream.run_waiting()
+    stream.flush()
+    return bridge.current.stats()["dispatches"]
 
 
 def test_the_expression_runs_inside_the_reduction():

@@ -2,20 +2,21 @@
 
 import pytest
 import torchlite as torch
-from torchlite.webgpu import _run, _stream
+from torchlite.webgpu import run
+from torchlite.webgpu.lazy import stream
 
 pytestmark = pytest.mark.usefixtures("bridge")
 
 
 def sampled(f, *tensors, seed=3):
     """f on the CPU and on the device with one seed; the state of the generator after it is the same."""
-    before = dict(_run.fallbacks)
+    before = dict(run.fallbacks)
     torch.manual_seed(seed)
     wanted, after = f(*tensors), torch.get_rng_state()
     torch.manual_seed(seed)
     ours = f(*[t.to("webgpu") for t in tensors])
     assert torch.equal(torch.get_rng_state(), after)
-    assert ours.device.type == "webgpu" and ours.dtype is wanted.dtype and _run.fallbacks == before
+    assert ours.device.type == "webgpu" and ours.dtype is wanted.dtype and run.fallbacks == before
     assert torch.equal(ours.cpu(), wanted)
 
 
@@ -129,7 +130,7 @@ def test_what_is_no_probability(f, bad, text):
     with pytest.raises(RuntimeError, match=text):
         f(torch.tensor(bad, device="webgpu")).cpu()
     fine = torch.multinomial(torch.tensor([0.0, 1.0], device="webgpu"), 1)
-    assert fine.item() == 1 and not _stream.checks
+    assert fine.item() == 1 and not stream.checks
 
 
 def test_arguments():

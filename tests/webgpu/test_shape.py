@@ -196,13 +196,13 @@ def test_sequences_of_large_numbers_and_of_other_kinds():
 
 
 def test_an_arange_is_known_to_be_in_range():
-    from torchlite.webgpu import _stream
+    from torchlite.webgpu.lazy import stream
 
     x = torch.ones(4, 3, device="webgpu")
     assert x[torch.arange(4, device="webgpu")].sum().item() == 12
-    before = _stream.tick[0]
+    before = stream.tick[0]
     torch.nn.functional.embedding(torch.arange(4, device="webgpu"), x)
-    assert _stream.tick[0] == before
+    assert stream.tick[0] == before
     with pytest.raises(IndexError, match="index out of range in self"):
         torch.nn.functional.embedding(torch.arange(5, device="webgpu"), x)
 
@@ -296,7 +296,7 @@ def test_many_parts(count):
 
 def test_eight_buffers():
     """No kernel that joins tensors binds more buffers than every device has."""
-    from torchlite.webgpu._shape import AT_ONCE
+    from torchlite.webgpu.plan.shape import AT_ONCE
 
     assert AT_ONCE + 1 <= 8
 

@@ -61,11 +61,12 @@ MODELS = {  # model, input, optimizer, most kernels a step
 
 @pytest.mark.parametrize("name", MODELS)
 def test_step(bridge, name):
-    from torchlite.webgpu import _run, _stream
+    from torchlite.webgpu import run
+    from torchlite.webgpu.lazy import stream
 
     make, data, optimizer, most = MODELS[name]
     losses = []
-    before = dict(_run.fallbacks)
+    before = dict(run.fallbacks)
     for device in ("cpu", "webgpu"):
         torch.manual_seed(0)
         model, x, y = (
@@ -79,7 +80,7 @@ def test_step(bridge, name):
             if k == 8:
                 torch.webgpu.synchronize()  # runs what still waits, which changes the order of allocations for some steps
             if k == 13:
-                _stream.flush()
+                stream.flush()
                 start = bridge.stats()
             opt.zero_grad()
             loss = F.cross_entropy(model(x).flatten(0, -2), y.flatten())
@@ -88,11 +89,11 @@ def test_step(bridge, name):
             opt.step()
             if k < 4:
                 out.append(loss.detach())
-        _stream.flush()
+        stream.flush()
         end = bridge.stats()
         losses.append([v.item() for v in out])
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
-    assert _run.fallbacks == before
+    assert run.fallbacks == before
     assert end["dispatches"] - start["dispatches"] <= most
     assert (
         end["bind_groups"] == start["bind_groups"]

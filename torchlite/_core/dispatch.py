@@ -21,10 +21,10 @@ def unavailable(device):
     if device.type == "cuda":
         return AssertionError("Torch not compiled with CUDA enabled")
     if device.type == "webgpu":
-        from ..webgpu import _bridge
+        from ..webgpu.transport import bridge
 
         try:
-            _bridge.require()
+            bridge.require()
         except RuntimeError as error:
             return error
         if device.index:
@@ -80,7 +80,7 @@ def resolve(t):
 
 
 def _backend():
-    from ..webgpu import _run
+    from ..webgpu import run as _run
 
     # from here on the core calls the device directly
     for name in ("device_alloc", "device_resize", "device_copy", "device_fill", "device_run", "host_copy"):
@@ -245,7 +245,7 @@ def _how(ov, device):
         return "body over other ops"
     if ov.spec.view or ov.kernel in _C.kernels and _C.kernels[ov.kernel].geometry:
         return "a view"
-    from ..webgpu import _run
+    from ..webgpu import run as _run
 
     if ov.kernel in _run.ROWS:
         return "element-wise, fused with its neighbours"

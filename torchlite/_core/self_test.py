@@ -165,7 +165,7 @@ def self_test(device=None, seconds=10):
     random.Random(0).shuffle(specs)  # a short time still sees ops of all kinds
     fallbacks = {}
     if there:
-        from ..webgpu._run import fallbacks
+        from ..webgpu.run import fallbacks
     with warnings.catch_warnings(), torch.no_grad(), torch.device("cpu"):
         warnings.simplefilter("ignore")
         for spec in specs:

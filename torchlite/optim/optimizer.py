@@ -429,9 +429,9 @@ def device_steps(params):
     """The kernels for parameters that are on webgpu, if any are."""
     for p in params:
         if not p.is_cpu:
-            from ..webgpu import _optim
+            from ..webgpu.plan import optim
 
-            return _optim
+            return optim
     return None
 
 

@@ -86,10 +86,10 @@ class Recording:
         try:
             self._hook()
             if self.gpu:
-                from ..webgpu import _bridge
+                from ..webgpu.transport import bridge
 
                 try:
-                    _bridge.require()
+                    bridge.require()
                 except RuntimeError as e:
                     warnings.warn("WebGPU is not available, disabling WebGPU profiling (%s)" % e, stacklevel=5)
                 else:

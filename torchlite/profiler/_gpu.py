@@ -9,27 +9,28 @@ class Kernels:
     """Watches the bridge from here to stop(), which gives (name, begin, end, further facts) of each kernel in the core's clock."""
 
     def __init__(self, recording):
-        from ..webgpu import _bridge, _watch
+        from ..webgpu.transport import bridge
+        from ..webgpu.watch import listeners
 
-        self._notes, self._watch, self.timed = recording.notes, _watch, False
-        self.bridge = _bridge.require()
-        from ..webgpu._run import _warn
-        from ..webgpu._stream import flush, run_waiting
+        self._notes, self._watch, self.timed = recording.notes, listeners, False
+        self.bridge = bridge.require()
+        from ..webgpu.run import _warn
+        from ..webgpu.lazy.stream import flush, run_waiting
 
         self._warn = _warn  # at the user's line
         run_waiting()  # what was asked for before is not of this recording
         flush()
-        self.timed = _watch.timing("profiler", True)
+        self.timed = listeners.timing("profiler", True)
         if self.timed:
             before = _C.profile_clock()
-            self._js_zero = _watch.watch("profiler", _watch.SPANS)
+            self._js_zero = listeners.watch("profiler", listeners.SPANS)
             self._zero = (before + _C.profile_clock()) // 2
         else:
             _warn(
                 "this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, which browsers may hide): "
                 "GPU times are not recorded, and the table has no WebGPU columns"
             )
-        _watch.listen(self)
+        listeners.listen(self)
 
     # ---- the program's time on the bridge, as rows webgpu::read and so on
     def before(self, method):
@@ -79,7 +80,7 @@ class Kernels:
     def _rows(self, spans):
         if spans is None:
             return []
-        from ..webgpu._names import name_of
+        from ..webgpu.watch.names import name_of
 
         if spans["lost"]:
             self._warn("times of %d kernels were not kept, as there were too many" % spans["lost"])

@@ -5,15 +5,15 @@ runPythonAsync, in a browser with stack switching) the device is opened when it 
 `await torch.webgpu.ready()` comes first.
 """
 
-from . import _bridge
-from ._bridge import DeviceLostError, ready  # noqa: F401
-from ._memory import (
+from .transport import bridge as _bridge
+from .transport.bridge import DeviceLostError, ready  # noqa: F401
+from .memory import (
     get_memory_budget,
     max_memory_allocated,
     max_memory_reserved,
     mem_get_info,
     memory_allocated,
-    memory_reserved,  # noqa: F401
+    memory_reserved,
     memory_stats,
     memory_summary,
     reset_accumulated_memory_stats,
@@ -159,7 +159,7 @@ def debug(*kinds):
     that is compiled; "timing": GPU time by kernel at each read and synchronize() (needs an adapter with timestamps); "fallbacks": a line
     for each op that the CPU runs in the device's place. ValueError for others.
     """
-    from . import _debug
+    from .watch import debug as _debug
 
     return _debug.debug(*kinds)
 
@@ -167,7 +167,7 @@ def debug(*kinds):
 def _commands():
     import sys
 
-    return sys.modules.get(__name__ + "._stream")
+    return sys.modules.get(__name__ + ".lazy.stream")
 
 
 def _flush(everything=False):
@@ -195,9 +195,9 @@ def synchronize(device=None):
         _failed(e)
         raise
     if _commands() is not None:
-        from . import _checks
+        from .lazy import checks
 
-        _checks.verify()  # indices out of range are told here
+        checks.verify()  # indices out of range are told here
 
 
 async def synchronize_async(device=None):
@@ -212,9 +212,9 @@ async def synchronize_async(device=None):
         _failed(e)
         raise
     if _commands() is not None:
-        from . import _checks
+        from .lazy import checks
 
-        await _checks.verify_async()
+        await checks.verify_async()
 
 
 def empty_cache():

@@ -1,5 +1,5 @@
 /* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types goes through Python
- * (torchlite/webgpu/_pointwise.py), which decides the operation, its operands and types, and leaves them here; calls
+ * (torchlite/webgpu/plan/pointwise.py), which decides the operation, its operands and types, and leaves them here; calls
  * with arguments of the same types are put off, or written in place, by this file alone. What is unusual stays with
  * Python. */
 #include "gpu/gpu.h"

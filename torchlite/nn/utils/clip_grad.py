@@ -20,7 +20,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     with torch.no_grad():
         total = None
         if norm_type == 2 and not tensors[0].is_cpu:
-            from torchlite.webgpu._optim import total_norm
+            from torchlite.webgpu.plan.optim import total_norm
 
             total = total_norm(tensors)
         if total is None:
@@ -44,9 +44,9 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     with torch.no_grad():
         scale = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
         if not scale.is_cpu:
-            from torchlite.webgpu import _optim
+            from torchlite.webgpu.plan import optim
 
-            grads = _optim.scale(grads, scale)
+            grads = optim.scale(grads, scale)
         for g in grads:
             g.mul_(scale.to(g.device))
 

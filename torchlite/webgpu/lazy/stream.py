@@ -1,0 +1,225 @@
+"""Commands for the bridge, and the buffers they name.
+
+A buffer is the owner of a storage: it goes when Python's reference count says so, and its number is used again. Commands
+are words of 32 bits gathered in memory and run in batches; they take effect in order, so a number can be reused at once.
+Both are kept by the core (native/src/gpu/gpu.c), as is all that a cached element-wise op needs.
+"""
+
+import struct
+from array import array
+
+from ... import _C
+from ..transport import bridge as _bridge
+
+ALLOC, FREE, WRITE, COPY, FILL, PLAN = 1, 2, 3, 5, 6, 11
+FLUSH_WORDS = 8192  # about two hundred kernels: the GPU is fed while Python goes on
+SMALL_WRITE = 1024
+
+core = _C.webgpu()
+Buffer, words = core.Buffer, core.words
+ready, allocate, launch, flush, fresh, waiting = (
+    core.ready,
+    core.allocate,
+    core.launch,
+    core.flush,
+    core.fresh,
+    core.waiting,
+)
+product = core.product
+checks = {}  # number of a launch whose indices the GPU checks -> what to say; see _checks.py
+tick = [0]  # the last of these numbers
+status = [None]  # the buffer where launches tell of such indices; see _checks.status
+void = []  # (first, last, error type, text): what was written between these numbers is wrong
+
+
+def device_epoch():
+    """The current device's number, after noticing that it changed: buffers of the old one are void."""
+    epoch = _bridge.current.epoch()
+    if core.set_epoch(epoch):
+        checks.clear()
+        void.clear()
+    return epoch
+
+
+def failed(error):
+    """After commands that failed: launches write the status words, so these may be void, and with them all that later launches make."""
+    if not checks and not isinstance(
+        error, _bridge.CannotWait
+    ):  # else who looks at the checks is told, and renews them
+        status[0] = None
+
+
+def _send(address, count):
+    """Whether so much is under way that the next op should wait before it begins (`_relax`)."""
+    try:
+        _bridge.current.run_at(address, count)
+    except RuntimeError as e:
+        failed(e)
+        raise
+    return bool(_bridge.current.pressing())
+
+
+def _relax():
+    _bridge.current.relax()
+
+
+def _claim(handle, nbytes):
+    try:
+        _bridge.current.alloc(handle, nbytes)
+    except Exception:
+        raise
+    except BaseException:  # an interrupt: the bridge may have done it, and the handle is free for use again
+        try:
+            _bridge.current.run((FREE | 2 << 8, handle))
+        except Exception:
+            pass
+        raise
+
+
+def _lost(buffer):
+    raise _bridge.DeviceLostError(
+        "this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU"
+    )
+
+
+def _usable(buffer):
+    from .checks import usable
+
+    usable(buffer)
+
+
+for _name, _what in {
+    "send": _send,
+    "claim": _claim,
+    "open": device_epoch,
+    "relax": _relax,
+    "lost": _lost,
+    "usable": _usable,
+    "tick": tick,
+    "bad": void,
+}.items():
+    core.hook(_name, _what)
+
+
+_plans = {}
+_keys = {}
+
+
+def plan(key):
+    """The number of a plan by its key."""
+    number = _plans.get(key)
+    if number is None:
+        number = _plans[key] = _bridge.current.plan(key)
+        _keys[number] = key
+    return number
+
+
+def plan_key(number):
+    """The key of a plan by its number."""
+    return _keys[number]
+
+
+def run_waiting():
+    """Runs everything that was put off and is still wanted; the last first, whose kernel may make what it was computed from too."""
+    for buffer in reversed(waiting()):
+        try:
+            ready(buffer)
+        except Exception:
+            continue  # it goes on waiting, and who reads it is told
+
+
+def write(buffer, offset, memory):
+    """Bytes into a buffer, at a byte offset that is a multiple of 4."""
+    handle = ready(buffer)
+    memory = memoryview(memory).cast("B")
+    n = memory.nbytes
+    buffer.bounds = None
+    if offset == 0 and n >= buffer.nbytes:
+        buffer.serial = 0  # nothing that was wrong before comes into it
+    if n & 3:  # only at a buffer's end, where there is room
+        memory, n = bytes(memory) + bytes(-n % 4), n + 3 & ~3
+    if n <= SMALL_WRITE:
+        # in one call: a garbage collection may add commands of its own between two
+        words.extend(
+            (
+                WRITE | (4 + n // 4) << 8,
+                handle,
+                offset,
+                n,
+                *array("I", memory.tobytes() if type(memory) is memoryview else memory),
+            )
+        )
+    else:
+        flush()
+        _bridge.current.upload(handle, offset, memory)
+
+
+def read(buffer, offset, nbytes):
+    """Bytes out of a buffer; waits for the GPU."""
+    handle = ready(buffer)
+    if checks:
+        from .checks import read
+
+        return read(buffer, offset, nbytes)
+    flush()
+    start, lead = offset & ~3, offset & 3
+    try:
+        data = _bridge.current.read(handle, start, lead + nbytes + 3 & ~3)
+    except RuntimeError as e:
+        failed(e)
+        raise
+    return memoryview(data)[lead : lead + nbytes]
+
+
+async def read_async(buffer, offset, nbytes):
+    handle = ready(buffer)
+    if checks:
+        from .checks import read_async
+
+        return await read_async(buffer, offset, nbytes)
+    flush()
+    start, lead = offset & ~3, offset & 3
+    try:
+        data = await _bridge.current.read_async(handle, start, lead + nbytes + 3 & ~3)
+    except RuntimeError as e:
+        failed(e)
+        raise
+    return memoryview(data)[lead : lead + nbytes]
+
+
+_f32 = struct.Struct("<f")
+_u32 = struct.Struct("<I")
+
+
+def float_word(x):
+    """The bits of a float32; beyond its range an infinity, as a cast gives."""
+    try:
+        return _u32.unpack(_f32.pack(x))[0]
+    except OverflowError:
+        return 0x7F800000 if x > 0 else 0xFF800000
+
+
+CODES = {
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
+
+
+def scalar_words(value, dtype):
+    """A Python number as uniform words of a compute type: one, or two (low, high) for int64."""
+    if dtype == "int64":
+        v = int(value)
+        return (v & 0xFFFFFFFF, v >> 32 & 0xFFFFFFFF)
+    if CODES[dtype] and dtype in ("float32", "float16", "bfloat16"):
+        return (float_word(float(value)),)
+    return (int(value) & 0xFFFFFFFF,)
+
+
+geometry = _C.geometry

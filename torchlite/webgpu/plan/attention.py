@@ -1,0 +1,70 @@
+"""Attention in one kernel, without the matrix of scores in memory."""
+
+import torchlite as torch
+
+from ... import _C
+from ..lazy import stream
+from .matmul import made
+from ..run import planner
+from ..lazy.stream import float_word, geometry, launch, ready
+
+_FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
+_plans = {}
+
+
+def _four(t):
+    """(buffer, offset, strides over batch, head and row) of a tensor of at most four dims whose rows are dense."""
+    buffer, shape, strides, offset, _, _, _ = geometry(t)
+    if strides[-1] != 1 and shape[-1] != 1:
+        r = torch.empty(shape, dtype=t.dtype, device=t.device)
+        _C.copy(r, t.detach(), False)
+        buffer, shape, strides, offset, _, _, _ = geometry(r)
+    outer = strides[:-1]
+    return buffer, offset, (0,) * (3 - len(outer)) + tuple(outer)
+
+
+@planner("_attention")
+def _attention(ov, a):
+    q, k, v, mask, causal, scale = a
+    dtype = q.dtype
+    if dtype not in _FLOATS:
+        return NotImplemented
+    shape = tuple(q.shape)
+    length, width, keys, depth = shape[-2], shape[-1], k.shape[-2], v.shape[-1]
+    batch, heads = (1,) * (4 - len(shape)) + shape[:-2] if len(shape) < 4 else shape[:2]
+    kind = None if mask is None else mask.dtype
+    key = dtype, width, depth, causal, kind
+    number = _plans.get(key)
+    if number is None:
+        number = _plans[key] = stream.plan(
+            'attention:{"dtype":"%s","dim":%d,"valueDim":%d%s%s}'
+            % (
+                dtype.name,
+                width,
+                depth,
+                ',"causal":true' if causal else "",
+                "" if kind is None else ',"mask":"%s"' % kind.name,
+            )
+        )
+    words, handles, kept = [batch, heads, length, keys, 1, float_word(scale)], [], []
+    for t in (q, k, v):
+        buffer, offset, strides = _four(t)
+        kept.append(buffer)  # a copy must not go before the kernel runs
+        handles.append(ready(buffer))
+        words += (offset, *strides)
+    if mask is not None:
+        buffer, own, strides, offset, _, _, _ = geometry(mask)
+        handles.append(ready(buffer))
+        words += (offset, *(0,) * (4 - len(own)), *[0 if n == 1 else s for n, s in zip(own, strides)])
+    numel = batch * heads * length * depth
+    if len(shape) == 4:  # rows of all heads lie together, as the projection that follows wants them
+        y, handle = made((batch, length, heads, depth), numel, dtype)
+        y, strides = y.transpose(1, 2), (length * heads * depth, depth, heads * depth)
+    else:
+        y, handle = made(shape[:-1] + (depth,), numel, dtype)
+        strides = (0, length * depth, depth)
+    handles.append(handle)
+    lse, handle = made(shape[:-1], batch * heads * length, torch.float32)
+    handles.append(handle)
+    launch(number, handles, (*words, 0, *strides, 0))
+    return y, lse

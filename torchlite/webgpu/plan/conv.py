@@ -1,0 +1,224 @@
+"""Convolutions and their gradients, by implicit products on the GPU: no unfolded image is made.
+
+The CPU's kernel is asked once, on tensors without images, for the shape of the result and for errors; the answer is kept.
+Integer and complex convolutions run as windows and products (the op's body).
+"""
+
+import torchlite as torch
+
+from ... import _C
+from ..lazy import stream
+from .matmul import made, stand_in
+from ..run import check_devices, contiguous, planner
+from ..lazy.stream import geometry, launch, product, ready
+
+_FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
+_shapes = {}  # arguments without the batch's size -> shape of an image of the result
+_plans = {}
+_sums = {}
+MOST = 4096
+
+
+def _result(ov, args, x, w, bias, single):
+    """Shape of the result; PyTorch's errors."""
+    key = (
+        ov.kernel,
+        tuple(x.shape) if single else tuple(x.shape[1:]),
+        tuple(w.shape),
+        None if bias is None else tuple(bias.shape),
+        x.dtype,
+        w.dtype,
+        None if bias is None else bias.dtype,
+        *args[3:],
+    )
+    shape = _shapes.get(key)
+    if shape is None:
+        try:
+            few = stand_in(x)
+            few = few.unsqueeze(0)[:0] if single else few[:0]
+            shape = tuple(
+                _C.call_below(ov, (few, stand_in(w), None if bias is None else stand_in(bias), *args[3:])).shape
+            )[1:]
+        except Exception:
+            _C.call_below(ov, tuple([stand_in(a) for a in args]))  # the same with the true sizes in its text
+            raise
+        if not all(shape[1:]):
+            return tuple(_C.call_below(ov, tuple([stand_in(a) for a in args])).shape)
+        if len(_shapes) > MOST:
+            _shapes.clear()
+        _shapes[key] = shape
+    return shape if single else (x.shape[0], *shape)
+
+
+def _plan(kind, dtype, bias, kernel, stride, padding, dilation):
+    key = kind, dtype, bias, kernel, stride, padding, dilation
+    number = _plans.get(key)
+    if number is None:
+        n = len(kernel)
+        k, s, p, d = (list(v * n if len(v) == 1 else v) for v in key[3:])
+        number = _plans[key] = stream.plan(
+            'conv:{"pass":"%s","dtype":"%s","kernel":%s,"stride":%s,"padding":%s,"dilation":%s%s}'
+            % (kind, dtype.name, k, s, p, d, ',"bias":true' if bias else "")
+        )
+    return number
+
+
+def _pass(kind, first, second, bias, out, wide, narrow, kernel, stride, padding, dilation, groups, numel):
+    """One pass: `wide` and `narrow` are the shapes of the images at both ends, `out` that of the result."""
+    a, b = geometry(contiguous(first)), geometry(contiguous(second))
+    buffers, at = (a[0], b[0]), (a[3], b[3])
+    if bias is not None:
+        c = geometry(contiguous(bias))
+        buffers, at = (*buffers, c[0]), (*at, c[3])
+    plan, words = (
+        _plan(kind, first.dtype, bias is not None, kernel, stride, padding, dilation),
+        (wide[0], groups, wide[1], narrow[1], *wide[2:], *narrow[2:], *at, 0),
+    )
+    if kind != "weight":
+        return product(plan, buffers, words, out, first.dtype, 2)
+    r, handle = made(out, numel, first.dtype)
+    launch(plan, (*[ready(x) for x in buffers], handle), words)
+    return r
+
+
+def _numel(shape):
+    n = 1
+    for s in shape:
+        n *= s
+    return n
+
+
+def _tuple(v):
+    return (v,) if isinstance(v, int) else tuple(v)
+
+
+def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, groups, dims):
+    if x.is_cpu or w.is_cpu or bias is not None and bias.is_cpu:
+        check_devices(args)
+    single = x.dim() == dims + 1
+    if x.dtype not in _FLOATS:
+        return _other(ov, args, x, w, bias)
+    shape = _result(ov, args, x, w, bias, single and ov.kernel != "convolution")
+    numel = _numel(shape)
+    if not numel:
+        return made(shape, 0, x.dtype)[0]
+    big, small = (shape, x.shape) if transposed else (x.shape, shape)
+    if single:
+        big, small = (1, *big), (1, *small)
+    return _pass(
+        "input" if transposed else "forward",
+        x,
+        w,
+        bias,
+        shape,
+        big,
+        small,
+        tuple(w.shape[2:]),
+        _tuple(stride),
+        _tuple(padding),
+        _tuple(dilation),
+        groups,
+        numel,
+    )
+
+
+def _other(ov, args, x, w, bias):
+    """Arguments that are wrong, or types that only the body takes."""
+    if x.dtype is torch.bool or w.dtype is not x.dtype or bias is not None and bias.dtype is not x.dtype:
+        _C.call_below(ov, tuple([stand_in(a) for a in args]))
+    single = ov.kernel != "convolution" and x.dim() == w.dim() - 1
+    if not x.dtype.is_complex:
+        _result(ov, args, x, w, bias, single)
+    return NotImplemented
+
+
+@planner("conv1d", "conv2d", "conv3d")
+def _conv(ov, a):
+    x, w, bias, stride, padding, dilation, groups = a
+    return _convolve(ov, a, x, w, bias, stride, padding, dilation, False, groups, int(ov.kernel[4]))
+
+
+@planner("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+def _conv_transpose(ov, a):
+    x, w, bias, stride, padding, _, groups, dilation = a
+    return _convolve(ov, a, x, w, bias, stride, padding, dilation, True, groups, int(ov.kernel[14]))
+
+
+@planner("convolution")
+def _convolution(ov, a):
+    x, w, bias, stride, padding, dilation, transposed, _, groups = a
+    return _convolve(ov, a, x, w, bias, stride, padding, dilation, transposed, groups, w.dim() - 2)
+
+
+# ---- gradients -----------------------------------------------------------------------------------------------------------
+def _checked(ov, args, g, x, w):
+    """The CPU's checks, without computing anything."""
+    key = (ov.kernel, tuple(g.shape), tuple(x.shape), tuple(w.shape), g.dtype, x.dtype, w.dtype, *args[4:10])
+    if key not in _shapes:
+
+        def ask(g, x):
+            _C.call_below(ov, (g, x, stand_in(w), None, *args[4:10], [False, False, False]))
+
+        try:
+            ask(stand_in(g)[:0], stand_in(x)[:0])
+        except Exception:
+            ask(stand_in(g), stand_in(x))
+            raise
+        if g.shape[0] != x.shape[0]:
+            ask(stand_in(g), stand_in(x))
+        if len(_shapes) > MOST:
+            _shapes.clear()
+        _shapes[key] = True
+
+
+@planner("convolution_backward")
+def _backward(ov, a):
+    g, x, w, _, stride, padding, dilation, transposed, _, groups, mask = a
+    if g.is_cpu or x.is_cpu or w.is_cpu:
+        check_devices(a)
+    if x.dtype.is_complex:
+        return NotImplemented
+    _checked(ov, a, g, x, w)
+    if x.dtype not in _FLOATS:
+        return NotImplemented
+    big, small = (g.shape, x.shape) if transposed else (x.shape, g.shape)
+    window = tuple(w.shape[2:]), _tuple(stride), _tuple(padding), _tuple(dilation), groups
+    g = contiguous(g)
+    gi = gw = gb = None
+    if mask[0]:
+        n = x.numel()
+        if n:
+            gi = _pass("forward" if transposed else "input", g, w, None, tuple(x.shape), big, small, *window, n)
+        else:
+            gi = made(tuple(x.shape), 0, x.dtype)[0]
+    if mask[1]:
+        n = w.numel()
+        if n:
+            gw = _pass("weight", *((x, g) if transposed else (g, x)), None, tuple(w.shape), big, small, *window, n)
+        else:
+            gw = made(tuple(w.shape), 0, w.dtype)[0]
+    if mask[2]:
+        gb = _channel_sums(g)
+    return gi, gw, gb
+
+
+def _channel_sums(g):
+    """Sums of a contiguous (N, C, d...) over all but the channels."""
+    buffer, shape, strides, offset, dtype, _, numel = geometry(g)
+    images, channels = shape[:2]
+    r, handle = made((channels,), channels, dtype)
+    if not channels:
+        return r
+    number = _sums.get(dtype)
+    if number is None:
+        number = _sums[dtype] = stream.plan(
+            'reduce:{"kept":1,"reduced":2,"inputs":[{"dtype":"%s"}],"nodes":[{"in":0}],"outputs":[{"op":"sum","node":0,"dtype":"%s"}]}'
+            % (dtype.name, dtype.name)
+        )
+    pixels = _numel(shape[2:])
+    launch(
+        number,
+        (ready(buffer), handle),
+        (channels, images * pixels, channels, images, pixels, offset, pixels, channels * pixels, 1, 0),
+    )
+    return r

@@ -1,0 +1,287 @@
+"""Reading and writing by index tensors: gather and scatter, x[i, j], the index_* family, embedding, take and put.
+
+All of them are one of two kernels over a grid of positions: an element's place in the source (or destination) is a sum of
+coordinates times strides and of indices times strides. Float sums and products over repeated indices are made in the order
+of the positions, after a sort, so they are the same every time; integers are added with atomic operations. Where plain
+writes meet at one place one of them stays, and it is not defined which, as in PyTorch; of int64 and complex elements, which
+two words make up, the last one stays, and under torch.use_deterministic_algorithms(True) of all.
+"""
+
+import functools
+import json
+
+import torchlite as torch
+
+from ... import _C
+from ...functional import _deterministic
+from ..lazy import stream
+from ..lazy.checks import guard, known, status
+from ..lazy.expression import before_write, collapse
+from ..run import check_devices, empty, host_copy, on_cpu, upload
+from ..lazy.stream import launch, plan, ready
+
+Tensor = _C.TensorBase
+geometry = _C.geometry
+# moving elements only needs types of their size, and keeps every bit
+MOVE = {"float32": "int32", "float16": "int16", "bfloat16": "int16", "complex64": "int64", "bool": "uint8"}
+INTEGERS = ("int64", "int32")
+MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
+
+
+# ---- errors --------------------------------------------------------------------------------------------------------------
+def cpu_error(ov, args, mixed=False):
+    """Lets the CPU's kernel raise its error for arguments that look wrong, on stand-ins of their shapes."""
+    if not mixed:
+        check_devices(args)
+    inplace = bool(ov.flags & 4)
+
+    def stand_in(a, whole=False):
+        if isinstance(a, Tensor):
+            if a.is_cpu:
+                return a
+            zeros = torch.zeros(a.shape if whole or not a.dim() else (1,), dtype=a.dtype, device="cpu")
+            return zeros if whole or not a.dim() else zeros.expand(a.shape)
+        if isinstance(a, (list, tuple)):
+            return type(a)([stand_in(x) for x in a])
+        return a
+
+    moved = tuple([stand_in(a, inplace and i == 0) for i, a in enumerate(args)])
+    (_C.call_inplace_below if inplace else _C.call_below)(ov, moved)
+    return NotImplemented if ov.body is None else on_cpu(ov, args)  # its body may be the op itself again
+
+
+@functools.lru_cache(None)
+def sayer(kind, dim=0):
+    """What is said of an index out of range: a function of (value, extent, which of the indices)."""
+    if kind == "index":
+        return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, which, n))
+    if kind == "rows":
+        return lambda v, n, which: IndexError("index out of range in self")
+    if kind == "flat":
+        return lambda v, n, which: IndexError(
+            "out of range: tried to access index %d on a tensor of %d elements." % (v, n)
+        )
+    if kind == "one_hot":
+        return lambda v, n, which: RuntimeError(
+            "Class values must be non-negative." if v < 0 else "Class values must be smaller than num_classes."
+        )
+    if kind == "fill":
+        return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
+    if kind == "copy":
+        return lambda v, n, which: IndexError(
+            "index_copy_(): index %d is out of bounds for dimension %d with size %d" % (v, dim, n)
+        )
+    return lambda v, n, which: RuntimeError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
+
+
+class Pick:
+    """An index tensor: where its elements are over the grid, and the dim it picks along."""
+
+    __slots__ = ("buffer", "dtype", "strides", "offset", "dim", "bounds", "tensor")
+
+    def __init__(self, t, strides, dim):
+        self.tensor, self.strides, self.dim = t, strides, dim
+        self.buffer, _, _, self.offset, dtype, _, _ = geometry(t)
+        self.dtype = dtype.name
+        self.bounds = known(self.buffer, dtype.itemsize) if self.buffer.bounds is not None else None
+
+
+def check_word(picks, shape, wrap, say):
+    """What the launch is to check: 0 where every index is known to be in range. Raises where one is known not to be."""
+    unknown = False
+    for which, p in enumerate(picks):
+        extent = shape[p.dim]
+        low = -extent if wrap else 0
+        if p.bounds is None:
+            unknown = True
+        elif p.bounds[0] < low or p.bounds[1] >= extent:
+            values = host_copy(p.tensor)  # a part of that buffer may still be in range
+            bad = values[(values < low) | (values >= extent)]
+            if bad.numel():
+                raise say(int(bad[0].item()), extent, which)
+    return guard(say) if unknown else 0
+
+
+# ---- the two kernels -----------------------------------------------------------------------------------------------------
+_plans = {}
+
+
+def _number(family, ndim, dtype, picks, wrap, **more):
+    key = (family, ndim, dtype, wrap, *[p.dtype for p in picks], *more.values())
+    number = _plans.get(key)
+    if number is None:
+        params = {
+            "ndim": ndim,
+            "dtype": dtype,
+            "indices": [p.dtype for p in picks],
+            **{k: v for k, v in more.items() if v},
+        }
+        if wrap:
+            params["wrap"] = True
+        number = _plans[key] = plan(family + ":" + json.dumps(params, separators=(",", ":")))
+    return number
+
+
+def _grid(shape, operands):
+    """(words of the grid, how many dims, a function that appends a place, the dims left) with dims merged where all operands allow it."""
+    sizes, keep = collapse(shape, operands)
+    n = 1
+    for m in sizes:
+        n *= m
+
+    def place(values, offset, strides):
+        values.append(offset)
+        values.extend([strides[d] for d in keep] if keep else [0])
+
+    return [n, *sizes], len(sizes), place, keep
+
+
+def _index_words(values, picks, place, shape, strides):
+    for p in picks:
+        place(values, p.offset, p.strides)
+        values.append(strides[p.dim] if strides else 0)
+        values.append(shape[p.dim])
+
+
+def take_at(source, shape, strides, offset, dtype, grid, along, picks, wrap, say):
+    """result[c] = source at c's place. `along`: for each dim of the grid the source's dim it runs along, or None."""
+    if 0 in grid:
+        return empty(grid, dtype)
+    check = check_word(picks, shape or (1,), wrap, say)
+    own = [0 if d is None else strides[d] for d in along]
+    values, ndim, place, _ = _grid(grid, [own, *[p.strides for p in picks]])
+    place(values, offset, own)
+    _index_words(values, picks, place, shape or (1,), strides)
+    values.extend((0, check))
+    name = dtype.name
+    number = _number("gather", ndim, MOVE.get(name, name), picks, wrap)
+    handles = [ready(source), *[ready(p.buffer) for p in picks]]
+    r = empty(grid, dtype)
+    handles.extend((ready(geometry(r)[0]), status()))
+    launch(number, handles, values)
+    return r
+
+
+def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None, skip=None, fresh=False):
+    """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset) or a number.
+    `fresh`: what was there before does not count."""
+    if 0 in grid:
+        return target
+    if mode != "set" and target.dtype.is_complex:
+        _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, skip, fresh)
+        return target
+    buffer, shape, strides, offset, dtype, _, _ = geometry(target)
+    name = dtype.name
+    check = check_word(picks, shape or (1,), wrap, say)
+    own = [0 if d is None else strides[d] for d in along]
+    operands = [own, *[p.strides for p in picks]]
+    if source is not None:
+        operands.append(source[1])
+    meet = 1  # how many positions can have one place
+    for d, m in zip(along, grid):
+        if d is None:
+            meet *= m
+    ordered = source is not None and (
+        fresh
+        or name == "int64"
+        and mode not in ("set", "add")
+        or meet > 1
+        and (
+            mode in ("add", "prod")
+            and dtype.is_floating_point
+            or mode == "set"
+            and (dtype.itemsize == 8 or _deterministic["mode"])
+            and any(source[1])
+            or mode in ("amax", "amin")
+            and _deterministic["mode"]
+            and dtype.is_floating_point
+        )
+    )  # of 0 and -0
+    values, ndim, place, keep = _grid(grid, operands)
+    row = None
+    if ordered and len(keep) > 1 and own[keep[-1]] and not any(p.strides[keep[-1]] for p in picks):
+        row = keep.pop()  # no index along the last dim: whole rows are added
+        columns, ndim = values.pop(), ndim - 1
+        values[0] //= columns
+    place(values, offset, own)
+    if source is not None:
+        place(values, source[2], source[1])
+    _index_words(values, picks, place, shape or (1,), strides)
+    if skip is not None:
+        values.append(skip)
+    if row is not None:
+        values.extend((columns, own[row], source[1][row]))
+    if scalar is not None:
+        values.extend(bits(scalar, dtype) if mode == "set" else stream.scalar_words(scalar, name))
+    values.append(check)
+    number = _number(
+        "scatter",
+        ndim,
+        MOVE.get(name, name) if mode == "set" else name,
+        picks,
+        wrap,
+        mode=mode,
+        scalar=scalar is not None,
+        skip=skip is not None,
+        ordered=ordered,
+        wide=row is not None,
+        fresh=fresh,
+    )
+    handles = [] if source is None else [ready(source[0])]
+    handles.extend([ready(p.buffer) for p in picks])
+    before_write(buffer)
+    handles.extend((ready(buffer), status()))
+    launch(number, handles, values)
+    return target
+
+
+def _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, skip, fresh):
+    """Sums of complex numbers, as pairs of real ones."""
+    if source is None:
+        number = upload(_C.fill(_C.empty((1,), target.dtype), scalar))
+        source = geometry(number)[0], [0] * len(grid), 0
+    pair = torch.view_as_real(target)
+    for p in picks:
+        p.strides = (*p.strides, 0)
+    put_at(
+        pair,
+        (*grid, 2),
+        [*along, target.dim()],
+        picks,
+        wrap,
+        say,
+        mode,
+        (source[0], [*[2 * s for s in source[1]], 1], 2 * source[2]),
+        skip=skip,
+        fresh=fresh,
+    )
+
+
+def bits(value, dtype):
+    """A number as the words of an element, for a kernel that only moves elements; the core's conversion and its errors."""
+    probe = _C.empty((1,), dtype)
+    _C.fill(probe, value)
+    raw = bytes(memoryview(probe._storage).cast("B")[: dtype.itemsize])
+    return [int.from_bytes(raw[i : i + 4], "little") for i in range(0, len(raw), 4)]
+
+
+def writable(ov, self):
+    """The tensor that an op writes to: self of an in-place overload, else a copy."""
+    if ov.flags & 4:
+        return self
+    r = empty(self.shape, self.dtype)
+    if r.numel():
+        _C.copy(r, self, False)
+    return r
+
+
+def strides_over(t, grid, at=None):
+    """t's strides over the grid; `at` names the grid's dims that t's dims lie along (default: the last ones)."""
+    shape, strides = tuple(t.shape), t.stride()
+    out = [0] * len(grid)
+    lead = len(grid) - len(shape)
+    for d, (n, s) in enumerate(zip(shape, strides)):
+        g = at[d] if at is not None else lead + d
+        if g >= 0 and n != 1:
+            out[g] = s
+    return out

@@ -1,0 +1,286 @@
+"""gather, scatter, the index_* ops, take and put as grids for the two kernels of index.py."""
+
+import torchlite as torch
+
+from ... import _C
+from ..lazy.expression import Number, expression, operand
+from .index import INTEGERS, Pick, cpu_error, geometry, put_at, sayer, take_at, writable
+from .pointwise import assign
+from ..run import _filled as filled, contiguous, empty, planner
+from ..lazy.stream import Buffer
+
+_MODES = {"sum": "add", "mean": "add", "prod": "prod", "amax": "amax", "amin": "amin", "add": "add", "multiply": "prod"}
+_NAMES = {
+    "scatter": (None, "add", "multiply"),
+    "scatter_add": ("sum",),
+    "scatter_reduce": ("sum", "prod", "mean", "amax", "amin"),
+}
+
+
+def _dim(dim, nd):
+    """A dim from 0 on; None where it is not one."""
+    if type(dim) is not int or not -max(nd, 1) <= dim < max(nd, 1):
+        return None
+    return dim % max(nd, 1)
+
+
+def here(*tensors):
+    return all(type(geometry(t)[0]) is Buffer for t in tensors)
+
+
+# ---- gather, scatter -----------------------------------------------------------------------------------------------------
+def _along_dim(nd, dim):
+    return [None if d == dim else d for d in range(nd)]
+
+
+@planner("gather")
+def _gather(ov, a):
+    self, index = a[0], a[2]
+    buffer, shape, strides, offset, dtype, _, _ = geometry(self)
+    _, grid, ist, _, itype, _, n = geometry(index)
+    dim = _dim(a[1], len(shape))
+    if not n and dim is not None:
+        return empty(grid, dtype)
+    if (
+        dim is None
+        or itype.name not in INTEGERS
+        or (len(shape) or 1) != (len(grid) or 1)
+        or not here(self, index)
+        or shape
+        and grid
+        and any(d != dim and grid[d] > shape[d] for d in range(len(shape)))
+    ):
+        return cpu_error(ov, a)
+    along = _along_dim(len(grid), dim) if shape else [None] * len(grid)
+    return take_at(
+        buffer, shape, strides, offset, dtype, grid, along, [Pick(index, ist, dim)], False, sayer("gather", dim)
+    )
+
+
+def _scatter_parts(ov, a, self, index, src):
+    """(dim, grid, along, picks) of a scatter; None where the CPU has an error to raise."""
+    shape, (_, grid, ist, _, itype, _, _) = tuple(self.shape), geometry(index)
+    dim, nd = _dim(a[1], len(shape)), len(shape) or 1
+    if dim is None or itype.name not in INTEGERS or (len(grid) or 1) != nd or not here(self, index):
+        return None
+    full = shape or (1,)
+    whole = grid or (1,)
+    if any(d != dim and whole[d] > full[d] for d in range(nd)):
+        return None
+    if src is not None:
+        other = tuple(src.shape) or (1,)
+        if src.dtype is not self.dtype or len(other) != nd or not here(src) or any(i > s for i, s in zip(whole, other)):
+            return None
+    return dim, grid, _along_dim(len(grid), dim) if shape else [None] * len(grid), [Pick(index, ist, dim)]
+
+
+def source_of(t, grid):
+    buffer, shape, strides, offset, _, _, _ = geometry(t)
+    return buffer, list(strides) if len(shape) == len(grid) else [0] * len(grid), offset
+
+
+@planner("scatter", "scatter_add", "scatter_reduce")
+def _scatter(ov, a):
+    self, index, src = a[0], a[2], a[3]
+    is_tensor = isinstance(src, torch.Tensor)
+    reduce, include = "sum" if ov.kernel == "scatter_add" else None, True
+    if ov.kernel == "scatter_reduce":
+        reduce, include = a[4], a[5]
+    elif ov.kernel == "scatter" and len(a) > 4:
+        reduce = a[4]
+    known = reduce in _NAMES[ov.kernel]
+    if known and not index.numel():
+        return writable(ov, self)
+    parts = _scatter_parts(ov, a, self, index, src if is_tensor else None)
+    if parts is None or not known:
+        return cpu_error(ov, a)
+    if reduce not in (None, "add", "sum") and self.dtype.is_complex:
+        return NotImplemented
+    dim, grid, along, picks = parts
+    say = sayer("gather", dim)
+    if not is_tensor:
+        mode = "set" if reduce is None else _MODES[reduce]
+        _C.fill(_C.empty((1,), self.dtype), src)  # the core's errors of conversion
+        if mode != "set" and not (self.dtype.is_floating_point or self.dtype.is_complex or self.dtype is torch.bool):
+            src = int(src)
+        return put_at(writable(ov, self), grid, along, picks, False, say, mode, scalar=src)
+    source = source_of(src, grid)
+    if reduce is None:
+        return put_at(writable(ov, self), grid, along, picks, False, say, "set", source)
+    return reduce_at(writable(ov, self), grid, along, picks, say, reduce, include, source)
+
+
+def reduce_at(target, grid, along, picks, say, reduce, include, source):
+    """target's elements at the grid's places combined with source's."""
+    mode = _MODES[reduce]
+    put_at(target, grid, along, picks, False, say, mode, source, fresh=not include)
+    if reduce == "mean":
+        shape, dtype = tuple(target.shape), target.dtype
+        counts = filled(shape, torch.int32, int(include))
+        put_at(counts, grid, along, picks, False, say, "add", scalar=1)
+        by = expression("maximum", [operand(counts, shape), Number(1, "int32")], "int32", "int32", shape)
+        if dtype.is_floating_point:
+            node = expression("div", [operand(target, shape), by], dtype.name, dtype.name, shape)
+        else:
+            wide = "int64" if dtype is torch.int64 else "int32"
+            node = expression("floor_divide", [operand(target, shape), by], wide, wide, shape)
+        assign(target, node)
+    return target
+
+
+# ---- one index vector along a dim ----------------------------------------------------------------------------------------
+def _vector(index):
+    """An index of 0 or 1 dims as a vector's geometry."""
+    return index if index.dim() else index.reshape(1)
+
+
+@planner("index_select")
+def _index_select(ov, a):
+    self, index = a[0], a[2]
+    buffer, shape, strides, offset, dtype, _, _ = geometry(self)
+    dim = _dim(a[1], len(shape))
+    if (
+        dim is None
+        or index.dim() > 1
+        or index.dtype.name not in INTEGERS
+        or not here(self, index)
+        or not shape
+        and index.numel() != 1
+    ):
+        return cpu_error(ov, a)
+    index = _vector(index)
+    n, nd = index.numel(), len(shape)
+    grid = (*shape[:dim], n, *shape[dim + 1 :]) if shape else ()
+    over = [0] * nd
+    if shape:
+        over[dim] = index.stride(0)
+    return take_at(
+        buffer, shape, strides, offset, dtype, grid, _along_dim(nd, dim), [Pick(index, over, dim)], False, sayer("rows")
+    )
+
+
+def rows_of(self, dim, index, source_shape):
+    """(grid, along, picks) for slices of self along dim; source_shape has index.numel() of them."""
+    nd, shape = self.dim(), tuple(self.shape)
+    grid = (*shape[:dim], index.numel(), *shape[dim + 1 :]) if nd else (index.numel(),)
+    over = [0] * len(grid)
+    over[dim] = index.stride(0) if index.numel() > 1 else 0
+    return grid, _along_dim(nd, dim) if nd else [None], [Pick(index, over, dim)]
+
+
+def _add_checks(ov, a, dtypes=INTEGERS):
+    """dim of index_add, index_reduce, index_copy where their arguments fit, else None."""
+    self, index, source = a[0], a[2], a[3]
+    dim = _dim(a[1], self.dim())
+    if (
+        dim is None
+        or index.dim() > 1
+        or index.dtype.name not in dtypes
+        or source.dtype is not self.dtype
+        or not here(self, index, source)
+    ):
+        return None
+    shape, other = tuple(self.shape) or (1,), tuple(source.shape) or (1,)
+    if other != (*shape[:dim], index.numel(), *shape[dim + 1 :]):
+        return None
+    return dim
+
+
+@planner("index_add", "index_reduce", "index_copy")
+def _index_into(ov, a):
+    self, index, source = a[0], a[2], a[3]
+    kind = ov.kernel
+    if kind == "index_add" and (isinstance(a[4], complex) or a[4] != 1):
+        return NotImplemented
+    reduce, include = (a[4], a[5]) if kind == "index_reduce" else ("sum", True)
+    dim = _add_checks(ov, a, ("int64",) if kind == "index_copy" else INTEGERS)
+    if dim is None or kind == "index_reduce" and reduce not in ("prod", "mean", "amax", "amin"):
+        return cpu_error(ov, a)
+    if kind == "index_reduce" and self.dtype.is_complex:
+        return NotImplemented
+    grid, along, picks = rows_of(self, dim, _vector(index), source.shape)
+    place = source_of(source, grid)
+    if kind == "index_copy":
+        return put_at(writable(ov, self), grid, along, picks, False, sayer("copy", dim), "set", place)
+    say = sayer("gather", dim) if kind == "index_add" else sayer("rows")
+    return reduce_at(writable(ov, self), grid, along, picks, say, reduce, include, place)
+
+
+@planner("index_fill")
+def _index_fill(ov, a):
+    self, index, value = a[0], a[2], a[3]
+    dim = _dim(a[1], self.dim())
+    if dim is None or index.dim() > 1 or index.dtype is not torch.int64 or not here(self, index):
+        return cpu_error(ov, a)
+    source = None
+    if isinstance(value, torch.Tensor):
+        if value.dim():
+            return cpu_error(ov, a)
+        if value.is_cpu:
+            value = value.to(self.dtype).item()
+        else:
+            source = value if value.dtype is self.dtype else value.to(self.dtype)
+    elif isinstance(value, complex) and not self.dtype.is_complex:
+        return cpu_error(ov, a)
+    elif self.numel() == 0 or not index.numel():
+        _C.fill(_C.empty((1,), self.dtype), value)
+    grid, along, picks = rows_of(self, dim, _vector(index), None)
+    say = sayer("fill", dim)
+    if source is not None:
+        return put_at(
+            writable(ov, self),
+            grid,
+            along,
+            picks,
+            True,
+            say,
+            "set",
+            (geometry(source)[0], [0] * len(grid), source.storage_offset()),
+        )
+    return put_at(writable(ov, self), grid, along, picks, True, say, "set", scalar=value)
+
+
+# ---- flat positions ------------------------------------------------------------------------------------------------------
+@planner("take")
+def _take(ov, a):
+    self, index = a
+    if index.dtype is not torch.int64 or not here(self, index) or not self.numel() and index.numel():
+        return cpu_error(ov, a)
+    flat = contiguous(self)
+    grid = tuple(index.shape)
+    return take_at(
+        geometry(flat)[0],
+        (flat.numel(),),
+        (1,),
+        flat.storage_offset(),
+        self.dtype,
+        grid,
+        [None] * len(grid),
+        [Pick(index, index.stride(), 0)],
+        True,
+        sayer("flat"),
+    )
+
+
+@planner("put")
+def _put(ov, a):
+    self, index, source, accumulate = a
+    if (
+        index.dtype is not torch.int64
+        or source.dtype is not self.dtype
+        or index.numel() != source.numel()
+        or not here(self, index, source)
+    ):
+        return cpu_error(ov, a)
+    target = writable(ov, self)
+    flat = target if target.is_contiguous() else contiguous(target)
+    vector = flat.reshape(-1)
+    index, source = index.reshape(-1), source.reshape(-1)
+    parts = (vector, (index.numel(),), [None], [Pick(index, index.stride(), 0)], True, sayer("flat"))
+    if accumulate:
+        put_at(*parts, "add", source_of(source, (0,)))
+    else:
+        put_at(*parts, "set", source_of(source, (0,)))
+    if flat is not target:
+        _C.copy(target, flat, False)
+    return target

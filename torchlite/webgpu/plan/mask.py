@@ -1,0 +1,255 @@
+"""Masks: masked_fill, masked_select, masked_scatter, nonzero, one_hot."""
+
+import json
+
+import torchlite as torch
+
+from ... import _C
+from ..lazy.checks import known as known_bounds
+from ..lazy.expression import Coord, Number, before_write, expression, operand, result
+from .index import MOVE, cpu_error, geometry, sayer
+from .pointwise import assign
+from ..run import _filled as filled, contiguous, empty, planner
+from ..lazy.stream import launch, plan, ready
+
+_plans = {}
+
+
+def _compact(**params):
+    key = tuple(params.values())
+    number = _plans.get(key)
+    if number is None:
+        number = _plans[key] = plan("compact:" + json.dumps(params, separators=(",", ":")))
+    return number
+
+
+def _counted(x):
+    """(handle of the ends of pieces, how many elements of a dense tensor are not zero); waits for the GPU."""
+    n = x.numel()
+    ends = empty((n + 31 >> 5,), torch.int32)
+    buffer = geometry(ends)[0]
+    launch(_compact(op="count", dtype=_kind(x.dtype)), [ready(geometry(x)[0]), ready(buffer)], [n, x.storage_offset()])
+    return buffer, ends[-1]
+
+
+def _kind(dtype):
+    return dtype.name
+
+
+def positions(x):
+    """nonzero: the coordinates of what is not zero, int64 [count, dims]; waits for the GPU."""
+    nd = x.dim()
+    if not x.numel():
+        return empty((0, nd), torch.int64)
+    if x.dtype.is_complex:
+        x = (torch.view_as_real(x) != 0).any(-1)
+    if not nd:
+        return empty((int(bool(x.item())), 0), torch.int64)
+    x = contiguous(x)
+    ends, total = _counted(x)
+    total = int(total.item())
+    r = empty((total, nd), torch.int64)
+    if total:
+        buffer = geometry(r)[0]
+        launch(
+            _compact(op="index", dtype=_kind(x.dtype), ndim=nd),
+            [ready(geometry(x)[0]), ready(ends), ready(buffer)],
+            [x.numel(), *x.shape, x.storage_offset(), 0],
+        )
+        buffer.bounds = (0, max(x.shape) - 1) if len(set(x.shape)) == 1 else None
+    return r
+
+
+@planner("nonzero")
+def _nonzero(ov, a):
+    x = a[0]
+    return positions(x)
+
+
+@planner("nonzero_numpy")
+def _nonzero_numpy(ov, a):
+    x = a[0]
+    rows = positions(x.reshape(1) if not x.dim() else x)
+    return tuple([rows[:, d].contiguous() for d in range(rows.shape[1])])
+
+
+# ---- masked_* ------------------------------------------------------------------------------------------------------------
+def _value_node(value, dtype, shape):
+    """A fill value as an operand."""
+    name = dtype.name
+    if isinstance(value, torch.Tensor):
+        if not value.is_cpu:
+            return (
+                expression("cast", [operand(value, shape)], name, None, shape)
+                if value.dtype is not dtype
+                else operand(value, shape)
+            )
+        value = value.to(dtype).item()
+    probe = _C.fill(_C.empty((1,), dtype), value)  # the core's conversion and its errors
+    return Number(probe.item(), "float32" if dtype.is_floating_point else "int64" if name == "int64" else "int32")
+
+
+def where_node(self, mask, value, shape):
+    name = self.dtype.name
+    return expression(
+        "where", [operand(mask, shape), _value_node(value, self.dtype, shape), operand(self, shape)], name, name, shape
+    )
+
+
+def _complex_node(pair, mask, value, shape):
+    """Of a complex tensor's real and imaginary parts, with the value's where the mask is true."""
+    if isinstance(value, torch.Tensor):
+        value = value.item()
+    parts = [Number(float(x), "float32") for x in (complex(value).real, complex(value).imag)]
+    first = expression("eq", [Coord(len(shape) - 1), Number(0, "int32")], "bool", "int32", shape)
+    number = expression("where", [first, *parts], "float32", "float32", shape)
+    return expression(
+        "where", [operand(mask.unsqueeze(-1), shape), number, operand(pair, shape)], "float32", "float32", shape
+    )
+
+
+def fill_where(target, mask, value):
+    """target = value where mask (broadcast to it), in place."""
+    if target.dtype.is_complex:
+        pair = torch.view_as_real(target)
+        assign(pair, _complex_node(pair, mask, value, tuple(pair.shape)))
+        return
+    assign(target, where_node(target, mask, value, tuple(target.shape)))
+
+
+@planner("masked_fill")
+def _masked_fill(ov, a):
+    self, mask, value = a
+    tensor = isinstance(value, torch.Tensor)
+    other = isinstance(value, complex) or tensor and value.dtype.is_complex
+    if (
+        mask.dtype is not torch.bool
+        or tensor
+        and value.dim()
+        or other
+        and not self.dtype.is_complex
+        or self.is_cpu
+        or mask.is_cpu
+        and mask.dim()
+    ):
+        return cpu_error(ov, a)
+    if tuple(mask.shape) == tuple(self.shape):
+        shape = tuple(self.shape)
+    else:
+        try:
+            shape = tuple(torch.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
+        except RuntimeError:
+            return cpu_error(ov, a)
+    if not ov.flags & 4 and self.dtype.is_complex:
+        pair = (*shape, 2)
+        node = _complex_node(torch.view_as_real(self.expand(shape)), mask, value, pair)
+        return torch.view_as_complex(result(node, torch.float32))
+    if not ov.flags & 4:
+        return result(where_node(self, mask, value, shape), self.dtype)
+    if shape != tuple(self.shape):
+        return cpu_error(ov, a)
+    fill_where(self, mask, value)
+    return self
+
+
+def _both(self, mask):
+    """self and mask of one shape, dense; None where they do not broadcast."""
+    try:
+        shape = tuple(torch.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
+    except RuntimeError:
+        return None
+    return contiguous(self.expand(shape)), contiguous(mask.expand(shape)), shape
+
+
+def _select(x, mask):
+    if not mask.numel():
+        return empty((0,), x.dtype)
+    ends, total = _counted(mask)
+    total = int(total.item())
+    r = empty((total,), x.dtype)
+    if total:
+        data = MOVE.get(x.dtype.name, x.dtype.name)
+        launch(
+            _compact(op="select", dtype="bool", data=data),
+            [ready(geometry(mask)[0]), ready(ends), ready(geometry(x)[0]), ready(geometry(r)[0])],
+            [mask.numel(), mask.storage_offset(), x.storage_offset(), 0],
+        )
+    return r
+
+
+@planner("masked_select")
+def _masked_select(ov, a):
+    self, mask = a
+    both = _both(self, mask) if mask.dtype is torch.bool and not self.is_cpu and not mask.is_cpu else None
+    return cpu_error(ov, a) if both is None else _select(both[0], both[1])
+
+
+@planner("masked_scatter")
+def _masked_scatter(ov, a):
+    self, mask, source = a
+    both = (
+        _both(self, mask)
+        if mask.dtype is torch.bool and source.dtype is self.dtype and not (self.is_cpu or mask.is_cpu or source.is_cpu)
+        else None
+    )
+    if both is None or ov.flags & 4 and both[2] != tuple(self.shape):
+        return cpu_error(ov, a)
+    x, m, shape = both
+    if not m.numel():
+        return self if ov.flags & 4 else empty(shape, self.dtype)
+    ends, total = _counted(m)
+    if source.numel() < m.numel() and int(total.item()) > source.numel():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    inplace = ov.flags & 4 and self.is_contiguous()
+    if inplace:
+        r = self
+    else:
+        r = empty(shape, self.dtype)
+        _C.copy(r, x, False)
+    source = contiguous(source)
+    buffer = geometry(r)[0]
+    data = MOVE.get(r.dtype.name, r.dtype.name)
+    from_ = ready(geometry(source)[0]) if source.numel() else ready(geometry(m)[0])
+    handles = [ready(geometry(m)[0]), ready(ends), from_]
+    before_write(buffer)
+    launch(
+        _compact(op="scatter", dtype="bool", data=data),
+        [*handles, ready(buffer)],
+        [m.numel(), m.storage_offset(), source.storage_offset(), r.storage_offset()],
+    )
+    return r
+
+
+@planner("one_hot")
+def _one_hot(ov, a):
+    self, classes = a
+    if self.dtype is not torch.int64 or not self.numel() and classes <= 0 or self.is_cpu:
+        return cpu_error(ov, a)
+    if classes == -1:
+        low, high = torch.aminmax(self)
+        if low.item() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        classes = int(high.item()) + 1
+        known = (0, classes - 1)
+    else:
+        known = known_bounds(geometry(self)[0], 8)
+    shape = (*self.shape, classes)
+    if known is not None and 0 <= known[0] and known[1] < classes:
+        index = self.unsqueeze(-1)
+        nd = len(shape)
+        node = expression("eq", [operand(index, shape), Coord(nd - 1)], "bool", "int64", shape)
+        return result(expression("cast", [node], "int64", None, shape), torch.int64)
+    from .index import Pick, put_at
+
+    r = filled(shape, torch.int64, 0)
+    grid = tuple(self.shape)
+    return put_at(
+        r,
+        grid,
+        list(range(len(grid))),
+        [Pick(self, self.stride(), len(grid))],
+        False,
+        sayer("one_hot"),
+        "set",
+        scalar=1,
+    )

@@ -1,0 +1,271 @@
+"""Softmax, layer norm and rms norm on webgpu. Statistics are float32 whatever the tensors' dtype."""
+
+from typing import Any
+
+import torchlite as torch
+
+from ..lazy.expression import expression, operand, result
+from ..lazy.graph import FLOATS, compact, complain, fresh, geometry, number, reduce, together, without_elements
+from ..run import contiguous, empty, planner
+from ..lazy.stream import float_word, launch, ready
+
+f32 = torch.float32
+
+
+def _cast(t, dtype):
+    """t in another dtype, later."""
+    if t.dtype is dtype:
+        return t
+    shape = tuple(t.shape)
+    return result(expression("cast", [operand(t, shape)], dtype.name, None, shape), dtype)
+
+
+# ---- softmax -------------------------------------------------------------------------------------------------------------
+def _axis(shape, dim):
+    """(rows, length, inner) of a contiguous tensor seen along a dim; None where there is no such dim."""
+    ndim = len(shape)
+    if dim < 0:
+        dim += ndim or 1
+    if not ndim:
+        return (1, 1, 1) if dim == 0 else None
+    if not 0 <= dim < ndim:
+        return None
+    inner = outer = 1
+    for m in shape[dim + 1 :]:
+        inner *= m
+    for m in shape[:dim]:
+        outer *= m
+    return outer * inner, shape[dim], inner
+
+
+def _forward(x, axis, log, out):
+    buffer, shape, _, offset, dtype, dense, numel = geometry(x)
+    if not dense:
+        x = contiguous(x)
+        buffer, shape, _, offset, dtype, dense, numel = geometry(x)
+    handle = ready(buffer)
+    y, to = fresh(shape, out, numel)
+    plan = number(("softmax", log, dtype, out), lambda: compact("softmax", log=log, dtype=dtype.name, out=out.name))
+    launch(plan, (handle, to), (*axis, offset, 0))
+    return y
+
+
+@planner("softmax", "log_softmax")
+def _softmax(ov, args):
+    x, dim, dtype = args
+    out = x.dtype if dtype is None else dtype
+    axis = _axis(tuple(x.shape), dim)
+    if axis is None or out not in FLOATS:
+        return complain(ov, args)
+    if not x.numel():
+        return without_elements(ov, args)
+    if x.dtype is not out and not (x.dtype in FLOATS and out is f32):
+        x = _cast(x, out)
+    return _forward(x, axis, ov.kernel == "log_softmax", out)
+
+
+@planner("_softmax", "_log_softmax")
+def _softmax_aten(ov, args):
+    x, dim, wide = args
+    axis = _axis(tuple(x.shape), dim)
+    if axis is None or x.dtype not in FLOATS or wide and x.dtype is not torch.float16:
+        return complain(ov, args)
+    if not x.numel():
+        return without_elements(ov, (x, dim, False)) if not wide else empty(x.shape, f32)
+    return _forward(x, axis, ov.kernel == "_log_softmax", f32 if wide else x.dtype)
+
+
+@planner("_softmax_backward_data", "_log_softmax_backward_data")
+def _softmax_backward(ov, args):
+    g, y, dim, out = args
+    together(g, y)
+    shape = tuple(y.shape)
+    axis = _axis(shape, dim)
+    if axis is None or y.dtype not in FLOATS or out not in FLOATS or tuple(g.shape) != shape:
+        return complain(ov, args)
+    if not y.numel():
+        return empty(shape, out)
+    dtype = y.dtype
+    g, y = contiguous(_cast(g, dtype)), contiguous(y)
+    from_, _, _, go, _, _, numel = geometry(g)
+    of, _, _, yo, _, _, _ = geometry(y)
+    handles = ready(from_), ready(of)
+    dx, to = fresh(shape, out, numel)
+    log = ov.kernel == "_log_softmax_backward_data"
+    plan = number(
+        ("softmax_backward", log, dtype, out),
+        lambda: compact("softmax", log=log, backward=True, dtype=dtype.name, out=out.name),
+    )
+    launch(plan, (*handles, to), (*axis, yo, 0, go))
+    return dx
+
+
+# ---- layer norm and rms norm ------------------------------------------------------------------------------------------------
+def _tail(x: Any, shape: Any, params: Any) -> tuple[int, int] | None:
+    """(rows, row length) where the trailing dims are `shape` and parameters fit, else None."""
+    own = tuple(x.shape)
+    lead = len(own) - len(shape)
+    if lead < 0 or not shape or own[lead:] != shape:
+        return None
+    for p in params:
+        if p is not None and (tuple(p.shape) != shape or p.dtype not in FLOATS):
+            return None
+    rows = n = 1
+    for m in own[:lead]:
+        rows *= m
+    for m in shape:
+        n *= m
+    return rows, n
+
+
+def _rows_forward(x, weight, bias, rows, n, lead, eps, rms):
+    """y, mean, rstd of rows that lie one after the other."""
+    dtype = x.dtype
+    work: Any = dtype if all(p is None or p.dtype is dtype for p in (weight, bias)) else f32
+    x = contiguous(_cast(x, work))
+    buffer, shape, _, offset, _, _, numel = geometry(x)
+    handles, words = [ready(buffer)], [rows, n, offset, 0, float_word(eps)]
+    params = [contiguous(_cast(p, work)) for p in (weight, bias) if p is not None]  # kept until the launch
+    for p in params:
+        owner, _, _, at, _, _, _ = geometry(p)
+        handles.append(ready(owner))
+        words.append(at)
+    stats = shape[:lead] + (1,) * (len(shape) - lead)
+    y, to = fresh(shape, work, numel)
+    handles.append(to)
+    mean = None
+    if not rms:
+        mean, to = fresh(stats, f32, rows)
+        handles.append(to)
+        words.append(0)
+    rstd, to = fresh(stats, f32, rows)
+    handles.append(to)
+    words.append(0)
+    w, b = weight is not None, bias is not None
+    launch(
+        number(
+            ("layerNorm", work, rms, w, b), lambda: compact("layerNorm", dtype=work.name, rms=rms, weight=w, bias=b)
+        ),
+        handles,
+        words,
+    )
+    return _cast(y, dtype), mean, rstd
+
+
+@planner("native_layer_norm", "layer_norm")
+def _layer_norm(ov, args):
+    x, shape, weight, bias, eps = args[:5]
+    together(x, weight, bias)
+    shape = tuple(shape)
+    size = _tail(x, shape, (weight, bias))
+    if size is None or x.dtype not in FLOATS:
+        return complain(ov, args)
+    if not x.numel():
+        return without_elements(ov, args)
+    y, mean, rstd = _rows_forward(x, weight, bias, *size, x.dim() - len(shape), eps, False)
+    if ov.kernel == "layer_norm":
+        return y
+    if weight is None or weight.dtype is x.dtype:
+        mean, rstd = _cast(mean, x.dtype), _cast(rstd, x.dtype)
+    return y, mean, rstd
+
+
+def _op(name, *args, dtype="float32"):
+    return {"op": name, "args": args, "dtype": dtype}
+
+
+_XHAT = [{"in": 0}, {"in": 1}, {"in": 2}, {"in": 3}, _op("sub", 1, 3), _op("mul", 4, 2), _op("mul", 0, 5)]
+_XHAT_RMS = [{"in": 0}, {"in": 1}, {"in": 2}, _op("mul", 1, 2), _op("mul", 0, 3)]
+
+
+def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
+    """Gradients of x, weight and bias; None for those that `mask` leaves out."""
+    dtype = x.dtype
+    work: Any = dtype if g.dtype is dtype and (weight is None or weight.dtype is dtype) else f32
+    g, x, rstd = contiguous(_cast(g, work)), contiguous(_cast(x, work)), contiguous(_cast(rstd, f32))
+    mean = None if mean is None else contiguous(_cast(mean, f32))
+    dx = dw = db = None
+    if mask[0]:
+        handles, words = [], []
+        w = None if weight is None else contiguous(_cast(weight, work))  # kept until the launch
+        for t in (g, x, w, mean, rstd):
+            if t is not None:
+                buffer, _, _, at, _, _, _ = geometry(t)
+                handles.append(ready(buffer))
+                words.append(at)
+        dx, to = fresh(tuple(x.shape), work, x.numel())
+        rms, affine = mean is None, w is not None
+        plan = number(
+            ("layerNorm_backward", work, rms, affine),
+            lambda: compact("layerNorm", backward=True, dtype=work.name, rms=rms, weight=affine),
+        )
+        launch(plan, (*handles, to), (rows, n, words[1], 0, words[0], *words[2:]))
+        dx = _cast(dx, dtype)
+    down, across = ((1,), (n,)), ((0,), (1,))
+    if mask[1] and weight is not None:
+        inputs = [(g, *down), (x, *down), (rstd, *across)]
+        if mean is None:
+            (dw,) = reduce(
+                "rms_weight", _XHAT_RMS, inputs, (("sum", 4, weight.dtype),), (n,), (rows,), inner=False, shape=shape
+            )
+        else:
+            outputs = (("sum", 6, weight.dtype),) + ((("sum", 0, bias_dtype),) if mask[2] else ())
+            dw, *rest = reduce(
+                "norm_weight", _XHAT, [*inputs, (mean, *across)], outputs, (n,), (rows,), inner=False, shape=shape
+            )
+            db = rest[0] if rest else None
+    elif mask[2]:
+        (db,) = reduce(
+            "norm_bias", _XHAT[:1], [(g, *down)], (("sum", 0, bias_dtype),), (n,), (rows,), inner=False, shape=shape
+        )
+    return dx, dw, db
+
+
+@planner("native_layer_norm_backward")
+def _layer_norm_backward(ov, args):
+    g, x, shape, mean, rstd, weight, bias, mask = args
+    together(g, x, mean, rstd, weight)
+    shape = tuple(shape)
+    size = _tail(x, shape, (weight, bias))
+    if (
+        size is None
+        or x.dtype not in FLOATS
+        or g.shape != x.shape
+        or mean.numel() != size[0]
+        or rstd.numel() != size[0]
+    ):
+        return complain(ov, args)
+    if not x.numel():
+        return without_elements(ov, args)
+    return _rows_backward(g, x, mean, rstd, weight, x.dtype if bias is None else bias.dtype, *size, shape, mask)
+
+
+@planner("_fused_rms_norm", "rms_norm")
+def _rms_norm(ov, args):
+    x, shape, weight, eps = args
+    together(x, weight)
+    shape = tuple(shape)
+    size = _tail(x, shape, (weight,))
+    if size is None or x.dtype not in FLOATS:
+        return complain(ov, args)
+    if weight is not None and weight.dtype is not x.dtype:
+        return NotImplemented
+    if not x.numel():
+        return without_elements(ov, args)
+    y, _, rstd = _rows_forward(
+        x, weight, None, *size, x.dim() - len(shape), torch.finfo(f32).eps if eps is None else eps, True
+    )
+    return y if ov.kernel == "rms_norm" else (y, rstd)
+
+
+@planner("_fused_rms_norm_backward")
+def _rms_norm_backward(ov, args):
+    g, x, shape, rstd, weight, mask = args
+    together(g, x, rstd, weight)
+    shape = tuple(shape)
+    size = _tail(x, shape, (weight,))
+    if size is None or x.dtype not in FLOATS or g.shape != x.shape or rstd.numel() != size[0]:
+        return complain(ov, args)
+    if not x.numel():
+        return without_elements(ov, args)
+    return _rows_backward(g, x, None, rstd, weight, None, *size, shape, (*mask, False))[:2]

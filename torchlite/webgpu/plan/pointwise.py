@@ -1,0 +1,354 @@
+"""Element-wise ops: which expression each kernel row of the CPU core stands for.
+
+Result types, and the errors for types that an op does not take, are the core's own: the op is run once on tensors without
+elements for each combination of types, and the answer is kept.
+"""
+
+import json
+
+import torchlite as torch
+
+from ... import _C
+from ..lazy import stream
+from ..transport.bridge import Unsupported
+from ..lazy.expression import Number, assign, expression, operand, result
+from ..lazy.stream import core
+
+Tensor = _C.TensorBase
+_call_below = _C.call_below
+_result_type = _C.result_type
+
+# rows whose operands are their tensor and number arguments in order
+_PLAIN = """neg abs sign sgn square ceil floor trunc frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan
+sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0 deg2rad rad2deg angle conj_physical logical_not bitwise_not isnan isinf
+isfinite isposinf isneginf signbit mul div div_trunc floor_divide remainder fmod pow maximum minimum fmax fmin atan2 hypot copysign nextafter xlogy
+special_xlog1py logaddexp logaddexp2 heaviside gcd lcm bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift eq ne lt le gt ge
+logical_and logical_or logical_xor igamma igammac special_zeta addcmul addcdiv lerp where clamp_min clamp_max relu threshold hardtanh silu leaky_relu
+hardswish hardsigmoid softplus mish log_sigmoid softshrink hardshrink threshold_backward sigmoid_backward tanh_backward silu_backward
+hardtanh_backward hardswish_backward hardsigmoid_backward softplus_backward mish_backward shrink_backward special_i0e special_i1 special_i1e special_ndtri
+special_log_ndtr special_erfcx special_entr special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0
+special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+special_chebyshev_polynomial_w special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v
+special_shifted_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l
+special_legendre_polynomial_p""".split()
+_BOOL = frozenset(
+    "logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge logical_and logical_or logical_xor".split()
+)
+
+
+def _plain(name):
+    return lambda a: (name, a)
+
+
+def _alpha(name):
+    def args(a):
+        x, y, alpha = a
+        return (name, (x, y)) if type(alpha) is int and alpha == 1 else (name + "_scaled", (x, y, alpha))
+
+    return args
+
+
+def _rsub(a):
+    x, y, alpha = a
+    return ("rsub", (x, y)) if type(alpha) is int and alpha == 1 else ("sub_scaled", (y, x, alpha))
+
+
+def _clamp(a):
+    x, lo, hi = a
+    if lo is None:
+        return "clamp_max", (x, hi)
+    return ("clamp_min", (x, lo)) if hi is None else ("clamp", a)
+
+
+def _nan_to_num(a):
+    x, nan, high, low = a
+    if not x.dtype.is_floating_point and not x.dtype.is_complex:
+        return "nan_to_num", (x, 0, 0, 0)
+    limits = torch.finfo(x.dtype)
+    return "nan_to_num", (
+        x,
+        0.0 if nan is None else nan,
+        limits.max if high is None else high,
+        limits.min if low is None else low,
+    )
+
+
+def _gelu(a):
+    return ("gelu" if a[-1] == "none" else "gelu_tanh") + ("_backward" if len(a) == 3 else ""), a[:-1]
+
+
+def _optional_eps(name):
+    return lambda a: (name, a[:-1]) if a[-1] is None else (name + "_eps", a)
+
+
+def _round(a):
+    if len(a) == 1 or a[1] == 0:
+        return "round", a[:1]
+    decimals = a[1]
+    return ("round_decimals" if decimals > 0 else "round_tens"), (a[0], 10.0 ** min(abs(decimals), 308))
+
+
+_ROUNDED = {None: "div", "trunc": "div_trunc", "floor": "floor_divide"}
+
+
+def _div(a):
+    return _ROUNDED.get(a[2] if len(a) > 2 else None, "div"), a[:2]
+
+
+def _elu(a):
+    x, alpha, scale, input_scale = a
+    return "elu", (x, alpha * scale, scale, input_scale)
+
+
+def _elu_backward(a):
+    g, alpha, scale, input_scale, is_result, x = a
+    if is_result:
+        return "elu_result_backward", (g, x, alpha * scale, scale, input_scale)
+    return "elu_backward", (g, x, alpha * scale, scale, input_scale)
+
+
+# what a row makes of its arguments may depend on nothing that their signature (native/src/core/device.c) leaves out
+ROWS = {name: _plain(name) for name in _PLAIN}
+ROWS.update(
+    add=_alpha("add"),
+    sub=_alpha("sub"),
+    rsub=_rsub,
+    clamp=_clamp,
+    nan_to_num=_nan_to_num,
+    gelu=_gelu,
+    gelu_backward=_gelu,
+    elu=_elu,
+    elu_backward=_elu_backward,
+    logit=_optional_eps("logit"),
+    logit_backward=_optional_eps("logit_backward"),
+    div=_div,
+    round=_round,
+    polygamma=lambda a: ("polygamma", (a[1], a[0])),
+    leaky_relu_backward=lambda a: ("leaky_relu_backward", a[:3]),
+    log_sigmoid_backward=lambda a: ("log_sigmoid_backward", a[:2]),
+)
+
+_types = {}
+_supported = {}
+
+
+def _stand_in(a):
+    if isinstance(a, Tensor):
+        return (
+            _C.empty((0,), a.dtype) if a.dim() else _C.fill(_C.empty((), a.dtype), 1)
+        )  # torch.empty follows the default device
+    return a
+
+
+def _result_dtype(ov, args):
+    """The op's result type, by the core's rules; its errors come from here."""
+    key = [id(ov), _C.get_default_dtype()]
+    plain = True
+    for a in args:
+        if isinstance(a, Tensor):
+            key.append((a.dtype, a.dim() > 0))
+        elif isinstance(a, bool) or not isinstance(a, (int, float, complex)):
+            key.append(a)
+        else:
+            key.append(type(a))
+            plain = plain and (type(a) is not int or 0 <= a < 100)
+    key = tuple(key)
+    if plain:
+        dtype = _types.get(key)
+        if dtype is not None:
+            return dtype
+    with _C.GradMode(False):
+        dtype = _call_below(ov, tuple([_stand_in(a) for a in args])).dtype
+    _types[key] = dtype
+    return dtype
+
+
+def supported(op, compute, dtype, arity):
+    """Whether the kernels know an operation for a type."""
+    key = op, compute, dtype, arity
+    known = _supported.get(key)
+    if known is None:
+        number = (
+            "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
+        )
+        nodes = [{"scalar": i, "dtype": number} for i in range(arity)] + [
+            {"op": op, "args": list(range(arity)), "dtype": dtype, "compute": compute}
+        ]
+        try:
+            stream.plan(
+                "fused:"
+                + json.dumps(
+                    {
+                        "ndim": 0,
+                        "inputs": [],
+                        "nodes": nodes,
+                        "outputs": [{"node": arity, "dtype": dtype, "layout": "c"}],
+                    },
+                    separators=(",", ":"),
+                )
+            )
+            known = True
+        except Unsupported:
+            known = False
+        _supported[key] = known
+    return known
+
+
+def _shape(ov, args, tensors):
+    shape = tuple(tensors[0].shape)
+    for t in tensors[1:]:
+        other = tuple(t.shape)
+        if other != shape:
+            break
+    else:
+        return shape
+    n = max(t.dim() for t in tensors)
+    out = [1] * n
+    for t in tensors:
+        for d, m in enumerate(t.shape, n - t.dim()):
+            if out[d] == 1:
+                out[d] = m
+            elif m != 1 and m != out[d]:
+                # the core words the error
+                _call_below(
+                    ov,
+                    tuple(
+                        [
+                            _C.empty((1,), a.dtype).expand(a.shape)
+                            if isinstance(a, Tensor) and a.dim()
+                            else _stand_in(a)
+                            for a in args
+                        ]
+                    ),
+                )
+                raise RuntimeError("shapes cannot be broadcast: %s" % [list(t.shape) for t in tensors])
+    return tuple(out)
+
+
+_signature = _C.signature
+# rows whose operands are not their arguments in order: nothing is remembered of calls in which the same object is there twice
+_MIXED = frozenset(("rsub",))
+# rows that compute an operand, or look at a number's value; of round that is the form with decimals
+_COMPUTED = frozenset(("elu", "elu_backward", "nan_to_num"))
+
+
+def _by_value(ov, args):
+    return ov.kernel in _COMPUTED or ov.kernel == "round" and len(args) > 1
+
+
+def _places(args, operands, mixed):
+    """Where the operands are among the arguments; None where that cannot be told."""
+    places = []
+    for x in operands:
+        found = [i for i, a in enumerate(args) if a is x]
+        if len(found) > 1 and not mixed:
+            found = [i for i in found if i not in places][:1]
+        if len(found) != 1:
+            return None
+        places.append(found[0])
+    return tuple(places)
+
+
+def build(ov, row, args):
+    """(node, result type, order of dims in memory or None) of an op; None where the kernels do not have it. What it finds out
+    is left to the core, which then runs calls with arguments of the same types by itself."""
+    named = row(args)
+    if named is None:
+        return None
+    op, operands = named
+    entry = _entry(ov, args, op, operands)
+    if entry is None:
+        return None
+    dtype, name, compute, number = entry
+    tensors = [a for a in operands if isinstance(a, Tensor)]
+    shape = _shape(ov, args, tensors)
+    order = core.layout(tensors, shape)
+    if order is not None:
+        shape = tuple([shape[d] for d in order])
+    if not _by_value(ov, args) and not any([t.is_cpu for t in tensors]):
+        key = _signature(args)
+        if key is not None and (ov, key) not in _remembered:
+            places = _places(args, operands, ov.kernel in _MIXED)
+            if places is not None:
+                _remembered.add((ov, key))
+                core.remember(ov, key, op, places, name, compute, number)
+    nodes = []
+    for a in operands:
+        if isinstance(a, Tensor):
+            a = operand(a if order is None else _in_order(a, order), shape)
+            if type(a) is Number:
+                a.dtype = number
+                if number == "float32":
+                    a.value = float(a.value)
+            nodes.append(a)
+        else:
+            nodes.append(Number(a, number))
+    return expression(op, nodes, name, compute, shape), dtype, order
+
+
+_remembered = set()
+
+
+def _entry(ov, args, op, operands):
+    """(result type, its name, compute type, type of numbers) of an op; None where the kernels do not have it."""
+    tensors = [a for a in operands if isinstance(a, Tensor)]
+    dtype = _result_dtype(ov, args)
+    wide = dtype
+    if op in _BOOL:
+        wide = _result_type(*operands) if len(operands) > 1 else tensors[0].dtype
+    if dtype.is_complex or dtype is torch.float64 or wide.is_complex or wide is torch.float64:
+        return None
+    for t in tensors:
+        if t.dtype.is_complex or t.dtype is torch.float64 and t.dim():
+            return None
+    compute = wide.name
+    if not supported(op, compute, dtype.name, len(operands)):
+        return None
+    return (
+        dtype,
+        dtype.name,
+        compute,
+        "float32" if wide.is_floating_point else "int64" if compute == "int64" else "int32",
+    )
+
+
+def _in_order(t, order):
+    lead = len(order) - t.dim()
+    if lead:
+        t = t.detach().expand((1,) * lead + tuple(t.shape))
+    return t.detach().permute(order)
+
+
+def pointwise(ov, row, args):
+    """Runs an element-wise op: puts it off, or writes it into self for an in-place overload."""
+    if ov.flags & 4:
+        _C.check_overlap(*args)
+    built = build(ov, row, args)
+    if built is None:
+        named = row(args)
+        if named is None or not any(
+            [isinstance(a, complex) or isinstance(a, Tensor) and a.dtype.is_complex for a in args]
+        ):
+            return NotImplemented
+        from .complex import complex_pointwise
+
+        op, operands = named
+        return complex_pointwise(ov, op, operands, args)
+    node, dtype, order = built
+    if not ov.flags & 4:
+        r = result(node, dtype)
+        # detached: a result is no view, whose base would have no part in its history
+        return r if order is None else r.permute([order.index(d) for d in range(len(order))]).detach()
+    self = args[0]
+    shape = node.shape if order is None else tuple([node.shape[order.index(d)] for d in range(len(order))])
+    if tuple(self.shape) != shape:
+        raise RuntimeError(
+            "output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape))
+        )
+    if not _C.can_cast(dtype, self.dtype):
+        raise RuntimeError(
+            "result type %s can't be cast to the desired output type %s" % (dtype._scalar_type, self.dtype._scalar_type)
+        )
+    assign(self if order is None else self.detach().permute(order), node)
+    return self

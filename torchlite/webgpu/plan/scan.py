@@ -1,0 +1,83 @@
+"""Scans along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp."""
+
+import torchlite as torch
+
+from ... import _C
+from ..lazy import stream
+from .reduce import FLOATS, HERE, ask_core, dims_of, own
+from ..run import contiguous, empty, planner
+from ..lazy.stream import launch, ready
+
+geometry = _C.geometry
+_plans = {}
+
+
+def _scan(t, op, dim, want):
+    """The scan of t in a type, and for the running extremes the positions."""
+    t = contiguous(t)
+    buffer, shape, _, offset, dtype, _, _ = geometry(t)
+    key = op, dtype, want
+    number = _plans.get(key)
+    if number is None:
+        number = _plans[key] = stream.plan('scan:{"op":"%s","dtype":"%s","out":"%s"}' % (op, dtype.name, want.name))
+    outer = inner = n = 1
+    for d, m in enumerate(shape):
+        if d < dim:
+            outer *= m
+        elif d == dim:
+            n = m
+        else:
+            inner *= m
+    results = [empty(shape, want)]
+    if op in ("cummax", "cummin"):
+        results.append(empty(shape, torch.int64))
+    launch(number, [ready(buffer), *[ready(geometry(r)[0]) for r in results]], [outer, n, inner, offset, 0])
+    return results
+
+
+def _dim(t, dim):
+    dims = dims_of(dim, t.dim())
+    return None if dims is None else dims[0] if dims else 0
+
+
+@planner("cumsum", "cumprod")
+def _cumsum(ov, args):
+    t, dim, dtype = args
+    at = _dim(t, dim)
+    given = t.dtype
+    want = dtype if dtype is not None else given if given.is_floating_point or given.is_complex else torch.int64
+    if at is None or not t.numel():
+        return ask_core(ov, args)
+    if given is torch.complex64 and want is given and ov.kernel == "cumsum":
+        if not t.dim():
+            return t.clone()
+        return own(torch.view_as_complex(_scan(torch.view_as_real(t.detach()), "cumsum", at, torch.float32)[0]))
+    if given is torch.complex64 and want is given:
+        from .complex import running_product
+
+        return running_product(t, at)
+    if given not in HERE or want not in HERE:
+        return NotImplemented if want is not torch.float64 else empty(tuple(t.shape), want)
+    if want is torch.bool and ov.kernel == "cumprod":  # sums of truth values saturate, products do not overflow
+        return _scan(t.to(torch.bool), "cummin", at, torch.bool)[0]
+    if want is torch.bool:
+        return _scan(t.to(torch.bool), "cummax", at, torch.bool)[0]
+    return _scan(t, ov.kernel, at, want)[0]
+
+
+@planner("cummax", "cummin")
+def _cummax(ov, args):
+    t, dim = args
+    at = _dim(t, dim)
+    if at is None or not t.numel() or t.dtype not in HERE:
+        return ask_core(ov, args)
+    return tuple(_scan(t, ov.kernel, at, t.dtype))
+
+
+@planner("logcumsumexp")
+def _logcumsumexp(ov, args):
+    t, dim = args
+    at = _dim(t, dim)
+    if at is None or not t.numel() or t.dtype not in FLOATS:
+        return ask_core(ov, args)
+    return _scan(t, "logcumsumexp", at, t.dtype)[0]

@@ -1,0 +1,18 @@
+"""Element-wise ops that have no row of their own in pointwise.py: those of several results."""
+
+import torchlite as torch
+
+from ..lazy.expression import expression, operand, result
+from ..run import planner
+from .shape import cpu_error
+
+
+@planner("frexp")
+def _frexp(ov, a):
+    (x,) = a
+    if not x.dtype.is_floating_point:
+        return cpu_error(ov, a)
+    shape, name = tuple(x.shape), x.dtype.name
+    mantissa = expression("frexp_mantissa", [operand(x, shape)], name, name, shape)
+    exponent = expression("frexp_exponent", [operand(x, shape)], "int32", "float32", shape)
+    return result(mantissa, x.dtype), result(exponent, torch.int32)

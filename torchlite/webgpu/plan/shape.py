@@ -1,0 +1,250 @@
+"""Ops that move elements to other places: cat, stack, repeat, roll, flip, triangles, diagonals.
+
+Where the result is the input read with other strides it is an expression like any other and can be taken in by what
+follows; cat, stack and roll have a kernel that chooses its input by the coordinate.
+"""
+
+import torchlite as torch
+
+from ... import _C
+from ..lazy.expression import Coord, Leaf, Number, collapse, dense_strides, expression, operand, result
+from .index import MOVE, cpu_error, geometry
+from ..run import _filled as filled, contiguous, empty, laid_back, laid_like, planner
+from ..lazy.stream import Buffer, launch, plan, ready
+
+AT_ONCE = 7  # inputs of one kernel
+_plans = {}
+
+
+def moved(t):
+    """A complex tensor as one of int64, whose elements the kernels can move."""
+    return t.view(torch.int64) if t.dtype.is_complex else t
+
+
+def _restored(r, dtype):
+    return r.view(dtype) if dtype.is_complex else r
+
+
+def _on_device(*tensors):
+    return all(type(geometry(t)[0]) is Buffer for t in tensors)
+
+
+# ---- cat, stack, roll ----------------------------------------------------------------------------------------------------
+def join(parts, dim, shape, dtype):
+    """parts: (buffer, strides over the result, offset, length along dim); side by side along dim of a new tensor."""
+    r = empty(shape, dtype)
+    if not r.numel():
+        return r
+    out = dense_strides(shape)
+    target, start = geometry(r)[0], 0
+    move = MOVE.get(dtype.name, dtype.name)
+    for first in range(0, len(parts), AT_ONCE):
+        group = parts[first : first + AT_ONCE]
+        _join(
+            group, dim, (*shape[:dim], sum(p[3] for p in group), *shape[dim + 1 :]), move, target, start * out[dim], out
+        )
+        start += sum(p[3] for p in group)
+    return r
+
+
+def _join(parts, dim, shape, move, target, offset, out):
+    # dims before dim must not be merged with it
+    border = (*dense_strides(shape[:dim]), *(0,) * (len(shape) - dim))
+    sizes, keep = collapse(shape, [*[p[1] for p in parts], out, border])
+    at = next((k for k, d in enumerate(keep) if d >= dim), None) if shape[dim] > 1 else None
+    n = 1
+    for m in sizes:
+        n *= m
+    if at is None:  # one slice: it is all of the result
+        at, scale = 0, sizes[0]
+    else:
+        scale = 1
+        for d in range(dim + 1, keep[at] + 1):
+            scale *= shape[d]
+    values, begin = [n, *sizes], 0
+    for buffer, strides, place, length in parts:
+        step = strides[keep[at]] if keep else 0
+        values.append(place - begin * scale * step if begin else place)
+        values.extend([strides[d] for d in keep] if keep else [0])
+        begin += length
+        values.append(begin * scale)
+    values.append(offset)
+    values.extend([out[d] for d in keep] if keep else [0])
+    key = (len(sizes), at, move, len(parts))
+    number = _plans.get(key)
+    if number is None:
+        number = _plans[key] = plan('join:{"ndim":%d,"dim":%d,"dtype":"%s","parts":%d}' % key)
+    handles = [ready(p[0]) for p in parts]
+    handles.append(ready(target))
+    launch(number, handles, values)
+
+
+@planner("cat", "stack")
+def _cat(ov, a):
+    tensors, dim = a
+    stack = ov.kernel == "stack"
+    if not tensors or not _on_device(*tensors):
+        return cpu_error(ov, a)
+    parts, dtype, shape, total = [], None, None, 0
+    dtypes = {t.dtype for t in tensors}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    if dtype is None:
+        dtype = tensors[0].dtype
+        for t in tensors[1:]:
+            dtype = torch.promote_types(dtype, t.dtype)
+        tensors = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
+    for t in tensors:
+        buffer, own, strides, offset, _, _, _ = geometry(t)
+        if own == (0,) and not stack:
+            continue
+        if shape is None:
+            shape, nd = own, len(own) + stack
+            if type(dim) is not int or not -nd <= dim < nd or not own and not stack:
+                return cpu_error(ov, a)
+            dim %= nd
+        if stack:
+            if own != shape:
+                return cpu_error(ov, a)
+            parts.append((buffer, (*strides[:dim], 0, *strides[dim:]), offset, 1))
+        else:
+            if own != shape and (
+                len(own) != len(shape) or any(x != y for d, (x, y) in enumerate(zip(own, shape)) if d != dim)
+            ):
+                return cpu_error(ov, a)
+            if own[dim]:
+                parts.append((buffer, strides, offset, own[dim]))
+                total += own[dim]
+    if shape is None:
+        return cpu_error(ov, a) if type(dim) is not int or not -1 <= dim < 1 else empty((0,), dtype)
+    shape = (*shape[:dim], len(parts), *shape[dim:]) if stack else (*shape[:dim], total, *shape[dim + 1 :])
+    return join(parts, dim, shape, dtype)
+
+
+def _rolled(x, shift, dim):
+    buffer, shape, strides, offset, dtype, _, _ = geometry(x)
+    size = shape[dim]
+    shift = shift % size if size else 0
+    if not shift:
+        return x
+    return join(
+        [(buffer, strides, offset + (size - shift) * strides[dim], shift), (buffer, strides, offset, size - shift)],
+        dim,
+        shape,
+        dtype,
+    )
+
+
+@planner("roll")
+def _roll(ov, a):
+    self, shifts, dims = a
+    shifts = (shifts,) if type(shifts) is int else tuple(shifts)
+    dims = (dims,) if type(dims) is int else tuple(dims or ())
+    nd = self.dim()
+    flat = not dims and len(shifts) == 1
+    if not shifts or not flat and (len(shifts) != len(dims) or not nd or any(not -nd <= d < nd for d in dims)):
+        return cpu_error(ov, a)
+    if flat:
+        r = _rolled(contiguous(self).reshape(-1), shifts[0], 0)
+    else:
+        r = self
+        for s, d in zip(shifts, dims):
+            r = _rolled(r, s, d % nd)
+    if geometry(r)[0] is geometry(self)[0] or not r.is_contiguous():
+        fresh = empty(self.shape, self.dtype)
+        if r.numel():
+            _C.copy(fresh, r.reshape(self.shape), False)
+        return fresh
+    return r.reshape(self.shape)
+
+
+# ---- other strides -------------------------------------------------------------------------------------------------------
+def _read_as(t, shape, strides, offset):
+    """A new tensor whose elements are t's storage read with strides; put off."""
+    name = t.dtype.name
+    buffer = geometry(t)[0]
+    if buffer.pending is not None:
+        ready(buffer)
+    return result(expression("cast", [Leaf(buffer, name, tuple(strides), offset)], name, None, tuple(shape)), t.dtype)
+
+
+@planner("flip")
+def _flip(ov, a):
+    self, dims = a
+    nd = self.dim()
+    if any(type(d) is not int or not -max(nd, 1) <= d < max(nd, 1) for d in dims) or len(
+        {d % max(nd, 1) for d in dims}
+    ) != len(dims):
+        return cpu_error(ov, a)
+    if not self.numel():
+        return empty(self.shape, self.dtype)
+    like, order, back = laid_like(self)
+    x = moved(like)
+    _, shape, strides, offset, _, _, _ = geometry(x)
+    strides = list(strides)
+    for d in {order.index(d % nd) for d in dims} if nd else ():
+        offset += strides[d] * (shape[d] - 1)
+        strides[d] = -strides[d]
+    return laid_back(_restored(_read_as(x, shape, strides, offset), self.dtype), back)
+
+
+@planner("repeat")
+def _repeat(ov, a):
+    self, repeats = a
+    repeats = (repeats,) if type(repeats) is int else tuple(repeats)
+    lead = len(repeats) - self.dim()
+    if lead < 0 or any(r < 0 for r in repeats):
+        return cpu_error(ov, a)
+    x = moved(self)
+    _, own, strides, offset, _, _, _ = geometry(x)
+    sizes, steps, shape = [], [], []
+    for i, r in enumerate(repeats):
+        n, s = (own[i - lead], strides[i - lead]) if i >= lead else (1, 0)
+        sizes.extend((r, n))
+        steps.extend((0, s))
+        shape.append(r * n)
+    if 0 in shape:
+        return empty(shape, self.dtype)
+    return _restored(_read_as(x, sizes, steps, offset).reshape(shape), self.dtype)
+
+
+# ---- by coordinate -------------------------------------------------------------------------------------------------------
+@planner("tril", "triu")
+def _triangle(ov, a):
+    self, diagonal = a
+    nd = self.dim()
+    if nd < 2:
+        return cpu_error(ov, a)
+    if not self.numel():
+        return self if ov.flags & 4 else empty(self.shape, self.dtype)
+    x = moved(self)
+    shape, name = tuple(x.shape), x.dtype.name
+    rows, columns = shape[-2:]
+    diagonal = max(-rows, min(columns, diagonal))
+    offset = expression("sub", [Coord(nd - 1), Coord(nd - 2)], "int32", "int32", shape)
+    inside = expression(
+        "le" if ov.kernel == "tril" else "ge", [offset, Number(diagonal, "int32")], "bool", "int32", shape
+    )
+    zero = Number(0.0, "float32") if x.dtype.is_floating_point else Number(0, "int64" if name == "int64" else "int32")
+    node = expression("where", [inside, operand(x, shape), zero], name, name, shape)
+    if ov.flags & 4:
+        from .pointwise import assign
+
+        assign(x, node)
+        return self
+    return _restored(result(node, x.dtype), self.dtype)
+
+
+@planner("diag_embed")
+def _diag_embed(ov, a):
+    self, offset, dim1, dim2 = a
+    nd = self.dim() + 1
+    if nd < 2 or not -nd <= dim1 < nd or not -nd <= dim2 < nd or dim1 % nd == dim2 % nd or abs(offset) > 1 << 30:
+        return cpu_error(ov, a)
+    dim1, dim2 = dim1 % nd, dim2 % nd
+    size = self.shape[-1] + abs(offset)
+    rest = list(self.shape[:-1])
+    shape = [size if d in (dim1, dim2) else rest.pop(0) for d in range(nd)]
+    r = filled(shape, self.dtype, 0)
+    if self.numel():
+        _C.copy(r.diagonal(offset, dim1, dim2), self, False)
+    return r

@@ -1,0 +1,243 @@
+"""The wire to a GPU worker from Python. Used by _worker.py, which says when."""
+
+import asyncio
+import itertools
+import json
+
+import js
+from pyodide.ffi import can_run_sync, create_proxy, run_sync, to_js
+
+from . import bridge
+
+HEAD, ANSWER, KIND, BYTES, FAILED, PRESSING, EPOCH, BEAT = 64, 0, 1, 2, 3, 4, 5, 6  # words of the shared memory's head
+VALUE, ERROR = 0, 2  # kinds of answers
+MOST_POSTED, MOST_BYTES = 64, 64 << 20  # posted before this thread looks whether the worker follows
+NO_SPANS = '{"kernels":[],"rows":[],"lost":0,"pending":0}'
+GONE = {
+    "emptyCache": 0,
+    "state": bridge.LOST,
+    "reason": "",
+    "figures": "{}",
+    "notes": "[]",
+    "times": "[]",
+    "spans": NO_SPANS,
+    "reset": False,
+    "resetPeaks": None,
+    "setBudget": None,
+    "setTiming": False,
+    "watch": 0,
+}  # answers where the worker has ended
+APART = "the page is not cross-origin isolated (COOP and COEP headers), so Python cannot block for its answer"
+REFUSED = "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src"
+
+
+def message(**fields):
+    return js.JSON.parse(json.dumps(fields))
+
+
+def isolated():
+    """Whether this thread may block on shared memory."""
+    try:
+        if js.crossOriginIsolated:
+            js.Atomics.wait(js.Int32Array.new(js.SharedArrayBuffer.new(4)), 0, 1, 0)
+            return True
+    except Exception:
+        pass
+    return False
+
+
+class Link:
+    """Messages to the worker, answers from it, and whether it is alive (js_bridge/src/worker_link.ts)."""
+
+    def __init__(self, options, source):
+        settings = {"shared": 1 << 20, "tick": 1000, "silent": 60, "patient": 1800, **options.get("worker", {})}
+        self._tick, self._silent, self._patient, self._room = (
+            settings[k] for k in ("tick", "silent", "patient", "shared")
+        )
+        self._options = {k: v for k, v in options.items() if k != "worker"}
+        self._source = source
+        self._port = self._memory = self._head = None
+        self._ended = bridge.CLOSED, "WebGPU was not opened yet"
+        self._said = {
+            "failed": False,
+            "pressing": False,
+            "epoch": 0,
+            "state": bridge.CLOSED,
+            "reason": "",
+        }  # by messages
+        self._beats = self._posted = self._bytes = self._asked = 0
+        self._numbers = itertools.count(1)
+        self._waiting = {}
+        self._guarding = None
+
+    # --- the wire ---
+
+    def _begin(self, plans):
+        self._memory = js.SharedArrayBuffer.new(HEAD + self._room) if isolated() else None
+        self._head = None if self._memory is None else js.Int32Array.new(self._memory, 0, HEAD // 4)
+        self._said.update(failed=False, pressing=False, epoch=0)
+        self._posted = self._bytes = self._asked = 0
+        self._loop = asyncio.get_running_loop()
+        kind = js.JSON.parse('{"type":"text/javascript"}')
+        url = js.URL.createObjectURL(js.Blob.new(to_js([self._source, "\ntorchlite_webgpu.serve(self);"]), kind))
+        self._port = port = js.Worker.new(url, js.JSON.parse('{"name":"torchlite GPU"}'))
+
+        def heard(event):
+            js.URL.revokeObjectURL(url)  # not before: browsers may fetch the script late
+            if self._port is port:
+                self._hear(event.data)
+
+        def failed(event):
+            js.URL.revokeObjectURL(url)
+            if self._port is port:
+                self.end("the GPU worker failed: " + (getattr(event, "message", None) or REFUSED))
+
+        self._proxies = create_proxy(heard), create_proxy(failed)
+        port.onmessage, port.onerror = self._proxies
+        start = message(start={"options": self._options, "plans": plans, "beat": self._tick / 2})
+        start.start.memory = js.ArrayBuffer.new(HEAD) if self._memory is None else self._memory
+        port.postMessage(start)
+
+    def end(self, reason, state=bridge.LOST):
+        """Gives the worker up."""
+        port, self._port = self._port, None
+        self._ended = state, reason
+        if port is not None:
+            port.terminate()
+            port.onmessage = port.onerror = None
+            for proxy in self._proxies:
+                self._loop.call_soon(proxy.destroy)  # one of them may be running
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(self._lost())
+
+    def _lost(self):
+        return bridge.error(
+            "DeviceLostError", "[webgpu] the device was lost (%s); its tensors are gone" % self._ended[1]
+        )
+
+    def _alive(self):
+        if self._port is None:
+            raise self._lost()
+        return self._port
+
+    def _hear(self, data):
+        words = getattr(data, "words", None)
+        if words is not None:
+            self._said = json.loads(words)
+            self._beats += 1
+            return
+        future = self._waiting.pop(data.promise, None)
+        if future is None or future.done():
+            return
+        error = getattr(data, "error", None)
+        if error is not None:
+            future.set_exception(bridge.error(error.name, error.message))
+        else:
+            future.set_result(getattr(data, "value", None))
+
+    def _promise(self, name, *args):
+        """A call whose answer comes by message, as a future; it takes effect at once."""
+        if self._port is None and name in GONE:
+            future = self._loop.create_future()
+            future.set_result(GONE[name])
+            return future
+        number, future = next(self._numbers), self._loop.create_future()
+        self._alive().postMessage(message(promise=number, name=name, args=args))
+        self._waiting[number] = future
+        if self._guarding is None or self._guarding.done():
+            self._guarding = asyncio.ensure_future(self._guard())
+        return future
+
+    async def _guard(self):
+        """Looks for signs of life while answers are awaited, and gives up on one that never comes though there are some."""
+        still, before, waited = 0, self._beat(), {}
+        while self._waiting:
+            await asyncio.sleep(self._tick / 1000)
+            beat = self._beat()
+            still, before = (still + 1 if beat == before else 0), beat
+            waited = {number: waited.get(number, 0) + 1 for number in self._waiting}
+            if not waited:
+                return
+            if still >= self._silent:
+                self.end("the GPU worker gave no sign of life for %g s" % (still * self._tick / 1000))
+            elif max(waited.values()) >= self._patient:
+                self.end("the GPU worker gave no answer for %g s" % (self._patient * self._tick / 1000))
+
+    def _beat(self):
+        return self._beats if self._head is None else self._word(BEAT)
+
+    def _word(self, at):
+        return js.Atomics.load(self._head, at)
+
+    def _exchange(self, **what):
+        """Posts a call and blocks until its answer is there. An earlier one that was interrupted comes first: its answer lies in the same memory."""
+        if self._asked:
+            self._wait(self._asked)
+        number = next(self._numbers)
+        call, post = message(ask=number, **what), self._alive().postMessage
+        try:
+            post(call)  # Python can be interrupted after this, and not before
+        finally:
+            self._asked = number
+        self._wait(number)
+
+    def _wait(self, number):
+        head, wait, beat, still, waited = self._head, js.Atomics.wait, self._beat(), 0, 0
+        while (answered := self._word(ANSWER)) != number:
+            self._alive()
+            if wait(head, ANSWER, answered, self._tick) != "timed-out":
+                continue
+            # in ticks and not by the clock, which goes on while the machine sleeps
+            now = self._beat()
+            still, beat, waited = (still + 1 if now == beat else 0), now, waited + 1
+            if still >= self._silent:
+                self.end("the GPU worker gave no sign of life for %g s" % (still * self._tick / 1000))
+            elif waited >= self._patient:
+                self.end("the GPU worker gave no answer for %g s" % (waited * self._tick / 1000))
+        self._asked = 0
+
+    def _answer(self, name, args):
+        """(kind, bytes) of a call that this thread blocks for."""
+        self._exchange(name=name, args=args)
+        self._posted = self._bytes = 0
+        kind, length = self._word(KIND), self._word(BYTES) & 0xFFFFFFFF
+        out = bytearray(length)
+        for at in range(0, length, self._room):
+            if at:
+                self._exchange(**{"from": at})
+            n = min(self._room, length - at)
+            js.Uint8Array.new(self._memory, HEAD, n).assign_to(memoryview(out)[at : at + n])
+        if kind == ERROR:
+            told = json.loads(out)
+            raise bridge.error(told["name"], told["message"])
+        return kind, out
+
+    def _ask(self, name, *args):
+        """A call whose answer is needed at once."""
+        if self._port is None and name in GONE:
+            return GONE[name]
+        if self._head is not None:
+            kind, out = self._answer(name, args)
+            return json.loads(out) if kind == VALUE else out
+        if not can_run_sync():
+            self._alive()
+            raise bridge.CannotWait(
+                "%s: Python was entered synchronously and cannot wait for the GPU worker, and %s; enter Python by "
+                "runPythonAsync or callPromising, where it can wait" % (name, APART)
+            )
+        return run_sync(self._promise(name, *args))
+
+    def _post(self, what, transfer, nbytes, after=None):
+        """Hands something over. Its failure is told by this call or a later one."""
+        post = self._alive().postMessage
+        try:
+            post(what, transfer)  # Python can be interrupted after this, and not before
+        finally:
+            if after is not None:
+                after.value = 0
+        self._posted += 1
+        self._bytes += nbytes
+        if self._head is not None and (self._posted > MOST_POSTED or self._bytes > MOST_BYTES or self._word(FAILED)):
+            self._ask("check")

@@ -1,0 +1,386 @@
+"""The bridge inside Pyodide: loading its script, opening the device, and reads by what the page allows."""
+
+import asyncio
+import json
+import os
+from array import array
+
+import js
+import pyodide_js
+from pyodide.ffi import JsException, can_run_sync, create_once_callable, run_sync, to_js
+
+from ..._core import adapter as _adapter
+from . import bridge as _bridge
+
+ENTER = "enter Python by runPythonAsync or callPromising, where it can wait"
+NOT_YET = (
+    "not there yet: browsers give it asynchronously, and this code was entered synchronously, so it "
+    "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER
+)
+
+options = {}  # RuntimeOptions of js_bridge, for tests of small devices
+WAYS = {"canvas": 2, "worker": 4}  # to read without suspending Python; bits of rungProblem()
+_opening = None  # the task that opens the device
+_problem = None  # why it could not be opened
+
+
+def _forced():
+    """For tests: the only way to read, of "jspi", "canvas" and "worker", or "none"."""
+    return os.environ.get("TORCHLITE_WEBGPU_READ") or None
+
+
+def _error(e):
+    return _bridge.error(getattr(e, "name", ""), getattr(e, "message", None) or str(e))
+
+
+# --- the script ---
+
+
+def _text():
+    try:
+        with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "bridge.js"), encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
+        raise RuntimeError("this build of torchlite was made without its WebGPU script (webgpu/bridge.js)") from None
+
+
+def _source():
+    try:
+        return _text()
+    except RuntimeError:  # the page brought the script
+        return ""
+
+
+async def _in_node(text):
+    js.process.getBuiltinModule("node:vm").runInThisContext(text)
+
+
+def _blob(text):
+    kind = js.Object.fromEntries(to_js([["type", "text/javascript"]]))
+    return js.URL.createObjectURL(js.Blob.new(to_js([text]), kind))
+
+
+async def _in_window(text):
+    element, url = js.document.createElement("script"), _blob(text)
+    loaded = asyncio.get_running_loop().create_future()
+    element.onload = create_once_callable(lambda event: loaded.set_result(None))
+    element.onerror = create_once_callable(
+        lambda event: loaded.set_exception(RuntimeError("blob: scripts are not allowed"))
+    )
+    element.src = url
+    js.document.head.append(element)
+    try:
+        await loaded
+    finally:
+        element.remove()
+        js.URL.revokeObjectURL(url)
+
+
+async def _in_classic_worker(text):
+    url = _blob(text)
+    try:
+        js.importScripts(url)
+    finally:
+        js.URL.revokeObjectURL(url)
+
+
+async def _imported(text):
+    # the page gave a function that does `import(url)`, which Python cannot say
+    url = _blob(text)
+    try:
+        await js.torchlite_import(url)
+    finally:
+        js.URL.revokeObjectURL(url)
+
+
+async def _evaluate(text):
+    # eval, and only where nothing else is open: module workers of pages that gave no importer and have no security policy against it
+    js.eval(text)
+
+
+def _here(name):
+    return getattr(js, name, None) is not None
+
+
+class _Refused(RuntimeError):
+    """The page's security policy forbids all ways to run a script in this thread."""
+
+
+async def _load():
+    """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself; else it runs in a worker."""
+    page = getattr(js, "torchlite_webgpu", None)
+    if page is not None:
+        return page
+    text = _text()
+    ways = [_in_node] if _here("process") and hasattr(js.process, "getBuiltinModule") else []
+    # not by `document`: PyScript's workers have that of the page, whose scripts run there
+    ways += [_imported] if _here("torchlite_import") else []
+    ways += [_in_classic_worker] if _here("importScripts") else [_in_window] if _here("document") else []
+    problems = []
+    for way in (*ways, _evaluate):
+        try:
+            await way(text)
+        except Exception as e:
+            problems.append(str(e).splitlines()[0])
+            continue
+        page = js.torchlite_webgpu
+        del js.torchlite_webgpu
+        return page
+    raise _Refused("; ".join(problems))
+
+
+async def _apart():
+    """The bridge where the script may not run in this thread: in a worker, which no eval is needed for."""
+    from .worker import WorkerBridge
+
+    if not _here("Worker"):
+        raise RuntimeError("workers cannot start workers here")
+    bridge = WorkerBridge(options, _text())
+    try:
+        if await bridge.open():
+            return bridge
+        raise RuntimeError(bridge.reason())
+    except BaseException:
+        bridge.close()
+        raise
+
+
+def _remedy():
+    if _here("document") and not _here("WorkerGlobalScope"):
+        return "allow blob: in script-src, or load torchlite/webgpu/bridge.js (from the wheel) with a script element before"
+    return (
+        "allow blob: in worker-src; or blob: in script-src, with `globalThis.torchlite_import = (url) => import(url)` in the worker's own script; "
+        "or let that script import torchlite/webgpu/bridge.js (from the wheel) before"
+    )
+
+
+# --- the device ---
+
+
+async def _open():
+    global _opening, _problem
+    try:
+        try:
+            page = await _load()
+        except _Refused as refused:
+            try:
+                bridge = await _apart()
+            except Exception as e:
+                raise RuntimeError(
+                    "the page does not let torchlite run its WebGPU script (Content-Security-Policy): %s (%s; in a worker: %s)"
+                    % (_remedy(), refused, e)
+                ) from None
+        else:
+            # it decides here where the device lives: in this thread, or in a worker that runs the same script
+            bridge = await page.open(
+                pyodide_js._module, json.dumps(options), "" if page.workerProblem() else _source(), _forced() or ""
+            )
+    except Exception as e:
+        _problem = getattr(e, "message", None) or str(e)
+        return False
+    else:
+        _problem = None
+        _bridge.current = PageBridge(bridge)
+        return True
+    finally:
+        _opening = None
+
+
+async def ready():
+    """Opens the device, once for all who ask at the same time."""
+    global _opening
+    if _bridge.current is not None:
+        return _bridge.current.state() == _bridge.READY
+    if _opening is None:
+        _opening = asyncio.ensure_future(_open())
+    return await asyncio.shield(_opening)  # who stops waiting must not stop the others' device
+
+
+def available():
+    if _problem is None and _adapter.answer is not False and can_run_sync():
+        run_sync(ready())
+    return _bridge.current is not None
+
+
+def require():
+    if available():
+        return _bridge.current
+    if problem() is not None:
+        raise RuntimeError("device webgpu is not available: %s; use device='cpu'" % problem())
+    raise RuntimeError("device webgpu is " + NOT_YET)
+
+
+def problem():
+    """Why there is no device to be had; None where there may be one."""
+    return _adapter.problem if _problem is None and _adapter.answer is False else _problem
+
+
+class PageBridge:
+    """The bridge's interface (bridge.py) over js_bridge/src/page.ts, or over a WorkerBridge of worker.py."""
+
+    def __init__(self, bridge):
+        self._js = bridge
+        # looking up a method of a JavaScript object costs more than calling it
+        self._plan, self._run, self._pressing = bridge.plan, bridge.run, bridge.pressing
+        self._claim, self._upload, self._read = bridge.claim, bridge.upload, bridge.read
+        self._synchronize, self._read_now = bridge.synchronize, getattr(bridge, "readNow", None)
+        self.state, self.reason, self.epoch = bridge.state, bridge.reason, bridge.epoch
+        self.way = _forced()
+
+    def plan(self, key):
+        try:
+            return self._plan(key)
+        except JsException as e:
+            raise _error(e) from None
+
+    def run_at(self, address, count):
+        try:
+            self._run(address, count)
+        except JsException as e:
+            raise _error(e) from None
+
+    def pressing(self):
+        return self._pressing()
+
+    def relax(self):
+        try:
+            if can_run_sync():
+                run_sync(self._synchronize())
+            elif not self._js.rungProblem(WAYS["worker"]):
+                self._js.barrier()
+        except JsException as e:
+            raise _error(e) from None
+
+    def run(self, words):
+        stream = array("I", words)
+        self.run_at(*stream.buffer_info())
+
+    def alloc(self, handle, nbytes):
+        try:
+            self._claim(handle, nbytes)
+        except JsException as e:
+            raise _error(e) from None
+
+    def upload(self, handle, offset, memory):
+        try:
+            self._upload(handle, offset, memoryview(memory).cast("B"))
+        except JsException as e:
+            raise _error(e) from None
+
+    def _problems(self):
+        """Why each of the ways to wait for the GPU without suspending Python is closed; None where one is open."""
+        problems = {}
+        for way, bit in WAYS.items():
+            problems[way] = "it is switched off" if self.way not in (None, way) else self._js.rungProblem(bit)
+            if not problems[way]:
+                return None
+        return problems
+
+    def read(self, handle, offset, nbytes):
+        """By JSPI where Python may be suspended here, else through a canvas, or, as settled when the device was opened, a GPU worker."""
+        try:
+            if self.way in (None, "jspi") and can_run_sync():  # asked first: a read that is started must be waited for
+                return run_sync(self._read(handle, offset, nbytes)).to_bytes()
+            problems = self._problems()
+            if problems is None:
+                if self._read_now is not None:
+                    return self._read_now(handle, offset, nbytes)
+                memory = array("B", b"\0") * nbytes
+                self._js.readSyncInto(handle, offset, nbytes, memory.buffer_info()[0])
+                return memory
+        except JsException as e:
+            raise _error(e) from None
+        if self.state() != _bridge.READY:
+            raise _bridge.DeviceLostError(
+                "the webgpu device is gone (%s); torch.webgpu.reset() starts a new one" % self.reason()
+            )
+        raise _bridge.CannotWait(
+            "a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, reading "
+            "through a canvas does not work (%s), and there is no GPU worker (%s). Use `await t.item_async()` or its relatives, or %s"
+            % (problems["canvas"], problems["worker"], ENTER)
+        )
+
+    async def read_async(self, handle, offset, nbytes):
+        try:
+            return (await self._read(handle, offset, nbytes)).to_bytes()
+        except JsException as e:
+            raise _error(e) from None
+
+    def synchronize(self):
+        try:
+            if self.way in (None, "jspi") and can_run_sync():
+                run_sync(self._synchronize())
+                return
+            if self._problems() is None:
+                self._js.barrier()
+                return
+        except JsException as e:
+            raise _error(e) from None
+        raise RuntimeError(
+            "Python was entered synchronously and cannot wait for the GPU: use `await torch.webgpu.synchronize_async()`, or "
+            + ENTER
+        )
+
+    async def synchronize_async(self):
+        try:
+            await self._synchronize()
+        except JsException as e:
+            raise _error(e) from None
+
+    def stats(self):
+        return _bridge.figures(json.loads(self._js.figures()))
+
+    def reset_peaks(self):
+        self._js.resetPeaks()
+
+    def info(self):
+        try:
+            return json.loads(self._js.info())
+        except JsException as e:
+            raise _error(e) from None
+
+    def empty_cache(self):
+        return self._js.emptyCache()
+
+    def set_budget(self, nbytes):
+        self._js.setBudget(nbytes)
+
+    async def reset(self):
+        try:
+            return bool(await self._js.reset())
+        except JsException as e:
+            raise _error(e) from None
+
+    # --- what the GPU did, for torch.profiler and torch.webgpu.debug ---
+
+    def set_timing(self, on):
+        return bool(self._js.setTiming(on))
+
+    async def times(self):
+        return json.loads(await self._js.times())
+
+    def times_now(self):
+        """Without waiting where Python cannot."""
+        if self.way in (None, "jspi") and can_run_sync():
+            return json.loads(run_sync(self._js.times()))
+        return json.loads(self._js.timesNow())
+
+    def watch(self, what):
+        return self._js.watch(what)
+
+    def notes(self):
+        return json.loads(self._js.notes())
+
+    def spans(self):
+        """Without waiting where Python cannot: some are pending then."""
+        if self.way in (None, "jspi") and can_run_sync():
+            return json.loads(run_sync(self._js.spans()))
+        return json.loads(self._js.spansNow())
+
+    async def spans_async(self):
+        return json.loads(await self._js.spans())
+
+    # --- for tests ---
+
+    def close(self):
+        self._js.close()

@@ -1,0 +1,174 @@
+"""The device in a GPU worker that Python itself talks to, for threads in which a Content-Security-Policy lets nobody run a package's script.
+
+It has the methods of js_bridge/src/worker_bridge.ts and speaks its protocol (worker_calls.ts). In a page that is cross-origin isolated
+Python blocks on shared memory for what it needs at once. Elsewhere answers come by messages alone: Python waits for them by stack
+switching or by `await`, commands are posted without waiting for anything, and what fails is told later.
+"""
+
+import ctypes
+import json
+
+import js
+from typing import Any
+from pyodide.ffi import can_run_sync, run_sync, to_js
+
+from . import bridge
+from .link import APART, EPOCH, GONE, PRESSING, Link, message
+
+WORKER = 4  # a bit of rungProblem()
+KEPT = "setBudget", "setTiming", "watch"  # settings, which the next worker gets as well
+SETTINGS = *KEPT, "resetPeaks"
+
+
+def _binary(data: Any, **fields: Any) -> tuple[Any, Any]:
+    """A message with bytes in it, and what it transfers."""
+    what = message(**fields)
+    name = "upload" if fields else "run"
+    setattr(what, name, data)
+    return what, js.Array.of(data.buffer)
+
+
+class WorkerBridge(Link):
+    def __init__(self, options, source):
+        why = "torchlite's script may not run in this thread, only in a worker of its own"
+        super().__init__({**options, "canvas": why, "probe": False}, source)
+        self._before = self._blocked = 0  # devices of workers that ended; reads that blocked this thread
+        self._plans, self._kept = {}, {}
+
+    # --- device ---
+
+    async def open(self):
+        """Starts a worker with a device; False when there is no device to be had, and reason() says why."""
+        self._before, self._blocked = self.epoch(), 0
+        self._begin(list(self._plans))
+        try:
+            if not await self._promise("open"):
+                self.end(await self._promise("reason"), bridge.CLOSED)
+                return False
+            self._info = await self._promise("info")
+            for name, args in self._kept.items():
+                await self._promise(name, *args)
+        except bridge.DeviceLostError:
+            return False
+        self._said["state"] = bridge.READY
+        return True
+
+    async def reset(self):
+        if self._port is None:
+            return await self.open()
+        done = await self._promise("reset")
+        if done:
+            self._info = await self._promise("info")
+        return done
+
+    def close(self):
+        self.end("WebGPU was closed", bridge.CLOSED)
+
+    def state(self):
+        if self._port is not None:
+            state = self._said["state"] if self._head is None else self._ask("state")
+            if self._port is not None:
+                return state
+        return self._ended[0]
+
+    def reason(self):
+        if self._port is not None:
+            reason = self._said["reason"] if self._head is None else self._ask("reason")
+            if self._port is not None:
+                return reason
+        return self._ended[1]
+
+    def epoch(self):
+        epoch: Any = self._said["epoch"] if self._head is None else self._word(EPOCH)
+        return self._before + epoch
+
+    def info(self):
+        self._alive()
+        return self._info
+
+    # --- commands ---
+
+    def plan(self, key):
+        """Without shared memory a number is given before the worker has seen the key; what is computed by a plan without kernels fails."""
+        if self._head is not None:
+            number = self._plans[key] = self._ask("plan", key)
+            return number
+        number = self._plans.get(key)
+        if number is None:
+            number = self._plans[key] = len(self._plans)
+            self._alive().postMessage(message(assume=key, number=number))
+        # a kernel that reads nothing is a question whether there is one, before anything is done
+        if key.startswith('fused:{"ndim":0,"inputs":[],') and can_run_sync():
+            run_sync(self._promise("plan", key))
+        return number
+
+    def run(self, pointer, count):
+        words = to_js(memoryview(ctypes.string_at(pointer, 4 * count)).cast("I"))
+        self._post(*_binary(words), 4 * count, ctypes.c_uint32.from_address(pointer))
+
+    def claim(self, handle, nbytes):
+        if self._head is not None:
+            self._ask("claim", handle, nbytes)
+        else:
+            self._post(*_binary(js.Uint32Array.of(1 | 3 << 8, handle, nbytes)), 12)  # ALLOC
+
+    def upload(self, handle, offset, memory):
+        self._post(*_binary(to_js(memory), handle=handle, offset=offset), memory.nbytes)
+
+    def pressing(self):
+        return self._said["pressing"] if self._head is None else self._word(PRESSING) != 0
+
+    def barrier(self):
+        self._ask("synchronize")
+
+    def synchronize(self):
+        return self._promise("synchronize")
+
+    # --- reads ---
+
+    def read(self, handle, offset, nbytes):
+        return self._promise("read", handle, offset, nbytes)
+
+    def readNow(self, handle, offset, nbytes):
+        data = self._answer("read", (handle, offset, nbytes))[1]
+        self._blocked += 1
+        return data
+
+    def rungProblem(self, bit):
+        if bit != WORKER:
+            return self._options["canvas"]
+        return self._ended[1] if self._port is None else APART if self._head is None else ""
+
+    # --- figures and settings ---
+
+    def figures(self):
+        figures = json.loads(self._ask("figures"))
+        if "reads" in figures:
+            figures.update(reads=figures["reads"] - self._blocked, syncReads=self._blocked)
+        return json.dumps(figures)
+
+    def timesNow(self):
+        return self._ask("times")
+
+    def spansNow(self):
+        return self._ask("spans")
+
+    def times(self):
+        return self._promise("times")
+
+    def spans(self):
+        return self._promise("spans")
+
+    def __getattr__(self, name):
+        if name not in GONE:
+            raise AttributeError(name)
+
+        def call(*args):
+            if name in KEPT:
+                self._kept[name] = args
+            if name in SETTINGS and self._head is None and not can_run_sync():  # nobody waits for a setting
+                self._alive().postMessage(message(promise=next(self._numbers), name=name, args=args))
+                return GONE[name]
+            return self._ask(name, *args)
+
+        return call

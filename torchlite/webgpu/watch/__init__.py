@@ -1,0 +1,1 @@
+"""What torch.webgpu.debug and torch.profiler see of the device."""

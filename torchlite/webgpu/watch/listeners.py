@@ -1,0 +1,54 @@
+"""Who watches the bridge: torch.profiler and torch.webgpu.debug. Nothing here is loaded, and no call is wrapped, while nobody does."""
+
+from ..transport import bridge
+
+KERNELS, WGSL, SPANS = 1, 2, 4  # bits of Watch in js_bridge/src/profile.ts
+METHODS = ("plan", "run_at", "upload", "read", "synchronize")
+
+_listeners, _bits, _timing = [], {}, set()
+
+
+def listen(listener):
+    """listener.before(method) and listener.after(method, what before() gave) at each call of the bridge."""
+    _listeners.append(listener)
+    if len(_listeners) == 1:
+        for name in METHODS:
+            setattr(bridge.current, name, _wrapped(name, getattr(bridge.current, name)))
+
+
+def leave(listener):
+    if listener in _listeners:
+        _listeners.remove(listener)
+        if not _listeners:
+            for name in METHODS:
+                bridge.current.__dict__.pop(name, None)
+
+
+def _wrapped(name, fn):
+    def call(*args):
+        told = [(x, x.before(name)) for x in list(_listeners)]
+        try:
+            return fn(*args)
+        finally:
+            for x, mark in reversed(told):
+                x.after(name, mark)
+
+    return call
+
+
+def watch(who, bits):
+    """What the bridge notes for somebody, 0 for nothing any more; the clock of its spans, milliseconds."""
+    _bits[who] = bits
+    every = 0
+    for b in _bits.values():
+        every |= b
+    return bridge.current.watch(every)
+
+
+def timing(who, on):
+    """Whether each kernel's time is measured, which gives each a pass of its own. False where the device has no timestamps."""
+    (_timing.add if on else _timing.discard)(who)
+    done = bridge.current.set_timing(bool(_timing))
+    if on and not done:
+        _timing.discard(who)
+    return done
