@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     // the kernels have a run of their own (npm run test:kernels): minutes on a software GPU
-    include: process.env["KERNELS"] ? ["src/{kernels,wgsl}/**/*.test.ts"] : ["src/*.test.ts"],
-    setupFiles: ["src/testing_setup.ts"],
+    include: process.env["KERNELS"] ? ["tests/{kernels,wgsl}/**/*.test.ts"] : ["tests/{api,runtime}/**/*.test.ts"],
+    setupFiles: ["test_support/setup.ts"],
     // dawn.node is a native addon that is loaded once per process
     pool: "forks",
     maxWorkers: 2,

@@ -100,7 +100,6 @@ def js_files(with_kernels: bool) -> Files:
             "--coverage.reporter=json-summary",
             f"--coverage.reportsDirectory={report}",
             "--coverage.include=src/**/*.ts",
-            "--coverage.exclude=src/**/*.test.ts",
             "--coverage.reportOnFailure",
         ]
         env = {

@@ -157,7 +157,7 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
 def bridge_script() -> bytes:
     """The WebGPU bridge as one script, bundled by esbuild: the same bytes for the same sources."""
     folder = ROOT / "js_bridge"
-    sources = sorted(p for p in (folder / "src").rglob("*") if p.is_file() and ".test." not in p.name)
+    sources = sorted(p for p in (folder / "src").rglob("*") if p.is_file())
     parts = [folder / "tools" / "build.mjs", folder / "package-lock.json", *sources]
     out = (
         ROOT

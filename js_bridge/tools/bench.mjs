@@ -7,14 +7,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const dir = mkdtempSync(join(root, "node_modules", ".bench-"));
 await build({
-  entryPoints: [join(root, "src", "testing.ts")],
-  outfile: join(dir, "testing.mjs"),
+  entryPoints: [join(root, "test_support", "gpu.ts")],
+  outfile: join(dir, "gpu.mjs"),
   bundle: true,
   format: "esm",
   external: ["webgpu"],
   logLevel: "warning",
 });
-const { open, AXPB, Writer, bits, gpu } = await import(pathToFileURL(join(dir, "testing.mjs")).href);
+const { open, AXPB, Writer, bits, gpu } = await import(pathToFileURL(join(dir, "gpu.mjs")).href);
 rmSync(dir, { recursive: true });
 if (!gpu) process.exit(0);
 

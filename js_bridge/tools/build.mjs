@@ -1,5 +1,5 @@
 // Bundles the bridge and holds it to its budget. Without an argument both bundles are made: the ES module, and the script for
-// the wheel (src/page.ts). A file name as argument makes one of them: .mjs is the module, .js the script.
+// the wheel (src/api/page.ts). A file name as argument makes one of them: .mjs is the module, .js the script.
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -15,7 +15,7 @@ const outfiles = process.argv[2]
 for (const outfile of outfiles) {
   const script = outfile.endsWith(".js");
   await build({
-    entryPoints: [join(root, "src", script ? "page.ts" : "index.ts")],
+    entryPoints: [join(root, "src", "api", script ? "page.ts" : "bridge.ts")],
     outfile,
     bundle: true,
     format: script ? "iife" : "esm",

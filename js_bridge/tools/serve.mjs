@@ -6,7 +6,7 @@
 //   2 RUN      words of a command stream         not answered
 //   3 UPLOAD   u32 handle, u32 offset, data      not answered
 //   4 READ     u32 handle, u32 offset, u32 bytes answered with the data
-//   5 CALL     JSON [name, ...arguments]         answered with JSON; the calls are those of a GPU worker (src/worker_calls.ts)
+//   5 CALL     JSON [name, ...arguments]         answered with JSON; the calls are those of a GPU worker (src/api/worker_calls.ts)
 // Answers on stdout: u32 status (0 done, 1 failed), u32 bytes, payload. A failure is JSON {name, message}. The first failure of
 // frames that are not answered takes the place of the next answer, other than of figures and the like, which never fail.
 import { build } from "esbuild";
@@ -28,7 +28,7 @@ try {
   const outfile = join(folder, "bridge.mjs");
   const contents = 'export { PageBridge } from "./page_bridge"; export { Served, tell } from "./worker_calls";';
   await build({
-    stdin: { contents, resolveDir: join(root, "src") },
+    stdin: { contents, resolveDir: join(root, "src", "api") },
     outfile,
     bundle: true,
     format: "esm",

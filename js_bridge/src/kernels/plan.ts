@@ -2,18 +2,18 @@
  * What each family needs to be planned from words alone: its buffers and words in order, and the kernels for given words.
  * README.md holds the table that callers write their words by; keep the two alike.
  */
-import { attention, type AttentionParams } from "./attention.js";
-import { DIRECT_HEADS } from "./attention_direct.js";
-import { conv, type ConvParams, planConv } from "./conv.js";
-import { depthwise, inRows } from "./depthwise.js";
-import { epilogue } from "./epilogue.js";
-import { foursOf, fused, fusedAnywhere, type FusedParams } from "./fused.js";
-import { gather, join, pad } from "./index_ops.js";
-import { linalg } from "./linalg.js";
-import { many } from "./many.js";
-import { matmul, planMatmul } from "./matmul.js";
-import { adam, sgd } from "./optimizer.js";
-import { compactPlan, scatterPlan } from "./plan_index.js";
+import { attention, type AttentionParams } from "./products/attention";
+import { DIRECT_HEADS } from "./products/attention_direct";
+import { conv, type ConvParams, planConv } from "./products/conv";
+import { depthwise, inRows } from "./products/depthwise";
+import { epilogue } from "./elementwise/epilogue";
+import { foursOf, fused, fusedAnywhere, type FusedParams } from "./elementwise/fused";
+import { gather, join, pad } from "./index/index_ops";
+import { linalg } from "./products/linalg";
+import { many } from "./step/many";
+import { matmul, planMatmul } from "./products/matmul";
+import { adam, sgd } from "./step/optimizer";
+import { compactPlan, scatterPlan } from "./index/plan_index";
 import {
   checkAfter,
   checkDtype,
@@ -24,12 +24,12 @@ import {
   type Plan,
   type PlanDevice,
   type PlannedSteps,
-} from "./plan_parts.js";
-import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sortPlan } from "./plan_rows.js";
-import { pool } from "./pool.js";
-import { type Before, beforeBuffers, beforeWords, operandBytes, operandStep } from "./prologue.js";
-import { reduce } from "./reduce.js";
-import { search } from "./search.js";
+} from "./plan_parts";
+import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sortPlan } from "./rows/plan_rows";
+import { pool } from "./image/pool";
+import { type Before, beforeBuffers, beforeWords, operandBytes, operandStep } from "./elementwise/prologue";
+import { reduce } from "./rows/reduce";
+import { search } from "./index/search";
 import {
   type DType,
   DTYPES,
@@ -39,11 +39,11 @@ import {
   UnsupportedKernelError,
   type Values,
   value,
-} from "./spec.js";
-import { upsample } from "./upsample.js";
-import { imageWords, range } from "./window.js";
+} from "./spec";
+import { upsample } from "./image/upsample";
+import { imageWords, range } from "./image/window";
 
-export type { Plan, PlannedSteps } from "./plan_parts.js";
+export type { Plan, PlannedSteps } from "./plan_parts";
 
 type Params = Readonly<Record<string, unknown>>;
 type Builder = (params: never) => Plan;

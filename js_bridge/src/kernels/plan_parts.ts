@@ -1,7 +1,7 @@
 /** What plans are made of, and checks of what callers give. */
-import type { After } from "./epilogue.js";
-import type { Node } from "./expression.js";
-import { OPS } from "./op_table.js";
+import type { After } from "./elementwise/epilogue";
+import type { Node } from "./elementwise/expression";
+import { OPS } from "./elementwise/op_table";
 import {
   type Binding,
   DTYPES,
@@ -10,7 +10,7 @@ import {
   type UniformWord,
   UnsupportedKernelError,
   type Values,
-} from "./spec.js";
+} from "./spec";
 
 /** What the planners ask about the device. */
 export interface PlanDevice {

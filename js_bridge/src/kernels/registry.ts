@@ -1,10 +1,10 @@
 /** Every kernel family by name. A family without a builder, or a builder of other parameters, does not compile. */
-import { attention, type AttentionParams } from "./attention.js";
-import { compact, type CompactParams } from "./compact.js";
-import { conv, type ConvParams } from "./conv.js";
-import { crossEntropy, type CrossEntropyParams } from "./cross_entropy.js";
-import { depthwise, type DepthwiseParams } from "./depthwise.js";
-import { fused, type FusedParams } from "./fused.js";
+import { attention, type AttentionParams } from "./products/attention";
+import { compact, type CompactParams } from "./index/compact";
+import { conv, type ConvParams } from "./products/conv";
+import { crossEntropy, type CrossEntropyParams } from "./rows/cross_entropy";
+import { depthwise, type DepthwiseParams } from "./products/depthwise";
+import { fused, type FusedParams } from "./elementwise/fused";
 import {
   gather,
   type GatherParams,
@@ -14,21 +14,21 @@ import {
   type PadParams,
   scatter,
   type ScatterParams,
-} from "./index_ops.js";
-import { linalg, type LinalgParams } from "./linalg.js";
-import { matmul, type MatmulParams } from "./matmul.js";
-import { layerNorm, type LayerNormParams } from "./norm.js";
-import { many, type ManyParams } from "./many.js";
-import { adam, type AdamParams, sgd, type SgdParams } from "./optimizer.js";
-import { pool, type PoolParams } from "./pool.js";
-import { reduce, type ReduceParams } from "./reduce.js";
-import { scan, type ScanParams } from "./scan.js";
-import { search, type SearchParams } from "./search.js";
-import { softmax, type SoftmaxParams } from "./softmax.js";
-import { segment, type SegmentStage } from "./segment.js";
-import { sort, type SortStage } from "./sort.js";
-import type { Kernel } from "./spec.js";
-import { upsample, type UpsampleParams } from "./upsample.js";
+} from "./index/index_ops";
+import { linalg, type LinalgParams } from "./products/linalg";
+import { matmul, type MatmulParams } from "./products/matmul";
+import { layerNorm, type LayerNormParams } from "./rows/norm";
+import { many, type ManyParams } from "./step/many";
+import { adam, type AdamParams, sgd, type SgdParams } from "./step/optimizer";
+import { pool, type PoolParams } from "./image/pool";
+import { reduce, type ReduceParams } from "./rows/reduce";
+import { scan, type ScanParams } from "./rows/scan";
+import { search, type SearchParams } from "./index/search";
+import { softmax, type SoftmaxParams } from "./rows/softmax";
+import { segment, type SegmentStage } from "./index/segment";
+import { sort, type SortStage } from "./rows/sort";
+import type { Kernel } from "./spec";
+import { upsample, type UpsampleParams } from "./image/upsample";
 
 export interface Families {
   fused: FusedParams;

@@ -10,7 +10,7 @@
  *   bool, uint8, int8          four elements a word; compute is i32
  * Buffers must be allocated in multiples of 16 bytes: the four-at-a-time paths read (never write) up to that border.
  */
-import { WebgpuError } from "../errors.js";
+import { WebgpuError } from "../runtime/errors";
 
 export type DType = "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8" | "uint8" | "bool";
 

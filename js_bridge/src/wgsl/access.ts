@@ -5,7 +5,7 @@
  *   atomic  packed dtypes that several invocations write: each clears and sets only the bits of its own element
  *   f16     one float16 an access, of the type f16; f16x4 four. For devices with shader-f16 that read every half as it is (halves.ts).
  */
-import { type Binding, type Compute, computeOf, DTYPES, type DType, perWord, WGSL_TYPE } from "../kernels/spec.js";
+import { type Binding, type Compute, computeOf, DTYPES, type DType, perWord, WGSL_TYPE } from "../kernels/spec";
 
 export type Form = "elem" | "vec" | "atomic" | "f16" | "f16x4";
 

@@ -1,14 +1,14 @@
 /** Puts a shader together: bindings, the uniform block, the library functions that the text names, the entry point. */
-import { type Binding, type UniformWord, WORKGROUP } from "../kernels/spec.js";
-import { INT64 } from "./int64.js";
-import { MATH } from "./math.js";
-import { SPECIAL } from "./special.js";
-import { BESSEL } from "./bessel.js";
-import { CHEBYSHEV } from "./chebyshev.js";
-import { GAMMA } from "./gamma.js";
-import { COMPLEX } from "./complex.js";
-import { RANDOM } from "./random.js";
-import { CONVERT } from "./convert.js";
+import { type Binding, type UniformWord, WORKGROUP } from "../kernels/spec";
+import { INT64 } from "./int64";
+import { MATH } from "./math";
+import { SPECIAL } from "./special";
+import { BESSEL } from "./bessel";
+import { CHEBYSHEV } from "./chebyshev";
+import { GAMMA } from "./gamma";
+import { COMPLEX } from "./complex";
+import { RANDOM } from "./random";
+import { CONVERT } from "./convert";
 
 const LIBRARY: Readonly<Record<string, string>> = {
   ...MATH,

@@ -1,5 +1,5 @@
 /** float32 functions that need more than a polynomial: powers, exact remainders, error and gamma functions. */
-import { horner } from "./math.js";
+import { horner } from "./math";
 
 export const SPECIAL: Readonly<Record<string, string>> = {
   /* erf for |x| < 1 */

@@ -47,7 +47,7 @@ def isolated():
 
 
 class Link:
-    """Messages to the worker, answers from it, and whether it is alive (js_bridge/src/worker_link.ts)."""
+    """Messages to the worker, answers from it, and whether it is alive (js_bridge/src/api/worker_link.ts)."""
 
     def __init__(self, options, source):
         settings = {"shared": 1 << 20, "tick": 1000, "silent": 60, "patient": 1800, **options.get("worker", {})}

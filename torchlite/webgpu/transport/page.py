@@ -216,7 +216,7 @@ def problem():
 
 
 class PageBridge:
-    """The bridge's interface (bridge.py) over js_bridge/src/page.ts, or over a WorkerBridge of worker.py."""
+    """The bridge's interface (bridge.py) over js_bridge/src/api/page.ts, or over a WorkerBridge of worker.py."""
 
     def __init__(self, bridge):
         self._js = bridge

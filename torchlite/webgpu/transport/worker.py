@@ -1,6 +1,6 @@
 """The device in a GPU worker that Python itself talks to, for threads in which a Content-Security-Policy lets nobody run a package's script.
 
-It has the methods of js_bridge/src/worker_bridge.ts and speaks its protocol (worker_calls.ts). In a page that is cross-origin isolated
+It has the methods of js_bridge/src/api/worker_bridge.ts and speaks its protocol (worker_calls.ts). In a page that is cross-origin isolated
 Python blocks on shared memory for what it needs at once. Elsewhere answers come by messages alone: Python waits for them by stack
 switching or by `await`, commands are posted without waiting for anything, and what fails is told later.
 """

@@ -2,7 +2,7 @@
 
 from ..transport import bridge
 
-KERNELS, WGSL, SPANS = 1, 2, 4  # bits of Watch in js_bridge/src/profile.ts
+KERNELS, WGSL, SPANS = 1, 2, 4  # bits of Watch in js_bridge/src/runtime/profile.ts
 METHODS = ("plan", "run_at", "upload", "read", "synchronize")
 
 _listeners, _bits, _timing = [], {}, set()

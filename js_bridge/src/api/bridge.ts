@@ -1,0 +1,303 @@
+/**
+ * What Python calls: integers, strings and typed arrays in, the same out. Errors are thrown as Error objects whose `name`
+ * is one of errors.ts. Pointers are byte addresses in the memory that `attach` named (WebAssembly's heap).
+ */
+import { ReadError } from "../runtime/errors";
+import { sourceOf, type BuiltKernel, type KernelResolver, type KernelSource } from "../runtime/kernel";
+import type { LimitName } from "../runtime/device";
+import type { Rung } from "../runtime/reader";
+import { Runtime, type RuntimeOptions } from "../runtime/runtime";
+
+export { Op, REST } from "../runtime/stream";
+export { INDEX_BITS } from "../runtime/slots";
+export type { BuiltKernel, KernelResolver, KernelSource, RuntimeOptions };
+
+/** Values of state(). */
+export const State = { CLOSED: 0, READY: 1, LOST: 2 } as const;
+const STATES = { closed: State.CLOSED, ready: State.READY, lost: State.LOST } as const;
+
+/** Bits of rungs(). */
+export const RungBit = { MAP: 1, CANVAS: 2 } as const;
+const RUNGS: readonly Rung[] = ["map", "canvas"];
+
+/** What stats() writes, in order. */
+export const STATS = [
+  "allocated",
+  "allocatedPeak",
+  "reserved",
+  "reservedPeak",
+  "retiring",
+  "created",
+  "reused",
+  "live",
+  "slots",
+  "inFlight",
+  "dispatches",
+  "submits",
+  "passes",
+  "bytesWritten",
+  "bytesRead",
+  "bytesCopied",
+  "reads",
+  "syncReads",
+  "pipelines",
+  "bindGroups",
+  "bindGroupHits",
+  "asideCopies",
+] as const;
+
+export class Bridge {
+  readonly #runtime: Runtime;
+  #memory: () => ArrayBufferLike = () => {
+    throw new ReadError("[webgpu] no memory is attached");
+  };
+
+  constructor(options: RuntimeOptions = {}) {
+    this.#runtime = new Runtime(options);
+  }
+
+  /** Names the memory that pointers point into. A function, because WebAssembly replaces its buffer when it grows. */
+  attach(memory: () => ArrayBufferLike): void {
+    this.#memory = memory;
+  }
+
+  // --- device ---
+
+  /** Opens the device; false when there is none, then reason() says why. */
+  open(): Promise<boolean> {
+    return this.#runtime.open();
+  }
+
+  /** Starts a new device, after a loss or to start afresh; all slots are void then. */
+  reset(): Promise<boolean> {
+    return this.#runtime.reset();
+  }
+
+  close(): void {
+    this.#runtime.close();
+  }
+
+  state(): number {
+    return STATES[this.#runtime.holder.state];
+  }
+
+  reason(): string {
+    return this.#runtime.holder.reason;
+  }
+
+  /** Counts devices: a slot belongs to the device it was allocated on. */
+  epoch(): number {
+    return this.#runtime.holder.epoch;
+  }
+
+  /** Adapter, features and limits, as JSON. */
+  info(): string {
+    return JSON.stringify(this.#runtime.holder.info);
+  }
+
+  has(feature: string): boolean {
+    return this.#runtime.holder.has(feature);
+  }
+
+  limit(name: LimitName): number {
+    return this.#runtime.holder.limits[name];
+  }
+
+  // --- kernels ---
+
+  /** The number of a kernel, by which streams name it. It is compiled when it is first used. */
+  kernel(key: string): number {
+    return this.#runtime.pipelines.id(key);
+  }
+
+  /** Gives the text of a kernel. */
+  define(key: string, source: KernelSource): number {
+    return this.#runtime.pipelines.define(key, source);
+  }
+
+  /** Registers a kernel from kernels/, once; returns its number. */
+  adopt(kernel: BuiltKernel): number {
+    const { pipelines } = this.#runtime;
+    return pipelines.defined(kernel.key) ?? pipelines.define(kernel.key, sourceOf(kernel));
+  }
+
+  /** The number of a plan, "family:{parameters as JSON}", by which PLAN names it. Throws UnsupportedKernelError where there is none. */
+  plan(key: string): number {
+    return this.#runtime.plans.id(key);
+  }
+
+  /** A plan by a number that the caller chose, the next one: for callers that do not wait for plan(). One without kernels fails when it is run. */
+  assume(key: string, number: number): void {
+    this.#runtime.plans.assume(key, number);
+  }
+
+  /** Buffers and words of a plan in order, as JSON: {buffers: [{name, writes}], words: [{name, type}]}. */
+  planLayout(id: number): string {
+    return JSON.stringify(this.#runtime.plans.layout(id));
+  }
+
+  addResolver(resolver: KernelResolver): void {
+    this.#runtime.pipelines.addResolver(resolver);
+  }
+
+  /** Compiles kernels ahead of time; rejects when one does not compile. */
+  prepare(ids: Uint32Array): Promise<void> {
+    return this.#runtime.pipelines.prepare([...ids]);
+  }
+
+  // --- slots and commands ---
+
+  /** A handle that is not in use, for callers that do not number their slots themselves. */
+  reserve(): number {
+    return this.#runtime.slots.reserve();
+  }
+
+  /** Allocates at once, so that lack of memory shows here and not when a stream runs. */
+  alloc(handle: number, bytes: number): void {
+    this.#runtime.slots.alloc(handle, bytes);
+  }
+
+  free(handle: number): void {
+    this.#runtime.slots.free(handle);
+  }
+
+  /** Runs a stream of `count` words that lies at `pointer`, and submits it unless `submit` is false. */
+  run(pointer: number, count: number, submit = true): void {
+    const memory = this.#memory();
+    this.execute(new Uint32Array(memory, pointer, count), submit, memory);
+  }
+
+  /** Runs a stream from an array of its own. */
+  execute(words: Uint32Array, submit = true, memory: ArrayBufferLike = words.buffer): void {
+    const { holder, stream, recorder } = this.#runtime;
+    void holder.device; // says first when there is none
+    try {
+      stream.execute(words, 0, words.length, memory);
+    } finally {
+      if (submit && holder.state === "ready") recorder.flush();
+    }
+  }
+
+  /** Submits what is recorded. */
+  flush(): void {
+    this.#runtime.recorder.flush();
+  }
+
+  /** Submits and waits; rejects with the first failure that was not told yet. */
+  synchronize(): Promise<void> {
+    return this.#runtime.synchronize();
+  }
+
+  /** Whether so much is under way that the caller should synchronize as soon as it can. */
+  pressing(): boolean {
+    return this.#runtime.pressing;
+  }
+
+  // --- reads ---
+
+  read(handle: number, offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#runtime.reader.read(handle, offset, bytes);
+  }
+
+  /** Reads into the attached memory. */
+  async readInto(handle: number, offset: number, bytes: number, pointer: number): Promise<void> {
+    const data = await this.read(handle, offset, bytes);
+    new Uint8Array(this.#memory(), pointer, bytes).set(data); // the memory as it is now: it may have grown meanwhile
+  }
+
+  readSync(handle: number, offset: number, bytes: number): Uint8Array<ArrayBuffer> {
+    return this.#runtime.reader.readSync(handle, offset, bytes);
+  }
+
+  readSyncInto(handle: number, offset: number, bytes: number, pointer: number): void {
+    new Uint8Array(this.#memory(), pointer, bytes).set(this.readSync(handle, offset, bytes));
+  }
+
+  /** Which ways of reading are open now: bits of RungBit. */
+  rungs(): number {
+    const problems = this.#runtime.reader.rungs();
+    return RUNGS.reduce((bits, rung, i) => (problems[rung] === "" ? bits | (1 << i) : bits), 0);
+  }
+
+  /** Why a way (its bit) is closed; empty when it is open. */
+  rungProblem(bit: number): string {
+    const rung = RUNGS[Math.log2(bit)];
+    return rung ? this.#runtime.reader.rungs()[rung] : "there is no such way";
+  }
+
+  /** For tests: leaves one way only (its bit); 0 allows all again. */
+  forceRung(bit: number): void {
+    this.#runtime.reader.force(bit === 0 ? null : (RUNGS[Math.log2(bit)] ?? null));
+  }
+
+  // --- memory and figures ---
+
+  setBudget(bytes: number): void {
+    this.#runtime.pool.budget = bytes;
+  }
+
+  emptyCache(): number {
+    return this.#runtime.emptyCache();
+  }
+
+  /** Writes figures in the order of STATS. */
+  stats(out: Float64Array): void {
+    const { pool, slots, recorder, profile } = this.#runtime;
+    const all: Record<(typeof STATS)[number], number> = {
+      ...pool.stats,
+      ...profile.counters,
+      slots: slots.live,
+      inFlight: recorder.batches.inFlight,
+    };
+    STATS.forEach((name, i) => {
+      out[i] = all[name];
+    });
+  }
+
+  resetPeaks(): void {
+    this.#runtime.pool.resetPeaks();
+  }
+
+  resetStats(): void {
+    this.#runtime.profile.reset();
+  }
+
+  /** Times every kernel on the GPU; false where the adapter has no timestamps. */
+  setTiming(on: boolean): boolean {
+    return this.#runtime.profile.setTiming(on);
+  }
+
+  /** GPU time per kernel as JSON, [{key, calls, ns}], longest first. */
+  async times(): Promise<string> {
+    this.#runtime.recorder.flush();
+    return JSON.stringify(await this.#runtime.profile.report());
+  }
+
+  /** As times(), without those that are on their way. */
+  timesNow(): string {
+    return JSON.stringify(this.#runtime.profile.reportNow());
+  }
+
+  /** Says what to note from now on (bits of Watch in profile.ts; 0: nothing); the clock of spans(), performance.now(). */
+  watch(what: number): number {
+    this.#runtime.profile.watch(what);
+    return performance.now();
+  }
+
+  /** What was sent and compiled since the last call, as JSON: a list of Note. */
+  notes(): string {
+    return JSON.stringify(this.#runtime.profile.notes());
+  }
+
+  /** When each kernel ran since the last call, as JSON: Spans. Needs watch(Watch.SPANS) and setTiming(true). */
+  async spans(): Promise<string> {
+    this.#runtime.recorder.flush();
+    await this.#runtime.reader.pump.wait(this.#runtime.profile.settled());
+    return this.spansNow();
+  }
+
+  /** As spans(), without those that are on their way. */
+  spansNow(): string {
+    return JSON.stringify(this.#runtime.profile.spans());
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The bundle that travels in the wheel. A script that leaves its functions on globalThis rather than a module, because a page
+ * may load it in any way that its security policy allows (torchlite/webgpu/transport/page.py), and because it is a GPU worker's too.
+ */
+import { NO_ADAPTER, probeCanvas } from "../runtime/canvas";
+import { PageBridge, type Heap } from "./page_bridge";
+import { serve } from "./worker";
+import { startWorker, WorkerBridge, workerProblem } from "./worker_bridge";
+import type { PageOptions } from "./worker_calls";
+import type { Port } from "./worker_link";
+
+/**
+ * The bridge with its device. Where the device lives is settled here, for a device cannot be moved: in a GPU worker where
+ * reads could not be made at once otherwise, as the canvas fails. Whether Python can be suspended is no reason not to: that
+ * depends on how Python is entered each time. `way` may name one way of reading ("worker", or one that leaves the device here).
+ */
+async function open(
+  heap: Heap,
+  text: string,
+  source: string,
+  way: string,
+  start: () => Port = () => startWorker(source),
+): Promise<PageBridge | WorkerBridge> {
+  const options = JSON.parse(text) as PageOptions;
+  const gpu = (globalThis.navigator as Navigator | undefined)?.gpu;
+  let problem = way === "" || way === "worker" ? workerProblem() : "it is switched off";
+  if (problem === "" && source === "") problem = "this build of torchlite was made without its script";
+  let canvas: string | undefined;
+  if (problem === "" && gpu) {
+    canvas =
+      way === "worker" ? "it is switched off" : options.probe === false ? "it was not tried" : await probeCanvas(gpu);
+    if (canvas === "") problem = "the canvas works";
+    else if (canvas !== NO_ADAPTER) {
+      const bridge = new WorkerBridge(heap, { ...options, canvas, probe: false }, canvas, start);
+      try {
+        if (await bridge.open()) return bridge;
+        problem = bridge.reason();
+      } catch (e) {
+        problem = e instanceof Error && bridge.state() === 0 ? e.message : bridge.reason();
+      }
+      bridge.close();
+      if (way === "worker") canvas = undefined;
+    }
+  }
+  const bridge = new PageBridge(heap, canvas === undefined ? options : { ...options, canvas });
+  bridge.workerProblem = problem;
+  if (!(await bridge.open())) throw new Error(bridge.reason());
+  return bridge;
+}
+
+(globalThis as { torchlite_webgpu?: unknown }).torchlite_webgpu = { open, serve, workerProblem };

@@ -1,0 +1,198 @@
+/**
+ * What Python's worker and the GPU worker say to each other. Commands and uploads are posted, and nobody waits for them; all
+ * else is a call by name, from one table. Python waits for its answer either on shared memory, in the middle of synchronous
+ * code, or by a promise that a message resolves.
+ *
+ * An answer on shared memory is a piece as long as the memory; the next one is asked for, so there is no limit to its length.
+ */
+import type { PageBridge } from "./page_bridge";
+import type { RuntimeOptions } from "../runtime/runtime";
+
+interface Call {
+  readonly promise?: true;
+  /** What is said when the GPU worker has ended. A call with such an answer never fails, and tells no failure of posted commands. */
+  readonly gone?: unknown;
+  /** A setting, which the next GPU worker gets as well. */
+  readonly kept?: true;
+}
+
+const NO_SPANS = '{"kernels":[],"rows":[],"lost":0,"pending":0}';
+
+/** PageBridge's methods by name; `complete` says what is not among them. */
+export const CALLS = {
+  open: { promise: true },
+  reset: { promise: true, gone: false },
+  synchronize: { promise: true },
+  read: { promise: true },
+  times: { promise: true, gone: "[]" },
+  spans: { promise: true, gone: NO_SPANS },
+  check: {},
+  plan: {},
+  planLayout: {},
+  claim: {},
+  emptyCache: { gone: 0 },
+  info: {},
+  limit: {},
+  has: { gone: false },
+  state: { gone: 2 },
+  reason: { gone: "" },
+  figures: { gone: "{}" },
+  resetPeaks: { gone: null },
+  resetStats: { gone: null },
+  setBudget: { gone: null, kept: true },
+  setTiming: { gone: false, kept: true },
+  watch: { gone: 0, kept: true },
+  notes: { gone: "[]" },
+} as const satisfies Partial<Record<keyof PageBridge, Call>>;
+
+export type CallName = keyof typeof CALLS;
+/** What WorkerBridge does in a way of its own. */
+type Own =
+  | "run"
+  | "upload"
+  | "barrier"
+  | "readSyncInto"
+  | "pressing"
+  | "epoch"
+  | "close"
+  | "rungProblem"
+  | "timesNow"
+  | "spansNow";
+/** What is no business of Python's. */
+type Inner =
+  | "attach"
+  | "kernel"
+  | "define"
+  | "adopt"
+  | "addResolver"
+  | "prepare"
+  | "reserve"
+  | "alloc"
+  | "free"
+  | "execute"
+  | "flush"
+  | "assume"
+  | "readInto"
+  | "readSync"
+  | "rungs"
+  | "forceRung"
+  | "stats"
+  | "put"
+  | "workerProblem";
+/** A new method of PageBridge fails here until it is in the table or named above. */
+export const complete: Exclude<keyof PageBridge, CallName | Own | Inner> extends never ? true : never = true;
+
+export const call = (name: CallName): Call => CALLS[name];
+
+/** Words of the shared memory's head. */
+export const Word = { ANSWER: 0, KIND: 1, BYTES: 2, FAILED: 3, PRESSING: 4, EPOCH: 5, BEAT: 6 } as const;
+export const HEAD_BYTES = 64;
+/** What an answer is: JSON, the bytes that were asked for, or an error as JSON. */
+export const Kind = { VALUE: 0, BYTES: 1, ERROR: 2 } as const;
+
+export interface WorkerOptions {
+  /** Bytes of shared memory for answers. */
+  readonly shared?: number;
+  /** How often a waiting caller looks whether the GPU worker is alive, in ms. */
+  readonly tick?: number;
+  /** Ticks without a sign of life after which it is taken for dead; its event loop may stand still while something is compiled. */
+  readonly silent?: number;
+  /** Ticks after which a caller no longer waits though there are signs of life. */
+  readonly patient?: number;
+}
+
+export interface PageOptions extends RuntimeOptions {
+  readonly worker?: WorkerOptions;
+}
+
+export interface Start {
+  /** Where it is not shared, all calls are made by promise, and what its head would tell is told by messages (Words). */
+  readonly memory: SharedArrayBuffer | ArrayBuffer;
+  readonly options: RuntimeOptions;
+  /** Plans that Python knows the numbers of, from an earlier GPU worker. */
+  readonly plans: readonly string[];
+  /** Milliseconds between signs of life. */
+  readonly beat: number;
+}
+
+export type Message =
+  | { readonly start: Start }
+  | { readonly run: Uint32Array<ArrayBuffer> }
+  /** A plan by the number that the caller gave it, the next one. */
+  | { readonly assume: string; readonly number: number }
+  | { readonly handle: number; readonly offset: number; readonly upload: Uint8Array<ArrayBuffer> }
+  | { readonly ask: number; readonly name: CallName; readonly args: readonly unknown[] }
+  | { readonly promise: number; readonly name: CallName; readonly args: readonly unknown[] }
+  | { readonly ask: number; readonly from: number };
+
+export interface Told {
+  readonly name: string;
+  readonly message: string;
+}
+
+export interface Answer {
+  readonly promise: number;
+  readonly value?: unknown;
+  readonly error?: Told;
+}
+
+/** What a caller without shared memory is told unasked: JSON of failed, pressing, epoch, state, reason. */
+export interface Words {
+  readonly words: string;
+}
+
+export function tell(e: unknown): Told {
+  return e instanceof Error ? { name: e.name, message: e.message } : { name: "Error", message: String(e) };
+}
+
+export function told({ name, message }: Told): Error {
+  return Object.assign(new Error(message), { name });
+}
+
+/** A bridge for a caller elsewhere: the first failure of what was posted takes the place of the next answer. */
+export class Served {
+  readonly bridge: PageBridge;
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(bridge: PageBridge) {
+    this.bridge = bridge;
+  }
+
+  get failed(): boolean {
+    return this.#failure !== null;
+  }
+
+  run(words: Uint32Array): void {
+    // there is no heap here: a stream that points into one is refused
+    this.#post(() => this.bridge.execute(words, true, new ArrayBuffer(0)));
+  }
+
+  assume(key: string, number: number): void {
+    this.#post(() => this.bridge.assume(key, number));
+  }
+
+  upload(handle: number, offset: number, data: Uint8Array): void {
+    this.#post(() => this.bridge.put(handle, offset, data));
+  }
+
+  /** Begins at once, so that calls take effect in the order in which they come. */
+  async call(name: CallName, args: readonly unknown[]): Promise<unknown> {
+    const failure = this.#failure;
+    if (name === "reset")
+      this.#failure = null; // it was about the old device
+    else if (failure && !("gone" in call(name))) {
+      this.#failure = null;
+      throw failure.error;
+    }
+    const method = this.bridge[name] as (...args: unknown[]) => unknown;
+    return method.apply(this.bridge, [...args]);
+  }
+
+  #post(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/** Expression graphs: a list of nodes, each naming earlier ones. Shared by the fused pointwise and the reduction builder. */
+import { castTo, narrow, truth } from "../../wgsl/access";
+import { OPS, type OpName } from "./op_table";
+import { computeOf, DTYPES, type DType, isFloat, type UniformWord, UnsupportedKernelError, WGSL_TYPE } from "../spec";
+
+export type Node =
+  /** The current element of an input. */
+  | { readonly in: number }
+  /** A number given at dispatch: uniform c<k> (c<k> and c<k>h, low and high word, for int64). */
+  | { readonly scalar: number; readonly dtype: DType }
+  /** A number that is part of the shader; as text where JSON has none ("inf", "-inf", "nan", "-0", long integers). */
+  | { readonly value: number | string; readonly dtype: DType }
+  /**
+   * Random numbers, one for each index of the output: uniform in [0, 1), normal, or bits of an integer that is not below 0.
+   * Words s<k>, s<k>h (seed) and s<k>o (offset: another one gives other numbers), k being the stream.
+   */
+  | { readonly random: "uniform" | "normal" | "bits"; readonly stream: number; readonly dtype: DType }
+  /** int32 coordinate along a dim; -1: index in row-major order of the output. */
+  | { readonly coord: number }
+  /** What a matrix product or convolution gives for the element, in a dtype; only in what follows one (epilogue.ts). */
+  | { readonly product: DType }
+  /** An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand for tests). */
+  | { readonly op: OpName; readonly args: readonly number[]; readonly dtype: DType; readonly compute?: DType };
+
+const OPERANDS = ["x", "y", "z", "w", "v"] as const;
+
+export interface Graph {
+  readonly nodes: readonly Node[];
+  readonly inputs: readonly { readonly dtype: DType }[];
+}
+
+export function nodeDtype(g: Graph, k: number): DType {
+  const n = g.nodes[k];
+  if (!n) throw new Error(`expression names node ${k} of ${g.nodes.length}`);
+  if ("in" in n) {
+    const i = g.inputs[n.in];
+    if (!i) throw new Error(`expression names input ${n.in} of ${g.inputs.length}`);
+    return i.dtype;
+  }
+  if ("product" in n) return n.product;
+  return "coord" in n ? "int32" : n.dtype;
+}
+
+/** tag: before their names, where a kernel has several graphs. */
+export function scalarWords(g: Graph, tag = ""): UniformWord[] {
+  const words = new Map<string, UniformWord>();
+  for (const n of g.nodes) {
+    if ("random" in n)
+      for (const s of ["", "h", "o"]) words.set(`s${n.stream}${s}`, { name: `s${n.stream}${s}`, type: "u32" });
+    if (!("scalar" in n)) continue;
+    const c = computeOf(n.dtype);
+    const name = `${tag}c${n.scalar}`;
+    if (c === "i64") for (const s of ["", "h"]) words.set(name + s, { name: name + s, type: "u32" });
+    else words.set(name, { name, type: c });
+  }
+  return [...words.values()];
+}
+
+const WORDS: Readonly<Record<string, number>> = { inf: Infinity, "-inf": -Infinity, nan: NaN };
+
+function literal(given: number | string, dtype: DType): string {
+  const c = computeOf(dtype);
+  if (c === "i64") {
+    const b = BigInt.asUintN(64, BigInt(given));
+    return `vec2<u32>(${b & 0xffffffffn}u, ${b >> 32n}u)`;
+  }
+  const v = WORDS[given] ?? Number(given);
+  if (Number.isNaN(v) && given !== "nan" && typeof given === "string") throw new Error(`${given} is no number`);
+  if (c === "i32" && !Number.isInteger(v)) throw new Error(`the value ${given} is no integer`);
+  if (c === "i32") return v === -2147483648 ? "(-2147483647i - 1i)" : `${v}i`;
+  if (Number.isNaN(v)) return "tl_nan()";
+  if (!Number.isFinite(Math.fround(v))) return v > 0 ? "tl_inf()" : "-tl_inf()";
+  const t = String(Math.fround(v));
+  return Object.is(v, -0) ? "-0.0" : /[.e]/.test(t) ? `${t}f` : `${t}.0f`;
+}
+
+function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
+  const def = OPS[n.op];
+  if (!def) throw new UnsupportedKernelError(n.op, n.dtype);
+  if (n.args.length !== def.arity) throw new Error(`[${n.op}] takes ${def.arity} operands, got ${n.args.length}`);
+  const of = n.args.map((a) => nodeDtype(g, a));
+  if (n.op === "cast") return castTo(`t${n.args[0]}`, of[0]!, n.dtype);
+  let compute = n.compute ?? (def.result === "bool" ? of[0]! : n.dtype);
+  if (def.result === "float" && !isFloat(compute)) compute = "float32";
+  const cls = computeOf(compute);
+  const text = compute === "bool" && def.b ? def.b : cls === "f32" ? def.f : cls === "i32" ? def.i : def.l;
+  if (text === undefined) throw new UnsupportedKernelError(n.op, compute);
+  const operands = n.args.map((a, j) =>
+    def.condition && j === 0
+      ? truth(`t${a}`, computeOf(of[j]!))
+      : isFloat(compute) && isFloat(of[j]!)
+        ? `t${a}`
+        : castTo(`t${a}`, of[j]!, compute),
+  );
+  const expr = text.replace(/\b[xyzwv]\b/g, (s) => operands[OPERANDS.indexOf(s as "x")]!);
+  if (def.result === "bool") return castTo(`select(0, 1, ${expr})`, "bool", n.dtype);
+  return compute === n.dtype ? narrow(`(${expr})`, n.dtype) : castTo(`(${expr})`, compute, n.dtype);
+}
+
+function randomText({ random, stream, dtype }: Extract<Node, { random: string }>, index: string): string {
+  const from = `(${index}, p.s${stream}, p.s${stream}h, p.s${stream}o)`;
+  if (random !== "bits") {
+    if (!isFloat(dtype)) throw new UnsupportedKernelError(random, dtype);
+    return castTo(`tl_random_${random}${from}`, "float32", dtype);
+  }
+  if (dtype === "int64") return `tl_random${from}.xy & vec2<u32>(0xffffffffu, 0x7fffffffu)`;
+  if (isFloat(dtype)) throw new UnsupportedKernelError("bits", dtype);
+  return `bitcast<i32>(tl_random${from}.x & ${dtype === "int32" ? "0x7fffffffu" : dtype === "bool" ? "1u" : dtype === "uint8" ? "0xffu" : dtype === "int8" ? "0x7fu" : "0x7fffu"})`;
+}
+
+/** Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index` of the linear index. */
+export function statements(
+  g: Graph,
+  inputs: readonly string[],
+  coords: readonly string[],
+  index: string,
+  tag = "",
+): string {
+  return g.nodes
+    .map((n, k) => {
+      let e: string;
+      if ("in" in n) e = inputs[n.in]!;
+      else if ("scalar" in n)
+        e =
+          computeOf(n.dtype) === "i64"
+            ? `vec2<u32>(p.${tag}c${n.scalar}, p.${tag}c${n.scalar}h)`
+            : `p.${tag}c${n.scalar}`;
+      else if ("value" in n) e = literal(n.value, n.dtype);
+      else if ("product" in n) e = "product";
+      else if ("random" in n) e = randomText(n, index);
+      else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
+      else e = opExpression(g, n);
+      return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;
+    })
+    .join("\n");
+}
+
+export const usesCoords = (g: Graph): boolean => g.nodes.some((n) => "coord" in n && n.coord >= 0);
+
+/** The graph of one operation: tensors first, then `scalars` uniform scalars. Inputs of other dtypes are converted. */
+export function single(op: OpName, tensors: readonly DType[], dtype: DType, scalars = 0, compute?: DType): Node[] {
+  const nodes: Node[] = tensors.map((_, i) => ({ in: i }));
+  const sd = compute ?? (OPS[op]?.result === "float" && !isFloat(dtype) ? "float32" : dtype);
+  for (let k = 0; k < scalars; k++)
+    nodes.push({ scalar: k, dtype: isFloat(sd) ? "float32" : DTYPES[sd].compute === "i64" ? "int64" : "int32" });
+  nodes.push({ op, args: nodes.map((_, i) => i), dtype, ...(compute && { compute }) });
+  return nodes;
+}

@@ -1,0 +1,189 @@
+/**
+ * Pooling in one to three dims on contiguous images [planes, ...], planes = batch * channels, and the gradients. Backward
+ * kernels gather: each input element adds what the windows over it send back, so they need no atomics and are reproducible.
+ *   max       values and int64 positions in the plane; as in PyTorch the last NaN wins, else the first of equals
+ *   avg       divisor: the window with its padding, the window inside the image, or a given number
+ *   adaptive, adaptive_max  windows [floor(i n / m), ceil((i + 1) n / m))
+ *   columns   the windows themselves, [planes, taps, ...], 0 outside (im2col); backward sums them (col2im)
+ */
+import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
+import { buildModule } from "../../wgsl/module";
+import {
+  type Binding,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  type UniformWord,
+  offsets,
+  uniform,
+  UnsupportedKernelError,
+  value,
+} from "../spec";
+import {
+  imageWords,
+  narrowCoords,
+  pixels,
+  product,
+  range,
+  ravel,
+  sizesOf,
+  unravel,
+  wideCoords,
+  type Window,
+} from "./window";
+
+export interface PoolParams extends Window {
+  readonly op: "max" | "avg" | "adaptive" | "adaptive_max" | "columns";
+  readonly dtype: DType;
+  readonly backward?: boolean;
+  /** avg: whether padding counts (default), and a fixed divisor in the uniform `divisor`. */
+  readonly countPadding?: boolean;
+  readonly divisor?: boolean;
+  /** false: maxima without their positions. */
+  readonly positions?: boolean;
+}
+
+/**
+ * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max and adaptive_max x, y, [idx]; others x, y;
+ * backward max gy, idx, gx; backward of others gy, gx. For adaptive only the number of dims of `kernel` counts.
+ */
+export function pool(params: PoolParams): Kernel {
+  const { op, dtype, backward } = params;
+  const nd = params.kernel.length;
+  if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError(`${op}_pool${nd}d`, dtype);
+  const adaptive = op === "adaptive" || op === "adaptive_max";
+  const max = op === "max" || op === "adaptive_max";
+  const idx = max && (backward || params.positions !== false);
+  const bindings: Binding[] = backward
+    ? [input("gy", dtype), ...(idx ? [input("idx", "int64")] : []), output("gx", dtype)]
+    : [input("x", dtype), output("y", dtype), ...(idx ? [output("idx", "int64")] : [])];
+  const uniforms: UniformWord[] = [
+    ...uniform("u32", "planes"),
+    ...imageWords(nd),
+    ...(params.divisor ? uniform("f32", "divisor") : []),
+    ...offsets(...bindings.map((b) => b.name)),
+  ];
+  const src = backward ? "gy" : "x",
+    dst = backward ? "gx" : "y";
+  const globals = [
+    accessors(src, dtype, "elem", false),
+    accessors(dst, dtype, outForm(dtype), true),
+    ...(idx ? [accessors("idx", "int64", "elem", !backward)] : []),
+  ].join("\n");
+  const px = `i32(${pixels(nd, "x")})`,
+    py = `i32(${pixels(nd, "y")})`;
+  const I = range(nd).map((d) => `i${d}`),
+    O = range(nd).map((d) => `o${d}`);
+  const [own, ownPixels] = backward ? ["x" as const, px] : ["y" as const, py];
+  const taps = product(params.kernel),
+    columns = op === "columns",
+    many = columns && !backward ? taps : 1;
+  const head = `  if (gid >= p.planes * u32(${ownPixels})${many > 1 ? ` * ${many}u` : ""}) { return; }
+  ${many > 1 ? "var" : "let"} plane = i32(gid) / ${ownPixels};
+  ${unravel(backward ? "i" : "o", `gid % u32(${ownPixels})`, sizesOf(nd, own))}
+`;
+  const loops = (body: string): string =>
+    `  ${params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`).join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`;
+  const adaptiveLoops = (body: string): string =>
+    backward
+      ? `  ${range(nd)
+          .map(
+            (d) =>
+              `for (var o${d} = i${d} * i32(p.y${d}) / i32(p.x${d}); o${d} < ((i${d} + 1) * i32(p.y${d}) + i32(p.x${d}) - 1) / i32(p.x${d}); o${d}++) {`,
+          )
+          .join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`
+      : `  ${range(nd)
+          .map((d) => `for (var i${d} = a${d}; i${d} < b${d}; i${d}++) {`)
+          .join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`;
+  const bounds = range(nd)
+    .map(
+      (d) =>
+        `let a${d} = o${d} * i32(p.x${d}) / i32(p.y${d}); let b${d} = ((o${d} + 1) * i32(p.x${d}) + i32(p.y${d}) - 1) / i32(p.y${d});`,
+    )
+    .join(" ");
+  const width = range(nd)
+    .map((d) => `(b${d} - a${d})`)
+    .join(" * ");
+  const at = `plane * ${px} + ${ravel(I, sizesOf(nd, "x"))}`,
+    outAt = `plane * ${py} + ${ravel(O, sizesOf(nd, "y"))}`;
+  // elements of the window at o<d> that count for the divisor
+  const counted = range(nd)
+    .map((d) => {
+      const first = `o${d} * ${params.stride[d]} - ${params.padding[d]}`;
+      const end = `min(${first} + ${params.kernel[d]}, i32(p.x${d}) + ${params.padding[d]})`;
+      return params.countPadding === false ? `(min(${end}, i32(p.x${d})) - max(${first}, 0))` : `(${end} - (${first}))`;
+    })
+    .join(" * ");
+  const divisor = params.divisor ? "p.divisor" : `f32(${counted})`;
+  const wide = wideCoords(params),
+    narrow = narrowCoords(params);
+  let body: string;
+  if (max && !backward) {
+    body = `  var best = -tl_inf();
+  var found = -1;
+${
+  adaptive
+    ? `  ${bounds}
+`
+    : ""
+}${(adaptive ? adaptiveLoops : loops)(`    ${
+      adaptive
+        ? ""
+        : `${wide.lets}
+    if (${wide.inside}) `
+    }{
+      let v = ld_x(p.xo + ${at});
+      let wins = tl_isnan(v) | (!tl_isnan(best) & ((found < 0) | (v > best)));
+      best = select(best, v, wins); found = select(found, ${ravel(I, sizesOf(nd, "x"))}, wins);
+    }`)}  st_y(p.yo + i32(gid), ${castTo("best", "float32", dtype)});${
+      idx
+        ? `
+  st_idx(p.idxo + i32(gid), tl_i64(found));`
+        : ""
+    }`;
+  } else if (max) {
+    body = `  var r = 0.0;
+  let self_at = ${ravel(I, sizesOf(nd, "x"))};
+${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${narrow.lets}\n    if (${narrow.inside}) `}{ let o = ${outAt}; if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); } }`)}`;
+  } else if (columns && !backward) {
+    body = `  ${unravel(
+      "w",
+      `u32(plane % ${taps})`,
+      params.kernel.map((k) => `${k}u`),
+    )}
+  plane = plane / ${taps};
+  ${wide.lets}
+  var r = 0.0;
+  if (${wide.inside}) { r = ld_x(p.xo + ${at}); }`;
+  } else if (columns) {
+    const tap = ravel(
+      range(nd).map((d) => `w${d}`),
+      params.kernel.map(String),
+    );
+    body = `  var r = 0.0;
+${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + (plane * ${taps} + ${tap}) * ${py} + ${ravel(O, sizesOf(nd, "y"))}); }`)}`;
+  } else if (op === "avg" && !backward) {
+    body = `  var r = 0.0;
+${loops(`    ${wide.lets}\n    if (${wide.inside}) { r += ld_x(p.xo + ${at}); }`)}  r = r / ${divisor};`;
+  } else if (op === "avg") {
+    body = `  var r = 0.0;
+${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + ${outAt}) / ${divisor}; }`)}`;
+  } else if (!backward) {
+    body = `  var r = 0.0;
+  ${bounds}
+${adaptiveLoops(`    r += ld_x(p.xo + ${at});`)}  r = r / f32(${width});`;
+  } else {
+    body = `  var r = 0.0;
+${adaptiveLoops(`    ${bounds}\n    r += ld_gy(p.gyo + ${outAt}) / f32(${width});`)}`;
+  }
+  if (!max || backward) body += `\n  st_${dst}(p.${dst}o + i32(gid), ${castTo("r", "float32", dtype)});`;
+  return {
+    key: kernelKey("pool", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({ bindings, uniforms, globals, main: head + body }),
+    workgroups: (u) => linearGrid(value(u, "planes") * many * product(range(nd).map((d) => value(u, `${own}${d}`)))),
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * Compaction of what is not zero: nonzero, masked_select, masked_scatter. Elements are counted in pieces of 32, the counts
+ * are summed up (scan.ts), and every piece then knows where its own begin. The caller reads the last sum, which is
+ * the total, before it allocates the result.
+ */
+import { accessors, input, outForm, output, truth } from "../../wgsl/access";
+import { buildModule } from "../../wgsl/module";
+import {
+  type Binding,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  offsets,
+  type Step,
+  type UniformWord,
+  uniform,
+  type Values,
+  value,
+} from "../spec";
+import { planScan } from "../rows/scan";
+
+export const PIECE = 32;
+
+export interface CompactParams {
+  /**
+   * count: ends[p] = how many of the pieces 0..p are not zero
+   * index: coordinates of what is not zero, [total, ndim] int64
+   * select: out = src where the mask is not zero, in order
+   * scatter: out where the mask is not zero = src in order
+   */
+  readonly op: "count" | "index" | "select" | "scatter";
+  readonly dtype: DType;
+  /** dtype of src and out (select, scatter). */
+  readonly data?: DType;
+  /** index: dims of the tensor. */
+  readonly ndim?: number;
+}
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
+
+/** Uniforms: n, [size0.. (index)]; xo, [srco], outo. Buffers: count x, ends; index x, ends, out; select, scatter x, ends, src, out. */
+export function compact(params: CompactParams): Kernel {
+  const { op, dtype, data = "float32", ndim = 1 } = params;
+  const moves = op === "select" || op === "scatter";
+  const bindings: Binding[] =
+    op === "count"
+      ? [input("x", dtype), output("ends", "int32")]
+      : [
+          input("x", dtype),
+          input("ends", "int32"),
+          ...(moves ? [input("src", data)] : []),
+          output("out", op === "index" ? "int64" : data),
+        ];
+  const uniforms: UniformWord[] = [
+    ...uniform("u32", "n", ...(op === "index" ? range(ndim).map((d) => `size${d}`) : [])),
+    ...offsets("x", ...(moves ? ["src"] : []), ...(op === "count" ? [] : ["out"])),
+  ];
+  const globals = [
+    accessors("x", dtype, "elem", false),
+    ...(moves ? [accessors("src", data, "elem", false), accessors("out", data, outForm(data), true)] : []),
+  ].join("\n");
+  const each = {
+    count: "",
+    index: `    var rest = i;
+${range(ndim)
+  .reverse()
+  .map(
+    (d) =>
+      `    out[p.outo + at * ${ndim} + ${d}] = vec2<u32>(${d === 0 ? "rest" : `rest % p.size${d}`}, 0u);${d === 0 ? "" : ` rest = rest / p.size${d};`}`,
+  )
+  .join("\n")}`,
+    select: "    st_out(p.outo + at, ld_src(p.srco + i32(i)));",
+    scatter: "    st_out(p.outo + i32(i), ld_src(p.srco + at));",
+  }[op];
+  const main = `  let first = gid * ${PIECE}u;
+  if (first >= p.n) { return; }
+  var at = 0;
+  ${op === "count" ? "" : "if (gid > 0u) { at = ends[gid - 1u]; }"}
+  for (var i = first; i < min(first + ${PIECE}u, p.n); i++) {
+    if (${truth("ld_x(p.xo + i32(i))", computeOf(dtype))}) {
+${each}
+    at++; }
+  }
+  ${op === "count" ? "ends[gid] = at;" : ""}`;
+  return {
+    key: kernelKey("compact", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    workgroups: (u) => linearGrid(Math.ceil(value(u, "n") / PIECE)),
+  };
+}
+
+/** Kernels of the count: buffers x, ends; scratch counts (int32, one a piece) and those of a scan. */
+export function planCount(params: CompactParams, values: Values): Step[] {
+  const pieces = Math.ceil(value(values, "n") / PIECE);
+  const names: Readonly<Record<string, string>> = { x: "counts", y: "ends" };
+  const sums = planScan("cumsum", "int32", "int32", 1, pieces, 1);
+  return [
+    { kernel: compact(params), values, buffers: ["x", "counts"] },
+    ...sums.map((s) => ({ ...s, buffers: s.buffers.map((b) => names[b] ?? b) })),
+  ];
+}

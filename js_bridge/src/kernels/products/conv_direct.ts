@@ -1,0 +1,181 @@
+/**
+ * Convolution without workgroup memory: an invocation computes some channels of four neighbouring places, and walks window and
+ * channels (or images and pixels) in plain loops, so that no index is divided inside of them. For software adapters, which
+ * have no faster memory to share; division is what costs them most.
+ */
+import { accessors, castTo } from "../../wgsl/access";
+import { buildModule } from "../../wgsl/module";
+import { epilogue } from "../elementwise/epilogue";
+import type { ConvParams } from "./conv";
+import { type Binding, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, value } from "../spec";
+import { pixels, product, range, ravel, sizesOf, unravel } from "../image/window";
+
+const GROUP = 64;
+const EACH = 4;
+
+/** Bindings and uniforms are conv()'s; kchunk counts images here. */
+export function convDirect(
+  params: ConvParams,
+  bindings: readonly Binding[],
+  uniforms: readonly UniformWord[],
+  outType: DType,
+): Kernel {
+  const { pass, dtype, bias, split, kernel, stride, padding, dilation } = params;
+  const nd = kernel.length,
+    taps = product(kernel);
+  const px = `i32(${pixels(nd, "x")})`,
+    py = `i32(${pixels(nd, "y")})`;
+  const out = pass === "forward" ? "y" : pass === "input" ? "gx" : "gw";
+  const after = params.after && epilogue(params.after, dtype);
+  const four = range(EACH),
+    dims = range(nd),
+    high = params.rows ?? 4,
+    down = range(high);
+  const rows = down.map((r) => `let m${r} = min(mt + ${r}, i32(p.M) - 1);`).join(" ");
+  const sum = down.map((r) => `c${r} += a${r} * b;`).join(" ");
+  const nested = (open: readonly string[], body: string): string =>
+    `${open.join(" ")}\n${body}\n${"}".repeat(open.length)}`;
+  const windowLoops = dims.map((d) => `for (var w${d} = 0; w${d} < ${kernel[d]}; w${d}++) {`);
+  const tap = ravel(
+    dims.map((d) => `w${d}`),
+    kernel.map((k) => `${k}`),
+  );
+  const wideInside = (q: number): string =>
+    dims.map((d) => `(i${q}_${d} >= 0) & (i${q}_${d} < i32(p.x${d}))`).join(" & ");
+  let body: string;
+  if (pass === "weight") {
+    body = `${four
+      .map(
+        (q) => `  let n${q} = min(nt + ${q}, i32(p.N) - 1); let ch${q} = n${q} / ${taps};
+  ${unravel(
+    `w${q}_`,
+    `u32(n${q} % ${taps})`,
+    kernel.map((k) => `${k}u`),
+  )}
+  ${dims.map((d) => `let s${q}_${d} = w${q}_${d} * ${dilation[d]} - ${padding[d]};`).join(" ")}`,
+      )
+      .join("\n")}
+  ${rows}
+  let images = i32(p.K) / ${py};
+  let from_ = ${split ? "i32(part * p.kchunk)" : "0"}; let to_ = ${split ? "min(images, i32((part + 1u) * p.kchunk))" : "images"};
+  for (var img = from_; img < to_; img++) {
+    let row = p.gyo + (img * i32(p.batches * p.cy) + grp * i32(p.cy)) * ${py};
+    ${four.map((q) => `let x${q} = p.xo + (img * i32(p.batches * p.cx) + grp * i32(p.cx) + ch${q}) * ${px};`).join(" ")}
+    ${nested(
+      dims.map((d) => `for (var o${d} = 0; o${d} < i32(p.y${d}); o${d}++) {`),
+      `
+      let at = row + ${ravel(
+        dims.map((d) => `o${d}`),
+        sizesOf(nd, "y"),
+      )};
+      ${down.map((r) => `let a${r} = ld_gy(at + m${r} * ${py});`).join(" ")}
+      ${four
+        .map(
+          (q) => `${dims.map((d) => `let i${q}_${d} = o${d} * ${stride[d]} + s${q}_${d};`).join(" ")}
+      let b${q} = select(0.0, ld_x(x${q} + ${ravel(
+        dims.map((d) => `i${q}_${d}`),
+        sizesOf(nd, "x"),
+      )}), ${wideInside(q)});`,
+        )
+        .join("\n      ")}
+      let b = vec4<f32>(b0, b1, b2, b3); ${sum}`,
+    )}
+  }`;
+  } else {
+    const forward = pass === "forward";
+    const [plane, image, from, load, depth] = forward ? [px, py, "o", "x", "cx"] : [py, px, "i", "gy", "cy"];
+    const coords = (q: number): string =>
+      (forward
+        ? dims.map((d) => `let i${q}_${d} = o${q}_${d} * ${stride[d]} + w${d} * ${dilation[d]} - ${padding[d]};`)
+        : dims.map(
+            (d) =>
+              `let q${q}_${d} = i${q}_${d} + ${padding[d]} - w${d} * ${dilation[d]}; let o${q}_${d} = q${q}_${d}${stride[d] === 1 ? "" : ` / ${stride[d]}`};`,
+          )
+      ).join(" ");
+    const inside = (q: number): string =>
+      forward
+        ? wideInside(q)
+        : dims
+            .map(
+              (d) =>
+                `(q${q}_${d} >= 0) & ${stride[d] === 1 ? "" : `(q${q}_${d} % ${stride[d]} == 0) & `}(o${q}_${d} < i32(p.y${d}))`,
+            )
+            .join(" & ");
+    const element = (q: number): string =>
+      ravel(
+        dims.map((d) => `${forward ? "i" : "o"}${q}_${d}`),
+        sizesOf(nd, forward ? "x" : "y"),
+      );
+    const sizes = sizesOf(nd, forward ? "y" : "x");
+    // the place after that of q - 1, counted on instead of divided; past the last one it stays there
+    const next = (q: number): string =>
+      dims
+        .map((_, e) => nd - 1 - e)
+        .map(
+          (d) =>
+            `let up${q}_${d} = ${from}${q - 1}_${d} + ${d === nd - 1 ? `select(0, 1, nt + ${q} < i32(p.N))` : `over${q}_${d + 1}`}; let over${q}_${d} = select(0, 1, up${q}_${d} == i32(${sizes[d]})); let ${from}${q}_${d} = select(up${q}_${d}, 0, over${q}_${d} == 1);`,
+        )
+        .join(" ");
+    body = `${four
+      .map(
+        (
+          q,
+        ) => `${q === 0 ? `  let img0 = nt / ${image}; ${unravel(`${from}0_`, `u32(nt % ${image})`, sizes)}` : `  ${next(q)} let img${q} = img${q - 1} + over${q}_0;`}
+  let base${q} = p.${load}o + (img${q} * i32(p.batches * p.${depth}) + grp * i32(p.${depth})) * ${plane};`,
+      )
+      .join("\n")}
+  ${rows}
+  ${nested(
+    windowLoops,
+    `    let t = ${tap};
+    ${four.map((q) => `${coords(q)} let in${q} = ${inside(q)}; let at${q} = base${q} + ${element(q)};`).join("\n    ")}
+    ${down.map((r) => `let k${r} = p.wo + t + ${forward ? `(grp * i32(p.M) + m${r}) * i32(p.K)` : `(grp * i32(p.cy) * i32(p.M) + m${r}) * ${taps}`};`).join(" ")}
+    for (var ch = 0; ch < i32(p.${depth}); ch++) {
+      let skip = ch * ${plane}; let k = ch * ${forward ? taps : `i32(p.M) * ${taps}`};
+      ${four.map((q) => `let b${q} = select(0.0, ld_${load}(at${q} + skip), in${q});`).join("\n      ")}
+      let b = vec4<f32>(b0, b1, b2, b3);
+      ${down.map((r) => `c${r} += ld_w(k${r} + k) * b;`).join(" ")}
+    }`,
+  )}`;
+  }
+  const place = `i32(${pass === "input" ? px : py})`;
+  // where the column n begins in the result, and from there how far a row is
+  const column =
+    pass === "weight"
+      ? (q: number) => `nt + ${q}`
+      : (q: number) => `img${q} * i32(p.batches * p.M - 1u) * ${place} + nt + ${q}`;
+  const index = `(grp * i32(p.M) + m) * ${pass === "weight" ? "i32(p.N)" : place} + at`;
+  const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
+  const globals = `var<private> grp: i32; var<private> base: i32;
+${bindings
+  .slice(0, bias ? 3 : 2)
+  .map((b) => accessors(b.name, dtype, "elem", false))
+  .join("\n")}
+${after?.globals ?? accessors(bindings.at(-1)!.name, outType, outType === "float32" ? "elem" : "atomic", true)}
+fn store(m: i32, n: i32, at: i32, v: f32) { if ((m < i32(p.M)) & (n < i32(p.N))) { ${after ? "finish(" : `st_${bindings.at(-1)!.name}(${split ? "" : `p.${out}o + `}`}base + ${index}, ${v}); } }`;
+  const main = `  let tiles_n = (p.N + ${EACH - 1}u) / ${EACH}u;
+  let tiles = tiles_n * ((p.M + ${high - 1}u) / ${high}u);
+  let zz = gid / tiles;
+  if (zz >= p.batches${split ? " * p.splits" : ""}) { return; }
+${split ? "  let part = zz % p.splits; grp = i32(zz / p.splits); base = i32(part * p.batches * p.M * p.N);" : "  grp = i32(zz);"}
+  let tile = gid % tiles;
+  let mt = i32(tile / tiles_n) * ${high}; let nt = i32(tile % tiles_n) * ${EACH};
+  ${down.map((r) => `var c${r} = vec4<f32>(0.0);`).join(" ")}
+${body}
+${four.map((q) => `  let at${q} = ${column(q)};`).join("\n")}
+${down.flatMap((r) => four.map((q) => `  store(mt + ${r}, nt + ${q}, at${q}, c${r}[${q}]);`)).join("\n")}`;
+  return {
+    key: kernelKey("conv", params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: GROUP }),
+    workgroups: (u) =>
+      linearGrid(
+        Math.ceil(value(u, "M") / high) *
+          Math.ceil(value(u, "N") / EACH) *
+          value(u, "batches") *
+          (split ? value(u, "splits") : 1),
+        GROUP,
+      ),
+  };
+}

@@ -1,0 +1,229 @@
+/**
+ * The matrix product all products and convolutions are made of: C[m, n] = sum over k of A[m, k] B[k, n], where A, B and C
+ * are functions in WGSL, so an operand may be a matrix of any strides, an image seen through a sliding window, or bits.
+ *
+ * A workgroup computes a tile of bm x bn; each invocation tm x tn of it in registers. Slices of bk rows of both operands
+ * go through workgroup memory as vec4s along m and n, so that the inner loop reads tm/4 + tn/4 vectors for tm * tn
+ * multiply-adds. Elements outside the matrices are read as 0 by the operand functions.
+ */
+import { buildModule } from "../../wgsl/module";
+import { type Binding, type Kernel, kernelKey, linearGrid, type UniformWord, type Values, value } from "../spec";
+
+export interface Tile {
+  readonly bm: number;
+  readonly bn: number;
+  readonly bk: number;
+  readonly tm: number;
+  readonly tn: number;
+}
+
+export const TILES = {
+  small: { bm: 32, bn: 32, bk: 16, tm: 4, tn: 4 },
+  wide: { bm: 32, bn: 128, bk: 16, tm: 4, tn: 8 },
+  medium: { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4 },
+  large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
+  // No workgroup memory: operands come from the cache. For software adapters, which have no faster memory to share, and
+  // which compile workgroup arrays element by element (seconds for the large tiles).
+  direct: { bm: 64, bn: 64, bk: 0, tm: 8, tn: 8 },
+  // the same for a product with one row or few
+  thin: { bm: 1, bn: 512, bk: 0, tm: 1, tn: 8 },
+} as const satisfies Record<string, Tile>;
+export type TileName = keyof typeof TILES;
+
+export interface GemmSpec {
+  readonly family: string;
+  readonly params: object;
+  readonly tile: TileName;
+  readonly bindings: readonly Binding[];
+  /** Must hold M, N, K, batches; splits and kchunk too when split. */
+  readonly uniforms: readonly UniformWord[];
+  /**
+   * Defines fn setup(z: u32), called once with the batch; load_a(m, k), load_b(k, n) -> f32, 0 outside; store(m, n, v);
+   * with vecA / vecB also load_a4(m, k) (along m) / load_b4(k, n) (along n) -> vec4<f32>. k_end: i32 is the bound of k.
+   * Without workgroup memory instead row_m(m) and row_n(n), where a row and a column begin, along_a(k) and along_b(k), what is added to
+   * that for k, and get_a(i), get_b(i) (with vecA / vecB get_a4, get_b4): all within the matrices.
+   */
+  readonly globals: string;
+  /** The direction in which neighbours lie in memory. */
+  readonly aFast: "m" | "k";
+  readonly bFast: "n" | "k";
+  readonly vecA?: boolean;
+  readonly vecB?: boolean;
+  /** Operands of the type f16, which stay so in workgroup memory: load_a, load_a4 (load_b, load_b4) give it. Without workgroup memory there is no difference. */
+  readonly halfA?: boolean;
+  readonly halfB?: boolean;
+  /** The sum over k is cut in `splits` parts; setup gets the part, too: setup(z, part). */
+  readonly split?: boolean;
+}
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+/** Four values of an operand in float32. */
+export const wide = (half: boolean | undefined, v: string): string => (half ? `vec4<f32>(${v})` : v);
+
+/** Statements that bring a bk x width slice into workgroup memory, four elements along the width at a time. */
+function stage(
+  name: string,
+  width: number,
+  bk: number,
+  threads: number,
+  fast: boolean,
+  vec: boolean,
+  type: string,
+  load: (at: string, k: string) => string,
+  load4: (at: string, k: string) => string,
+): string {
+  const w4 = width / 4;
+  const total = w4 * bk;
+  const kk = fast ? `id / ${w4}u` : `id % ${bk}u`;
+  const ww = fast ? `id % ${w4}u` : `id / ${bk}u`;
+  const v = vec
+    ? load4("at", "k")
+    : `${type}(${range(4)
+        .map((j) => load(j ? `at + ${j}` : "at", "k"))
+        .join(", ")})`;
+  // A loop, not unrolled text: what a pipeline costs to compile grows with every copy of the load functions.
+  return `    for (var id = lane; id < ${total}u; id += ${threads}u) {
+      let kq = ${kk}; let wq = ${ww}; let k = k0 + i32(kq); let at = ${name}0 + i32(wq) * 4;
+      tile_${name}[kq * ${w4}u + wq] = ${v};
+    }`;
+}
+
+export function gemm(s: GemmSpec): Kernel {
+  const { bm, bn, bk, tm, tn } = TILES[s.tile];
+  const tx = bn / tn,
+    ty = bm / tm;
+  const threads = tx * ty;
+  const im = range(Math.ceil(tm / 4)),
+    jn = range(tn / 4),
+    four = range(4),
+    rows = range(Math.min(tm, 4));
+  const high = rows.length;
+  const acc = (i: number, r: number, j: number): string => `c${i}_${r}_${j}`;
+  const shared = bk > 0;
+  const [typeA, typeB] = [s.halfA, s.halfB].map((half) => `vec4<${half ? "f16" : "f32"}>`) as [string, string];
+  const globals = `${
+    shared
+      ? `var<workgroup> tile_m: array<${typeA}, ${(bk * bm) / 4}>;
+var<workgroup> tile_n: array<${typeB}, ${(bk * bn) / 4}>;`
+      : ""
+  }
+var<private> k_end: i32;
+${s.globals}
+fn store4(m: i32, n: i32, v: vec4<f32>) {
+  if (m >= i32(p.M)) { return; }
+  for (var q = 0; q < min(4, i32(p.N) - n); q++) { store(m, n + q, v[q]); }
+}`;
+  const sliced = (): string => `  for (var k0 = k_first; k0 < k_stop; k0 += ${bk}) {
+${stage(
+  "m",
+  bm,
+  bk,
+  threads,
+  s.aFast === "m",
+  s.vecA ?? false,
+  typeA,
+  (m, k) => `load_a(${m}, ${k})`,
+  (m, k) => `load_a4(${m}, ${k})`,
+)}
+${stage(
+  "n",
+  bn,
+  bk,
+  threads,
+  s.bFast === "n",
+  s.vecB ?? false,
+  typeB,
+  (n, k) => `load_b(${k}, ${n})`,
+  (n, k) => `load_b4(${k}, ${n})`,
+)}
+    workgroupBarrier();
+    for (var kk = 0u; kk < ${bk}u; kk++) {
+${im.map((i) => `      let a${i} = ${wide(s.halfA, `tile_m[kk * ${bm / 4}u + ${i * ty}u + ty]`)};`).join("\n")}
+${jn.map((j) => `      let b${j} = ${wide(s.halfB, `tile_n[kk * ${bn / 4}u + ${j * tx}u + tx]`)};`).join("\n")}
+${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += a${i}[${r}] * b${j};`))).join("\n")}
+    }
+    workgroupBarrier();
+  }`;
+  // Rows and columns beyond the edge repeat the last ones, and are not stored: nothing is tested inside the loop.
+  const edge = (size: string, vec: boolean | undefined, at: string): string =>
+    `min(${at}, i32(p.${size}) - ${vec ? 4 : 1})`;
+  const place =
+    (x: "m" | "n", step: number, each: readonly number[], vec: boolean | undefined) =>
+    (i: number): string =>
+      (vec ? [""] : each)
+        .map(
+          (q) =>
+            `  let at_${x}${i}${vec ? "" : `_${q}`} = row_${x}(${edge(x.toUpperCase(), vec, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * ${each.length}${vec ? "" : ` + ${q}`}`)});`,
+        )
+        .join("\n");
+  const straight =
+    (): string => `${[...im.map(place("m", ty, rows, s.vecA)), ...jn.map(place("n", tx, four, s.vecB))].join("\n")}
+  for (var k = k_first; k < k_stop; k++) {
+    let ka = along_a(k); let kb = along_b(k);
+${jn.map((j) => `    let b${j} = ${s.vecB ? `get_b4(at_n${j} + kb)` : `vec4<f32>(${four.map((q) => `get_b(at_n${j}_${q} + kb)`).join(", ")})`};`).join("\n")}
+${im
+  .flatMap((i) => [
+    ...(s.vecA ? [`    let a${i} = get_a4(at_m${i} + ka);`] : []),
+    ...rows.flatMap((r) => [
+      `    let a${i}_${r} = ${s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`}; ${jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ")}`,
+    ]),
+  ])
+  .join("\n")}
+  }`;
+  const main = `  let tiles_n = (p.N + ${bn - 1}u) / ${bn}u;
+  let tiles = tiles_n * ((p.M + ${bm - 1}u) / ${bm}u);
+  let zz = group / tiles;
+  if (zz >= p.batches${s.split ? " * p.splits" : ""}) { return; }
+  let at_tile = group % tiles;
+  let m0 = i32(at_tile / tiles_n) * ${bm};
+  let n0 = i32(at_tile % tiles_n) * ${bn};
+${s.split ? "  let part = zz % p.splits;\n  setup(zz / p.splits, part);\n  let k_first = i32(part * p.kchunk);\n  let k_stop = i32(min(p.K, (part + 1u) * p.kchunk));" : "  setup(zz);\n  let k_first = 0;\n  let k_stop = i32(p.K);"}
+  k_end = k_stop;
+  let tx = lane % ${tx}u;
+  let ty = lane / ${tx}u;
+${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  var ${acc(i, r, j)} = vec4<f32>(0.0);`))).join("\n")}
+${shared ? sliced() : straight()}
+${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * ty}u + ty) * ${high} + ${r}, n0 + i32(${j * tx}u + tx) * 4, ${acc(i, r, j)});`))).join("\n")}`;
+  return {
+    key: kernelKey(s.family, s.params),
+    bindings: s.bindings,
+    uniforms: s.uniforms,
+    wgsl: buildModule({ bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads }),
+    workgroups: (u) => {
+      const tiles = Math.ceil(value(u, "M") / bm) * Math.ceil(value(u, "N") / bn);
+      return linearGrid(tiles * value(u, "batches") * (s.split ? value(u, "splits") : 1), 1);
+    },
+  };
+}
+
+/** The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. software: the adapter is a CPU. */
+export function chooseTile(
+  m: number,
+  n: number,
+  k: number,
+  batches: number,
+  software = false,
+  enough = 64,
+): { tile: TileName; splits: number } {
+  if (software) {
+    const tile = m < 4 ? "thin" : "direct";
+    const { tm, tn } = TILES[tile];
+    const items = Math.ceil(m / tm) * Math.ceil(n / tn) * batches;
+    return { tile, splits: Math.max(1, Math.min(Math.floor(k / 256), Math.ceil(256 / items))) };
+  }
+  const groups = (t: Tile): number => Math.ceil(m / t.bm) * Math.ceil(n / t.bn) * batches;
+  const waste = (t: Tile): number => (Math.ceil(m / t.bm) * t.bm * Math.ceil(n / t.bn) * t.bn) / (m * n);
+  const fit = (["large", "medium", "wide"] as const).find(
+    (name) => groups(TILES[name]) >= enough && waste(TILES[name]) < 1.5,
+  );
+  const tile = fit ?? "small";
+  const have = groups(TILES[tile]);
+  const splits = have >= enough / 2 || k < 1024 ? 1 : Math.min(Math.ceil(k / 512), Math.ceil(enough / have), 64);
+  return { tile, splits };
+}
+
+/** k per part, a multiple of the tile's depth, and how many parts that makes. */
+export function splitK(k: number, splits: number): Values {
+  const kchunk = Math.ceil(k / splits / 16) * 16;
+  return { kchunk, splits: Math.ceil(k / kchunk) };
+}

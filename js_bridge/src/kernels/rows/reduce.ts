@@ -1,0 +1,300 @@
+/**
+ * Reductions over any dims of any strides, of an expression graph's values (so sums of products, losses and matrix-vector
+ * products are reductions too), several results at once.
+ *
+ * `lanes` invocations work on one row. Each adds blocks of 32 elements before it adds the blocks together, then the lanes
+ * join as a tree: the error grows with the logarithm of the row, as in pairwise summation, and does not depend on timing.
+ * With subgroups (subgroup.ts) lanes join in those instead of a tree of barriers, and a row has a workgroup of its own.
+ * Rows too long for one workgroup take two kernels: "partial" reduces chunks to states, "combine" joins the states.
+ */
+import { accessors, castTo, convert, input, outForm, output } from "../../wgsl/access";
+import { buildModule } from "../../wgsl/module";
+import { type After, epilogue } from "../elementwise/epilogue";
+import { type Graph, type Node, nodeDtype, scalarWords, statements } from "../elementwise/expression";
+import { type ReduceOp, type Reduction, reduction } from "./reduce_ops";
+import {
+  type Binding,
+  type Compute,
+  computeOf,
+  type DType,
+  type Kernel,
+  kernelKey,
+  linearGrid,
+  type Step,
+  type UniformWord,
+  uniform,
+  type Values,
+  value,
+  WGSL_TYPE,
+  WORKGROUP,
+} from "../spec";
+import { exchange, inSubgroups, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
+
+export interface ReduceParams {
+  readonly stage: "full" | "partial" | "combine";
+  readonly lanes: number;
+  /** Neighbours in a workgroup are rows, not elements of one row: for rows that are side by side in memory. */
+  readonly across?: boolean;
+  /** Neighbours in a workgroup are parts of one row, which take its elements in turn: for adapters that pay for barriers. */
+  readonly woven?: boolean;
+  /** Join lanes through subgroups; the device must have them. Not with `across`. */
+  readonly subgroups?: boolean;
+  /** Number of dims that stay and that are reduced. */
+  readonly kept: number;
+  readonly reduced: number;
+  readonly inputs: readonly { readonly dtype: DType }[];
+  readonly nodes: readonly Node[];
+  readonly outputs: readonly { readonly op: ReduceOp; readonly node: number; readonly dtype: DType }[];
+  /** What is computed of the one result, in floats, which is not stored itself. Its inputs and scalars are counted on. */
+  readonly after?: After;
+}
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
+const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "int32", i64: "int64" };
+
+/**
+ * Uniforms: rows, n, [chunks, chunk]; k0.. sizes of kept dims, r0.. of reduced dims; for each input i<i>o, its strides
+ * i<i>k0.. and i<i>r0..; q<k>o; scalars; [correction]; [eps]. Results lie at q<k>o + row, row-major over the kept dims.
+ * With an epilogue yo stands for q0o, and its words come last.
+ */
+export function reduce(params: ReduceParams): Kernel {
+  const { stage, lanes, across, woven, subgroups = false, kept, reduced, inputs, outputs } = params;
+  const graph: Graph = params;
+  const reds = outputs.map((o) => reduction(o.op, computeOf(nodeDtype(graph, o.node)), nodeDtype(graph, o.node)));
+  const states = reds.flatMap((r, k) => r.vars.map((v, j) => ({ ...v, name: `s${k}_${j}` })));
+  const combine = stage === "combine";
+  const follows =
+    params.after && stage !== "partial"
+      ? epilogue(params.after, outputs[0]!.dtype, {
+          input: inputs.length,
+          scalar: params.nodes.filter((n) => "scalar" in n).length,
+        })
+      : undefined;
+
+  const bindings: Binding[] = combine
+    ? states.map((s) => input(`in_${s.name}`, STATE_DTYPE[s.type]))
+    : inputs.map((x, i) => input(`in${i}`, x.dtype));
+  if (stage === "partial") bindings.push(...states.map((s) => output(`out_${s.name}`, STATE_DTYPE[s.type])));
+  else bindings.push(...(follows?.bindings ?? outputs.map((o, k) => output(`out${k}`, o.dtype))));
+
+  const uniforms: UniformWord[] = uniform("u32", "rows", "n", ...(stage === "full" ? [] : ["chunks", "chunk"]));
+  if (!combine) {
+    uniforms.push(...uniform("u32", ...range(kept).map((d) => `k${d}`), ...range(reduced).map((d) => `r${d}`)));
+    inputs.forEach((_, i) =>
+      uniforms.push(
+        ...uniform(
+          "i32",
+          `i${i}o`,
+          ...range(kept).map((d) => `i${i}k${d}`),
+          ...range(reduced).map((d) => `i${i}r${d}`),
+        ),
+      ),
+    );
+    uniforms.push(...scalarWords(graph));
+  }
+  if (stage !== "partial") {
+    uniforms.push(...uniform("i32", ...outputs.map((_, k) => (follows ? "yo" : `q${k}o`))));
+    if (outputs.some((o) => o.op === "var" || o.op === "std")) uniforms.push(...uniform("f32", "correction"));
+    if (outputs.some((o) => o.op === "rstd")) uniforms.push(...uniform("f32", "eps"));
+    uniforms.push(...(follows?.uniforms ?? []));
+  }
+
+  const field =
+    (v: string) =>
+    (k: number): string[] =>
+      reds[k]!.vars.map((_, j) => `${v}.s${k}_${j}`);
+  const assemble = (parts: string[][]): string => `State(${parts.flat().join(", ")})`;
+  const coords = (name: string, from: string, count: number): string => {
+    let text = `  var ${name}_rest = ${from};\n`;
+    for (let d = count - 1; d > 0; d--)
+      text += `  let ${name}${d} = i32(${name}_rest % p.${name}${d}); ${name}_rest = ${name}_rest / p.${name}${d};\n`;
+    return count ? `${text}  let ${name}0 = i32(${name}_rest);\n` : "";
+  };
+  let globals = `struct State { ${states.map((s) => `${s.name}: ${WGSL_TYPE[s.type]}`).join(", ")} }
+fn start() -> State { return ${assemble(reds.map((r) => r.vars.map((v) => v.init)))}; }
+fn merge(a: State, b: State) -> State { return ${assemble(reds.map((r, k) => r.merge(field("a")(k), field("b")(k))))}; }
+`;
+  if (combine) {
+    globals += states.map((s) => accessors(`in_${s.name}`, STATE_DTYPE[s.type], "elem", false)).join("\n");
+    globals += `\nfn enter(s: State, base: i32, r: u32) -> State { let at = base + i32(r); return merge(s, State(${states.map((s) => `ld_in_${s.name}(at)`).join(", ")})); }\n`;
+  } else {
+    const bases = inputs.map((_, i) => `b${i}: i32`);
+    globals += inputs.map((x, i) => accessors(`in${i}`, x.dtype, "elem", false)).join("\n");
+    const load = inputs.map(
+      (_, i) => `ld_in${i}(${[`b${i}`, ...range(reduced).map((d) => `r${d} * p.i${i}r${d}`)].join(" + ")})`,
+    );
+    globals += `\nfn enter(${["s: State", ...bases, "r: u32"].join(", ")}) -> State {
+${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
+  return ${assemble(reds.map((r, k) => r.step(field("s")(k), `t${outputs[k]!.node}`, "i32(r)")))};
+}\n`;
+  }
+  if (stage === "partial")
+    globals += states.map((s) => accessors(`out_${s.name}`, STATE_DTYPE[s.type], "elem", true)).join("\n");
+  else
+    globals +=
+      follows?.globals ?? outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
+  const workgroup = subgroups ? lanes : WORKGROUP;
+  if (subgroups)
+    globals += `\n${subgroupGlobals(lanes)}\n${subgroupJoin({ name: "join_lanes", type: "State", lanes, start: "start()", merge: (a, b) => `merge(${a}, ${b})`, inside: insideSubgroup(reds), first: true })}`;
+  else if (lanes > 1) globals += `\nvar<workgroup> shared_state: array<State, ${WORKGROUP}>;`;
+
+  const bases = combine
+    ? "row * i32(p.chunks)"
+    : inputs.map((_, i) => [`p.i${i}o`, ...range(kept).map((d) => `k${d} * p.i${i}k${d}`)].join(" + ")).join(", ");
+  // Idle lanes keep going, with an empty range, because all of a workgroup must meet at the barriers.
+  const partial = stage === "partial";
+  // states of a row's chunks lie together, whichever way items are numbered
+  const [row, which] = across ? ["% p.rows", "/ p.rows"] : ["/ p.chunks", "% p.chunks"];
+  const main = `${
+    across
+      ? `  let item = group * ${WORKGROUP / lanes}u + lane % ${WORKGROUP / lanes}u;
+  let part = lane / ${WORKGROUP / lanes}u;`
+      : `  let item = gid / ${lanes}u;
+  let part = lane % ${lanes}u;`
+  }
+  let items = p.rows${partial ? " * p.chunks" : ""};
+  let live = item < items;
+  let row = i32(min(item, items - 1u)${partial ? ` ${row}` : ""});
+${partial ? `  let which = item ${which};\n  let first = which${woven ? "" : " * p.chunk"};\n  let end = select(0u, ${woven ? "p.n" : "min(first + p.chunk, p.n)"}, live);` : `  let first = 0u;\n  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`}
+${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
+  var r = first + part;
+  while (r < end) {
+    var block = start();
+    for (var j = 0u; j < 32u && r < end; j++) { block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${woven ? "p.chunks" : `${lanes}u`}; }
+    total = merge(total, block);
+  }
+${
+  subgroups
+    ? `${subgroupHead(lanes)}\n  total = join_lanes(${SEAT}, total);`
+    : lanes > 1
+      ? `  shared_state[lane] = total;
+  for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
+    workgroupBarrier();
+    if (part < s) { shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]); }
+  }
+  total = shared_state[lane];`
+      : ""
+}
+  if (live && part == 0u) {
+${
+  partial
+    ? `    let slot = row * i32(p.chunks) + i32(which);\n${states.map((s) => `    st_out_${s.name}(slot, total.${s.name});`).join("\n")}`
+    : outputs
+        .map((o, k) => {
+          const r = reds[k]!;
+          const v = r.finish(field("total")(k), "p.n");
+          const from =
+            r.result === computeOf(nodeDtype(graph, o.node)) ? nodeDtype(graph, o.node) : STATE_DTYPE[r.result];
+          return `    let y${k} = ${r.result === computeOf(from) ? v : convert(v, r.result, computeOf(from))};\n    ${follows ? "finish(" : `st_out${k}(p.q${k}o + `}row, ${castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype)});`;
+        })
+        .join("\n")
+}
+  }`;
+  return {
+    key: kernelKey("reduce", params),
+    bindings,
+    uniforms,
+    ...(outputs.some((o) => ["var", "std", "rstd"].includes(o.op)) && { general: true }),
+    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
+    workgroups: (u) =>
+      value(u, "rows") === 0
+        ? [0, 1, 1]
+        : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes, workgroup),
+  };
+}
+
+/** Statements that join a State over a subgroup: the device's own operations where there are some, shuffles for the rest. */
+function insideSubgroup(reds: readonly Reduction[]): string {
+  const names = reds.map((r, k) => r.vars.map((_, j) => `s${k}_${j}`));
+  const own = reds.flatMap((r, k) => (r.native ? [`v.s${k}_0 = ${r.native(`v.s${k}_0`)};`] : []));
+  const pairs = reds.flatMap((r, k) => {
+    if (r.native) return [];
+    const [mine, other] = ["v.", "o"].map((t) => names[k]!.map((n) => `${t}${n}`)) as [string[], string[]];
+    const fetch = names[k]!.map((n) => `let o${n} = subgroupShuffleXor(v.${n}, m);`);
+    return [
+      ...fetch,
+      ...r.merge(mine, other).map((e, j) => `let n${names[k]![j]} = ${e};`),
+      ...names[k]!.map((n) => `v.${n} = n${n};`),
+    ];
+  });
+  return `${own.join(" ")}${pairs.length ? ` ${exchange(pairs.join(" "))}` : ""}`;
+}
+
+/** Invocations that keep a device busy, a CPU among them, and lanes of a column. */
+const BUSY = 65536,
+  BUSY_SOFTWARE = 512,
+  ACROSS = 8;
+
+/**
+ * Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the device.
+ * A CPU (software) runs few at once and pays much for every barrier: there a row has one lane wherever there is other work, and
+ * no lane has more elements than are added well one after the other.
+ */
+export function lanesFor(rows: number, n: number, inner: boolean, software = false): number {
+  if (software) {
+    let lanes = 1;
+    while (lanes < WORKGROUP && (lanes * 16384 < n || (rows * lanes < BUSY_SOFTWARE && lanes * 1024 < n))) lanes *= 2;
+    return lanes;
+  }
+  if (n <= 8 || (!inner && rows >= 2048)) return 1;
+  let lanes = 2;
+  while (lanes < WORKGROUP && lanes * 8 < n) lanes *= 2;
+  return lanes;
+}
+
+export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
+  /** Whether the reduced elements are the neighbours in memory. */
+  readonly inner: boolean;
+  /** The adapter is a CPU (isFallbackAdapter). */
+  readonly software?: boolean;
+  /** The device has subgroups and is to use them. */
+  readonly subgroups?: boolean;
+  /** rows, n and all sizes, strides and offsets. */
+  readonly values: Values;
+}
+
+/** The kernels of one reduction. Buffers: in<i>, out<k>; scratch part<j> of rows * chunks words (two for int64). */
+export function planReduce(plan: ReducePlan): Step[] {
+  const { inner, software = false, subgroups = false, values, ...params } = plan;
+  const rows = value(values, "rows"),
+    n = value(values, "n");
+  const ins = plan.inputs.map((_, i) => `in${i}`);
+  const outs = plan.after
+    ? [...plan.after.inputs.map((_, i) => `in${ins.length + i}`), ...plan.after.outputs.map((_, k) => `out${k}`)]
+    : plan.outputs.map((_, k) => `out${k}`);
+  // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
+  const across = !inner && rows >= 16 && n > 8;
+  const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
+  const chunks = software
+    ? Math.max(Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
+    : across
+      ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes)))
+      : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
+  const way = across ? { across } : software && chunks > 1 ? { woven: true } : {};
+  if (chunks <= 1)
+    return [
+      {
+        kernel: reduce({ ...params, ...way, stage: "full", ...inSubgroups(lanes, subgroups && !across) }),
+        values,
+        buffers: [...ins, ...outs],
+      },
+    ];
+  const chunk = Math.ceil(n / chunks);
+  const v = { ...values, chunks: Math.ceil(n / chunk), chunk };
+  const partial = reduce({
+    ...params,
+    ...way,
+    stage: "partial",
+    ...inSubgroups(across || software ? lanes : WORKGROUP, subgroups && !across),
+  });
+  const parts = partial.bindings.slice(ins.length).map((_, j) => `part${j}`);
+  const combine = reduce({
+    ...params,
+    stage: "combine",
+    ...inSubgroups(lanesFor(rows, v.chunks, true, software), subgroups),
+  });
+  return [
+    { kernel: partial, values: v, buffers: [...ins, ...parts] },
+    { kernel: combine, values: v, buffers: [...parts, ...outs] },
+  ];
+}

@@ -1,0 +1,73 @@
+/**
+ * Kernels that work on whole rows: `lanes` invocations share a row, sums and maxima go through workgroup memory as a tree, or
+ * through subgroups, where a row has a workgroup of its own.
+ */
+import { WORKGROUP } from "../spec";
+import { extreme, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
+
+export interface RowLanes {
+  readonly lanes: number;
+  /** Join lanes through subgroups; the device must have them. */
+  readonly subgroups?: boolean;
+}
+
+type Tool = "sum" | "max";
+const merge = {
+  sum: (a: string, b: string): string => `${a} + ${b}`,
+  max: (a: string, b: string): string => `tl_max(${a}, ${b})`,
+};
+
+/** Declarations for rowJoin. All invocations must call these. */
+export function rowTools({ lanes, subgroups }: RowLanes, which: readonly Tool[]): string {
+  if (lanes === 1) {
+    return which.map((w) => `fn row_${w}(lane: u32, v: f32) -> f32 { return v; }`).join("\n");
+  }
+  if (subgroups) {
+    const inside = { sum: "v = subgroupAdd(v);", max: `v = ${extreme(true, "v")};` },
+      start = { sum: "0.0", max: "-tl_inf()" };
+    return [
+      subgroupGlobals(lanes),
+      ...which.map((w) =>
+        subgroupJoin({ name: `row_${w}`, type: "f32", lanes, start: start[w], merge: merge[w], inside: inside[w] }),
+      ),
+    ].join("\n");
+  }
+  const tool = (w: Tool): string => `var<workgroup> row_${w}_s: array<f32, ${WORKGROUP}>;
+fn row_${w}(lane: u32, v: f32) -> f32 {
+  workgroupBarrier();
+  row_${w}_s[lane] = v;
+  for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
+    workgroupBarrier();
+    if (lane % ${lanes}u < s) { let a = row_${w}_s[lane]; let b = row_${w}_s[lane + s]; row_${w}_s[lane] = ${merge[w]("a", "b")}; }
+  }
+  workgroupBarrier();
+  return row_${w}_s[lane - lane % ${lanes}u];
+}`;
+  return which.map(tool).join("\n");
+}
+
+/** The sum or maximum of a value over the lanes of a row. */
+export const rowJoin = ({ subgroups }: RowLanes, w: Tool, v: string): string =>
+  `row_${w}(${subgroups ? SEAT : "lane"}, ${v})`;
+
+/** Invocations of a workgroup. */
+export const rowGroup = ({ lanes, subgroups }: RowLanes): number => (subgroups ? lanes : WORKGROUP);
+
+/** row, part (lane within the row) and live; an idle row repeats the last one with nothing to do. */
+export const rowHead = ({ lanes, subgroups }: RowLanes): string => `  let item = gid / ${lanes}u;
+  let part = lane % ${lanes}u;
+  let live = item < p.rows;
+  let row = i32(min(item, p.rows - 1u));
+  let n = select(0, i32(p.n), live);${subgroups ? `\n${subgroupHead(lanes)}` : ""}`;
+
+/** for (r over this lane's elements) in blocks of 32, sums in `target` built blockwise. */
+export function blockSum(by: RowLanes, target: string, value: (r: string) => string): string {
+  const { lanes } = by;
+  return `  var ${target} = 0.0;
+  for (var r0 = i32(part); r0 < n; r0 += ${32 * lanes}) {
+    var block = 0.0;
+    for (var r = r0; r < min(n, r0 + ${32 * lanes}); r += ${lanes}) { block += ${value("r")}; }
+    ${target} += block;
+  }
+  ${target} = ${rowJoin(by, "sum", target)};`;
+}

@@ -1,0 +1,102 @@
+/**
+ * One optimizer step of float32 parameters, in place, four elements an invocation. The order of operations is that of
+ * PyTorch's single-tensor path. Factors that depend on the step count come as uniforms, so the kernel is the same each step.
+ * With `count`, that many parameters of any sizes share a dispatch: a model has many small ones.
+ */
+import { bindingType } from "../../wgsl/access";
+import { buildModule } from "../../wgsl/module";
+import { type Binding, type Kernel, kernelKey, linearGrid, uniform, value } from "../spec";
+
+export interface SgdParams {
+  readonly momentum?: boolean;
+  readonly nesterov?: boolean;
+  readonly maximize?: boolean;
+  readonly first?: boolean;
+  readonly count?: number;
+}
+export interface AdamParams {
+  readonly amsgrad?: boolean;
+  readonly decoupled?: boolean;
+  readonly maximize?: boolean;
+  readonly count?: number;
+}
+
+const slot = (name: string, access: Binding["access"]): Binding => ({
+  name,
+  type: bindingType("float32", "vec"),
+  access,
+});
+
+/** `body` makes new_<name> for w and each state; it writes `name[i]` as name(...) gives it. */
+function step(
+  family: string,
+  params: { readonly count?: number },
+  state: readonly string[],
+  scalars: readonly string[],
+  body: (name: (s: string) => string) => string,
+): Kernel {
+  const tags = params.count === undefined ? [""] : Array.from({ length: params.count }, (_, k) => String(k));
+  const bindings = tags.flatMap((k) => [
+    slot(`g${k}`, "read"),
+    slot(`w${k}`, "read_write"),
+    ...state.map((s) => slot(`${s}${k}`, "read_write")),
+  ]);
+  const uniforms = [...uniform("u32", ...tags.map((k) => `n${k}`)), ...uniform("f32", ...scalars)];
+  // The last vector of a parameter may reach beyond its end: what lies there keeps its value.
+  const keep = (k: string): string =>
+    ["w", ...state].map((s) => `  { let old = ${s}${k}[i]; ${s}${k}[i] = select(old, new_${s}, inside); }`).join("\n");
+  const one = (k: string): string => `  let left = p.n${k} - i * 4u;
+  let inside = vec4<bool>(true, left > 1u, left > 2u, left > 3u);
+${body((s) => `${s}${k}[i]`)}
+${keep(k)}`;
+  const main =
+    params.count === undefined
+      ? `  if (gid * 4u >= p.n) { return; }\n  let i = gid;\n${one("")}`
+      : `  var i = gid;\n${tags.map((k) => `  if (i < (p.n${k} + 3u) / 4u) {\n${one(k)}\n  return;\n  }\n  i -= (p.n${k} + 3u) / 4u;`).join("\n")}`;
+  const vectors = (u: Parameters<Kernel["workgroups"]>[0]): number =>
+    tags.reduce((sum, k) => sum + Math.ceil(value(u, `n${k}`) / 4), 0);
+  return {
+    key: kernelKey(family, params),
+    bindings,
+    uniforms,
+    wgsl: buildModule({ bindings, uniforms, main }),
+    workgroups: (u) => linearGrid(vectors(u)),
+  };
+}
+
+/** Uniforms: n, lr, weight_decay, momentum, keep (= 1 - dampening). Buffers g, w, [m]. first: m is set, not read. */
+export function sgd(params: SgdParams): Kernel {
+  const scalars = ["lr", "weight_decay", "momentum", "keep"];
+  const grad = (q: (s: string) => string): string =>
+    `  let d = ${params.maximize ? "-" : ""}${q("g")} + p.weight_decay * ${q("w")};`;
+  if (!params.momentum)
+    return step("sgd", params, [], scalars, (q) => `${grad(q)}\n  let new_w = ${q("w")} - p.lr * d;`);
+  return step(
+    "sgd",
+    params,
+    ["m"],
+    scalars,
+    (q) => `${grad(q)}
+  let new_m = ${params.first ? "d" : `p.momentum * ${q("m")} + p.keep * d`};
+  let new_w = ${q("w")} - p.lr * (${params.nesterov ? "d + p.momentum * new_m" : "new_m"});`,
+  );
+}
+
+/**
+ * Adam and AdamW (decoupled). Uniforms: n, shrink (1 - lr * weight_decay when decoupled, else 1), weight_decay (0 when
+ * decoupled), w1 (1 - beta1), beta2, w2 (1 - beta2), size (lr / (1 - beta1^t)), root (sqrt(1 - beta2^t)), eps.
+ * Buffers g, w, m, v, [top].
+ */
+export function adam(params: AdamParams): Kernel {
+  return step(
+    "adam",
+    params,
+    ["m", "v", ...(params.amsgrad ? ["top"] : [])],
+    ["shrink", "weight_decay", "w1", "beta2", "w2", "size", "root", "eps"],
+    (q) => `  let before = ${q("w")} * p.shrink;
+  let d = ${params.maximize ? "-" : ""}${q("g")} + p.weight_decay * ${params.decoupled ? "vec4<f32>(0.0)" : "before"};
+  let new_m = ${q("m")} + p.w1 * (d - ${q("m")});
+  let new_v = p.beta2 * ${q("v")} + p.w2 * d * d;
+${params.amsgrad ? `  let best = ${q("top")};\n  let new_top = vec4<f32>(tl_max(best.x, new_v.x), tl_max(best.y, new_v.y), tl_max(best.z, new_v.z), tl_max(best.w, new_v.w));\n` : ""}  let new_w = before - p.size * new_m / (sqrt(${params.amsgrad ? "new_top" : "new_v"}) / p.root + p.eps);`,
+  );
+}

@@ -1,0 +1,72 @@
+/**
+ * Whether kernels may read float16 as WGSL's f16, which the feature shader-f16 brings. WGSL lets a device take subnormal halves for 0, and
+ * says nothing certain of infinities and NaN; so a device is asked once, when it is opened, about every half there is: read from a buffer,
+ * kept in workgroup memory, converted and multiplied, it must give what the bits say. Where it does not, kernels convert the bits.
+ */
+import { MAP_READ, Usage } from "./constants";
+import { buildModule } from "../wgsl/module";
+
+const COUNT = 1 << 16,
+  GROUP = 64;
+
+const WGSL = buildModule({
+  bindings: [
+    { name: "halves", type: "array<vec4<f16>>", access: "read" },
+    { name: "words", type: "array<vec2<u32>>", access: "read" },
+    { name: "wrong", type: "array<atomic<u32>>", access: "read_write" },
+  ],
+  uniforms: [],
+  globals: `var<workgroup> tile: array<vec4<f16>, ${GROUP}>;
+fn same(x: vec4<f32>, y: vec4<f32>) -> bool {
+  let u = bitcast<vec4<u32>>(x); let v = bitcast<vec4<u32>>(y);
+  let nan = (u & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
+  return all((nan & ((v & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u))) | (u == v));
+}`,
+  main: `  tile[${GROUP - 1}u - lane] = halves[gid];
+  workgroupBarrier();
+  let at = group * ${GROUP}u + ${GROUP - 1}u - lane;
+  let want = tl_half4_to_f32(words[at]);
+  let got = vec4<f32>(tile[lane]);
+  if (!same(got, want) || !same(got * vec4<f32>(halves[at]), want * want)) { atomicAdd(&wrong[0], 1u); }`,
+  workgroup: GROUP,
+});
+
+/** Asks a device that has shader-f16. */
+export async function readsHalves(device: GPUDevice): Promise<boolean> {
+  device.pushErrorScope("validation");
+  const halves = device.createBuffer({ size: 2 * COUNT, usage: Usage.STORAGE | Usage.COPY_DST });
+  const wrong = device.createBuffer({ size: 16, usage: Usage.STORAGE | Usage.COPY_SRC });
+  const told = device.createBuffer({ size: 16, usage: Usage.MAP_READ | Usage.COPY_DST });
+  try {
+    device.queue.writeBuffer(
+      halves,
+      0,
+      Uint16Array.from({ length: COUNT }, (_, i) => i),
+    );
+    const pipeline = device.createComputePipeline({
+      layout: "auto",
+      compute: { module: device.createShaderModule({ label: "halves", code: WGSL }), entryPoint: "main" },
+    });
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(
+      0,
+      device.createBindGroup({
+        layout: pipeline.getBindGroupLayout(0),
+        entries: [halves, halves, wrong].map((buffer, binding) => ({ binding, resource: { buffer } })),
+      }),
+    );
+    pass.dispatchWorkgroups(COUNT / 4 / GROUP);
+    pass.end();
+    encoder.copyBufferToBuffer(wrong, 0, told, 0, 16);
+    device.queue.submit([encoder.finish()]);
+    // together: on a device that was lost both may reject
+    const [error] = await Promise.all([device.popErrorScope(), told.mapAsync(MAP_READ)]);
+    return error === null && new Uint32Array(told.getMappedRange())[0] === 0;
+  } catch {
+    return false; // a device that was lost meanwhile says so elsewhere
+  } finally {
+    for (const b of [halves, wrong, told]) b.destroy();
+  }
+}

@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { Bridge, INDEX_BITS, RungBit, STATS, State } from "../../src/api/bridge";
+import { INC, REST, Writer, bits, gpu } from "../../test_support/gpu";
+import type { RuntimeOptions } from "../../src/runtime/runtime";
+
+/** Stands for WebAssembly's memory, which is replaced when it grows. */
+class Heap {
+  memory = new WebAssembly.Memory({ initial: 1, maximum: 10 });
+
+  put(words: readonly number[], at: number): void {
+    new Uint32Array(this.memory.buffer, at, words.length).set(words);
+  }
+}
+
+describe.skipIf(!gpu)("bridge", () => {
+  const bridges: Bridge[] = [];
+  afterEach(() => bridges.splice(0).forEach((b) => b.close()));
+
+  async function start(options: RuntimeOptions = {}): Promise<[Bridge, Heap]> {
+    const bridge = new Bridge({ gpu: gpu as GPU, ...options });
+    const heap = new Heap();
+    bridge.attach(() => heap.memory.buffer);
+    bridges.push(bridge);
+    expect(await bridge.open()).toBe(true);
+    return [bridge, heap];
+  }
+
+  it("runs streams from the heap and reads into it, across its growth", async () => {
+    const [bridge, heap] = await start();
+    const inc = bridge.define("inc", INC);
+    const slot = (5 << INDEX_BITS) | 7; // numbered by the caller
+    heap.put([bits(1), bits(2), bits(3), bits(4)], 4096);
+    const words = new Writer().alloc(slot, 16).upload(slot, 0, 16, 4096).dispatch(inc, [1, 1, 1], [slot]).words;
+    heap.put(words, 1024);
+    bridge.run(1024, words.length);
+    heap.put([0, 0, 0, 0], 4096); // the stream has been consumed
+    const reading = bridge.readInto(slot, 4, 12, 65536 + 256);
+    heap.memory.grow(1);
+    await reading;
+    expect([...new Float32Array(heap.memory.buffer, 65536 + 256, 3)]).toEqual([3, 4, 5]);
+    bridge.free(slot);
+  });
+
+  it("answers in numbers, strings and arrays", async () => {
+    const [bridge] = await start();
+    expect([bridge.state(), bridge.reason(), bridge.epoch()]).toEqual([State.READY, "", 1]);
+    expect(JSON.parse(bridge.info())).toHaveProperty("limits.maxBufferSize");
+    expect(bridge.limit("maxComputeWorkgroupsPerDimension")).toBeGreaterThan(1000);
+    expect(bridge.rungs()).toBe(RungBit.MAP);
+    expect(bridge.rungProblem(RungBit.CANVAS)).toMatch(/OffscreenCanvas/);
+    bridge.forceRung(RungBit.CANVAS);
+    expect(bridge.rungs()).toBe(0);
+    bridge.forceRung(0);
+    expect(bridge.kernel("some key")).toBe(bridge.kernel("some key"));
+
+    const slot = bridge.reserve();
+    bridge.alloc(slot, 100);
+    bridge.execute(Uint32Array.from(new Writer().fill(slot, 0, REST, 0).words));
+    await bridge.synchronize();
+    const out = new Float64Array(STATS.length);
+    bridge.stats(out);
+    const stat = (name: (typeof STATS)[number]): number => out[STATS.indexOf(name)] ?? NaN;
+    expect([stat("allocated"), stat("reserved"), stat("slots"), stat("submits"), stat("inFlight")]).toEqual([
+      112, 256, 1, 1, 0,
+    ]);
+    bridge.free(slot);
+    expect(bridge.emptyCache()).toBe(256);
+    expect(await bridge.times()).toBe("[]");
+    bridge.close();
+    expect(bridge.state()).toBe(State.CLOSED);
+    expect(await bridge.reset()).toBe(true);
+    expect(bridge.epoch()).toBe(2);
+  });
+
+  it("adopts kernels as builders make them", async () => {
+    const [bridge] = await start();
+    const kernel = { key: "inc", wgsl: INC.wgsl, bindings: [{ access: "read_write" as const }], uniforms: [] };
+    expect(bridge.adopt(kernel)).toBe(bridge.adopt(kernel));
+    await bridge.prepare(Uint32Array.of(bridge.adopt(kernel)));
+    const slot = bridge.reserve();
+    bridge.alloc(slot, 16);
+    bridge.execute(
+      Uint32Array.from(
+        new Writer().fill(slot, 0, REST, bits(1)).dispatch(bridge.kernel("inc"), [1, 1, 1], [slot]).words,
+      ),
+    );
+    expect(new Float32Array((await bridge.read(slot, 0, 4)).slice().buffer)[0]).toBe(2);
+  });
+
+  it("tells of memory that the GPU did not have after all", async () => {
+    const device = { fail: false };
+    const real = gpu as GPU;
+    // an adapter whose device reports, late as devices do, that one buffer did not fit
+    const pretending = {
+      requestAdapter: async () => {
+        const adapter = await real.requestAdapter();
+        const request = adapter?.requestDevice.bind(adapter);
+        return new Proxy(adapter as GPUAdapter, {
+          get: (target, name) => {
+            if (name !== "requestDevice") return Reflect.get(target, name, target) as unknown;
+            return async (d: GPUDeviceDescriptor) => {
+              const made = (await request?.(d)) as GPUDevice;
+              const pop = made.popErrorScope.bind(made);
+              made.popErrorScope = async () => {
+                const fail = device.fail;
+                device.fail = false;
+                const error = await pop();
+                return fail ? new GPUOutOfMemoryError("no room") : error;
+              };
+              return made;
+            };
+          },
+        });
+      },
+    } as unknown as GPU;
+    const [bridge] = await start({ gpu: pretending });
+    const [a, b] = [bridge.reserve(), bridge.reserve()];
+    device.fail = true;
+    bridge.alloc(a, 1 << 20);
+    bridge.alloc(b, 1 << 20);
+    const reading = bridge.read(a, 0, 4);
+    await expect(reading).rejects.toMatchObject({ name: "OutOfMemoryError" });
+    await expect(bridge.synchronize()).rejects.toThrow(/the GPU has no memory for a buffer of 1.00 MiB.*no room/);
+    expect((await bridge.read(b, 0, 4)).length).toBe(4);
+    expect(() => bridge.execute(Uint32Array.from(new Writer().fill(a, 0, REST, 1).words))).toThrow(/no memory/);
+    bridge.free(a);
+    const c = bridge.reserve();
+    bridge.alloc(c, 1 << 20); // not the buffer that failed
+    expect((await bridge.read(c, 0, 4)).length).toBe(4);
+  });
+});
