@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import dataclasses
+import functools
 import os
 import pathlib
 import re
@@ -20,7 +21,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from typing import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -214,16 +214,32 @@ def conformance() -> Count:
     return skip("no fixtures beside the project") if "conformance: skipped" in text else count(status, text)
 
 
-def browser(target: str) -> Count:
-    """Chromium and Firefox: installation, training, PyScript, WebGPU."""
-    if not fresh_wheels():
+@functools.cache
+def _built_site() -> bool:
+    return fresh_wheels() and run([PY, "demos/build.py"])[0] == 0
+
+
+def built_site() -> bool:
+    """Builds the demo site once, which several layers serve."""
+    with BUILDING:
+        return _built_site()
+
+
+BROWSERS = {  # name here -> name in pytest-pyodide, its program, how it is installed
+    "chromium": ("chrome", "chromedriver", "apt-get install chromium chromium-driver"),
+    "firefox": ("firefox", "firefox-esr", "apt-get install firefox-esr"),
+}
+
+
+def browser(target: str, *names: str) -> Count:
+    """Real browsers: installation, training, PyScript, WebGPU, the demos."""
+    if not built_site():
         return Count(failed=1)
-    runtimes = [name for name, exe in (("chrome", "chromedriver"), ("firefox", "firefox-esr")) if shutil.which(exe)]
-    if not runtimes:
-        return skip(
-            "neither Chromium with chromedriver nor Firefox is installed: apt-get install chromium chromium-driver firefox-esr"
-        )
-    return pytest("tests/browser", "--rt", ",".join(runtimes), "--timeout", "600", env={"TORCHLITE_PYODIDE": target})
+    there = [name for name in names if shutil.which(BROWSERS[name][1])]
+    if not there:
+        return skip("; ".join(f"{name} is not installed: {BROWSERS[name][2]}" for name in names))
+    env = {"TORCHLITE_PYODIDE": target, "TORCHLITE_BROWSERS": ",".join(there), "TORCHLITE_SITE": "built"}
+    return pytest("tests/browser", "--rt", ",".join(BROWSERS[n][0] for n in there), "--timeout", "600", env=env)
 
 
 def javascript() -> Count:
@@ -292,12 +308,8 @@ def webgpu_conformance() -> Count:
 
 def demos() -> Count:
     """The demo site builds."""
-    if not (ROOT / "demos" / "build.py").exists():
-        return skip("there is no demos/build.py")
-    if not fresh_wheels():
-        return Count(failed=1)
-    status, _ = run([PY, "demos/build.py"])
-    return Count(passed=int(status == 0), failed=int(status != 0))
+    built = built_site()
+    return Count(passed=int(built), failed=int(not built))
 
 
 def fuzz() -> Count:
@@ -336,13 +348,16 @@ LAYERS: dict[str, Callable[[], Count]] = {
     "webgpu-deno": webgpu_deno,
     "webgpu-conformance": webgpu_conformance,
     "demos": demos,
-    "browser-314": lambda: browser("314"),
-    "browser-029": lambda: browser("029"),
+    "chromium-314": lambda: browser("314", "chromium"),
+    "firefox-314": lambda: browser("314", "firefox"),
+    "browser-029": lambda: browser("029", *BROWSERS),
     "fuzz": fuzz,
 }
 LONG = {"fuzz"}
 ALONE = {"host", "fuzz"}  # these keep both cores busy
-IN_TURN = ("demos", "browser-314", "browser-029")  # these build the demo site
+# begun first, so that none of them is left alone at the end
+SLOW = ("webgpu", "chromium-314", "firefox-314", "sanitize", "browser-029")
+BUILDING = threading.Lock()
 
 
 def prepare() -> bool:
@@ -355,16 +370,6 @@ def prepare() -> bool:
         except runtime.Missing as e:  # the layers that need it say so, and skip
             say(e)
     return True
-
-
-def in_turns(names: list[str], jobs: int) -> Iterator[list[str]]:
-    """The layers in groups: those of a group run one after the other, the groups side by side."""
-    together = [n for n in IN_TURN if n in names and jobs > 1]
-    if together:
-        yield together
-    for name in names:
-        if name not in together:
-            yield [name]
 
 
 def run_layers(names: list[str], jobs: int) -> list[tuple[str, Count, float]]:
@@ -386,16 +391,11 @@ def run_layers(names: list[str], jobs: int) -> list[tuple[str, Count, float]]:
             output.kept = None
 
     alone = [n for n in names if n in ALONE or jobs == 1]
-    others = [n for n in names if n not in alone]
+    others = sorted((n for n in names if n not in alone), key=lambda n: SLOW.index(n) if n in SLOW else len(SLOW))
     for name in alone:
         one(name, keep=False)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-
-        def several(group: list[str]) -> None:
-            for name in group:
-                one(name, keep=True)
-
-        for done in [pool.submit(several, group) for group in in_turns(others, jobs)]:
+        for done in [pool.submit(one, name, True) for name in others]:
             done.result()
     return sorted(rows, key=lambda row: names.index(row[0]))
 
