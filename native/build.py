@@ -165,7 +165,12 @@ class Host(Target):
         include = sysconfig.get_paths()["include"]
         if not (pathlib.Path(include) / "Python.h").is_file():
             raise BuildError(f"{include} has no Python.h: install the development headers of this Python")
-        self.name = "host-san" if sanitize else "host-cov" if coverage else "host"
+        if sanitize:
+            self.name = "host-san"
+        elif coverage:
+            self.name = "host-cov"
+        else:
+            self.name = "host"
         self.cflags = [*FLAGS, "-fPIC", "-I", include]
         self.ldflags = ["-shared"]
         if sanitize:
@@ -445,13 +450,12 @@ def main(argv: list[str] | None = None) -> int:
                 return 0
             opts = {"src": a.src.resolve(), "last_good": a.last_good, "strict": a.strict}
             if a.target == "host":
-                default = (
-                    ROOT / ".build" / "sanitized"
-                    if a.sanitize
-                    else ROOT / ".build" / "coverage"
-                    if a.coverage
-                    else ROOT / "torchlite"
-                )
+                if a.sanitize:
+                    default = ROOT / ".build" / "sanitized"
+                elif a.coverage:
+                    default = ROOT / ".build" / "coverage"
+                else:
+                    default = ROOT / "torchlite"
                 out = build(Host(a.sanitize, a.coverage), (a.out or default) / Host.file_name(), **opts)
                 if not a.sanitize:
                     check_loads(out)

@@ -8,6 +8,7 @@ All of them run even where one fails; the last lines say which did. --fix lets t
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import pathlib
 import subprocess
@@ -66,6 +67,19 @@ def line_lengths(fix: bool) -> bool:
     return good
 
 
+def nested_conditions(fix: bool) -> bool:
+    """Conditional expressions within the branches of another: `if` and `elif` read better."""
+    good = True
+    for name in tracked(".py"):
+        for node in ast.walk(ast.parse((ROOT / name).read_text())):
+            if isinstance(node, ast.IfExp):
+                inner = (part for branch in (node.body, node.orelse) for part in ast.walk(branch))
+                if any(isinstance(part, ast.IfExp) for part in inner):
+                    print(f"{name}:{node.lineno}: a conditional expression within another")
+                    good = False
+    return good
+
+
 def lint(fix: bool) -> bool:
     return run(PY, "-m", "ruff", "check", *(["--fix"] if fix else []), ".")
 
@@ -93,6 +107,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "clang-format": c_format,
     "prettier": js_format,
     "line lengths": line_lengths,
+    "nested conditions": nested_conditions,
     "ruff": lint,
     "mypy": types,
     "tsc": typescript,

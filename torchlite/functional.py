@@ -443,7 +443,9 @@ def set_deterministic_debug_mode(debug_mode):
 
 def get_deterministic_debug_mode():
     """0, 1 or 2: see set_deterministic_debug_mode."""
-    return (1 if _deterministic["warn_only"] else 2) if _deterministic["mode"] else 0
+    if not _deterministic["mode"]:
+        return 0
+    return 1 if _deterministic["warn_only"] else 2
 
 
 def set_float32_matmul_precision(precision):

@@ -53,13 +53,11 @@ def _storage_repr(storage):
 
 def _storage_getitem(storage, index):
     item = _as_tensor(storage, _dtypes.uint8)[index]
-    return (
-        item.untyped_storage()
-        if item.dim() and not len(item)
-        else item.clone().untyped_storage()
-        if item.dim()
-        else item.item()
-    )
+    if item.dim() and not len(item):
+        return item.untyped_storage()
+    if item.dim():
+        return item.clone().untyped_storage()
+    return item.item()
 
 
 def _attach():

@@ -49,7 +49,11 @@ def aliases(spec) -> list[str]:
 def gradient(spec) -> str:
     if not spec.differentiable or spec.grad == {}:
         return "none"
-    return "declared" if spec.grad is not None else "body" if spec.body else "none"
+    if spec.grad is not None:
+        return "declared"
+    if spec.body:
+        return "body"
+    return "none"
 
 
 def runs(spec) -> str:

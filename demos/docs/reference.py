@@ -34,7 +34,8 @@ box.addEventListener('input', show);
 def facts(spec) -> list[str]:
     out = ["C kernel" if spec.kernel else "", "composite" if spec.body else "primitive"]
     if spec.differentiable and spec.grad != {}:
-        out.append("gradient" if spec.grad is not None else "gradient through the body" if spec.body else "")
+        through_body = "gradient through the body" if spec.body else ""
+        out.append(through_body if spec.grad is None else "gradient")
     out += ["view" if spec.view else "", "in place" if spec.inplace else "", "out=" if spec.out else ""]
     return [f for f in out if f]
 

@@ -98,12 +98,15 @@ def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[s
     for w in (w for w in results["workloads"] if any(k[1] == w["id"] for k in cells)):
         name, us = w["id"], bool(w.get("us"))
         row = [cells.get((p, name)) for p in columns]
-        texts = [shown(r["ms"], us) + ("~" if r.get("noisy") else "") if r else "-" for r in row]
+        texts = [shown(r["ms"], us) + "~" * bool(r.get("noisy")) if r else "-" for r in row]
         others = [r["ms"] for r in row[1:] if r]
         ratio = row[0]["ms"] / min(others) if row[0] and others else float("nan")
         if ratio > 1:
             slower.append((name, ratio))
-        note = "" if row[0] else f"  {'wrong result' if (columns[0], name) in wrong else why.get(name, '')}"
+        if row[0]:
+            note = ""
+        else:
+            note = "  " + ("wrong result" if (columns[0], name) in wrong else why.get(name, ""))
         torch = cells.get(("torch-1t", name))
         print(
             f"{name:24}{texts[0]:>12}"

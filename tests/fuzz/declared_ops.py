@@ -90,7 +90,11 @@ def literal(x: Any) -> str:
         return repr(x) if math.isfinite(x) else f'float("{x}")'
     if isinstance(x, (list, tuple)):
         inner = ", ".join(map(literal, x))
-        return f"[{inner}]" if isinstance(x, list) else f"({inner},)" if x else "()"
+        if isinstance(x, list):
+            return f"[{inner}]"
+        if x:
+            return f"({inner},)"
+        return "()"
     if x is None or isinstance(x, (bool, int, str, complex)):
         return repr(x)
     raise ValueError(f"no text for {type(x)}")

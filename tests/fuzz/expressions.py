@@ -25,11 +25,9 @@ def index(g: Generator, t: Any) -> str:
     """Something between square brackets."""
     kind = g.rng.random()
     if kind < 0.12 and t.dim():
-        return (
-            f"{g.rng.choice(['...', ':'])}, {g.rng.randrange(-t.shape[-1], t.shape[-1]) if t.shape[-1] else 0}"
-            if t.dim() > 1
-            else "..."
-        )
+        if t.dim() > 1:
+            return f"{g.rng.choice(['...', ':'])}, {g.rng.randrange(-t.shape[-1], t.shape[-1]) if t.shape[-1] else 0}"
+        return "..."
     if kind < 0.2:
         masks = g.tensors(
             lambda m: m.dtype == g.real.bool and 0 < m.dim() <= t.dim() and tuple(m.shape) == tuple(t.shape[: m.dim()])
@@ -459,13 +457,12 @@ def layer(g: Generator) -> str | None:
 def scalar(g: Generator, v: str) -> str:
     """A number that depends on all elements of a variable, each by a weight of its own."""
     t = g.env[v]
-    text = (
-        f"{v}.abs()"
-        if t.is_complex() and g.rng.random() < 0.3
-        else f"torch.view_as_real({v}.resolve_conj())"
-        if t.is_complex()
-        else v
-    )
+    if t.is_complex() and g.rng.random() < 0.3:
+        text = f"{v}.abs()"
+    elif t.is_complex():
+        text = f"torch.view_as_real({v}.resolve_conj())"
+    else:
+        text = v
     how = g.rng.choice([".sum()", ".square().sum()", ".sin().sum()", ".exp().sum()", "weights"])
     if how == "weights":
         shape = tuple(t.shape)

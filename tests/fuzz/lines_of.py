@@ -143,7 +143,11 @@ def declared(g: Generator, d: Any, form: str, assign: bool = True) -> str | None
         return text
 
     def build(p: Any) -> str:
-        return tensor(p) if isinstance(p, Slot) else "[" + ", ".join(map(build, p)) + "]" if isinstance(p, list) else p
+        if isinstance(p, Slot):
+            return tensor(p)
+        if isinstance(p, list):
+            return "[" + ", ".join(map(build, p)) + "]"
+        return p
 
     texts = [build(p) for p in args]
     texts += [f"{k}={build(p)}" for k, p in kwargs.items()]

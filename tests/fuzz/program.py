@@ -65,10 +65,12 @@ def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0,
             v = round(rng.uniform(lo, hi), 2)
             return v * (1 + eps * wobble.uniform(-1, 1)) if eps else v
 
-        values = [
-            complex(one(), one()) if kind.is_complex else rng.random() < 0.5 if kind == torch.bool else one()
-            for _ in range(n)
-        ]
+        def value() -> complex:
+            if kind.is_complex:
+                return complex(one(), one())
+            return rng.random() < 0.5 if kind == torch.bool else one()
+
+        values = [value() for _ in range(n)]
         made = (
             torch.tensor(values, dtype=kind).reshape(shape).clone()
         )  # no view: PyTorch forgets the leaf of views of one

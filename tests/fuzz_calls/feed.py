@@ -246,7 +246,11 @@ class Feeder:
         if kind == "int[]":
             n = p.size if p.size and rng.random() < 0.6 else rng.choice([0, 1, 1, 2, 2, 3, 4, 65])
             one = self.int()
-            return one if rng.random() < 0.15 else [self.int() for _ in range(n)] if rng.random() < 0.7 else [one] * n
+            if rng.random() < 0.15:
+                return one
+            if rng.random() < 0.7:
+                return [self.int() for _ in range(n)]
+            return [one] * n
         if kind == "float":
             return rng.choice(FLOATS) if rng.random() < 0.5 else rng.random()
         if kind == "bool":
@@ -347,7 +351,12 @@ class Mutator(Feeder):
                 return torch.empty(0, dtype=rng.choice([t.dtype, *self.dtypes]))
             flat = t.detach().reshape(-1)
             n = max(0, flat.numel() - 1)
-            part = flat[1:] if r < 0.85 else flat[:n] if r < 0.95 else flat.flip(0)[:n]
+            if r < 0.85:
+                part = flat[1:]
+            elif r < 0.95:
+                part = flat[:n]
+            else:
+                part = flat.flip(0)[:n]
             return part.reshape([1] * (t.dim() - 1) + [n]) if t.dim() and rng.random() < 0.5 else part
 
         if count == 1 and rng.random() < 0.95:
@@ -361,7 +370,11 @@ class Mutator(Feeder):
 
     def side(self, n):
         r = self.rng.random()
-        return max(0, n + self.rng.choice([-1, 1])) if r < 0.5 else n * 2 if r < 0.6 else self.rng.choice(SIDES)
+        if r < 0.5:
+            return max(0, n + self.rng.choice([-1, 1]))
+        if r < 0.6:
+            return n * 2
+        return self.rng.choice(SIDES)
 
     def like(self, t, shape, dtype=None):
         """A tensor of another shape with values of the same kind."""
@@ -503,7 +516,11 @@ class Mutator(Feeder):
                 i = rng.randrange(len(items))
                 items[i] = self.change(items[i], args, depth + 1)
             return items
-        return self.junk() if rng.random() < 0.5 else None if rng.random() < 0.5 else self.tensor()
+        if rng.random() < 0.5:
+            return self.junk()
+        if rng.random() < 0.5:
+            return None
+        return self.tensor()
 
     def wrong(self, args, kwargs):
         """The call, with one to three changes."""

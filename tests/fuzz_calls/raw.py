@@ -199,7 +199,11 @@ class Raw:
         if known and rng.random() < 0.9:
             args = [self.one(k) for k in known]
             r = rng.random()
-            return args[: rng.randrange(len(args))] if r < 0.15 else [*args, self.anything()] if r < 0.3 else args
+            if r < 0.15:
+                return args[: rng.randrange(len(args))]
+            if r < 0.3:
+                return [*args, self.anything()]
+            return args
         return [self.anything() for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4, 5]))]
 
     def targets(self):

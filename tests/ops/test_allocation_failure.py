@@ -75,10 +75,16 @@ def program(spec, grad):
 SPECS = [s for s in sampled() if not s.name.startswith("empty")]
 
 
+def _label(value):
+    if hasattr(value, "schemas"):
+        return ident(value)
+    return "backward" if value else "forward"
+
+
 @pytest.mark.parametrize(
     "grad, spec",
     [(g, s) for s in SPECS for g in (False, True) if s.differentiable or not g],
-    ids=lambda v: ident(v) if hasattr(v, "schemas") else "backward" if v else "forward",
+    ids=_label,
 )
 def test_op(grad, spec):
     run = program(spec, grad)

@@ -203,7 +203,11 @@ def _function(spec, args, kwargs):
     def fn(*ts):
         def build(p):
             value, kind = p
-            return [ts[i] if k else i for i, k in value] if kind == "list" else ts[value] if kind else value
+            if kind == "list":
+                return [ts[i] if k else i for i, k in value]
+            if kind:
+                return ts[value]
+            return value
 
         out = run(spec, [build(p) for p in plan], {k: build(p) for k, p in named.items()})
         return tuple(

@@ -20,7 +20,11 @@ np = pytest.importorskip("numpy")
 def _number(v):
     if isinstance(v, list):
         return [_number(x) for x in v]
-    return "%.4g" % v if isinstance(v, float) else "%.4g%+.4gj" % (v.real, v.imag) if isinstance(v, complex) else v
+    if isinstance(v, float):
+        return "%.4g" % v
+    if isinstance(v, complex):
+        return "%.4g%+.4gj" % (v.real, v.imag)
+    return v
 
 
 def _shown(x, lib):

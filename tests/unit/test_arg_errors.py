@@ -144,10 +144,14 @@ METHOD_CASES = [
 def test_explain(is_method):
     for name, overloads, args, kwargs, text in METHOD_CASES if is_method else CASES:
         tensor = torch.ones(2, 3)
-        args = tuple(
-            [tensor if y is T else y for y in x] if isinstance(x, list) else tensor if x is T else x for x in args
-        )
-        kwargs = {k: tensor if v is T else v for k, v in kwargs.items()}
+
+        def given(x, tensor=tensor):
+            if isinstance(x, list):
+                return [given(y) for y in x]
+            return tensor if x is T else x
+
+        args = tuple(map(given, args))
+        kwargs = {k: given(v) for k, v in kwargs.items()}
         error = explain(name, [params(o) for o in overloads], args, kwargs, is_method)
         assert type(error) is TypeError and str(error) == text
 

@@ -174,7 +174,12 @@ def test_products_with_rules_of_their_own():
 )
 def test_attention(causal, masked, gqa):
     q, k, v = make(2, 4, 5, 8), make(2, 2 if gqa else 4, 5, 8), make(2, 2 if gqa else 4, 5, 6)
-    mask = None if not masked else torch.rand(5, 5) > 0.4 if masked == "bool" else make(5, 5)
+    if not masked:
+        mask = None
+    elif masked == "bool":
+        mask = torch.rand(5, 5) > 0.4
+    else:
+        mask = make(5, 5)
     check(
         lambda t, q, k, v, m: t.nn.functional.scaled_dot_product_attention(
             q, k, v, m, is_causal=causal, enable_gqa=gqa, scale=0.3

@@ -114,9 +114,8 @@ def outcome(name, change):
         ]
         for p in ps:
             p.grad = p.detach() * 2 + 0.3
-        return ps, getattr(torch.optim, name if hasattr(torch.optim, name) else "Adam" if name == "amsgrad" else "SGD")(
-            ps, **OPTIMIZERS[name]
-        )
+        other = "Adam" if name == "amsgrad" else "SGD"
+        return ps, getattr(torch.optim, name if hasattr(torch.optim, name) else other)(ps, **OPTIMIZERS[name])
 
     _, optimizer = make()
     optimizer.step()

@@ -80,8 +80,8 @@ def test_dtypes(dtype, name):
     ours, our_error = outcome(CASES[name], a.to("webgpu"), b.to("webgpu"))
     assert our_error == error
     if error is None:
-        half = dtype in (torch.float16, torch.bfloat16)
-        same(ours, wanted, rtol=1e-2 if dtype is torch.bfloat16 else 1e-3 if half else 1.3e-6, atol=1e-5)
+        rtol = {torch.float16: 1e-3, torch.bfloat16: 1e-2}.get(dtype, 1.3e-6)
+        same(ours, wanted, rtol=rtol, atol=1e-5)
 
 
 def test_writes_between_expressions():

@@ -96,10 +96,7 @@ def test_softmax_twice_differentiable():
 )
 def test_layer_norm(dtype, affine, shape, tail):
     params = [rand(*tail, dtype=dtype, shift=1), rand(*tail, dtype=dtype)][:affine]
-    tol = dict(
-        TOL[dtype],
-        **({"atol": 5e-2} if dtype == torch.float16 else {"atol": 0.4} if dtype == torch.bfloat16 else {"atol": 2e-5}),
-    )
+    tol = dict(TOL[dtype], atol={torch.float16: 5e-2, torch.bfloat16: 0.4}.get(dtype, 2e-5))
     both(lambda x, *p: F.layer_norm(x, tail, *p), rand(*shape, dtype=dtype, scale=2, shift=1), *params, **tol)
 
 
@@ -153,11 +150,10 @@ def test_rms_norm(dtype, weight):
 def test_batch_norm(dtype, shape, affine, training):
     C = shape[1]
     params = [rand(C, dtype=dtype, shift=1), rand(C, dtype=dtype)] if affine else [None, None]
-    tol = (
-        {"rtol": 1e-4, "atol": 2e-4}
-        if dtype == torch.float32
-        else {"rtol": 4e-3, "atol": 4e-1 if shape[0] == 70 else 2e-2}
-    )
+    if dtype == torch.float32:
+        tol = {"rtol": 1e-4, "atol": 2e-4}
+    else:
+        tol = {"rtol": 4e-3, "atol": 4e-1 if shape[0] == 70 else 2e-2}
     stats = {d: (rand(C, seed=3).to(d), rand(C, seed=4).abs().to(d)) for d in ("cpu", "webgpu")}
 
     def run(x, w=None, b=None):

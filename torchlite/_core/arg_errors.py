@@ -67,7 +67,12 @@ class _Param:
         d = self.default
         if isinstance(d, (tuple, list)) and d and all(x == d[0] for x in d):
             d = d[0]
-        shown = f'"{d}"' if isinstance(d, str) else f"{d:g}" if isinstance(d, float) else str(d)
+        if isinstance(d, str):
+            shown = f'"{d}"'
+        elif isinstance(d, float):
+            shown = f"{d:g}"
+        else:
+            shown = str(d)
         return f"{self.word} {self.name} = {shown}"
 
 
@@ -264,7 +269,9 @@ def _marked(s, args, kwargs):
         name = _type_name(value)
         if isinstance(value, (tuple, list)):
             inner = ", ".join(map(_type_name, value))
-            name += f" of [{inner}]" if isinstance(value, list) else f" of ({inner}{',' if len(value) == 1 else ''})"
+            if isinstance(value, tuple) and len(value) == 1:
+                inner += ","
+            name += f" of [{inner}]" if isinstance(value, list) else f" of ({inner})"
         prefix = "" if i < len(args) else s.params[i].name + "="
         same = name == word or word == "float" and name == "int"
         parts.append(prefix + name if same else f"!{prefix}{name}!")

@@ -271,6 +271,8 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = MEMORY_FOR
 
 def suggested_format(t):
     """The memory format that results computed from t shall have: a channels_last one or contiguous_format."""
-    return (
-        contiguous_format if not _C.suggests_channels_last(t) else channels_last if t.dim() == 4 else channels_last_3d
-    )
+    if not _C.suggests_channels_last(t):
+        return contiguous_format
+    if t.dim() == 4:
+        return channels_last
+    return channels_last_3d

@@ -234,13 +234,21 @@ def call_out(ov, args, out):
             o.copy_(r)  # the result has the op's history
         else:
             _C.copy(o, r)
-    return out if len(outs) == 1 else type(result)(outs) if type(result) is not tuple else tuple(outs)
+    if len(outs) == 1:
+        return out
+    if type(result) is not tuple:
+        return type(result)(outs)
+    return tuple(outs)
 
 
 def _how(ov, device):
     """Which way an overload goes on a device."""
     if device == "cpu":
-        return "kernel " + ov.kernel if ov.kernel else "body over other ops" if ov.body is not None else "not available"
+        if ov.kernel:
+            return "kernel " + ov.kernel
+        if ov.body is not None:
+            return "body over other ops"
+        return "not available"
     if ov.kernel is None:
         return "body over other ops"
     if ov.spec.view or ov.kernel in _C.kernels and _C.kernels[ov.kernel].geometry:
@@ -268,19 +276,11 @@ def explain(op, device="cpu"):
         if spec.name == op or op in spec.alias:
             for ov in spec.overloads:
                 how = _how(ov, device)
-                lines.append(
-                    "%s\n    on %s: %s; gradient: %s"
-                    % (
-                        ov.schema,
-                        device,
-                        how,
-                        "declared"
-                        if spec.grad is not None
-                        else "none"
-                        if not spec.differentiable
-                        else "through the body",
-                    )
-                )
+                if spec.grad is not None:
+                    gradient = "declared"
+                else:
+                    gradient = "through the body" if spec.differentiable else "none"
+                lines.append("%s\n    on %s: %s; gradient: %s" % (ov.schema, device, how, gradient))
     if not lines:
         raise ValueError("no op named %r" % op)
     return "\n".join(lines)

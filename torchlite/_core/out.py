@@ -110,13 +110,12 @@ def check(ov, args, results, outs):
             kind = "complex" if r.is_complex() else "floating point"
             fits = o.is_complex() if r.is_complex() else o.is_floating_point()
             inverse = name.startswith(("fft_i",)) and r.is_complex() and not args[0].is_complex()
-            text = (
-                _TEXT["abs"]
-                if fits and inverse
-                else None
-                if fits
-                else "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
-            )
+            if fits and inverse:
+                text = _TEXT["abs"]
+            elif fits:
+                text = None
+            else:
+                text = "%s expects a %s output tensor, but got {o}" % (name[4:].replace("2", "n"), kind)
         elif name in ("abs", "absolute") and args[0].is_complex():
             if o.dtype is args[0].dtype or not o.is_complex():
                 text = None

@@ -90,13 +90,19 @@ def _each(x, f):
 
 
 def _flat(x):
-    return (
-        [x] if isinstance(x, torch.Tensor) else [t for v in x for t in _flat(v)] if isinstance(x, (list, tuple)) else []
-    )
+    if isinstance(x, torch.Tensor):
+        return [x]
+    if isinstance(x, (list, tuple)):
+        return [t for v in x for t in _flat(v)]
+    return []
 
 
 def _wide(t):
-    return t.to(torch.complex128) if t.is_complex() else t.double() if t.is_floating_point() else t
+    if t.is_complex():
+        return t.to(torch.complex128)
+    if t.is_floating_point():
+        return t.double()
+    return t
 
 
 def _body(spec, args, kwargs):
@@ -132,11 +138,10 @@ def _distance(got, want, rtol, atol):
 
 
 def _run(spec, args, kwargs):
-    fn = (
-        ops.namespace(spec.namespace)[spec.name.removeprefix(spec.namespace + "_" if spec.namespace else "")]
-        if spec.function
-        else ops.methods()[spec.name]
-    )
+    if spec.function:
+        fn = ops.namespace(spec.namespace)[spec.name.removeprefix(spec.namespace + "_" if spec.namespace else "")]
+    else:
+        fn = ops.methods()[spec.name]
     return fn(
         *(
             a.clone() if not i and spec.name.endswith("_") and isinstance(a, torch.Tensor) else a

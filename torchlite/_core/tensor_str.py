@@ -170,7 +170,12 @@ def _tensor_str(t, indent):
         data = t.tolist()
     values = _flatten(data, []) if t.dim() else [data]
     dtype = t.dtype
-    make = _complex_format if dtype.is_complex else _float_format if dtype.is_floating_point else _int_format
+    if dtype.is_complex:
+        make = _complex_format
+    elif dtype.is_floating_point:
+        make = _float_format
+    else:
+        make = _int_format
     return _nested(data, t.dim(), indent, *make(values))
 
 

@@ -126,16 +126,18 @@ def _units(output):
         yield v.view(output.shape)
 
 
+def _column(x, g):
+    """One output's gradient of the input x, flat; zeros where there is none."""
+    if g is None or g.shape != x.shape:
+        return torch.zeros_like(x).reshape(-1)
+    return g.detach().to(x.dtype).reshape(-1)
+
+
 def _matrix(wanted, rows):
     """J for each input, from the gradients of each element of an output."""
     return [
         torch.stack(
-            [
-                torch.zeros_like(x).reshape(-1)
-                if g is None or g.shape != x.shape
-                else g.detach().to(x.dtype).reshape(-1)
-                for g in column
-            ],
+            [_column(x, g) for g in column],
             1,
         )
         if column

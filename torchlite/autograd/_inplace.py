@@ -45,10 +45,10 @@ def check_view(t, change):
         change += " modified inplace %s." % ("in normal mode" if t._of_inference else "with grad mode enabled")
     else:
         change += " modified inplace."
-    raise RuntimeError(
-        "%s and %s%s"
-        % (place, change, _AMBIGUOUS % ("inference_mode" if t._of_inference else "no_grad") if t._unrecorded else _MANY)
-    )
+    why = _MANY
+    if t._unrecorded:
+        why = _AMBIGUOUS % ("inference_mode" if t._of_inference else "no_grad")
+    raise RuntimeError("%s and %s%s" % (place, change, why))
 
 
 def check_inplace(t):

@@ -84,9 +84,7 @@ class Node(_C.NodeBase):
 
     @property
     def next_functions(self):
-        shown = tuple(
-            (None, 0) if e is None else (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e for e in self.next
-        )
+        shown = tuple(map(_shown_edge, self.next))
         self.faces = [
             n for n, _ in shown if type(n) is AccumulateGrad
         ]  # the nodes of leaves live as long as their graph
@@ -157,6 +155,13 @@ def leaf_node(t):
         node = AccumulateGrad(t)
         m.node = weakref.ref(node)
     return node
+
+
+def _shown_edge(e):
+    """An edge as next_functions has it: a node and an output number."""
+    if e is None:
+        return None, 0
+    return (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e
 
 
 def edge(t):
@@ -520,10 +525,12 @@ class OpNode(Node):
 
     def keep_results(self, out):
         rec = self.rec
+        one = rec.nresults == 1
         for _, i, users in rec.results:
-            self.kept.append(
-                pack(out if rec.nresults == 1 else out[i], True) if users is None or self.feeds(users) else None
-            )
+            if users is None or self.feeds(users):
+                self.kept.append(pack(out if one else out[i], True))
+            else:
+                self.kept.append(None)
 
     def release(self):
         kept = self.kept
@@ -634,7 +641,12 @@ def _groups(rec, args, edges):
     """The edges by input; a list counts as one (its first edge)."""
     at, out = 0, []
     for i, many, _ in rec.inputs:
-        size = len(args[i]) if many and args[i] is not None else 1 if not many else 0
+        if many and args[i] is not None:
+            size = len(args[i])
+        elif not many:
+            size = 1
+        else:
+            size = 0
         out.append(next((e for e in edges[at : at + size] if e is not None), None))
         at += size
     return out
@@ -672,7 +684,12 @@ def record(ov, args):
         node.metadata_ = {"lengths": lengths}
     nondiff = rec.spec.nondiff
     if rec.single is not None and (source := args[rec.single]) is not None:
-        first = out if rec.nresults == 1 else out[0] if out else None
+        if rec.nresults == 1:
+            first = out
+        elif out:
+            first = out[0]
+        else:
+            first = None
         if first is not None and first.dtype is not source.dtype:
             # x * 1j of a real x: what comes back is complex, and the gradient of x is its real part
             node.input_meta = [(source.shape, source.dtype)]

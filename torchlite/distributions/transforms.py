@@ -393,7 +393,11 @@ class AffineTransform(Transform):
     def sign(self):
         if isinstance(self.scale, torch.Tensor):
             return self.scale.sign()
-        return 1 if self.scale > 0 else -1 if self.scale < 0 else 0
+        if self.scale > 0:
+            return 1
+        if self.scale < 0:
+            return -1
+        return 0
 
     def _call(self, x):
         return self.loc + self.scale * x

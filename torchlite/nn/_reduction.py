@@ -23,7 +23,10 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
         size_average = True
     if reduce is None:
         reduce = True
-    ret = ("mean" if size_average else "sum") if reduce else "none"
+    if not reduce:
+        ret = "none"
+    else:
+        ret = "mean" if size_average else "sum"
     if emit_warning:
         import warnings
 

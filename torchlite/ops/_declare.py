@@ -150,9 +150,9 @@ def op(
                     if inplace_ov is not None:
                         _add(_methods, _C.OpMethod, _inplace_name(short), inplace_ov, False, s.doc)
         specs.append(s)
-        return (
-            _functions[module][s.name.removeprefix(module + "_" if module else "")] if s.function else _methods[s.name]
-        )
+        if s.function:
+            return _functions[module][s.name.removeprefix(module + "_" if module else "")]
+        return _methods[s.name]
 
     return declare
 

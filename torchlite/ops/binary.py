@@ -189,15 +189,14 @@ def _pow_exponent(g, x, e, result):
             return torch.where(e >= 0, 0.0, g * (result * -math.inf))
         import cmath
 
-        log = (
-            cmath.log(x)
-            if isinstance(x, complex)
-            else math.log(x)
-            if x > 0
-            else math.nan
-            if not e.is_complex()
-            else cmath.log(x)
-        )
+        if isinstance(x, complex):
+            log = cmath.log(x)
+        elif x > 0:
+            log = math.log(x)
+        elif not e.is_complex():
+            log = math.nan
+        else:
+            log = cmath.log(x)
         return g * (result * log).conj()
     if e.is_complex():
         zero = (x == 0) & (torch.imag(e) == 0) & (torch.real(e) >= 0)

@@ -10,7 +10,9 @@ from ._declare import op
 # ---- primitives --------------------------------------------------------------------------------------------------------
 def _scale(x, sizes, normalization):
     n = math.prod(sizes)
-    return x if normalization == 0 else x / (math.sqrt(n) if normalization == 1 else n)
+    if normalization == 0:
+        return x
+    return x / (math.sqrt(n) if normalization == 1 else n)
 
 
 def _dft(x, dim, forward):

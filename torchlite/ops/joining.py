@@ -7,10 +7,12 @@ from ._declare import op, public
 
 def _own_dtypes(parts, dtypes):
     """Joining promotes: each tensor's gradient in its own dtype, of a real one its real part."""
-    return [
-        p if p.dtype is d else (torch.real(p) if p.is_complex() and not d.is_complex else p).to(d)
-        for p, d in zip(parts, dtypes)
-    ]
+    out = []
+    for p, d in zip(parts, dtypes):
+        if p.is_complex() and not d.is_complex:
+            p = torch.real(p)
+        out.append(p if p.dtype is d else p.to(d))
+    return out
 
 
 def _cat_grad(c, g):

@@ -431,7 +431,10 @@ def _triangular_right_grad(c, g):
     gb = _triangular_right(c.A.mH, g, not c.upper, c.unitriangular)
     ga = -c.result.mH.matmul(gb) if c.needs_A else None
     if ga is not None:
-        ga = ga.triu(1 if c.unitriangular else 0) if c.upper else ga.tril(-1 if c.unitriangular else 0)
+        if c.upper:
+            ga = ga.triu(1 if c.unitriangular else 0)
+        else:
+            ga = ga.tril(-1 if c.unitriangular else 0)
     return {"A": ga, "B": gb}
 
 

@@ -168,7 +168,12 @@ def _matrix_norm(x, ord, dim, keepdim, dtype):
         return torch.linalg.vector_norm(x, 2, dims, keepdim)
     if ord in ("nuc", 2, -2):
         s = _svd_checked(x.movedim(dims, [-2, -1]), False)[1]
-        r = s.sum(-1) if ord == "nuc" else _largest(s, -1) if ord == 2 else s.amin(-1)
+        if ord == "nuc":
+            r = s.sum(-1)
+        elif ord == 2:
+            r = _largest(s, -1)
+        else:
+            r = s.amin(-1)
         if keepdim:
             for d in sorted(dims):
                 r = r.unsqueeze(d)
@@ -482,7 +487,9 @@ def matrix_exp(self):
         return self.clone()
     dtype = self.dtype
     # webgpu has no float64, and in float32 a polynomial is the more exact
-    work = (torch.complex128 if dtype.is_complex else torch.float64) if self.is_cpu else dtype
+    work = dtype
+    if self.is_cpu:
+        work = torch.complex128 if dtype.is_complex else torch.float64
     most = 5.37 if self.is_cpu else 3.01
     x = self.to(work)
     size = float(torch.real(x.detach().abs()).sum(-2).amax())

@@ -388,7 +388,12 @@ def _smoothing(x, logp, target, weight, reduction, ignore_index, label_smoothing
 def _plain(x, target, weight, reduction, ignore_index, label_smoothing):
     """Whether _cross_entropy's kernel takes these arguments: there is nothing to complain about, and nothing rare."""
     shape = tuple(x.shape)
-    classes = shape[1] if len(shape) > 1 else shape[0] if shape else 0
+    if len(shape) > 1:
+        classes = shape[1]
+    elif shape:
+        classes = shape[0]
+    else:
+        classes = 0
     return (
         x.is_floating_point()
         and x.numel() > 0
@@ -499,7 +504,9 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
             shape[dim] = n
             loss = loss * weight.view(shape)
         if reduction == 1:
-            return -loss.sum() / (self.numel() / n if n else 0) if self.numel() else self.sum() * math.nan
+            if self.numel():
+                return -loss.sum() / (self.numel() / n if n else 0)
+            return self.sum() * math.nan
         return -loss.sum() if reduction == 2 else -loss.sum(dim)
     if not self.is_cpu and _plain(self, target, weight, reduction, ignore_index, label_smoothing):
         return torch.ops.aten._cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)[0]

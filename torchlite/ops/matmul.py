@@ -474,13 +474,11 @@ def tensordot(a, b, dims=2, out=None):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         da, db = list(range(-dims, 0)), list(range(dims))
     result = _tensordot(a, b, da, db)
-    return (
-        result
-        if out is None
-        else out.copy_(result)
-        if out.shape == result.shape
-        else out.resize_(result.shape).copy_(result)
-    )
+    if out is None:
+        return result
+    if out.shape == result.shape:
+        return out.copy_(result)
+    return out.resize_(result.shape).copy_(result)
 
 
 @op(

@@ -214,11 +214,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 def _rms_eps(x, eps):
-    return (
-        eps
-        if eps is not None
-        else torch.finfo(torch.float64 if x.dtype in (torch.float64, torch.complex128) else torch.float32).eps
-    )
+    if eps is not None:
+        return eps
+    return torch.finfo(torch.float64 if x.dtype in (torch.float64, torch.complex128) else torch.float32).eps
 
 
 def _rms_body(input, normalized_shape, weight, eps):

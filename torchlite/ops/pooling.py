@@ -299,7 +299,9 @@ def _declare_adaptive(n):
         out = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
         if len(out) == 1:
             out = out * n
-        return tuple(s if o is None else o for o, s in zip(out, x.shape[-n:])) if None in out else out
+        if None in out:
+            return tuple(s if o is None else o for o, s in zip(out, x.shape[-n:]))
+        return out
 
     def adaptive_avg(input, output_size):
         output_size = full(input, output_size)
@@ -429,16 +431,11 @@ def _declare_fractional(n):
         for i, (want, what) in enumerate(((x.shape[0], "batch"), (x.shape[1], "channel"), (n, ""))):
             have = random_samples.shape[i] if random_samples.dim() == 3 else -1
             if have < want if i == 0 else have != want:
-                raise RuntimeError(
-                    "Expect _random_samples to have 3 dimensions, got %d" % random_samples.dim()
-                    if have < 0
-                    else f"Expect _random_samples.size({i}) "
-                    + (
-                        f"equals to {n}; got {have}."
-                        if i == 2
-                        else f"{'no less then' if i == 0 else 'equals to'} input {what} size."
-                    )
-                )
+                if have < 0:
+                    raise RuntimeError("Expect _random_samples to have 3 dimensions, got %d" % random_samples.dim())
+                relation = "no less then" if i == 0 else "equals to"
+                wanted = f"equals to {n}; got {have}." if i == 2 else f"{relation} input {what} size."
+                raise RuntimeError(f"Expect _random_samples.size({i}) " + wanted)
         if not self.is_floating_point():
             raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{self.dtype._scalar_type}'")
         random_samples = random_samples[: x.shape[0]]  # in two dims the last dim comes first

@@ -195,7 +195,12 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     y = back(x * window, (x.shape[0], full), 1, n_fft, hop)
     weight = back((window * window).expand(1, n_frames, n_fft), (1, full), 1, n_fft, hop)
     start = n_fft // 2 if center else 0
-    end = start + length if length is not None else full - n_fft // 2 if center else full
+    if length is not None:
+        end = start + length
+    elif center:
+        end = full - n_fft // 2
+    else:
+        end = full
     y, weight = y[:, start:end], weight[:, start:end]
     if weight.numel() and bool(weight.abs().min() <= 1e-11):
         raise RuntimeError(intro + "window overlap add min: 1\n[ CPUBoolType{} ]")

@@ -785,7 +785,11 @@ def atleast_1d(self):
 @op("atleast_2d(Tensor self) -> Tensor", variants="function")
 def atleast_2d(self):
     """`self` with at least two dims."""
-    return self.reshape((1, 1)) if self.dim() == 0 else self.unsqueeze(0) if self.dim() == 1 else self
+    if self.dim() == 0:
+        return self.reshape((1, 1))
+    if self.dim() == 1:
+        return self.unsqueeze(0)
+    return self
 
 
 @op("atleast_3d(Tensor self) -> Tensor", variants="function")
@@ -793,7 +797,11 @@ def atleast_3d(self):
     """`self` with at least three dims."""
     if self.dim() == 0:
         return self.reshape((1, 1, 1))
-    return self.unsqueeze(0).unsqueeze(-1) if self.dim() == 1 else self.unsqueeze(-1) if self.dim() == 2 else self
+    if self.dim() == 1:
+        return self.unsqueeze(0).unsqueeze(-1)
+    if self.dim() == 2:
+        return self.unsqueeze(-1)
+    return self
 
 
 for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):

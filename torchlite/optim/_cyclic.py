@@ -50,7 +50,12 @@ class CyclicLR(LRScheduler):
         self.mode = mode
         self.gamma = gamma
         self._scale_fn_custom = scale_fn
-        self.scale_mode = scale_mode if scale_fn is not None else ("iterations" if mode == "exp_range" else "cycle")
+        if scale_fn is not None:
+            self.scale_mode = scale_mode
+        elif mode == "exp_range":
+            self.scale_mode = "iterations"
+        else:
+            self.scale_mode = "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.use_beta1 = _momentum_key(optimizer)

@@ -10,7 +10,12 @@ __all__ = ["LBFGS"]
 
 def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
     """The minimum of the cubic through two points with their slopes, clipped to the bounds."""
-    low, high = bounds if bounds is not None else ((x1, x2) if x1 <= x2 else (x2, x1))
+    if bounds is not None:
+        low, high = bounds
+    elif x1 <= x2:
+        low, high = (x1, x2)
+    else:
+        low, high = (x2, x1)
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1**2 - g1 * g2
     if square >= 0:

@@ -196,10 +196,14 @@ class Recording:
                     "torchlite::" if name[0] == "_" and name not in _ATEN and name != "_to_copy" else "aten::"
                 ) + name
             for shape in shapes or ():
-                one = type(shape) is tuple
-                full.append(shape[1] if one else [s[1] for s in shape] if shape else [])
-                flat.append(shape[1] if one else [])
-                dtypes.append(_CPP_TYPES[shape[0]] if one else "TensorList" if shape else "")
+                if type(shape) is tuple:
+                    full.append(shape[1])
+                    flat.append(shape[1])
+                    dtypes.append(_CPP_TYPES[shape[0]])
+                else:
+                    full.append([s[1] for s in shape or ()])
+                    flat.append([])
+                    dtypes.append("TensorList" if shape else "")
             e = FunctionEvent(
                 len(events) + 1,
                 name,

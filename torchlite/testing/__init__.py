@@ -46,7 +46,9 @@ def assert_close(
         return
 
     def fail(text):
-        raise AssertionError(msg(text) if callable(msg) else msg if msg is not None else text)
+        if callable(msg):
+            raise AssertionError(msg(text))
+        raise AssertionError(text if msg is None else msg)
 
     numbers = not isinstance(actual, torch.Tensor)
     if numbers != (not isinstance(expected, torch.Tensor)):

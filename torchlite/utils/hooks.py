@@ -23,7 +23,12 @@ class RemovableHandle:
         self.hooks_dict_ref = _ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
-        extra = () if extra_dict is None else (extra_dict,) if isinstance(extra_dict, dict) else extra_dict
+        if extra_dict is None:
+            extra = ()
+        elif isinstance(extra_dict, dict):
+            extra = (extra_dict,)
+        else:
+            extra = extra_dict
         self.extra_dict_ref = tuple(_ref(d) for d in extra)
 
     def remove(self):

@@ -211,7 +211,12 @@ def device_fill(t, value):
             buffer.bounds = v, v, t.itemsize
         return
     name = dtype.name
-    number = "float32" if dtype.is_floating_point else "int64" if name == "int64" else "int32"
+    if dtype.is_floating_point:
+        number = "float32"
+    elif name == "int64":
+        number = "int64"
+    else:
+        number = "int32"
     assign(t, expression("cast", [Number(probe.item(), number)], name, None, shape))
 
 
@@ -455,15 +460,13 @@ def _dtype_of(dtype, value=None):
     if dtype is not None:
         return dtype
     if value is not None:
-        return (
-            torch.bool
-            if value is True or value is False
-            else torch.int64
-            if isinstance(value, int)
-            else torch.complex64
-            if isinstance(value, complex)
-            else torch.get_default_dtype()
-        )
+        if value is True or value is False:
+            return torch.bool
+        if isinstance(value, int):
+            return torch.int64
+        if isinstance(value, complex):
+            return torch.complex64
+        return torch.get_default_dtype()
     return torch.get_default_dtype()
 
 

@@ -294,13 +294,12 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
-        self.activation_relu_or_gelu = (
-            1
-            if self.activation is F.relu or isinstance(self.activation, torch.nn.ReLU)
-            else 2
-            if self.activation is F.gelu or isinstance(self.activation, torch.nn.GELU)
-            else 0
-        )
+        if self.activation is F.relu or isinstance(self.activation, torch.nn.ReLU):
+            self.activation_relu_or_gelu = 1
+        elif self.activation is F.gelu or isinstance(self.activation, torch.nn.GELU):
+            self.activation_relu_or_gelu = 2
+        else:
+            self.activation_relu_or_gelu = 0
 
     def __setstate__(self, state):
         super().__setstate__(state)

@@ -63,7 +63,10 @@ def exponential(
 
 def cosine(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """sin(pi (n + 0.5) / M)."""
-    step = math.pi / (M + 1 if not sym and M > 1 else M) if M else 0
+    if M:
+        step = math.pi / (M + 1 if not sym and M > 1 else M)
+    else:
+        step = 0
     return _window(
         "cosine",
         M,
@@ -112,7 +115,10 @@ def bartlett(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requ
     """A triangle: 1 - |2 n / (M - 1) - 1|."""
     if M == 1:
         return _window("bartlett", M, dtype, layout, device, requires_grad, lambda line: line(1, 1))
-    step = 2 / (M if not sym else M - 1) if M else 0
+    if M:
+        step = 2 / (M if not sym else M - 1)
+    else:
+        step = 0
     return _window(
         "bartlett", M, dtype, layout, device, requires_grad, lambda line: 1 - torch.abs(line(-1, -1 + (M - 1) * step))
     )

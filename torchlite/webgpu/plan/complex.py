@@ -198,7 +198,11 @@ def complex_pointwise(ov, op, operands, args):
     tensors = [a for a in operands if isinstance(a, Tensor)]
     dtype = _result_dtype(ov, args)
     real = op in _REAL
-    if dtype is not (boolean if real and op not in ("abs", "angle") else float32 if real else complex64):
+    if op in ("abs", "angle"):
+        here = float32
+    else:
+        here = boolean if real else complex64
+    if dtype is not here:
         return NotImplemented  # complex128 has no place on the device
     for t in tensors:
         if (t.dtype is torch.complex128 or t.dtype is torch.float64) and t.dim():

@@ -185,7 +185,10 @@ def _whole(x):
 def _arange(ov, a):
     """On the device where every value is a whole number that it computes exactly; else the CPU's values are uploaded."""
     k = {"arange": 0, "arange_start": 1, "arange_step": 2}[ov.kernel]
-    start, end, step = (0, a[0], 1) if k == 0 else (a[0], a[1], a[2] if k == 2 else 1)
+    if k == 0:
+        start, end, step = (0, a[0], 1)
+    else:
+        start, end, step = (a[0], a[1], a[2] if k == 2 else 1)
     dtype = a[k + 1]
     numbers = (start, end, step)
     whole = all(type(x) is int for x in numbers)

@@ -180,7 +180,12 @@ def _cross_entropy_backward(ov, args):
 def _nll_args(x, labels, weight):
     """Whether the kernel takes these arguments: shapes that fit, and nothing rare."""
     shape = tuple(x.shape)
-    classes = shape[1] if len(shape) > 1 else shape[0] if shape else 0
+    if len(shape) > 1:
+        classes = shape[1]
+    elif shape:
+        classes = shape[0]
+    else:
+        classes = 0
     rest = shape[:1] * (len(shape) > 1) + shape[2:]
     return (
         x.dtype in FLOATS

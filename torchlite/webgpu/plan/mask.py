@@ -86,7 +86,9 @@ def _value_node(value, dtype, shape):
             )
         value = value.to(dtype).item()
     probe = _C.fill(_C.empty((1,), dtype), value)  # the core's conversion and its errors
-    return Number(probe.item(), "float32" if dtype.is_floating_point else "int64" if name == "int64" else "int32")
+    if dtype.is_floating_point:
+        return Number(probe.item(), "float32")
+    return Number(probe.item(), "int64" if name == "int64" else "int32")
 
 
 def where_node(self, mask, value, shape):

@@ -380,9 +380,11 @@ def _linear_rare(ov, args):
     ):
         return refuse(ov, args)
     r = _product(ov, args, x, w, True)
-    return (
-        r if r is NotImplemented else (r.reshape(-1, w.shape[0]) + bias.detach()).reshape(r.shape) if r.numel() else r
-    )
+    if r is NotImplemented:
+        return r
+    if r.numel():
+        return (r.reshape(-1, w.shape[0]) + bias.detach()).reshape(r.shape)
+    return r
 
 
 def _fits(t, shape):

@@ -68,7 +68,10 @@ def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, neste
     """bufs: momentum buffers, None for those that begin with this step; [] without momentum."""
     n = len(params)
     weights, slopes = _owners(params, params), _owners(grads, params)
-    speeds = _owners([params[i] if b is None else b for i, b in enumerate(bufs)], params) if bufs else [None] * n
+    if bufs:
+        speeds = _owners([params[i] if b is None else b for i, b in enumerate(bufs)], params)
+    else:
+        speeds = [None] * n
     usable = [
         weights[i] is not None and slopes[i] is not None and (not bufs or speeds[i] is not None) for i in range(n)
     ]

@@ -169,9 +169,12 @@ def supported(op, compute, dtype, arity):
     key = op, compute, dtype, arity
     known = _supported.get(key)
     if known is None:
-        number = (
-            "float32" if compute in ("float32", "float16", "bfloat16") else "int64" if compute == "int64" else "int32"
-        )
+        if compute in ("float32", "float16", "bfloat16"):
+            number = "float32"
+        elif compute == "int64":
+            number = "int64"
+        else:
+            number = "int32"
         nodes = [{"scalar": i, "dtype": number} for i in range(arity)] + [
             {"op": op, "args": list(range(arity)), "dtype": dtype, "compute": compute}
         ]
@@ -305,12 +308,11 @@ def _entry(ov, args, op, operands):
     compute = wide.name
     if not supported(op, compute, dtype.name, len(operands)):
         return None
-    return (
-        dtype,
-        dtype.name,
-        compute,
-        "float32" if wide.is_floating_point else "int64" if compute == "int64" else "int32",
-    )
+    if wide.is_floating_point:
+        number = "float32"
+    else:
+        number = "int64" if compute == "int64" else "int32"
+    return dtype, dtype.name, compute, number
 
 
 def _in_order(t, order):

@@ -66,9 +66,12 @@ _sums = {}
 
 def _sum_spec(row, given, dtype):
     """How a sum, mean or product of a type is made: (spec, whether it is of pairs of floats); None where the core decides."""
-    want = (
-        dtype if dtype is not None else given if row == "mean" or given.is_floating_point or given.is_complex else int64
-    )
+    if dtype is not None:
+        want = dtype
+    elif row == "mean" or given.is_floating_point or given.is_complex:
+        want = given
+    else:
+        want = int64
     if given is torch.complex64 and want is given and row in ("sum", "mean"):
         return _sum_spec(row, float32, None)
     if given not in HERE or want not in HERE:
@@ -87,7 +90,12 @@ def _sum_spec(row, given, dtype):
         op, cast = "count_nonzero", None
     else:
         # integers wrap, so that 32 bits do for all but int64
-        cast = "int64" if want is int64 else "int32" if given in FLOATS or given is int64 else None
+        if want is int64:
+            cast = "int64"
+        elif given in FLOATS or given is int64:
+            cast = "int32"
+        else:
+            cast = None
     return (op, cast, want), pre
 
 
@@ -128,7 +136,12 @@ def _any(ov, args):
         return ask_core(ov, args)
     if dtype is torch.complex64:
         t = reduce(torch.view_as_real(t.detach()), (t.dim(),), False, (("any", None, boolean), None))[0]
-    want = int64 if row == "count_nonzero" else dtype if dtype is torch.uint8 else boolean
+    if row == "count_nonzero":
+        want = int64
+    elif dtype is torch.uint8:
+        want = dtype
+    else:
+        want = boolean
     return reduce(t, dims, len(args) > 2 and args[2], ((row, None, want), None))[0]
 
 

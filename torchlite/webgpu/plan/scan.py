@@ -37,7 +37,11 @@ def _scan(t, op, dim, want):
 
 def _dim(t, dim):
     dims = dims_of(dim, t.dim())
-    return None if dims is None else dims[0] if dims else 0
+    if dims is None:
+        return None
+    if dims:
+        return dims[0]
+    return 0
 
 
 @planner("cumsum", "cumprod")
@@ -45,7 +49,12 @@ def _cumsum(ov, args):
     t, dim, dtype = args
     at = _dim(t, dim)
     given = t.dtype
-    want = dtype if dtype is not None else given if given.is_floating_point or given.is_complex else torch.int64
+    if dtype is not None:
+        want = dtype
+    elif given.is_floating_point or given.is_complex:
+        want = given
+    else:
+        want = torch.int64
     if at is None or not t.numel():
         return ask_core(ov, args)
     if given is torch.complex64 and want is given and ov.kernel == "cumsum":

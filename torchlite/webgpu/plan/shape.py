@@ -224,7 +224,10 @@ def _triangle(ov, a):
     inside = expression(
         "le" if ov.kernel == "tril" else "ge", [offset, Number(diagonal, "int32")], "bool", "int32", shape
     )
-    zero = Number(0.0, "float32") if x.dtype.is_floating_point else Number(0, "int64" if name == "int64" else "int32")
+    if x.dtype.is_floating_point:
+        zero = Number(0.0, "float32")
+    else:
+        zero = Number(0, "int64" if name == "int64" else "int32")
     node = expression("where", [inside, operand(x, shape), zero], name, name, shape)
     if ov.flags & 4:
         from .pointwise import assign

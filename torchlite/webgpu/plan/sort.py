@@ -22,7 +22,11 @@ _plans = {}
 def _dim(t, dim):
     """A dim, wrapped; None where the core has to say what is wrong."""
     dims = dims_of(-1 if dim is None else dim, t.dim())
-    return None if dims is None else dims[0] if dims else 0
+    if dims is None:
+        return None
+    if dims:
+        return dims[0]
+    return 0
 
 
 def ordered(t, dim, k, descending):
@@ -259,7 +263,12 @@ def _searchsorted(ov, args):
         floats = rows.dtype.is_floating_point
         if isinstance(v, complex):
             return NotImplemented
-        dtype = rows.dtype if floats else torch.get_default_dtype() if isinstance(v, float) else int64
+        if floats:
+            dtype = rows.dtype
+        elif isinstance(v, float):
+            dtype = torch.get_default_dtype()
+        else:
+            dtype = int64
         v = _C.fill(_C.empty((), dtype), v).to(rows.device)
     if v.is_cpu or rows.is_cpu:
         raise RuntimeError(

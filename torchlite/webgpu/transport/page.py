@@ -115,7 +115,10 @@ async def _load():
     ways = [_in_node] if _here("process") and hasattr(js.process, "getBuiltinModule") else []
     # not by `document`: PyScript's workers have that of the page, whose scripts run there
     ways += [_imported] if _here("torchlite_import") else []
-    ways += [_in_classic_worker] if _here("importScripts") else [_in_window] if _here("document") else []
+    if _here("importScripts"):
+        ways.append(_in_classic_worker)
+    elif _here("document"):
+        ways.append(_in_window)
     problems = []
     for way in (*ways, _evaluate):
         try:

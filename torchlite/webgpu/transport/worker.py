@@ -137,7 +137,11 @@ class WorkerBridge(Link):
     def rungProblem(self, bit):
         if bit != WORKER:
             return self._options["canvas"]
-        return self._ended[1] if self._port is None else APART if self._head is None else ""
+        if self._port is None:
+            return self._ended[1]
+        if self._head is None:
+            return APART
+        return ""
 
     # --- figures and settings ---
 
