@@ -404,7 +404,8 @@ _deterministic = {"mode": False, "warn_only": False, "fill": True, "precision": 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Every op on the CPU is deterministic anyway, and on webgpu all but writes of several values to one place (`index_put_`, `scatter_`, `put_`):
-    in this mode the last one stays there too. `empty` and its like are filled, as torch.utils.deterministic says. No op is refused."""
+    in this mode the last one stays there too. `empty` and its like are filled, as torch.utils.deterministic says. `put_` and max_unpool are
+    refused (with `warn_only` they warn), as PyTorch does on the CPU."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(
@@ -413,6 +414,7 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
             )
     _deterministic.update(mode=mode, warn_only=warn_only)
     _C.set_fill_empty(mode and _deterministic["fill"])
+    _C.set_deterministic((1 if warn_only else 2) if mode else 0)
 
 
 def are_deterministic_algorithms_enabled():

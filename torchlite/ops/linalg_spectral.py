@@ -5,7 +5,19 @@ from typing import Any
 import torchlite as torch
 
 from ._declare import op
-from .linalg import _eye_like, _failed, _floating, _hidden, _linalg, _matrix, _no_half, _solve, _square, _zero_batch
+from .linalg import (
+    _columns,
+    _eye_like,
+    _failed,
+    _floating,
+    _hidden,
+    _linalg,
+    _matrix,
+    _no_half,
+    _solve,
+    _square,
+    _zero_batch,
+)
 
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------------------
@@ -81,7 +93,9 @@ def _eigh_checked(x, code):
         return _eigh(x)
     L, V = _eigh(torch.where(bad, _eye_like(x), x))
     value = torch.real(x) if x.is_complex() else x
-    return torch.where(bad.squeeze(-1), value[..., 0] if x.shape[-1] == 1 else torch.nan, L), V
+    if x.shape[-1] == 1:
+        return torch.where(bad.squeeze(-1), value[..., 0], L), V
+    return torch.where(bad.squeeze(-1), torch.nan, L), _columns(torch.where(bad, torch.nan, V))
 
 
 @_linalg("eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
@@ -204,7 +218,10 @@ def _svd_checked(A, full, driver=None):
     if bad is None:
         return _svd(A, full)
     U, S, Vh = _svd(torch.where(bad, torch.eye(*A.shape[-2:], dtype=A.dtype, device=A.device), A), full)
-    return U, torch.where(bad.squeeze(-1), torch.nan, S), Vh  # infinite elements: no singular values
+    S = torch.where(bad.squeeze(-1), torch.nan, S)  # infinite elements: neither singular values nor vectors
+    if S.shape[-1] == 1:
+        return U, S, Vh
+    return _columns(torch.where(bad, torch.nan, U)), S, _columns(torch.where(bad, torch.nan, Vh))
 
 
 @_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True)

@@ -143,18 +143,16 @@ def soft_margin_loss(self, target, reduction=1):
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(torch.broadcast_shapes(self.shape, target.shape))}"
         )
-    if self.is_floating_point() and not target.is_complex():
-        return _reduce(_to(-torch._C._nn.log_sigmoid(target * self), self.dtype), reduction)
-    if not self.is_complex():
+    if not self.is_complex() and (target.is_complex() or not self.is_floating_point()):
         have = target.dtype if target.is_complex() else torch.get_default_dtype()
         raise RuntimeError(
             f"result type {have._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}"
         )
-    if torch.is_grad_enabled() and (self.requires_grad or target.requires_grad):
+    if self.is_complex() and torch.is_grad_enabled() and (self.requires_grad or target.requires_grad):
         raise RuntimeError(
             "soft_margin_loss does not support automatic differentiation for outputs with complex dtype."
         )
-    return _reduce(_to((-target * self).exp().log1p(), self.dtype), reduction)
+    return _reduce((-target.to(self.dtype) * self).exp().log1p(), reduction)
 
 
 # ---- cross entropies -------------------------------------------------------------------------------------------------------------

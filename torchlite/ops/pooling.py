@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-
+from torchlite import _C
 from torchlite._C import suggests_channels_last as _last
 
 from ._declare import _functions, op
@@ -341,6 +341,7 @@ _ADAPTIVE = {n: _declare_adaptive(n) for n in (1, 2, 3)}
 
 # ---- unpooling -------------------------------------------------------------------------------------------------------
 def _unpool(self, indices, output_size, n):
+    _C.alert(f"max_unpooling{n}d_forward_out")
     if indices.dtype != torch.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype._scalar_type}")
     if len(output_size) != n:

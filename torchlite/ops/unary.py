@@ -244,12 +244,17 @@ def trunc(self):
     inplace=True,
     out=True,
     tags="pointwise",
-    alias=("special.round",),
     grad={"self": _zero},
     samples=lambda t: [(t(3, 4),), (t(5), {"decimals": 2}), (t(5, hi=3000), {"decimals": -2})],
 )
 def round(self, decimals=0):
     """The nearest integer, halves to even; to `decimals` decimal places when given."""
+
+
+@op("special_round(Tensor self, *, int decimals=0) -> Tensor", module="special", out=True, tags="pointwise")
+def special_round(self, decimals=0):
+    """round to `decimals` decimal places; unlike torch.round it takes no integers."""
+    return torch.round(self, decimals=decimals)
 
 
 @op(

@@ -294,8 +294,8 @@ static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
                    "list to a single numpy.ndarray with "
                    "numpy.array() before converting to a tensor.") < 0)
     return -1;
-  if (!list && !tuple && !PySequence_Check(o)) {
-    PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d", (long long)t->shape[depth], depth);
+  if (!list && !tuple && (!PySequence_Check(o) || (TL_CHECK(o) && !((TlTensor *)o)->ndim))) {
+    PyErr_SetString(PyExc_TypeError, "not a sequence");
     return -1;
   }
   if (PySequence_Size(o) != t->shape[depth]) {

@@ -268,6 +268,7 @@ void tl_free(void *p);
 int tl_wrap_dim(int64_t dim, int ndim,
                 int *out);             /* negative dims; IndexError in PyTorch's words; 0-dim counts as 1-dim */
 int tl_int(PyObject *o, int64_t *out); /* int, 0-dim integer tensor, __index__ */
+int tl_alert(const char *name);        /* use_deterministic_algorithms: warns (0) or raises (-1) that an op is not */
 int tl_warn_once(const char *text); /* once in a process, or always after torch.set_warn_always(True); -1 where filters
                                        make it an error */
 int tl_ints(PyObject *o, int64_t *out, int *n); /* int or sequence of ints, at most TL_DIM_LIMIT; None gives n = -1 */

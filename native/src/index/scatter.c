@@ -556,6 +556,7 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
     PyErr_SetString(PyExc_IndexError, "index_fill_(): Expected dtype int64 for index.");
     return NULL;
   }
+  if (out == self && tl_check_apart(self, index) < 0) return NULL;
   if (index->ndim > 1) {
     PyErr_SetString(PyExc_RuntimeError, "Index has to be a vector/scalar");
     return NULL;
@@ -722,9 +723,11 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
         else s += __builtin_pow(x, p);
       }
       s = p == 2 ? __builtin_sqrt(s) : p == 1 || p == 0 || p > 1e300 ? s : __builtin_pow(s, 1 / p);
-      s = round_to(s, self->dtype); /* PyTorch's norm has the table's dtype */
-      if (s > max_norm)
-        for (int64_t j = 0; j < width; j++) row[j] = from[j] * (max_norm / (s + 1e-7));
+      s = round_to(s, self->dtype); /* norm and scale have the table's dtype in PyTorch */
+      if (s > max_norm) {
+        const double scale = round_to(max_norm / (s + 1e-7), self->dtype);
+        for (int64_t j = 0; j < width; j++) row[j] = from[j] * scale;
+      }
     }
   } else TL_CLEAR(w);
   TL_DEC(ix);

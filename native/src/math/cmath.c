@@ -182,7 +182,7 @@ cz cz_pow(cz a, cz b) {
 cz cz_log_add(cz a, cz b) {
   cz lo = a.re < b.re ? a : b, hi = a.re < b.re ? b : a;
   if (isnan(a.re) || isnan(a.im) || isnan(b.re) || isnan(b.im)) return cz_of(NAN, NAN);
-  if (isinf(hi.re) && lo.re == hi.re) return hi.re < 0 ? lo : cz_log(cz_add(cz_exp(lo), cz_exp(hi)));
+  if (isinf(hi.re) && lo.re == hi.re) return hi.re < 0 ? hi : cz_log(cz_add(cz_exp(lo), cz_exp(hi)));
   return cz_add(cz_log1p(cz_exp(cz_sub(lo, hi))), hi);
 }
 

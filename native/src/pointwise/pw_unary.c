@@ -166,10 +166,11 @@ PyObject *pw_bitwise_not(const TlKernel *k, PyObject *const *args, Py_ssize_t na
 }
 
 PyObject *pw_round(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  static const PwRow decimals_row = {PW_SAME, PW_NO_INT, 1, "round_cpu", PW_SET_F(u_round_decimals)};
+  static const PwRow zero_row = {PW_SAME, PW_NO_INT, 1, "round_vml_cpu", PW_SET_F(u_round)},
+                     decimals_row = {PW_SAME, PW_NO_INT, 1, "round_cpu", PW_SET_F(u_round_decimals)};
   int64_t dec = 0;
   if (nargs > 1 && tl_int(args[1], &dec) < 0) return NULL;
-  if (dec == 0) return pw_run(k->data, NULL, 1, args, -1, out);
+  if (dec == 0) return pw_run(nargs > 1 ? &zero_row : k->data, NULL, 1, args, -1, out);
   PwParams p = {.x = pow(10.0, fabs((double)dec)), .i = dec};
   return pw_run(&decimals_row, &p, 1, args, -1, out);
 }

@@ -59,6 +59,37 @@ static PyObject *get_fill_empty(PyObject *m, PyObject *o) {
   (void)o;
   return PyBool_FromLong(fill_empty);
 }
+/* 1: ops that PyTorch has no deterministic form of warn; 2: they raise */
+static long strictness;
+int tl_alert(const char *name) {
+  const bool warns = strictness == 1;
+  if (!strictness) return 0;
+  PyObject *text = PyUnicode_FromFormat(
+    "%s does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True%s)'. %sfile "
+    "an "
+    "issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
+    "operation.",
+    name, warns ? ", warn_only=True" : "",
+    warns
+      ? "You can "
+      : "You can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if that's "
+        "acceptable for your application. You can also ");
+  int r = text && warns ? tl_warn_once(PyUnicode_AsUTF8AndSize(text, NULL)) : -1;
+  if (text && !warns) PyErr_SetObject(PyExc_RuntimeError, text);
+  Py_XDECREF(text);
+  return r;
+}
+static PyObject *set_strictness(PyObject *m, PyObject *o) {
+  (void)m;
+  strictness = PyLong_AsLong(o);
+  Py_RETURN_NONE;
+}
+static PyObject *alert(PyObject *m, PyObject *o) {
+  const char *name = PyUnicode_AsUTF8AndSize(o, NULL);
+  (void)m;
+  if (!name || tl_alert(name) < 0) return NULL;
+  Py_RETURN_NONE;
+}
 static PyObject *fill_fresh(PyObject *m, PyObject *o) {
   (void)m;
   return TL_CHECK(o) ? (PyObject *)fresh((TlTensor *)Py_NewRef(o)) : Py_NewRef(o);
@@ -66,6 +97,8 @@ static PyObject *fill_fresh(PyObject *m, PyObject *o) {
 PyMethodDef tl_create_functions[] = {
   {"set_fill_empty", set_fill_empty, METH_O, "Whether uninitialised tensors are filled."},
   {"fill_empty", get_fill_empty, METH_NOARGS, "Whether uninitialised tensors are filled."},
+  {"set_deterministic", set_strictness, METH_O, "0; 1: alert() warns; 2: it raises."},
+  {"alert", alert, METH_O, "Says that an op of this name is not deterministic, where set_deterministic asks for it."},
   {"fill_fresh", fill_fresh, METH_O, "Fills a tensor that was just made, where uninitialised ones are filled."},
   {0}};
 

@@ -89,7 +89,7 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   PyObject *dim_arg = args[consecutive ? 3 : 1];
   bool flat = tl_none(dim_arg);
   int64_t at, n = t->numel, m = 0, *order = NULL, *starts, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-  int dim = 0;
+  int dim = 0, zeros = 0;
   (void)nargs, (void)out;
   if (!flat && t->ndim == 0) {
     if (tl_int(dim_arg, &at) == 0)
@@ -109,6 +109,12 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
       strides[q] = t->strides[d];
     }
     n = nd ? shape[0] : 1;
+    for (int d = 0; d < nd; d++) zeros += t->shape[d] == 0;
+    if (n == 0 && zeros > 1) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "Number of zero sized dimensions is more than one, so unique cannot be applied");
+      return NULL;
+    }
     if (t->numel == 0 && n != 0) {
       PyErr_SetString(PyExc_RuntimeError,
                       "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");

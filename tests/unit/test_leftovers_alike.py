@@ -1,0 +1,85 @@
+"""Rare arguments, line by line beside PyTorch: numbers without room, NaN and infinities, ops that are refused."""
+
+from alike import alike, cases
+
+
+@cases("""
+torch.round(torch.tensor([1, 25]), decimals=0)
+torch.tensor([1, 25]).round_(decimals=0)
+torch.round(torch.tensor([1, 25]))
+torch.special.round(torch.tensor([1, 25]))
+torch.special.round(torch.tensor([True]))
+torch.special.round(torch.tensor([1.5, 2.5]))
+torch.special.round(torch.tensor([1.256, 25]), decimals=2)
+torch.special.round(torch.tensor([1.5, 25]), 3)
+F.soft_margin_loss(torch.tensor([200., -200., 88., 89., -90., 100., 1.]), torch.tensor([1., 1, -1, -1, 1, -1, 0]), reduction='none')
+x = torch.tensor([200., -200., 88., 89., 1.], requires_grad=True); F.soft_margin_loss(x, torch.tensor([1., 1, -1, -1, 0])).backward(); x.grad
+x = torch.tensor([12., -12.], dtype=torch.half, requires_grad=True); F.soft_margin_loss(x, torch.ones(2, dtype=torch.half)).backward(); x.grad
+F.soft_margin_loss(torch.ones(2), torch.ones(2, dtype=torch.uint8))
+F.soft_margin_loss(torch.ones(2), torch.ones(2, dtype=torch.bool))
+x = torch.tensor([.5, -2.], requires_grad=True, dtype=torch.double); g, = torch.autograd.grad(F.soft_margin_loss(x, torch.tensor([1., -1.])), x, create_graph=True); torch.autograd.grad(g.sum(), x)
+torch.logcumsumexp(torch.tensor([complex(-math.inf, 2), complex(-math.inf, 3), complex(1, 1)]), 0)
+torch.tensor([np.ones(2), np.float32(1)])
+torch.tensor([[1, 2], torch.tensor(1.)])
+torch.tensor([[1, 2], torch.tensor(1.)], dtype=torch.float32)
+torch.tensor([[1, 2], None])
+""")
+def test_numbers(line):
+    alike(line)
+
+
+@cases("""
+torch.linalg.eigh(torch.full((2, 2), math.nan))
+torch.linalg.eigh(torch.full((2, 2), math.inf))
+torch.linalg.eigh(torch.full((1, 1), math.inf))
+torch.linalg.svd(torch.full((2, 2), math.inf))
+torch.linalg.svd(torch.full((2, 3), math.inf))
+torch.linalg.svd(torch.full((1, 1), math.inf))
+torch.linalg.svd(torch.full((2, 2, 2), math.inf), full_matrices=False)
+torch.linalg.pinv(torch.full((2, 2), math.nan), hermitian=True)
+torch.linalg.pinv(torch.full((2, 2), math.inf), hermitian=True)
+torch.linalg.pinv(torch.full((2, 2), math.inf))
+torch.svd(torch.full((2, 3), math.inf), some=False)
+""")
+def test_no_vectors_of_matrices_that_are_not_finite(line):
+    alike(line)
+
+
+@cases("""
+torch.unique(torch.zeros(0, 0, 3), dim=0)
+torch.unique(torch.zeros(0, 0, 3), dim=2)
+torch.unique(torch.zeros(0, 2, 0), dim=1)
+torch.unique(torch.zeros(0, 0), dim=1, return_inverse=True, return_counts=True)
+torch.unique(torch.zeros(0, 3), dim=0, return_inverse=True, return_counts=True)
+torch.unique_consecutive(torch.zeros(0, 0, 3), dim=0)
+torch.unique_consecutive(torch.zeros(0, 3), dim=0)
+torch.unique_consecutive(torch.zeros(0, 0), dim=1, return_inverse=True, return_counts=True)
+x = torch.tensor([0, 1, 2]); x.index_fill_(0, x, 1)
+x = torch.tensor([0, 1, 2]); x.index_fill_(0, x[:1], 7)
+x = torch.tensor(0); x.index_fill_(0, x, x)
+x = torch.tensor([0, 1, 2]); x.index_fill_(0, torch.tensor([0]), x[1])
+x = torch.tensor([0, 1, 2]); x.index_fill(0, x, 1)
+w = (torch.randn(5, 7) * 3).half(); F.embedding(torch.tensor([0, 1, 4, 4]), w, max_norm=1.); w
+w = (torch.randn(5, 9) * 3).bfloat16(); F.embedding(torch.arange(5), w, max_norm=1., norm_type=1.); w
+w = (torch.randn(5, 9) * 3).half(); F.embedding(torch.arange(5), w, max_norm=1., norm_type=math.inf); w
+""")
+def test_indices(line):
+    alike(line)
+
+
+@cases("""
+F.max_unpool1d(*F.max_pool1d(torch.arange(8.).reshape(1, 1, 8), 2, return_indices=True), 2)
+F.max_unpool2d(*F.max_pool2d(torch.arange(16.).reshape(1, 1, 4, 4), 2, return_indices=True), 2)
+F.max_unpool3d(*F.max_pool3d(torch.arange(8.).reshape(1, 1, 2, 2, 2), 2, return_indices=True), 2)
+torch.zeros(4).put_(torch.tensor([1]), torch.ones(1))
+torch.zeros(4).put(torch.tensor([1]), torch.ones(1))
+torch.zeros(4).put_(torch.tensor([1]), torch.ones(1), accumulate=True)
+torch.zeros(4).index_put_((torch.tensor([1]),), torch.ones(1))
+torch.zeros(4).scatter_(0, torch.tensor([1]), torch.ones(1))
+""")
+def test_not_deterministic(line):
+    for how in ("True", "True, warn_only=True"):
+        try:
+            alike(f"torch.use_deterministic_algorithms({how}); {line}")
+        finally:
+            alike("torch.use_deterministic_algorithms(False)")
