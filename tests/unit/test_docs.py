@@ -19,8 +19,10 @@ PAGES = [
         "wheels/README.md",
         "demos/README.md",
         "demos/docs/architecture.md",
+        "demos/docs/gpu.md",
+        "demos/docs/glossary.md",
     )
-]
+] + sorted((ROOT / "demos" / "docs" / "decisions").glob("*.md"))
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
 pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
 
@@ -59,8 +61,12 @@ def test_snippet(page, number, words, code):
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_and_commands(page):
     text = page.read_text()
-    for target in re.findall(r"\]\((?!https?://)([^)#]+)[^)]*\)", text):
-        assert (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\((?!https?://)([^)#]*)(?:#([^)]*))?\)", text):
+        to = page.parent / target if target else page
+        assert to.exists(), target
+        if anchor:
+            heads = re.findall(r"^#+ (.+)$", to.read_text(), re.M)
+            assert anchor in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in heads], anchor
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
     for command in re.findall(r"(?:^|`)make ([a-z]+)\b", text, re.M):
         assert command in targets, command
@@ -104,3 +110,37 @@ def test_reference_has_every_op(tmp_path):
         sys.path.pop(0)
     for spec in op_list.specs:
         assert op_list.public_name(spec) in reference.article(spec)
+
+
+def amount(text):
+    """8, 2^28, 256^3, 1 MiB and 1024 bytes as integers."""
+    number, unit = re.fullmatch(r"(\d+(?:\^\d+)?)(?: (KiB|MiB|bytes))?", text).groups()
+    base, _, power = number.partition("^")
+    return int(base) ** int(power or 1) << {"KiB": 10, "MiB": 20}.get(unit, 0)
+
+
+def test_limits_of_the_gpu_are_those_of_the_code():
+    """The table in gpu.md: a name and its value, as the file has it."""
+    folders = [ROOT / "native/src/gpu", ROOT / "torchlite/webgpu", ROOT / "js_bridge/src"]
+    found = 0
+    for line in (ROOT / "demos/docs/gpu.md").read_text().splitlines():
+        for name, value in re.findall(r"`([A-Z_]+)` (\d+(?:\^\d+)?(?: (?:KiB|MiB|bytes))?)", line):
+            for file in re.findall(r"`([\w/]+\.(?:c|h|py|ts))`", line.split("|")[1]):
+                (path,) = [p for folder in folders for p in folder.rglob(pathlib.Path(file).name) if file in str(p)]
+                said = re.search(
+                    rf"(?:#define|const|^)\s*{name}\b(?:\s*=)?\s*([\d(][\w ()<*]*)", path.read_text(), re.M
+                )
+                assert said and eval(said[1]) == amount(value), (file, name)
+                found += 1
+    assert found > 20
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.is_relative_to(ROOT / "demos" / "docs")], ids=lambda p: p.name)
+def test_lines_are_short(page):
+    assert not [line for line in page.read_text().splitlines() if len(line) > 120]
+
+
+def test_every_decision_is_listed():
+    folder = ROOT / "demos" / "docs" / "decisions"
+    listed = re.findall(r"\]\((\d+-[\w-]+\.md)\)", (folder / "README.md").read_text())
+    assert listed == sorted(p.name for p in folder.glob("0*.md"))
