@@ -1,7 +1,9 @@
 /** What browser.test.ts runs in a browser, in a window and in a worker. Not part of the bundle. */
-import { Bridge, RungBit, type KernelSource } from "../src/api/bridge";
+import { Bridge, RungBit } from "../src/api/bridge";
+import type { KernelSource } from "../src/runtime/kernel";
 import { Runtime } from "../src/runtime/runtime";
 import { Op, REST } from "../src/runtime/stream";
+import { planOfText, textKey } from "./text_plan";
 
 export interface Outcome {
   readonly where: string;
@@ -21,6 +23,8 @@ struct P { by: u32 }
 };
 
 const command = (op: number, ...words: number[]): number[] => [(op | ((words.length + 1) << 8)) >>> 0, ...words];
+/** Adds a number to the words of a slot. */
+const add = (plan: number, slot: number, by: number): number[] => command(Op.PLAN, plan, 1 | (2 << 8), slot, 1, by);
 const word = (bytes: Uint8Array): number => new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
 
 async function timed(times: number, run: () => unknown): Promise<number> {
@@ -35,14 +39,15 @@ async function check(where: string): Promise<Outcome> {
   const expect = (ok: boolean, what: string): void => {
     if (!ok) failures.push(what);
   };
-  const bridge = new Bridge();
+  const bridge = new Bridge({ planOf: planOfText });
   const opening = performance.now();
   expect(await bridge.open(), `open: ${bridge.reason()}`);
   figures["open ms"] = Math.round(performance.now() - opening);
   if (bridge.state() !== 1) return { where, failures, figures };
   figures["adapter"] = (JSON.parse(bridge.info()) as { architecture: string }).architecture;
-  expect((bridge.rungs() & RungBit.CANVAS) !== 0, `canvas reads: ${bridge.rungProblem(RungBit.CANVAS)}`);
-  const inc = bridge.define("inc", INC);
+  const problem = bridge.rungProblem(RungBit.CANVAS);
+  expect(problem === "", `canvas reads: ${problem}`);
+  const inc = bridge.plan(textKey("inc", INC));
 
   // exact bytes, at sizes on both sides of canvas borders, at even and odd offsets
   const bytes = 3 << 20;
@@ -71,7 +76,7 @@ async function check(where: string): Promise<Outcome> {
   bridge.execute(Uint32Array.from(command(Op.FILL, 2, 0, REST, 0)));
   let stale = 0;
   for (let i = 1; i <= 300; i++) {
-    bridge.execute(Uint32Array.from(command(Op.DISPATCH, inc, 1, 1, 1, 1 | (1 << 8), 2, 3)));
+    bridge.execute(Uint32Array.from(add(inc, 2, 3)));
     if (word(bridge.readSync(2, 0, 4)) !== 3 * i) stale++;
   }
   expect(stale === 0, `${stale} of 300 synchronous reads were stale`);
@@ -81,9 +86,9 @@ async function check(where: string): Promise<Outcome> {
     [3, 0],
     [4, 1500],
   ] as const) {
-    const bad = bridge.define(`bad${slot}`, { ...INC, wgsl: INC.wgsl.replace("+=", "+ nonsense =") });
+    const bad = bridge.plan(textKey(`bad${slot}`, { ...INC, wgsl: INC.wgsl.replace("+=", "+ nonsense =") }));
     bridge.alloc(slot, 256);
-    bridge.execute(Uint32Array.from(command(Op.DISPATCH, bad, 1, 1, 1, 1 | (1 << 8), slot, 3)));
+    bridge.execute(Uint32Array.from(add(bad, slot, 3)));
     for (let i = 0; i < later; i++) bridge.execute(Uint32Array.from(command(Op.FILL, 2, 0, REST, 7)));
     const refused = (which: number): string => {
       try {
@@ -101,7 +106,7 @@ async function check(where: string): Promise<Outcome> {
   }
   await bridge.synchronize().catch(() => undefined);
   bridge.alloc(7, 256);
-  const step = Uint32Array.from(command(Op.DISPATCH, inc, 1, 1, 1, 1 | (1 << 8), 7, 3));
+  const step = Uint32Array.from(add(inc, 7, 3));
   figures["item, canvas ms"] = await timed(100, () => {
     bridge.execute(step);
     return bridge.readSync(7, 0, 4);
@@ -112,9 +117,7 @@ async function check(where: string): Promise<Outcome> {
   });
   figures["256 KiB, canvas ms"] = await timed(5, () => bridge.readSync(1, 0, 1 << 18));
   figures["256 KiB, map ms"] = await timed(5, () => bridge.read(1, 0, 1 << 18));
-  const many = Uint32Array.from(
-    Array.from({ length: 256 }, () => command(Op.DISPATCH, inc, 1, 1, 1, 1 | (1 << 8), 7, 1)).flat(),
-  );
+  const many = Uint32Array.from(Array.from({ length: 256 }, () => add(inc, 7, 1)).flat());
   const begin = performance.now();
   for (let i = 0; i < 20; i++) bridge.execute(many);
   figures["encode us/dispatch"] = Math.round(((performance.now() - begin) / 5120) * 100_000) / 100;

@@ -2,7 +2,7 @@
 import type { After } from "../src/kernels/elementwise/epilogue";
 import type { Node } from "../src/kernels/elementwise/expression";
 import { OPS, type OpName } from "../src/kernels/elementwise/op_table";
-import { FAMILIES, type Families, type Family } from "../src/kernels/registry";
+import { FAMILIES, type Families, type Family } from "./families";
 import { DTYPES, type DType, type Kernel } from "../src/kernels/spec";
 
 const f = "float32" as const;

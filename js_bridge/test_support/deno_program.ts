@@ -1,6 +1,8 @@
 /** What deno.test.ts runs on Deno's WebGPU and on Dawn: one plan at least of the large families, and their numbers. Not part of the bundle. */
 import { Bridge, Op, type RuntimeOptions } from "../src/api/bridge";
 import { catalog } from "./catalog";
+import { planOf } from "../src/kernels/plan";
+import { planOfText, textKey } from "./text_plan";
 
 const f = "float32";
 const l = "int64";
@@ -338,6 +340,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
+let handles = 0;
 const put = (op: number, ...words: number[]): number[] => [(op | ((words.length + 1) << 8)) >>> 0, ...words];
 
 function decode(bytes: Uint8Array<ArrayBuffer>, kind?: "i32" | "i64" | "u16"): number[] {
@@ -353,14 +356,11 @@ export async function run(
   { plan: key, buffers, words, kinds }: Case,
 ): Promise<Record<string, number[]>> {
   const id = bridge.plan(key);
-  const layout = JSON.parse(bridge.planLayout(id)) as {
-    buffers: { name: string; writes: boolean }[];
-    words: { name: string; type: string; init?: number }[];
-  };
+  const layout = planOf(key);
   const slots = layout.buffers.map(({ name }) => {
     const data = buffers[name];
     if (data === undefined) throw new Error(`no buffer ${name}`);
-    const slot = bridge.reserve();
+    const slot = ++handles;
     const given = typeof data === "number" ? new Float32Array(data).fill(-7) : data;
     bridge.alloc(slot, given.byteLength);
     bridge.execute(Uint32Array.from(put(Op.UPLOAD, slot, 0, given.byteLength, given.byteOffset)), true, given.buffer);
@@ -392,7 +392,7 @@ export interface Results {
 
 /** Runs every case; a case that fails gives its error's text. */
 export async function result(options: RuntimeOptions = {}): Promise<Results> {
-  const bridge = new Bridge(options);
+  const bridge = new Bridge({ planOf: planOfText, ...options });
   if (!(await bridge.open())) throw new Error(bridge.reason());
   const all: Results["results"] = {};
   for (const [name, one] of Object.entries(CASES)) {
@@ -402,14 +402,11 @@ export async function result(options: RuntimeOptions = {}): Promise<Results> {
       all[name] = String(e);
     }
   }
-  const bad = bridge.define("bad", {
-    access: "w",
-    uniformWords: 1,
-    wgsl: "@compute @workgroup_size(1) fn main() { nonsense }",
-  });
-  const slots = [bridge.reserve(), bridge.reserve()] as const;
+  const wgsl = "@compute @workgroup_size(1) fn main() { nonsense }";
+  const bad = bridge.plan(textKey("bad", { access: "w", uniformWords: 1, wgsl }));
+  const slots = [++handles, ++handles] as const;
   for (const slot of slots) bridge.alloc(slot, 16);
-  bridge.execute(Uint32Array.from([...put(Op.DISPATCH, bad, 1, 1, 1, 1 | (1 << 8), slots[0], 0)]));
+  bridge.execute(Uint32Array.from(put(Op.PLAN, bad, 1 | (2 << 8), slots[0], 1, 0)));
   const refused = [await bridge.read(slots[0], 0, 4).then(String, (e: Error) => e.name)];
   bridge.execute(Uint32Array.from(put(Op.FILL, slots[1], 0, 16, 9)));
   refused.push(await bridge.read(slots[1], 0, 4).then(String, (e: Error) => e.name));

@@ -2,6 +2,7 @@
 import { create, globals } from "webgpu";
 import { Op, REST } from "../src/runtime/stream";
 import { Runtime, type RuntimeOptions } from "../src/runtime/runtime";
+import { planOfText } from "./text_plan";
 import type { KernelSource } from "../src/runtime/kernel";
 
 Object.assign(globalThis, globals);
@@ -30,7 +31,7 @@ const opened: Runtime[] = [];
 /** An open runtime; closeAll() closes it. */
 export async function open(options: RuntimeOptions = {}): Promise<Runtime> {
   if (!gpu) throw new Error(why);
-  const runtime = new Runtime({ gpu, ...options });
+  const runtime = new Runtime({ gpu, planOf: planOfText, ...options });
   opened.push(runtime);
   if (!(await runtime.open())) throw new Error(runtime.holder.reason);
   return runtime;
@@ -39,6 +40,10 @@ export async function open(options: RuntimeOptions = {}): Promise<Runtime> {
 export function closeAll(): void {
   for (const runtime of opened.splice(0)) runtime.close();
 }
+
+let handles = 0;
+/** A handle that no other slot of these tests has. */
+export const newHandle = (): number => ++handles;
 
 /** Puts a command stream together. */
 export class Writer {
@@ -76,41 +81,13 @@ export class Writer {
     return this.#put(Op.FILL, slot, offset, bytes, pattern);
   }
 
-  dispatch(
-    kernel: number,
-    grid: readonly [number, number, number],
-    slots: readonly number[],
-    uniforms: readonly number[] = [],
-  ): this {
-    return this.#put(Op.DISPATCH, kernel, ...grid, slots.length | (uniforms.length << 8), ...slots, ...uniforms);
-  }
-
-  ranges(
-    kernel: number,
-    grid: readonly [number, number, number],
-    slots: readonly (readonly [slot: number, offset: number, bytes: number])[],
-    uniforms: readonly number[] = [],
-  ): this {
-    return this.#put(
-      Op.DISPATCH_RANGES,
-      kernel,
-      ...grid,
-      slots.length | (uniforms.length << 8),
-      ...slots.flat(),
-      ...uniforms,
-    );
+  /** Runs a plan of text_plan.ts. */
+  dispatch(plan: number, workgroups: number, slots: readonly number[], uniforms: readonly number[] = []): this {
+    return this.plan(plan, slots, [workgroups, ...uniforms]);
   }
 
   plan(plan: number, slots: readonly number[], words: readonly number[]): this {
     return this.#put(Op.PLAN, plan, slots.length | (words.length << 8), ...slots, ...words);
-  }
-
-  view(slot: number, parent: number, offset: number, bytes: number): this {
-    return this.#put(Op.VIEW, slot, parent, offset, bytes);
-  }
-
-  swap(a: number, b: number): this {
-    return this.#put(Op.SWAP, a, b);
   }
 
   raw(...words: number[]): this {
@@ -124,6 +101,7 @@ export class Writer {
 }
 
 export { Op, REST };
+export { define } from "./text_plan";
 
 export function bits(x: number): number {
   return new Uint32Array(Float32Array.of(x).buffer)[0] ?? 0;

@@ -1,7 +1,20 @@
 /** Test helper: runs kernels on the first adapter there is, with typed arrays in PyTorch's memory layout. */
 import { test as vitest } from "vitest";
 import { gpu, why } from "./gpu";
-import { DTYPES, type DType, type Kernel, packUniforms, perWord, type Step, type Values } from "../src/kernels/spec";
+import { DTYPES, type DType, type Kernel, perWord, type Step, type Values } from "../src/kernels/spec";
+
+/** Uniform values as the words of the block, padded to 16 bytes. */
+export function packUniforms(kernel: Pick<Kernel, "uniforms" | "key">, values: Values): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(Math.max(16, Math.ceil(kernel.uniforms.length / 4) * 16)));
+  kernel.uniforms.forEach((w, i) => {
+    const v = values[w.name] ?? w.init;
+    if (v === undefined) throw new Error(`[${kernel.key}] uniform ${w.name} has no value`);
+    if (w.type === "f32") view.setFloat32(4 * i, v, true);
+    else if (w.type === "i32") view.setInt32(4 * i, v, true);
+    else view.setUint32(4 * i, v, true);
+  });
+  return view.buffer;
+}
 
 /** vitest's test; skipped where there is no adapter. */
 export const test: typeof vitest = gpu ? vitest : (vitest.skip as typeof vitest);

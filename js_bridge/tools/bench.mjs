@@ -14,13 +14,13 @@ await build({
   external: ["webgpu"],
   logLevel: "warning",
 });
-const { open, AXPB, Writer, bits, gpu } = await import(pathToFileURL(join(dir, "gpu.mjs")).href);
+const { open, AXPB, Writer, bits, define, gpu, newHandle } = await import(pathToFileURL(join(dir, "gpu.mjs")).href);
 rmSync(dir, { recursive: true });
 if (!gpu) process.exit(0);
 
 const runtime = await open();
-const kernel = runtime.pipelines.define("axpb", AXPB);
-const slots = Array.from({ length: 64 }, () => runtime.slots.reserve());
+const kernel = define(runtime, "axpb", AXPB);
+const slots = Array.from({ length: 64 }, () => newHandle());
 const setup = new Writer();
 for (const slot of slots) setup.alloc(slot, 256).fill(slot, 0, 256, 0);
 setup.run(runtime);
@@ -28,7 +28,7 @@ const writer = new Writer();
 for (let i = 0; i < 256; i++) {
   const [a, b, o] = [slots[i % 64], slots[(i * 7 + 1) % 64], slots[(i * 13 + 2) % 64]];
   if (a === o || b === o) continue;
-  writer.dispatch(kernel, [1, 1, 1], [a, b, o], [64, bits(0.5)]);
+  writer.dispatch(kernel, 1, [a, b, o], [64, bits(0.5)]);
 }
 const f = "float32";
 const add = runtime.plans.id(

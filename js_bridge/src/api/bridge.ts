@@ -3,20 +3,19 @@
  * is one of errors.ts. Pointers are byte addresses in the memory that `attach` named (WebAssembly's heap).
  */
 import { ReadError } from "../runtime/errors";
-import { sourceOf, type BuiltKernel, type KernelResolver, type KernelSource } from "../runtime/kernel";
 import type { LimitName } from "../runtime/device";
 import type { Rung } from "../runtime/reader";
 import { Runtime, type RuntimeOptions } from "../runtime/runtime";
 
 export { Op, REST } from "../runtime/stream";
 export { INDEX_BITS } from "../runtime/slots";
-export type { BuiltKernel, KernelResolver, KernelSource, RuntimeOptions };
+export type { RuntimeOptions };
 
 /** Values of state(). */
 export const State = { CLOSED: 0, READY: 1, LOST: 2 } as const;
 const STATES = { closed: State.CLOSED, ready: State.READY, lost: State.LOST } as const;
 
-/** Bits of rungs(). */
+/** Bits of rungProblem(): ways of reading. */
 export const RungBit = { MAP: 1, CANVAS: 2 } as const;
 const RUNGS: readonly Rung[] = ["map", "canvas"];
 
@@ -43,7 +42,7 @@ export const STATS = [
   "pipelines",
   "bindGroups",
   "bindGroupHits",
-  "asideCopies",
+  "aliasCopies",
 ] as const;
 
 export class Bridge {
@@ -103,23 +102,7 @@ export class Bridge {
     return this.#runtime.holder.limits[name];
   }
 
-  // --- kernels ---
-
-  /** The number of a kernel, by which streams name it. It is compiled when it is first used. */
-  kernel(key: string): number {
-    return this.#runtime.pipelines.id(key);
-  }
-
-  /** Gives the text of a kernel. */
-  define(key: string, source: KernelSource): number {
-    return this.#runtime.pipelines.define(key, source);
-  }
-
-  /** Registers a kernel from kernels/, once; returns its number. */
-  adopt(kernel: BuiltKernel): number {
-    const { pipelines } = this.#runtime;
-    return pipelines.defined(kernel.key) ?? pipelines.define(kernel.key, sourceOf(kernel));
-  }
+  // --- plans ---
 
   /** The number of a plan, "family:{parameters as JSON}", by which PLAN names it. Throws UnsupportedKernelError where there is none. */
   plan(key: string): number {
@@ -131,26 +114,7 @@ export class Bridge {
     this.#runtime.plans.assume(key, number);
   }
 
-  /** Buffers and words of a plan in order, as JSON: {buffers: [{name, writes}], words: [{name, type}]}. */
-  planLayout(id: number): string {
-    return JSON.stringify(this.#runtime.plans.layout(id));
-  }
-
-  addResolver(resolver: KernelResolver): void {
-    this.#runtime.pipelines.addResolver(resolver);
-  }
-
-  /** Compiles kernels ahead of time; rejects when one does not compile. */
-  prepare(ids: Uint32Array): Promise<void> {
-    return this.#runtime.pipelines.prepare([...ids]);
-  }
-
   // --- slots and commands ---
-
-  /** A handle that is not in use, for callers that do not number their slots themselves. */
-  reserve(): number {
-    return this.#runtime.slots.reserve();
-  }
 
   /** Allocates at once, so that lack of memory shows here and not when a stream runs. */
   alloc(handle: number, bytes: number): void {
@@ -199,12 +163,6 @@ export class Bridge {
     return this.#runtime.reader.read(handle, offset, bytes);
   }
 
-  /** Reads into the attached memory. */
-  async readInto(handle: number, offset: number, bytes: number, pointer: number): Promise<void> {
-    const data = await this.read(handle, offset, bytes);
-    new Uint8Array(this.#memory(), pointer, bytes).set(data); // the memory as it is now: it may have grown meanwhile
-  }
-
   readSync(handle: number, offset: number, bytes: number): Uint8Array<ArrayBuffer> {
     return this.#runtime.reader.readSync(handle, offset, bytes);
   }
@@ -213,21 +171,10 @@ export class Bridge {
     new Uint8Array(this.#memory(), pointer, bytes).set(this.readSync(handle, offset, bytes));
   }
 
-  /** Which ways of reading are open now: bits of RungBit. */
-  rungs(): number {
-    const problems = this.#runtime.reader.rungs();
-    return RUNGS.reduce((bits, rung, i) => (problems[rung] === "" ? bits | (1 << i) : bits), 0);
-  }
-
   /** Why a way (its bit) is closed; empty when it is open. */
   rungProblem(bit: number): string {
     const rung = RUNGS[Math.log2(bit)];
     return rung ? this.#runtime.reader.rungs()[rung] : "there is no such way";
-  }
-
-  /** For tests: leaves one way only (its bit); 0 allows all again. */
-  forceRung(bit: number): void {
-    this.#runtime.reader.force(bit === 0 ? null : (RUNGS[Math.log2(bit)] ?? null));
   }
 
   // --- memory and figures ---

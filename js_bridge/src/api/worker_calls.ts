@@ -28,7 +28,6 @@ export const CALLS = {
   spans: { promise: true, gone: NO_SPANS },
   check: {},
   plan: {},
-  planLayout: {},
   claim: {},
   emptyCache: { gone: 0 },
   info: {},
@@ -60,25 +59,7 @@ type Own =
   | "spansNow";
 /** What is no business of Python's. */
 type Inner =
-  | "attach"
-  | "kernel"
-  | "define"
-  | "adopt"
-  | "addResolver"
-  | "prepare"
-  | "reserve"
-  | "alloc"
-  | "free"
-  | "execute"
-  | "flush"
-  | "assume"
-  | "readInto"
-  | "readSync"
-  | "rungs"
-  | "forceRung"
-  | "stats"
-  | "put"
-  | "workerProblem";
+  "attach" | "alloc" | "free" | "execute" | "flush" | "assume" | "readSync" | "stats" | "put" | "workerProblem";
 /** A new method of PageBridge fails here until it is in the table or named above. */
 export const complete: Exclude<keyof PageBridge, CallName | Own | Inner> extends never ? true : never = true;
 

@@ -100,25 +100,6 @@ export function linearGrid(invocations: number, size = WORKGROUP): Grid {
   return [x, Math.ceil(groups / x), 1];
 }
 
-/** Uniform values as the words of the block, padded to 16 bytes. */
-export function packUniforms(kernel: Pick<Kernel, "uniforms" | "key">, values: Values): ArrayBuffer {
-  const view = new DataView(new ArrayBuffer(Math.max(16, Math.ceil(kernel.uniforms.length / 4) * 16)));
-  kernel.uniforms.forEach((w, i) => {
-    const v = values[w.name] ?? w.init;
-    if (v === undefined) throw new Error(`[${kernel.key}] uniform ${w.name} has no value`);
-    if (w.type === "f32") view.setFloat32(4 * i, v, true);
-    else if (w.type === "i32") view.setInt32(4 * i, v, true);
-    else view.setUint32(4 * i, v, true);
-  });
-  return view.buffer;
-}
-
-/** The two words of an integer scalar, exact over the whole int64 range. */
-export function int64Words(value: number | bigint): [number, number] {
-  const v = BigInt.asUintN(64, BigInt(value));
-  return [Number(v & 0xffffffffn), Number(v >> 32n)];
-}
-
 /** Words for where operands begin in their buffers; 0 unless given. */
 export const offsets = (...names: string[]): UniformWord[] =>
   names.map((name) => ({ name: `${name}o`, type: "i32", init: 0 }));
@@ -126,7 +107,7 @@ export const offsets = (...names: string[]): UniformWord[] =>
 export const uniform = (type: UniformWord["type"], ...names: string[]): UniformWord[] =>
   names.map((name) => ({ name, type }));
 
-/** Key text of a family and its parameters; resolveKernel reads it back. */
+/** Key text of a family and its parameters. */
 export const kernelKey = (family: string, params: object): string => `${family}:${JSON.stringify(params)}`;
 
 /** A uniform value that must be there. */

@@ -11,7 +11,7 @@
  */
 import type { DeviceHolder } from "./device";
 import type { KernelSource, WordName } from "./kernel";
-import type { Compiled, Pipelines } from "./pipelines";
+import { type Compiled, descriptor, type Pipelines } from "./pipelines";
 
 /** Dispatches with the same words before a kernel is compiled for them. */
 export const USES = 16;
@@ -67,9 +67,9 @@ export class Hot {
       if (known.compiled) return known.compiled;
       if (++known.uses >= most && !this.#busy && this.#made < MOST) {
         known.uses = -Infinity; // once
-        const source = this.#pipelines.source(known.id),
-          wgsl = source && constantText(source, known.words);
-        if (wgsl) this.#busy = this.#make(known, kernel, source, wgsl).finally(() => (this.#busy = null));
+        const source = this.#pipelines.source(known.id);
+        const wgsl = constantText(source, known.words);
+        if (wgsl) this.#busy = this.#make(known, kernel, wgsl).finally(() => (this.#busy = null));
       }
       return kernel;
     }
@@ -97,17 +97,13 @@ export class Hot {
     this.#known = kept;
   }
 
-  async #make(known: Known, kernel: Compiled, source: KernelSource, wgsl: string): Promise<void> {
+  async #make(known: Known, kernel: Compiled, wgsl: string): Promise<void> {
     const device = this.#holder.device;
     try {
       device.pushErrorScope("validation"); // constants can overflow or divide by zero where nothing of it would have run
       const module = device.createShaderModule({ label: kernel.key, code: wgsl });
       const refused = device.popErrorScope();
-      const pipeline = device.createComputePipelineAsync({
-        label: kernel.key,
-        layout: kernel.layout.pipeline,
-        compute: { module, entryPoint: source.entry ?? "main", constants: { ...source.constants } },
-      });
+      const pipeline = device.createComputePipelineAsync(descriptor(kernel.key, module, kernel.layout));
       const [error, made] = await Promise.all([refused, pipeline]);
       if (error || this.#holder.state !== "ready" || this.#holder.device !== device) return;
       known.compiled = { ...kernel, pipeline: made };

@@ -2,11 +2,11 @@
  * What a kernel is for the runtime: WGSL text and how its bindings are used.
  *
  * Conventions of every kernel:
- * - `@group(0) @binding(i)`: the storage buffers, in the order in which DISPATCH names them.
+ * - `@group(0) @binding(i)`: the storage buffers, in the order in which a plan names them.
  * - `@group(1) @binding(0) var<uniform>`: the uniform words of the dispatch (left out when there are none).
  * - Bindings are sized in multiples of 16 bytes, so that four words may be read at a time up to that border.
- * - A dispatch with `y = 0` is linear: the runtime spreads `x` workgroups over x, y and z, because one dimension takes
- *   65535 at most. The kernel's index is
+ * - A dispatch is linear: the runtime spreads its workgroups over x, y and z, because one dimension takes 65535 at most.
+ *   The kernel's index is
  *   `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`, and it must test its bound, because
  *   the box may hold more workgroups than were asked for.
  * - An input whose buffer is also an output of the same dispatch is copied aside first (WebGPU forbids the aliasing), so
@@ -18,10 +18,6 @@ export interface KernelSource {
   readonly access: string;
   /** Number of u32 words in the uniform struct, its tail padding included; 0 when the kernel has none. */
   readonly uniformWords: number;
-  /** Entry point; "main" unless said otherwise. */
-  readonly entry?: string;
-  /** Values of `override` constants. */
-  readonly constants?: Readonly<Record<string, number>>;
   /** Optional features that the text needs ("shader-f16", "subgroups"). */
   readonly features?: readonly GPUFeatureName[];
   /** What the uniform words are, where somebody knows; for those who watch (profile.ts). */
@@ -34,12 +30,6 @@ export interface WordName {
   readonly name: string;
   readonly type: "u32" | "i32" | "f32";
 }
-
-/**
- * Makes the source for a key ("add:f32,f32:contiguous"), or says by null that it does not know the key. Called once per
- * key, when it is first dispatched. The key carries the shape class and all else on which the text depends.
- */
-export type KernelResolver = (key: string) => KernelSource | null;
 
 /** Most uniform words of one dispatch. */
 export const MAX_UNIFORM_WORDS = 256;

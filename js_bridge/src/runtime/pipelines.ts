@@ -2,7 +2,7 @@
 import { COMPUTE_STAGE } from "./constants";
 import type { DeviceHolder } from "./device";
 import { KernelError, type WebgpuError } from "./errors";
-import { MAX_UNIFORM_WORDS, type KernelResolver, type KernelSource, type WordName } from "./kernel";
+import { MAX_UNIFORM_WORDS, type KernelSource, type WordName } from "./kernel";
 import type { Profile } from "./profile";
 
 export interface Layout {
@@ -23,7 +23,7 @@ export interface Compiled {
 
 interface Entry {
   readonly key: string;
-  source: KernelSource | null;
+  readonly source: KernelSource;
   compiled: Compiled | null;
   failure: WebgpuError | null;
 }
@@ -33,7 +33,6 @@ export class Pipelines {
   readonly #profile: Profile;
   readonly #entries: Entry[] = [];
   readonly #ids = new Map<string, number>();
-  readonly #resolvers: KernelResolver[] = [];
   readonly #layouts = new Map<string, Layout>();
   #uniformLayout: GPUBindGroupLayout | null = null;
   readonly #checks = new Set<Promise<void>>();
@@ -47,10 +46,6 @@ export class Pipelines {
     return this.#entries.length;
   }
 
-  addResolver(resolver: KernelResolver): void {
-    this.#resolvers.push(resolver);
-  }
-
   /** Group 1 of every kernel that has uniforms. */
   get uniformLayout(): GPUBindGroupLayout {
     this.#uniformLayout ??= this.#holder.device.createBindGroupLayout({
@@ -60,43 +55,24 @@ export class Pipelines {
     return this.#uniformLayout;
   }
 
-  /** The number of a key. Numbers stay valid when the device is replaced. */
-  id(key: string): number {
-    const known = this.#ids.get(key);
-    if (known !== undefined) return known;
-    const id = this.#entries.push({ key, source: null, compiled: null, failure: null }) - 1;
+  /** The number of a kernel that was defined. */
+  defined(key: string): number | undefined {
+    return this.#ids.get(key);
+  }
+
+  /** Gives a new kernel a number, which stays valid when the device is replaced. */
+  define(key: string, source: KernelSource): number {
+    const id = this.#entries.push({ key, source, compiled: null, failure: null }) - 1;
     this.#ids.set(key, id);
     return id;
   }
 
-  /** The number of a key whose source is there already. */
-  defined(key: string): number | undefined {
-    const id = this.#ids.get(key);
-    return id !== undefined && this.#entries[id]?.source ? id : undefined;
-  }
-
-  /** Gives the source of a key directly; a new source replaces the old one. */
-  define(key: string, source: KernelSource): number {
-    const id = this.id(key);
-    const entry = this.#entry(id);
-    entry.source = source;
-    entry.compiled = null;
-    entry.failure = null;
-    return id;
-  }
-
-  /** The source of a kernel, as far as it is known. */
-  source(id: number): KernelSource | null {
-    return this.#entries[id]?.source ?? null;
+  source(id: number): KernelSource {
+    return this.#entry(id).source;
   }
 
   key(id: number): string {
     return this.#entry(id).key;
-  }
-
-  /** How the kernel uses its bindings; null where that is not known yet. */
-  access(id: number): string | null {
-    return this.#entries[id]?.source?.access ?? null;
   }
 
   /** Why a kernel does not compile, as far as it is known by now. */
@@ -110,33 +86,6 @@ export class Pipelines {
     if (entry.compiled && !entry.failure) return entry.compiled;
     if (entry.failure) throw entry.failure;
     return this.#compile(entry);
-  }
-
-  /** Compiles ahead of time, without blocking; rejects when a kernel does not compile. */
-  async prepare(ids: readonly number[]): Promise<void> {
-    await Promise.all(
-      ids.map(async (id) => {
-        const entry = this.#entry(id);
-        if (entry.failure) throw entry.failure;
-        if (entry.compiled) return;
-        const source = this.#source(entry);
-        const { device, epoch } = this.#holder;
-        device.pushErrorScope("validation"); // told below, by the rejection
-        const layout = this.#layout(source.access, source.uniformWords > 0);
-        const module = device.createShaderModule({ label: entry.key, code: source.wgsl });
-        device.popErrorScope().catch(() => undefined);
-        try {
-          const pipeline = await device.createComputePipelineAsync(descriptor(entry.key, source, module, layout));
-          if (this.#holder.state === "ready" && this.#holder.device === device) {
-            entry.compiled ??= this.#done(entry.key, source, pipeline, layout);
-          }
-        } catch (e) {
-          const failure = await this.#explain(entry, module, e instanceof Error ? e.message : String(e));
-          if (this.#holder.current(epoch)) entry.failure = failure;
-          throw failure;
-        }
-      }),
-    );
   }
 
   /** Resolves when it is known of all pipelines made so far whether they compile. */
@@ -158,12 +107,7 @@ export class Pipelines {
   }
 
   #source(entry: Entry): KernelSource {
-    for (const resolve of entry.source ? [] : this.#resolvers) {
-      entry.source = resolve(entry.key);
-      if (entry.source) break;
-    }
-    const source = entry.source;
-    if (!source) throw new KernelError(`[${entry.key}] there is no WebGPU kernel of this name`);
+    const { source } = entry;
     const missing = (source.features ?? []).filter((f) => !this.#holder.has(f));
     if (missing.length > 0)
       throw new KernelError(`[${entry.key}] needs ${missing.join(", ")}, which this device does not have`);
@@ -187,7 +131,7 @@ export class Pipelines {
     try {
       layout = this.#layout(source.access, source.uniformWords > 0);
       module = device.createShaderModule({ label: entry.key, code: source.wgsl });
-      pipeline = device.createComputePipeline(descriptor(entry.key, source, module, layout));
+      pipeline = device.createComputePipeline(descriptor(entry.key, module, layout));
     } catch (e) {
       device.popErrorScope().catch(() => undefined);
       throw e;
@@ -217,7 +161,7 @@ export class Pipelines {
     let lines: string[] = [];
     try {
       const info = await module.getCompilationInfo();
-      const text = (entry.source?.wgsl ?? "").split("\n");
+      const text = entry.source.wgsl.split("\n");
       lines = info.messages
         .filter((m) => m.type === "error")
         .slice(0, 3)
@@ -251,15 +195,7 @@ export class Pipelines {
   }
 }
 
-function descriptor(
-  key: string,
-  source: KernelSource,
-  module: GPUShaderModule,
-  layout: Layout,
-): GPUComputePipelineDescriptor {
-  return {
-    label: key,
-    layout: layout.pipeline,
-    compute: { module, entryPoint: source.entry ?? "main", constants: { ...source.constants } },
-  };
+/** The entry point of every kernel is `main`. */
+export function descriptor(key: string, module: GPUShaderModule, layout: Layout): GPUComputePipelineDescriptor {
+  return { label: key, layout: layout.pipeline, compute: { module, entryPoint: "main" } };
 }

@@ -1,12 +1,12 @@
 /**
- * Plans: a caller names a family of kernels once (planOf) and then only gives buffers and words. Which kernels that takes,
+ * Plans: a caller names a family of kernels once and then only gives buffers and words. Which kernels that takes,
  * in what tiles and over which scratch buffers, is found out when words come that were not seen lately, and kept.
  */
 import type { Binding } from "./bindings";
 import type { DeviceHolder } from "./device";
 import { KernelError, WebgpuError } from "./errors";
 import { sourceOf } from "./kernel";
-import { type Plan, planOf } from "../kernels/plan";
+import type { Plan } from "../kernels/plan";
 import { type Kernel, type Step, type UniformWord, UnsupportedKernelError } from "../kernels/spec";
 import type { Pipelines } from "./pipelines";
 import type { Pool } from "./pool";
@@ -68,6 +68,7 @@ export class Plans {
   readonly #pool: Pool;
   readonly #pipelines: Pipelines;
   readonly #recorder: Recorder;
+  readonly #planOf: (key: string) => Plan;
   readonly #entries: (Entry | undefined)[] = [];
   /** Why numbers that were assumed have no plan. */
   readonly #refused = new Map<number, unknown>();
@@ -78,11 +79,19 @@ export class Plans {
   #count = 0;
   #made = 0;
 
-  constructor(holder: DeviceHolder, pool: Pool, pipelines: Pipelines, recorder: Recorder) {
+  /** `planOf` makes the plan of a key, or throws UnsupportedKernelError. */
+  constructor(
+    holder: DeviceHolder,
+    pool: Pool,
+    pipelines: Pipelines,
+    recorder: Recorder,
+    planOf: (key: string) => Plan,
+  ) {
     this.#holder = holder;
     this.#pool = pool;
     this.#pipelines = pipelines;
     this.#recorder = recorder;
+    this.#planOf = planOf;
   }
 
   /** How often steps were planned; a training step that repeats adds none. */
@@ -94,7 +103,7 @@ export class Plans {
   id(key: string): number {
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
-    const plan = planOf(key);
+    const plan = this.#planOf(key);
     const most = Math.max(plan.most ?? 0, plan.buffers.length);
     if (this.#holder.state === "ready" && most > this.#holder.limits.maxStorageBuffersPerShaderStage) {
       throw new UnsupportedKernelError(
@@ -146,12 +155,6 @@ export class Plans {
     return this.#entries[id]?.access ?? null;
   }
 
-  /** Buffers and words in order. */
-  layout(id: number): { buffers: Plan["buffers"]; words: Plan["words"] } {
-    const { buffers, words } = this.#entry(id).plan;
-    return { buffers, words };
-  }
-
   /** Records the steps of a plan; its words lie at `from`. */
   run(id: number, bindings: readonly Binding[], words: Uint32Array, from: number, count: number): void {
     const entry = this.#entry(id);
@@ -163,7 +166,7 @@ export class Plans {
     for (const single of entry.singles) {
       if (!multiplesOfFour(single.fours, words, from)) continue;
       const groups = product(single.kernel.workgroups(valuesOf(single.grid, words, from)));
-      this.#recorder.dispatch(single.number, bindings, words, from, count, groups, 0, 1);
+      this.#recorder.dispatch(single.number, bindings, words, from, count, groups);
       return;
     }
     const prepared = this.#find(entry, words, from);
@@ -194,7 +197,7 @@ export class Plans {
       const { uniforms, patches, buffers } = step;
       for (let i = 0; i < patches.length; i += 2) uniforms[patches[i]!] = words[from + patches[i + 1]!]!;
       const bound = step.straight ? bindings : buffers.map((b) => (b < 0 ? scratch[-1 - b]! : bindings[b]!));
-      this.#recorder.dispatch(step.kernel, bound, uniforms, 0, uniforms.length, step.groups, 0, 1);
+      this.#recorder.dispatch(step.kernel, bound, uniforms, 0, uniforms.length, step.groups);
     }
   }
 

@@ -16,7 +16,7 @@ export interface Counters {
   bindGroups: number;
   bindGroupHits: number;
   /** Copies made because a view was not aligned or an input was an output too. */
-  asideCopies: number;
+  aliasCopies: number;
 }
 
 export interface KernelTime {
@@ -251,6 +251,6 @@ function zero(): Counters {
     pipelines: 0,
     bindGroups: 0,
     bindGroupHits: 0,
-    asideCopies: 0,
+    aliasCopies: 0,
   };
 }

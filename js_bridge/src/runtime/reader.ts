@@ -45,7 +45,6 @@ export class Reader {
   #kept = 0;
   #canvas: CanvasReader | null = null;
   #canvasProblem = "the device is not open";
-  #forced: Rung | null = null;
 
   constructor(holder: DeviceHolder, slots: Slots, recorder: Recorder, profile: Profile, options: ReaderOptions = {}) {
     this.#holder = holder;
@@ -67,17 +66,8 @@ export class Reader {
 
   /** Which ways are open now, and why the others are not. */
   rungs(): Record<Rung, string> {
-    const ready = this.#holder.state === "ready";
-    const why = (rung: Rung, problem: string): string => {
-      if (!ready) return this.#holder.reason;
-      return this.#forced !== null && this.#forced !== rung ? `only "${this.#forced}" is allowed (forced)` : problem;
-    };
-    return { map: why("map", ""), canvas: why("canvas", this.#canvasProblem) };
-  }
-
-  /** For tests: leaves one way only; null allows all again. */
-  force(rung: Rung | null): void {
-    this.#forced = rung;
+    if (this.#holder.state !== "ready") return { map: this.#holder.reason, canvas: this.#holder.reason };
+    return { map: "", canvas: this.#canvasProblem };
   }
 
   /** Reads bytes of a slot. */
@@ -86,9 +76,8 @@ export class Reader {
     const slot = this.#slot(handle, offset, bytes);
     if (bytes === 0) return new Uint8Array(0);
     const { block } = slot;
-    const begin = slot.offset + offset;
-    const first = begin - (begin % 4); // copies count in words
-    const words = new Uint8Array(Math.ceil((begin + bytes) / 4) * 4 - first);
+    const first = offset - (offset % 4); // copies count in words
+    const words = new Uint8Array(Math.ceil((offset + bytes) / 4) * 4 - first);
     const { epoch } = this.#holder;
     this.#slots.hold(block);
     try {
@@ -105,16 +94,15 @@ export class Reader {
     }
     this.#profile.counters.reads++;
     this.#profile.counters.bytesRead += bytes;
-    return words.subarray(begin - first, begin - first + bytes);
+    return words.subarray(offset - first, offset - first + bytes);
   }
 
   /** Reads bytes of a slot without waiting; throws where no way to do that is open. */
   readSync(handle: number, offset: number, bytes: number): Uint8Array<ArrayBuffer> {
     this.#allow("canvas");
     const slot = this.#slot(handle, offset, bytes);
-    const begin = slot.offset + offset;
-    const first = begin - (begin % 4);
-    const words = new Uint32Array(Math.ceil((begin + bytes - first) / 4));
+    const first = offset - (offset % 4);
+    const words = new Uint32Array(Math.ceil((offset + bytes - first) / 4));
     this.#recorder.flush();
     this.#look(slot.block.buffer.gpu, first, words);
     if (this.#recorder.batches.failing) {
@@ -126,7 +114,7 @@ export class Reader {
     if (failure) throw failure;
     this.#profile.counters.syncReads++;
     this.#profile.counters.bytesRead += bytes;
-    return new Uint8Array(words.buffer, begin - first, bytes);
+    return new Uint8Array(words.buffer, offset - first, bytes);
   }
 
   emptyCache(): void {

@@ -2,7 +2,7 @@
  * Records commands into batches and submits them. Order is that of the calls: what the recorder is told first happens
  * first, whether it goes through the command encoder or through the queue.
  */
-import { Aside } from "./aside";
+import { Aliases } from "./aliases";
 import { Batches } from "./batches";
 import { BindGroups, type Binding } from "./bindings";
 import type { DeviceHolder } from "./device";
@@ -32,7 +32,7 @@ export class Recorder {
   readonly #uniforms: Uniforms;
   readonly #groups: BindGroups;
   readonly batches: Batches;
-  readonly #aside: Aside;
+  readonly #aliases: Aliases;
   readonly hot: Hot;
   readonly #offsets = new Uint32Array(1);
   readonly #maxDispatches: number;
@@ -51,7 +51,7 @@ export class Recorder {
     this.#groups = new BindGroups(holder, profile);
     this.batches = new Batches(holder, pipelines, options.maxInFlight ?? 64);
     pool.attach(this);
-    this.#aside = new Aside(this, pool);
+    this.#aliases = new Aliases(this, pool);
     this.hot = new Hot(holder, pipelines, options.specialise);
     this.#maxDispatches = options.maxDispatches ?? 512;
     this.#fill = pipelines.define("torchlite.fill", FILL);
@@ -62,25 +62,22 @@ export class Recorder {
     return this.batches.current;
   }
 
-  /** Runs a kernel. `words[from...]` holds its uniform words; `y = 0` spreads x workgroups over three dimensions. */
+  /** Runs a kernel in workgroups that are spread over three dimensions. `words[from...]` holds its uniform words. */
   dispatch(
     id: number,
     bindings: readonly Binding[],
     words: Uint32Array,
     from: number,
     count: number,
-    x: number,
-    y: number,
-    z: number,
+    workgroups: number,
   ): void {
     const general = this.#pipelines.get(id);
     this.#check(general, bindings.length, count);
-    const [gx, gy, gz] = this.#grid(general, x, y, z);
-    if (gx === 0 || gy === 0 || gz === 0) return;
+    if (workgroups === 0) return;
+    const [gx, gy, gz] = this.#grid(general, workgroups);
     const kernel = this.hot.take(id, general, words, from, count, gx * gy * gz);
-    const aside = this.#aside;
     try {
-      const bound = aside.resolve(kernel, bindings, this.#holder.limits);
+      const bound = this.#aliases.resolve(kernel, bindings, this.#holder.limits);
       if (this.#dispatches >= this.#maxDispatches || (count > 0 && this.#uniforms.full)) this.flush();
       const group = this.#groups.get(kernel, bound);
       const pass = this.#openPass(kernel.key);
@@ -102,8 +99,8 @@ export class Recorder {
         if (block) this.batches.wrote(block);
       }
     } finally {
-      this.#profile.counters.asideCopies += aside.copies;
-      aside.finish();
+      this.#profile.counters.aliasCopies += this.#aliases.copies;
+      this.#aliases.release();
     }
     this.#dispatches++;
     this.#profile.counters.dispatches++;
@@ -130,22 +127,22 @@ export class Recorder {
   /** Fills words with a 32-bit pattern. */
   fill(slot: Slot, offset: number, bytes: number, pattern: number): void {
     const buffer = slot.block.buffer;
-    const begin = slot.offset + offset;
-    if ((begin | bytes) & 3) throw new StreamError(`[fill] offsets and sizes are multiples of 4 (${offset}, ${bytes})`);
+    if ((offset | bytes) & 3)
+      throw new StreamError(`[fill] offsets and sizes are multiples of 4 (${offset}, ${bytes})`);
     if (pattern === 0) {
-      if (bytes > 0) this.encoder().clearBuffer(buffer.gpu, begin, bytes);
+      if (bytes > 0) this.encoder().clearBuffer(buffer.gpu, offset, bytes);
       buffer.batch = this.batches.current;
       this.batches.wrote(slot.block);
       return;
     }
     const { minStorageBufferOffsetAlignment: align, maxStorageBufferBindingSize } = this.#holder.limits;
     const most = Math.floor(maxStorageBufferBindingSize / align) * align - align;
-    for (let at = begin; at < begin + bytes; at += most) {
+    for (let at = offset; at < offset + bytes; at += most) {
       const base = Math.floor(at / align) * align;
-      const words = Math.min(most, begin + bytes - at) / 4;
+      const words = Math.min(most, offset + bytes - at) / 4;
       const first = (at - base) / 4;
       const block = { slot: null, buffer, offset: base, size: first * 4 + words * 4 };
-      this.dispatch(this.#fill, [block], Uint32Array.of(first, words, pattern, 0), 0, 4, Math.ceil(words / 256), 0, 1);
+      this.dispatch(this.#fill, [block], Uint32Array.of(first, words, pattern, 0), 0, 4, Math.ceil(words / 256));
       this.batches.wrote(slot.block); // the dispatch may have begun a new batch
     }
   }
@@ -153,14 +150,13 @@ export class Recorder {
   /** Uploads bytes, in words. */
   write(slot: Slot, offset: number, data: Uint8Array<ArrayBuffer>): void {
     const buffer = slot.block.buffer;
-    const at = slot.offset + offset;
-    if ((at | data.byteLength) & 3) {
+    if ((offset | data.byteLength) & 3) {
       throw new StreamError(`[write] offsets and sizes are multiples of 4 (${offset}, ${data.byteLength})`);
     }
     if (data.byteLength === 0) return;
     // the queue's write must not overtake recorded commands on this buffer
     if (this.#encoder && buffer.batch === this.batches.current) this.flush();
-    this.#holder.device.queue.writeBuffer(buffer.gpu, at, data);
+    this.#holder.device.queue.writeBuffer(buffer.gpu, offset, data);
     this.#profile.counters.bytesWritten += data.byteLength;
   }
 
@@ -240,14 +236,12 @@ export class Recorder {
     );
   }
 
-  #grid(kernel: Compiled, x: number, y: number, z: number): readonly [number, number, number] {
+  #grid(kernel: Compiled, workgroups: number): readonly [number, number, number] {
     const most = this.#holder.limits.maxComputeWorkgroupsPerDimension;
-    if (y === 0) {
-      const gx = Math.min(x, most);
-      const gy = Math.min(Math.ceil(x / Math.max(gx, 1)), most);
-      const gz = Math.ceil(x / Math.max(gx * gy, 1));
-      if (gz <= most) return [gx, gy, gz];
-    } else if (x <= most && y <= most && z <= most) return [x, y, z];
-    throw new KernelError(`[${kernel.key}] ${x} x ${y} x ${z} workgroups are over this device's ${most} per dimension`);
+    const x = Math.min(workgroups, most);
+    const y = Math.min(Math.ceil(workgroups / x), most);
+    const z = Math.ceil(workgroups / (x * y));
+    if (z <= most) return [x, y, z];
+    throw new KernelError(`[${kernel.key}] ${workgroups} workgroups are over this device's ${most} per dimension`);
   }
 }

@@ -1,5 +1,6 @@
 /** The parts put together: one WebGPU device and all that lives on it. */
 import { probeCanvas, UNTRIED } from "./canvas";
+import { type Plan, planOf } from "../kernels/plan";
 import { DeviceHolder, type DeviceOptions } from "./device";
 import { WebgpuError } from "./errors";
 import { readsHalves } from "./halves";
@@ -17,6 +18,8 @@ export interface RuntimeOptions extends DeviceOptions, RecorderOptions, ReaderOp
   readonly probe?: boolean;
   /** What the caller found out about canvas reads before the first open(), which then does not try them. */
   readonly canvas?: string;
+  /** What makes the plan of a key: the kernel families, unless tests bring kernels of their own. */
+  readonly planOf?: (key: string) => Plan;
   /** Most bytes on the GPU; see Pool.budget. */
   readonly budget?: number;
 }
@@ -47,8 +50,8 @@ export class Runtime {
     this.profile = new Profile(this.holder);
     this.pipelines = new Pipelines(this.holder, this.profile);
     this.recorder = new Recorder(this.holder, this.pool, this.pipelines, this.profile, options);
-    this.plans = new Plans(this.holder, this.pool, this.pipelines, this.recorder);
-    this.stream = new Stream(this.slots, this.pool, this.pipelines, this.recorder, this.plans);
+    this.plans = new Plans(this.holder, this.pool, this.pipelines, this.recorder, options.planOf ?? planOf);
+    this.stream = new Stream(this.slots, this.pool, this.recorder, this.plans);
     this.reader = new Reader(this.holder, this.slots, this.recorder, this.profile, options);
     this.holder.onLost(() => this.#clear());
     this.holder.onError((message) => this.recorder.batches.fail(new WebgpuError(`[webgpu] ${message}`)));

@@ -9,26 +9,24 @@ import type { Pool, PoolBuffer } from "./pool";
 export const INDEX_BITS = 20;
 const INDEX_MASK = (1 << INDEX_BITS) - 1;
 
-/** A range of a buffer; several slots may share the buffer (views). */
+/** What a handle stands for. */
 export interface Slot {
   readonly handle: number;
   block: Block;
-  /** Where the slot's bytes begin in the buffer. */
-  offset: number;
   /** Bytes that were asked for. */
   bytes: number;
   /** Bytes that belong to the slot; rounded up to words for copies, to 16 bytes when allocated. */
   size: number;
 }
 
-/** A pool buffer and how many slots and pending reads hold it. */
+/** A pool buffer, held by its slot and by pending reads. */
 export interface Block {
   readonly buffer: PoolBuffer;
   readonly bytes: number;
   /** Blocks of an earlier device must not go to the pool of the next one. */
   readonly era: number;
   holders: number;
-  /** Why the content is void, when a command that should have made it failed. Views of it are void too. */
+  /** Why the content is void, when a command that should have made it failed. */
   poison: WebgpuError | null;
 }
 
@@ -38,9 +36,6 @@ const NOTHING: PoolBuffer = { gpu: undefined as unknown as GPUBuffer, id: 0, siz
 export class Slots {
   readonly #pool: Pool;
   readonly #table: (Slot | undefined)[] = [];
-  readonly #freeIndices: number[] = [];
-  readonly #generations: number[] = [];
-  #next = 1;
   #live = 0;
   #era = 0;
 
@@ -52,21 +47,12 @@ export class Slots {
     return this.#live;
   }
 
-  /** A handle that is not in use, for callers that do not number their slots themselves. */
-  reserve(): number {
-    const index = this.#freeIndices.pop() ?? this.#next++;
-    if (index > INDEX_MASK) throw new SlotError(`[alloc] all ${INDEX_MASK} slots are in use`);
-    const generation = ((this.#generations[index] ?? 0) + 1) & 0xfff;
-    this.#generations[index] = generation;
-    return ((generation << INDEX_BITS) | index) >>> 0;
-  }
-
   alloc(handle: number, bytes: number): Slot {
     this.#checkFree(handle, "alloc");
     const size = Math.max(16, Math.ceil(bytes / 16) * 16);
     try {
       const block: Block = { buffer: this.#pool.take(size), bytes: size, era: this.#era, holders: 1, poison: null };
-      return this.#put({ handle, block, offset: 0, bytes, size });
+      return this.#put({ handle, block, bytes, size });
     } catch (e) {
       // the slot exists all the same, so that commands recorded after this one name the cause and not a missing slot
       const failure = asWebgpuError(e, "alloc");
@@ -81,7 +67,6 @@ export class Slots {
     this.#put({
       handle,
       block: { buffer: NOTHING, bytes: 0, era: -1, holders: 1, poison },
-      offset: 0,
       bytes: 0,
       size: 0,
     });
@@ -91,16 +76,6 @@ export class Slots {
   poison(handle: number, error: WebgpuError): void {
     const slot = this.#table[handle & INDEX_MASK];
     if (slot?.handle === handle) slot.block.poison ??= error;
-  }
-
-  /** A slot for a part of another one; the buffer lives until both are freed. */
-  view(handle: number, parent: number, offset: number, bytes: number): Slot {
-    this.#checkFree(handle, "view");
-    const of = this.get(parent, "view");
-    checkRange(of, offset, bytes, "view");
-    of.block.holders++;
-    const size = Math.max(4, Math.ceil(bytes / 4) * 4);
-    return this.#put({ handle, block: of.block, offset: of.offset + offset, bytes, size });
   }
 
   /** Frees a slot; a handle of a lost device is passed over, since finalizers run late. */
@@ -114,7 +89,6 @@ export class Slots {
     this.#table[index] = undefined;
     this.#live--;
     this.release(slot.block);
-    if (index < this.#next) this.#freeIndices.push(index);
   }
 
   /** The slot of a handle, whatever it holds. */
@@ -141,16 +115,6 @@ export class Slots {
     return slot;
   }
 
-  /** Exchanges what two slots hold: a result takes the place of what it replaces, without a copy. */
-  swap(a: number, b: number): void {
-    const x = this.find(a, "swap");
-    const y = this.find(b, "swap");
-    [x.block, y.block] = [y.block, x.block];
-    [x.offset, y.offset] = [y.offset, x.offset];
-    [x.bytes, y.bytes] = [y.bytes, x.bytes];
-    [x.size, y.size] = [y.size, x.size];
-  }
-
   /** Keeps a block while a read of it is under way. */
   hold(block: Block): void {
     block.holders++;
@@ -165,8 +129,6 @@ export class Slots {
   clear(): void {
     this.#era++;
     this.#table.length = 0;
-    this.#freeIndices.length = 0;
-    this.#next = 1;
     this.#live = 0;
     this.#pool.clear();
   }

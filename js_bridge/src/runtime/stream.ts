@@ -4,18 +4,13 @@
  * Every command begins with one word, `opcode | words << 8`, where `words` counts the whole command, this word included.
  *
  *   op          words that follow
- *   0 NOP       any
  *   1 ALLOC     slot, bytes
  *   2 FREE      slot
  *   3 WRITE     slot, offset, bytes, the bytes themselves (padded to words)
  *   4 UPLOAD    slot, offset, bytes, pointer           bytes that lie in the memory the stream is run with
  *   5 COPY      from, fromOffset, to, toOffset, bytes
  *   6 FILL      slot, offset, bytes, pattern           a 32-bit pattern
- *   7 DISPATCH  kernel, x, y, z, buffers | uniforms << 8, slot per buffer, uniform words
- *   8 DISPATCH_RANGES  as DISPATCH, with (slot, offset, bytes) per buffer
- *   9 VIEW      slot, parent, offset, bytes            a slot for a part of another one
- *   10 SWAP     slot, slot                             exchanges what they hold
- *   11 PLAN     plan, buffers | words << 8, slot per buffer, words   runs the kernels of a plan (plans.ts)
+ *   11 PLAN    plan, buffers | words << 8, slot per buffer, words   runs the kernels of a plan (plans.ts)
  *
  * Slots are handles (slots.ts); 0 stands for a buffer that is not there. Offsets and sizes are in bytes. `bytes` =
  * REST means "to the end of the slot". Sizes that are no multiple of 4 are rounded up where they reach into the slot's padding.
@@ -26,28 +21,32 @@ import type { Binding } from "./bindings";
 import { asWebgpuError, StreamError, type WebgpuError } from "./errors";
 import type { Plans } from "./plans";
 import type { Pool, PoolBuffer } from "./pool";
-import type { Pipelines } from "./pipelines";
 import type { Recorder } from "./recorder";
-import { checkRange, describe, type Slot, type Slots } from "./slots";
+import { checkRange, type Slot, type Slots } from "./slots";
 
 export const Op = {
-  NOP: 0,
   ALLOC: 1,
   FREE: 2,
   WRITE: 3,
   UPLOAD: 4,
   COPY: 5,
   FILL: 6,
-  DISPATCH: 7,
-  DISPATCH_RANGES: 8,
-  VIEW: 9,
-  SWAP: 10,
   PLAN: 11,
 } as const;
 
-const NAMES = Object.keys(Op).map((name) => name.toLowerCase());
+const NAMES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(Op).map(([name, op]) => [op, name.toLowerCase()]),
+);
 /** Words of each command at the least. */
-const LEAST = [1, 3, 2, 4, 5, 6, 5, 6, 6, 5, 3, 3];
+const LEAST: Readonly<Record<number, number>> = {
+  [Op.ALLOC]: 3,
+  [Op.FREE]: 2,
+  [Op.WRITE]: 4,
+  [Op.UPLOAD]: 5,
+  [Op.COPY]: 6,
+  [Op.FILL]: 5,
+  [Op.PLAN]: 3,
+};
 
 /** A byte count that reaches to the end of the slot. */
 export const REST = 0xffffffff;
@@ -55,17 +54,15 @@ export const REST = 0xffffffff;
 export class Stream {
   readonly #slots: Slots;
   readonly #pool: Pool;
-  readonly #pipelines: Pipelines;
   readonly #recorder: Recorder;
   readonly #plans: Plans;
   #none: PoolBuffer | null = null;
   /** Names of commands and positions in errors need the stream; the words being run. */
   #words: Uint32Array = new Uint32Array(0);
 
-  constructor(slots: Slots, pool: Pool, pipelines: Pipelines, recorder: Recorder, plans: Plans) {
+  constructor(slots: Slots, pool: Pool, recorder: Recorder, plans: Plans) {
     this.#slots = slots;
     this.#pool = pool;
-    this.#pipelines = pipelines;
     this.#recorder = recorder;
     this.#plans = plans;
   }
@@ -91,7 +88,7 @@ export class Stream {
       try {
         this.#run(op, at + 1, length - 1, memory);
       } catch (e) {
-        const failure = asWebgpuError(e, (NAMES[op] ?? "stream").toLowerCase());
+        const failure = asWebgpuError(e, NAMES[op] ?? "stream");
         first ??= failure;
         this.#void(op, at + 1, failure);
       }
@@ -129,7 +126,7 @@ export class Stream {
         const bytes = padded(to, w(3), w(4) === REST ? from.bytes - w(1) : w(4));
         checkRange(from, w(1), bytes, "copy");
         checkRange(to, w(3), bytes, "copy");
-        this.#recorder.copy(from.block.buffer, from.offset + w(1), to.block.buffer, to.offset + w(3), bytes);
+        this.#recorder.copy(from.block.buffer, w(1), to.block.buffer, w(3), bytes);
         this.#recorder.batches.wrote(to.block);
         return;
       }
@@ -140,46 +137,9 @@ export class Stream {
         this.#recorder.fill(slot, w(1), bytes, w(3));
         return;
       }
-      case Op.DISPATCH:
-      case Op.DISPATCH_RANGES:
-        this.#dispatch(op === Op.DISPATCH ? 1 : 3, at, count);
-        return;
       case Op.PLAN:
         this.#plan(at, count);
-        return;
-      case Op.VIEW: {
-        const parent = this.#slots.get(w(1), "view");
-        this.#slots.view(w(0), w(1), w(2), w(3) === REST ? parent.bytes - w(2) : w(3));
-        return;
-      }
-      case Op.SWAP:
-        this.#slots.swap(w(0), w(1));
-        return;
-      default: // NOP
     }
-  }
-
-  #dispatch(wordsPerBuffer: 1 | 3, at: number, count: number): void {
-    const words = this.#words;
-    const w = (i: number): number => words[at + i] ?? 0;
-    const kernel = w(0);
-    const buffers = w(4) & 0xff;
-    const uniforms = w(4) >>> 8;
-    const from = at + 5 + buffers * wordsPerBuffer;
-    if (count !== 5 + buffers * wordsPerBuffer + uniforms) {
-      throw new StreamError(
-        `[${this.#pipelines.key(kernel)}] ${buffers} buffers and ${uniforms} uniforms do not make ${count} words`,
-      );
-    }
-    const bindings: Binding[] = [];
-    const name = this.#pipelines.key(kernel);
-    for (let i = 0; i < buffers; i++) {
-      const p = 5 + i * wordsPerBuffer;
-      bindings.push(
-        wordsPerBuffer === 1 ? this.#bind(name, w(p), 0, REST) : this.#bind(name, w(p), w(p + 1), w(p + 2)),
-      );
-    }
-    this.#recorder.dispatch(kernel, bindings, words, from, uniforms, w(1), w(2), w(3));
   }
 
   #plan(at: number, count: number): void {
@@ -192,24 +152,17 @@ export class Stream {
       throw new StreamError(`[${name}] ${buffers} buffers and ${head >>> 8} words do not make ${count} words`);
     }
     const bindings: Binding[] = [];
-    for (let i = 0; i < buffers; i++) bindings.push(this.#bind(name, words[at + 2 + i]!, 0, REST));
+    for (let i = 0; i < buffers; i++) bindings.push(this.#bind(name, words[at + 2 + i]!));
     this.#plans.run(id, bindings, words, at + 2 + buffers, head >>> 8);
   }
 
-  #bind(name: string, handle: number, offset: number, bytes: number): Binding {
+  #bind(name: string, handle: number): Binding {
     if (handle === 0) {
       if (!this.#none || this.#none.failure) this.#none = this.#pool.take(16);
       return { slot: null, buffer: this.#none, offset: 0, size: this.#none.size };
     }
     const slot = this.#slots.get(handle, name);
-    if (bytes === REST) bytes = slot.size - offset;
-    checkRange(slot, offset, bytes, name);
-    const begin = slot.offset + offset;
-    if (begin & 3)
-      throw new StreamError(`[${name}] ${describe(handle)} is bound at byte ${begin}, which is no multiple of 4`);
-    // four words may be read at a time up to a multiple of 16, which a view's end need not be
-    const size = Math.min(Math.ceil(Math.max(bytes, 4) / 16) * 16, slot.block.bytes - begin);
-    return { slot, buffer: slot.block.buffer, offset: begin, size };
+    return { slot, buffer: slot.block.buffer, offset: 0, size: slot.size };
   }
 
   #write(handle: number, offset: number, bytes: number, memory: ArrayBufferLike, pointer: number): void {
@@ -237,17 +190,11 @@ export class Stream {
     const mark = (handle: number): void => this.#slots.poison(handle, error);
     if (op === Op.WRITE || op === Op.UPLOAD || op === Op.FILL) mark(w(0));
     else if (op === Op.COPY) mark(w(2));
-    else if (op === Op.VIEW) this.#slots.allocVoid(w(0), error);
     else if (op === Op.PLAN) {
       const access = this.#plans.access(w(0));
       const buffers = w(1) & 0xff;
+      // an unknown plan might have written any of them
       for (let i = 0; i < buffers; i++) if (access === null || access[i] !== "r") mark(w(2 + i));
-    } else if (op === Op.DISPATCH || op === Op.DISPATCH_RANGES) {
-      const stride = op === Op.DISPATCH ? 1 : 3;
-      const access = this.#pipelines.access(w(0));
-      const buffers = w(4) & 0xff;
-      // an unknown kernel might have written any of them
-      for (let i = 0; i < buffers; i++) if (access === null || access[i] === "w") mark(w(5 + i * stride));
     }
   }
 }

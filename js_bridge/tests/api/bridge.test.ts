@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Bridge, INDEX_BITS, RungBit, STATS, State } from "../../src/api/bridge";
-import { INC, REST, Writer, bits, gpu } from "../../test_support/gpu";
+import { INC, REST, Writer, bits, gpu, newHandle } from "../../test_support/gpu";
+import { planOfText, textKey } from "../../test_support/text_plan";
 import type { RuntimeOptions } from "../../src/runtime/runtime";
 
 /** Stands for WebAssembly's memory, which is replaced when it grows. */
@@ -17,7 +18,7 @@ describe.skipIf(!gpu)("bridge", () => {
   afterEach(() => bridges.splice(0).forEach((b) => b.close()));
 
   async function start(options: RuntimeOptions = {}): Promise<[Bridge, Heap]> {
-    const bridge = new Bridge({ gpu: gpu as GPU, ...options });
+    const bridge = new Bridge({ gpu: gpu as GPU, planOf: planOfText, ...options });
     const heap = new Heap();
     bridge.attach(() => heap.memory.buffer);
     bridges.push(bridge);
@@ -25,19 +26,19 @@ describe.skipIf(!gpu)("bridge", () => {
     return [bridge, heap];
   }
 
-  it("runs streams from the heap and reads into it, across its growth", async () => {
+  it("runs streams from the heap, across its growth", async () => {
     const [bridge, heap] = await start();
-    const inc = bridge.define("inc", INC);
+    const inc = bridge.plan(textKey("inc", INC));
     const slot = (5 << INDEX_BITS) | 7; // numbered by the caller
     heap.put([bits(1), bits(2), bits(3), bits(4)], 4096);
-    const words = new Writer().alloc(slot, 16).upload(slot, 0, 16, 4096).dispatch(inc, [1, 1, 1], [slot]).words;
+    const words = new Writer().alloc(slot, 16).upload(slot, 0, 16, 4096).dispatch(inc, 1, [slot]).words;
     heap.put(words, 1024);
     bridge.run(1024, words.length);
     heap.put([0, 0, 0, 0], 4096); // the stream has been consumed
-    const reading = bridge.readInto(slot, 4, 12, 65536 + 256);
     heap.memory.grow(1);
-    await reading;
-    expect([...new Float32Array(heap.memory.buffer, 65536 + 256, 3)]).toEqual([3, 4, 5]);
+    heap.put(words.slice(words.length - 5), 65536 + 256); // the dispatch alone
+    bridge.run(65536 + 256, 5);
+    expect([...new Float32Array((await bridge.read(slot, 4, 12)).slice().buffer)]).toEqual([4, 5, 6]);
     bridge.free(slot);
   });
 
@@ -46,14 +47,10 @@ describe.skipIf(!gpu)("bridge", () => {
     expect([bridge.state(), bridge.reason(), bridge.epoch()]).toEqual([State.READY, "", 1]);
     expect(JSON.parse(bridge.info())).toHaveProperty("limits.maxBufferSize");
     expect(bridge.limit("maxComputeWorkgroupsPerDimension")).toBeGreaterThan(1000);
-    expect(bridge.rungs()).toBe(RungBit.MAP);
+    expect(bridge.rungProblem(RungBit.MAP)).toBe("");
     expect(bridge.rungProblem(RungBit.CANVAS)).toMatch(/OffscreenCanvas/);
-    bridge.forceRung(RungBit.CANVAS);
-    expect(bridge.rungs()).toBe(0);
-    bridge.forceRung(0);
-    expect(bridge.kernel("some key")).toBe(bridge.kernel("some key"));
 
-    const slot = bridge.reserve();
+    const slot = newHandle();
     bridge.alloc(slot, 100);
     bridge.execute(Uint32Array.from(new Writer().fill(slot, 0, REST, 0).words));
     await bridge.synchronize();
@@ -70,21 +67,6 @@ describe.skipIf(!gpu)("bridge", () => {
     expect(bridge.state()).toBe(State.CLOSED);
     expect(await bridge.reset()).toBe(true);
     expect(bridge.epoch()).toBe(2);
-  });
-
-  it("adopts kernels as builders make them", async () => {
-    const [bridge] = await start();
-    const kernel = { key: "inc", wgsl: INC.wgsl, bindings: [{ access: "read_write" as const }], uniforms: [] };
-    expect(bridge.adopt(kernel)).toBe(bridge.adopt(kernel));
-    await bridge.prepare(Uint32Array.of(bridge.adopt(kernel)));
-    const slot = bridge.reserve();
-    bridge.alloc(slot, 16);
-    bridge.execute(
-      Uint32Array.from(
-        new Writer().fill(slot, 0, REST, bits(1)).dispatch(bridge.kernel("inc"), [1, 1, 1], [slot]).words,
-      ),
-    );
-    expect(new Float32Array((await bridge.read(slot, 0, 4)).slice().buffer)[0]).toBe(2);
   });
 
   it("tells of memory that the GPU did not have after all", async () => {
@@ -114,7 +96,7 @@ describe.skipIf(!gpu)("bridge", () => {
       },
     } as unknown as GPU;
     const [bridge] = await start({ gpu: pretending });
-    const [a, b] = [bridge.reserve(), bridge.reserve()];
+    const [a, b] = [newHandle(), newHandle()];
     device.fail = true;
     bridge.alloc(a, 1 << 20);
     bridge.alloc(b, 1 << 20);
@@ -124,7 +106,7 @@ describe.skipIf(!gpu)("bridge", () => {
     expect((await bridge.read(b, 0, 4)).length).toBe(4);
     expect(() => bridge.execute(Uint32Array.from(new Writer().fill(a, 0, REST, 1).words))).toThrow(/no memory/);
     bridge.free(a);
-    const c = bridge.reserve();
+    const c = newHandle();
     bridge.alloc(c, 1 << 20); // not the buffer that failed
     expect((await bridge.read(c, 0, 4)).length).toBe(4);
   });

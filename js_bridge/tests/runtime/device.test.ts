@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { LIMITS } from "../../src/runtime/device";
 import { Runtime } from "../../src/runtime/runtime";
-import { AXPB, INC, REST, Writer, bits, closeAll, floats, gpu, open } from "../../test_support/gpu";
+import { INC, REST, Writer, bits, closeAll, floats, gpu, open, define, newHandle } from "../../test_support/gpu";
 
 describe("without a device", () => {
   it("creates nothing before it is asked, and says why there is nothing", async () => {
@@ -53,8 +53,8 @@ describe.skipIf(!gpu)("device", () => {
 
   it("tells nothing of an old device on a new one", async () => {
     const r = await open();
-    const bad = r.pipelines.define("bad", { ...INC, wgsl: "nonsense" });
-    new Writer().alloc(1, 256).dispatch(bad, [1, 1, 1], [1]).run(r);
+    const bad = define(r, "bad", { ...INC, wgsl: "nonsense" });
+    new Writer().alloc(1, 256).dispatch(bad, 1, [1]).run(r);
     r.recorder.flush();
     expect(await r.reset()).toBe(true);
     new Writer().alloc(1, 256).fill(1, 0, REST, 0x3f800000).run(r);
@@ -64,15 +64,15 @@ describe.skipIf(!gpu)("device", () => {
 
   it("marks what a fill should have written where the batch fails that it went into", async () => {
     const r = await open({ maxDispatches: 2 });
-    const inc = r.pipelines.define("inc", INC),
-      bad = r.pipelines.define("bad", { ...INC, wgsl: "nonsense" });
+    const inc = define(r, "inc", INC),
+      bad = define(r, "bad", { ...INC, wgsl: "nonsense" });
     new Writer()
       .alloc(1, 256)
       .alloc(2, 256)
-      .dispatch(inc, [1, 1, 1], [2])
-      .dispatch(inc, [1, 1, 1], [2])
+      .dispatch(inc, 1, [2])
+      .dispatch(inc, 1, [2])
       .fill(1, 0, REST, 0x3f800000)
-      .dispatch(bad, [1, 1, 1], [2])
+      .dispatch(bad, 1, [2])
       .run(r);
     await expect(r.synchronize()).rejects.toThrow(/bad/);
     await expect(floats(r, 1, 1)).rejects.toThrow(/holds no result/);
@@ -80,12 +80,12 @@ describe.skipIf(!gpu)("device", () => {
 
   it("reports a device lost during work, and starts anew", async () => {
     const r = await open();
-    const inc = r.pipelines.define("inc", INC);
-    const a = r.slots.reserve();
+    const inc = define(r, "inc", INC);
+    const a = newHandle();
     new Writer()
       .alloc(a, 1 << 20)
       .fill(a, 0, REST, 0)
-      .dispatch(inc, [4096, 1, 1], [a])
+      .dispatch(inc, 4096, [a])
       .run(r);
     const device = r.holder.device;
     const waiting = Promise.allSettled([r.reader.read(a, 0, 1 << 20), r.synchronize()]);
@@ -95,7 +95,7 @@ describe.skipIf(!gpu)("device", () => {
     await device.lost;
     expect(r.holder.state).toBe("lost");
     expect(r.holder.reason).not.toBe("");
-    expect(() => new Writer().alloc(r.slots.reserve(), 16).run(r)).toThrow(
+    expect(() => new Writer().alloc(newHandle(), 16).run(r)).toThrow(
       /the device was lost .* reset\(\) starts a new device/,
     );
     await expect(r.reader.read(a, 0, 4)).rejects.toMatchObject({ name: "DeviceLostError" });
@@ -105,18 +105,18 @@ describe.skipIf(!gpu)("device", () => {
     expect(r.holder.epoch).toBe(2);
     r.slots.free(a); // a finalizer that runs late
     await expect(r.reader.read(a, 0, 4)).rejects.toMatchObject({ name: "SlotError" });
-    const b = r.slots.reserve();
-    new Writer().alloc(b, 256).fill(b, 0, REST, bits(1)).dispatch(inc, [1, 1, 1], [b]).run(r);
+    const b = newHandle();
+    new Writer().alloc(b, 256).fill(b, 0, REST, bits(1)).dispatch(inc, 1, [b]).run(r);
     expect(await floats(r, b, 1)).toEqual([2]);
     expect(r.pool.stats.live).toBe(1);
   });
 
   it("survives repeated resets with work recorded and not submitted", async () => {
     const r = await open();
-    const inc = r.pipelines.define("inc", INC);
+    const inc = define(r, "inc", INC);
     for (let i = 0; i < 5; i++) {
-      const a = r.slots.reserve();
-      new Writer().alloc(a, 256).fill(a, 0, REST, bits(i)).dispatch(inc, [1, 1, 1], [a]).run(r);
+      const a = newHandle();
+      new Writer().alloc(a, 256).fill(a, 0, REST, bits(i)).dispatch(inc, 1, [a]).run(r);
       if (i % 2 === 0) expect(await floats(r, a, 1)).toEqual([i + 1]);
       await r.reset();
     }
@@ -129,14 +129,14 @@ describe.skipIf(!gpu)("kernels", () => {
 
   it("name themselves and the line when their WGSL is wrong; results that depend on them are void", async () => {
     const r = await open();
-    const inc = r.pipelines.define("inc", INC);
-    const bad = r.pipelines.define("bad:f32", { ...INC, wgsl: INC.wgsl.replace("+ 1.0", "+ nonsense") });
+    const inc = define(r, "inc", INC);
+    const bad = define(r, "bad:f32", { ...INC, wgsl: INC.wgsl.replace("+ 1.0", "+ nonsense") });
     const [a, b, other] = [1, 2, 3];
     new Writer().alloc(other, 256).fill(other, 0, REST, bits(3)).run(r);
     r.recorder.flush();
-    new Writer().alloc(a, 256).alloc(b, 256).fill(a, 0, REST, 0).dispatch(bad, [1, 1, 1], [a]).run(r);
+    new Writer().alloc(a, 256).alloc(b, 256).fill(a, 0, REST, 0).dispatch(bad, 1, [a]).run(r);
     r.recorder.flush();
-    new Writer().copy(a, 0, b, 0, 256).dispatch(inc, [1, 1, 1], [b]).run(r); // nobody knows yet
+    new Writer().copy(a, 0, b, 0, 256).dispatch(inc, 1, [b]).run(r); // nobody knows yet
     await expect(r.reader.read(b, 0, 4)).rejects.toThrow(
       /\[bad:f32\] the kernel does not compile: line \d+:\d+: .*nonsense/s,
     );
@@ -144,40 +144,15 @@ describe.skipIf(!gpu)("kernels", () => {
     expect(await floats(r, other, 1)).toEqual([3]);
     await expect(r.synchronize()).rejects.toThrow(/\[bad:f32\]/);
     await r.synchronize(); // told once
-    expect(() => new Writer().dispatch(bad, [1, 1, 1], [other]).run(r)).toThrow(
-      /\[bad:f32\] the kernel does not compile/,
-    );
-    r.pipelines.define("bad:f32", INC); // mended
-    const c = 4;
-    new Writer().alloc(c, 256).fill(c, 0, REST, 0).dispatch(bad, [1, 1, 1], [c]).run(r);
-    expect(await floats(r, c, 1)).toEqual([1]);
-  });
-
-  it("are compiled ahead, found by resolvers, and refused by name", async () => {
-    const r = await open();
-    const asked: string[] = [];
-    r.pipelines.addResolver((key) => {
-      asked.push(key);
-      return key === "axpb" ? AXPB : key === "half" ? { ...INC, features: ["core-features-and-limits"] } : null;
-    });
-    const ids = [r.pipelines.id("axpb"), r.pipelines.id("axpb"), r.pipelines.id("what")];
-    expect(ids).toEqual([ids[0], ids[0], (ids[0] ?? 0) + 1]);
-    expect(asked).toEqual([]);
-    await r.pipelines.prepare([ids[0] ?? 0]);
-    expect(r.profile.counters.pipelines).toBe(1);
-    await expect(r.pipelines.prepare([ids[2] ?? 0])).rejects.toThrow(/\[what\] there is no WebGPU kernel of this name/);
-    const wrong = r.pipelines.define("wrong", { ...INC, entry: "absent" });
-    await expect(r.pipelines.prepare([wrong])).rejects.toThrow(/\[wrong\] the kernel does not compile/);
-    expect(() => r.pipelines.get(r.pipelines.id("half"))).toThrow(/\[half\] needs core-features-and-limits/);
-    await r.synchronize();
+    expect(() => new Writer().dispatch(bad, 1, [other]).run(r)).toThrow(/\[bad:f32\] the kernel does not compile/);
   });
 
   it("are timed where the adapter has timestamps", async () => {
     const r = await open();
-    const inc = r.pipelines.define("inc", INC);
+    const inc = define(r, "inc", INC);
     if (!r.profile.setTiming(true)) return;
     const w = new Writer().alloc(1, 65536).fill(1, 0, REST, 0);
-    for (let i = 0; i < 10; i++) w.dispatch(inc, [256, 1, 1], [1]);
+    for (let i = 0; i < 10; i++) w.dispatch(inc, 256, [1]);
     w.run(r);
     await r.synchronize();
     const [row] = await r.profile.report();

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { Runtime } from "../../src/runtime/runtime";
 import { USES, constantText } from "../../src/runtime/hot";
-import { FAMILIES } from "../../src/kernels/registry";
-import { Writer, bits, closeAll, floats, gpu, open } from "../../test_support/gpu";
+import { planOf } from "../../src/kernels/plan";
+import { FAMILIES } from "../../test_support/families";
+import { Writer, bits, closeAll, floats, gpu, open, define, newHandle } from "../../test_support/gpu";
 
 const F32 = "float32";
 const graph = (nodes: object[]): string =>
@@ -14,7 +15,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
 
   /** The transpose of a matrix times a number, by a strided plan. */
   async function transposed(r: Runtime, rows: number, columns: number, by: number, times: number): Promise<number[]> {
-    const [a, o] = [r.slots.reserve(), r.slots.reserve()];
+    const [a, o] = [newHandle(), newHandle()];
     const data = Float32Array.from({ length: rows * columns }, (_, i) => i);
     new Writer().alloc(a, data.byteLength).alloc(o, data.byteLength).write(a, 0, data).run(r);
     const plan = r.plans.id(SCALED);
@@ -28,7 +29,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
       q0o: 0,
       c0: new Uint32Array(Float32Array.of(by).buffer)[0]!,
     };
-    const words = r.plans.layout(plan).words.map((w) => values[w.name]!);
+    const words = planOf(SCALED).words.map((w) => values[w.name]!);
     for (let i = 0; i < times; i++) {
       new Writer().plan(plan, [a, o], words).run(r);
       await r.synchronize();
@@ -59,7 +60,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
     await transposed(r, 64, 48, -4, 6);
     await transposed(r, 4, 4, 2, 6);
     expect(r.recorder.hot.made).toBe(1);
-    const [a, o] = [r.slots.reserve(), r.slots.reserve()];
+    const [a, o] = [newHandle(), newHandle()];
     const plan = r.plans.id(SCALED);
     new Writer().alloc(a, 16384).alloc(o, 16384).run(r);
     for (const word of [0x7f800000, 0x7fc00000]) {
@@ -78,7 +79,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
           .plan(
             plan,
             [a, o],
-            r.plans.layout(plan).words.map((w) => values[w.name]!),
+            planOf(SCALED).words.map((w) => values[w.name]!),
           )
           .run(r);
         await r.recorder.hot.settled();
@@ -91,7 +92,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
   it("that do not compile with constants stay general", async () => {
     const r = await open({ specialise: 2 });
     // 1 / 0 in a branch that never runs: an error between constants
-    const id = r.pipelines.define("divides", {
+    const id = define(r, "divides", {
       access: "w",
       uniformWords: 4,
       words: ["n", "zero", "u2", "u3"].map((name) => ({ name, type: "u32" as const })),
@@ -100,10 +101,10 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
 @group(1) @binding(0) var<uniform> p: Params;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) g: vec3<u32>) { if (g.x < p.n) { if (p.zero > 0u) { o[g.x] = g.x / p.zero + 1u / p.zero; } else { o[g.x] = 7u; } } }`,
     });
-    const o = r.slots.reserve();
+    const o = newHandle();
     new Writer().alloc(o, 4096).run(r);
     for (let i = 0; i < 8; i++) {
-      new Writer().dispatch(id, [16, 1, 1], [o], [1024, 0, 0, 0]).run(r);
+      new Writer().dispatch(id, 16, [o], [1024, 0, 0, 0]).run(r);
       await r.synchronize();
       await r.recorder.hot.settled();
     }
@@ -305,14 +306,15 @@ describe.skipIf(!gpu)("kernels for words and general ones give the same bits", (
   it.each(CASES)("%s %j", async (family, params, values, size, compiled) => {
     const r = await open({ specialise: 2 });
     Object.defineProperty(r.holder, "software", { value: false });
-    const id = r.plans.id(`${family}:${JSON.stringify(params)}`);
-    const { words, buffers } = r.plans.layout(id);
+    const key = `${family}:${JSON.stringify(params)}`;
+    const id = r.plans.id(key);
+    const { words, buffers } = planOf(key);
     const list = words.map((w) => {
       const v = values[w.name] ?? w.init ?? (/o$/.test(w.name) ? 0 : NaN);
       expect(Number.isNaN(v), w.name).toBe(false);
       return w.type === "f32" ? bits(v) : v >>> 0;
     });
-    const slots = buffers.map(() => r.slots.reserve());
+    const slots = buffers.map(() => newHandle());
     const given = buffers.map((b, i) =>
       /^(idx\d|labels)$/.test(b.name)
         ? Uint32Array.from({ length: size * 2 }, (_, k) => (k % 2 ? 0 : (k * 7) % 60))

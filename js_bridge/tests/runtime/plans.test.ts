@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Bridge } from "../../src/api/bridge";
+import { planOf } from "../../src/kernels/plan";
 import type { Runtime } from "../../src/runtime/runtime";
-import { Writer, bits, closeAll, floats, gpu, open } from "../../test_support/gpu";
+import { Writer, bits, closeAll, floats, gpu, open, newHandle } from "../../test_support/gpu";
 
 const key = (family: string, params: object): string => `${family}:${JSON.stringify(params)}`;
 const F32 = "float32";
@@ -14,21 +15,21 @@ describe.skipIf(!gpu)("plans", () => {
   afterAll(closeAll);
 
   const put = (data: readonly number[], bytes = data.length * 4): number => {
-    const s = r.slots.reserve();
+    const s = newHandle();
     new Writer().alloc(s, bytes).write(s, 0, Float32Array.from(data)).run(r);
     return s;
   };
   const room = (n: number): number => put(new Array<number>(n).fill(-7));
   /** Words by name, in the plan's order. */
-  const words = (id: number, values: Record<string, number>): number[] =>
-    r.plans.layout(id).words.map((w) => {
+  const words = (k: string, values: Record<string, number>): number[] =>
+    planOf(k).words.map((w) => {
       const v = values[w.name] ?? w.init;
       if (v === undefined) throw new Error(`${w.name} is missing`);
       return w.type === "f32" ? bits(v) : v >>> 0;
     });
   const run = (k: string, slots: readonly number[], values: Record<string, number>): void => {
     const id = r.plans.id(k);
-    new Writer().plan(id, slots, words(id, values)).run(r);
+    new Writer().plan(id, slots, words(k, values)).run(r);
   };
   const iota = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
@@ -239,7 +240,7 @@ describe.skipIf(!gpu)("plans", () => {
     const small = await open({ limits: { maxComputeWorkgroupsPerDimension: 5 } });
     const id = small.plans.id(ADD);
     const n = 256 * 4 * 20 + 5;
-    const [a, o] = [small.slots.reserve(), small.slots.reserve()];
+    const [a, o] = [newHandle(), newHandle()];
     new Writer()
       .alloc(a, n * 4)
       .alloc(o, n * 4)
@@ -268,7 +269,7 @@ describe.skipIf(!gpu)("plans", () => {
     const again = await open();
     const id = again.plans.id(k);
     for (let i = 0; i < 2; i++) {
-      const [x, y] = [again.slots.reserve(), again.slots.reserve()];
+      const [x, y] = [newHandle(), newHandle()];
       new Writer().alloc(x, 16).alloc(y, 16).fill(x, 0, 16, 0).plan(id, [x, y], [1, 4, 1, 0, 0]).run(again);
       expect(await floats(again, y, 4)).toEqual([0.25, 0.25, 0.25, 0.25]);
       expect(await again.reset()).toBe(true);

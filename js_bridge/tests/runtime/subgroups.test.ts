@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { planOf } from "../../src/kernels/plan";
 import type { Runtime } from "../../src/runtime/runtime";
-import { Writer, bits, closeAll, floats, gpu, open } from "../../test_support/gpu";
+import { Writer, bits, closeAll, floats, gpu, open, define, newHandle } from "../../test_support/gpu";
 
 const F32 = "float32";
 const key = (family: string, params: object): string => `${family}:${JSON.stringify(params)}`;
@@ -67,11 +67,11 @@ describe.skipIf(!has)("devices with and without subgroups", () => {
   const N = 20000; // rows that have several lanes on a software adapter too
   const x = Array.from({ length: 3 * N }, (_, i) => Math.fround(Math.sin(i) * 5));
   const softmax = async (r: Runtime): Promise<number[]> => {
-    const [a, o] = [r.slots.reserve(), r.slots.reserve()];
+    const [a, o] = [newHandle(), newHandle()];
     const id = r.plans.id(SOFTMAX);
-    const words = r.plans
-      .layout(id)
-      .words.map((w) => (w.type === "f32" ? bits(0) : { ...ROW, n: N }[w.name as keyof typeof ROW]));
+    const words = planOf(SOFTMAX).words.map((w) =>
+      w.type === "f32" ? bits(0) : { ...ROW, n: N }[w.name as keyof typeof ROW],
+    );
     new Writer()
       .alloc(a, 12 * N)
       .write(a, 0, Float32Array.from(x))
@@ -101,12 +101,7 @@ describe.skipIf(!has)("devices with and without subgroups", () => {
 
   it("a kernel with subgroups on a device without them says what is missing", async () => {
     const r = await open({ without: ["subgroups"] });
-    const id = r.pipelines.define("x", {
-      wgsl: "enable subgroups;",
-      access: "",
-      uniformWords: 0,
-      features: ["subgroups"],
-    });
-    expect(() => r.pipelines.get(id)).toThrow(/needs subgroups/);
+    const id = define(r, "x", { wgsl: "enable subgroups;", access: "", uniformWords: 0 });
+    expect(() => new Writer().dispatch(id, 1, []).run(r)).toThrow(/needs subgroups/);
   });
 });

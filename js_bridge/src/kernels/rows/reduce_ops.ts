@@ -1,5 +1,5 @@
 /** The reductions: what is kept of a row, how an element enters it, how two parts join, and the result. */
-import { type Compute, type DType, UnsupportedKernelError, WGSL_TYPE } from "../spec";
+import { type Compute, type DType, UnsupportedKernelError } from "../spec";
 import { extreme } from "./subgroup";
 
 export type ReduceOp =
@@ -204,5 +204,3 @@ export function reduction(op: ReduceOp, c: Compute, dtype: DType): Reduction {
       });
   }
 }
-
-export const stateType = (c: Compute): string => WGSL_TYPE[c];

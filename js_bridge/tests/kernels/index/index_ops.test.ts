@@ -1,6 +1,5 @@
 import { expect } from "vitest";
 import { gather, join, pad, type PadMode, scatter, type ScatterMode } from "../../../src/kernels/index/index_ops";
-import { resolveKernel, kernelSource } from "../../../src/kernels/registry";
 import type { DType } from "../../../src/kernels/spec";
 import { close, random, randomInts, runOne, t, test } from "../../../test_support/run_kernel";
 
@@ -220,11 +219,4 @@ test.each(["reflect", "replicate", "circular"] as PadMode[])("pad %s and its gra
     1e-6,
     1e-6,
   );
-});
-
-test("keys lead back to their kernels", () => {
-  const k = gather({ ndim: 1, dtype: "float32", indices: ["int64"] });
-  expect(resolveKernel(k.key)?.wgsl).toBe(k.wgsl);
-  expect(kernelSource(k.key)).toMatchObject({ access: "rrww", uniformWords: 12 });
-  expect(resolveKernel("nothing:{}")).toBeNull();
 });

@@ -16,10 +16,10 @@ import {
   runTensors,
   t,
   test,
+  packUniforms,
   toBf16,
   toHalf,
 } from "../../../test_support/run_kernel";
-import { packUniforms } from "../../../src/kernels/spec";
 
 const round = (d: DType, x: number[]): number[] =>
   d === "float16" ? x.map((v) => fromHalf(toHalf(v))) : d === "bfloat16" ? x.map((v) => fromBf16(toBf16(v))) : x;
