@@ -288,6 +288,12 @@ def __getattr__(name):
         if name not in _legacy._TYPES:
             raise AttributeError("module 'torch' has no attribute '%s'" % name)
         value = _legacy.make(name)
+    elif name.startswith("_foreach_"):
+        from ._core import foreach as _each
+
+        if name[9:] not in _each.NAMES:
+            raise AttributeError("module 'torch' has no attribute '%s'" % name)
+        value = _each.make(name[9:])
     elif name in _SUBMODULES or name in _PRIVATE:
         return import_module("." + name, __name__)
     elif not name.startswith("__") and ops.load_next():
@@ -299,8 +305,10 @@ def __getattr__(name):
 
 
 def __dir__():
+    from ._core import foreach as _each
+
     ops.load_all()
-    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES})
+    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES, *("_foreach_" + n for n in _each.NAMES)})
 
 
 def install_as_torch():
