@@ -4,8 +4,8 @@
     python native/build.py wasm [--relaxed] [--out DIR]
     python native/build.py check
 
-Needs the package `ziglang` (clang and wasm-ld for every host) and a CPython with headers; nothing else. Object files are
-kept in .build/, named by a hash of everything that went into them.
+Needs the package `ziglang` (clang and wasm-ld for every host) and a CPython with headers; nothing else.
+Object files are kept in .build/, named by a hash of everything that went into them.
 
 host        torchlite/_C.abi3.so (or .pyd) for the running Python, limited API (.build/sanitized/ with --sanitize)
 wasm        a side module for Pyodide: SIMD128, or relaxed SIMD with --relaxed
@@ -241,9 +241,9 @@ class Wasm(Target):
     def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
         if not self.relaxed:
             return super().compile(src, obj, extra)
-        # With relaxed SIMD on, LLVM turns `x < a ? a : x` into relaxed_max, which may drop a NaN; the pseudo-maximum has
-        # the comparison's meaning. So the assembly is corrected on its way, and nothing else relaxed than
-        # multiply-add may be in it.
+        # With relaxed SIMD on, LLVM turns `x < a ? a : x` into relaxed_max, which may drop a NaN;
+        # the pseudo-maximum has the comparison's meaning.
+        # So the assembly is corrected on its way, and nothing else relaxed than multiply-add may be in it.
         what = f"compiling {place(src)} ({self.name})"
         asm = obj.with_suffix(".s")
         out = call([*self.compiler, *self.cflags, *extra, "-S", str(src), "-o", str(asm)], what)

@@ -1,9 +1,10 @@
 """The difference of two builds of one WebAssembly module, by function.
 
-The relaxed-SIMD build of the core differs from the SIMD128 build in a few dozen functions. A wheel carries the one and the
-recipe for the other; torchlite/_core/native.py applies it.
+The relaxed-SIMD build of the core differs from the SIMD128 build in a few dozen functions.
+A wheel carries the one and the recipe for the other; torchlite/_core/native.py applies it.
 
-Format, little-endian: "TLP1", number n, n times (copy from, copy length, insert length) as 32-bit words, then the inserted bytes.
+Format, little-endian: "TLP1", number n, n times (copy from, copy length, insert length) as 32-bit words,
+then the inserted bytes.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
     python tests/fuzz_ops.py [--seed N] [--calls N] [--only REGEX] [--seconds S] [--sanitized]
 
-Half of the calls are right ones with something changed: a size, a dtype, strides, an index, a list's length, one tensor for two
-arguments, an index that changes a tensor when it is read. They go in by the public names, by the core's own entrances
-(call_overload, kernels by name) and, for what is no op, by the functions and fields of torchlite._C. An op may answer or raise one of PyTorch's kinds of exception; anything else is a finding. Each batch of ops runs in a
-process of its own, so that a crash is one more finding, with the call that made it.
+Half of the calls are right ones with something changed:
+a size, a dtype, strides, an index, a list's length, one tensor for two arguments, an index that changes a tensor when
+it is read. They go in by the public names, by the core's own entrances (call_overload, kernels by name) and,
+for what is no op, by the functions and fields of torchlite._C. An op may answer or raise one of PyTorch's kinds of
+exception; anything else is a finding. Each batch of ops runs in a process of its own, so that a crash is one more
+finding, with the call that made it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     python tests/measure_coverage.py [--only native|torchlite|js_bridge ...] [--no-kernels] [TEST ...]
 
-TEST are files or folders for pytest; by default those of the layers host and webgpu. The whole takes about half an hour on a machine
-with nothing else to do; --no-kernels leaves out the run of the bridge's kernels one by one, the longest part of js_bridge.
+TEST are files or folders for pytest; by default those of the layers host and webgpu.
+The whole takes about half an hour on a machine with nothing else to do; --no-kernels leaves out the run of the bridge's
+kernels one by one, the longest part of js_bridge.
 The tables of single files go to .out/coverage.
 """
 

@@ -2,8 +2,10 @@
 
     python tests/run.py [--list] [--all] [--jobs N] [LAYER ...]
 
-Layers that cannot run here say why and count as one skip. The long ones (`fuzz`) run when they are named, and with --all.
-Two layers run at once where there are two cores, as most of them keep only one busy; each one's output is shown when it ends.
+Layers that cannot run here say why and count as one skip.
+The long ones (`fuzz`) run when they are named, and with --all.
+Two layers run at once where there are two cores, as most of them keep only one busy;
+each one's output is shown when it ends.
 """
 
 from __future__ import annotations
@@ -259,7 +261,8 @@ def webgpu() -> Count:
 
 
 def webgpu_node() -> Count:
-    """The core's part of these inside Pyodide on node, with Dawn as the page's WebGPU; the ops differ in nothing there, and take minutes."""
+    """The core's part of these inside Pyodide on node, with Dawn as the page's WebGPU;
+    the ops differ in nothing there, and take minutes."""
     if not fresh_wheels():
         return Count(failed=1)
     cmd = [PY, "tests/pyodide/run_node.py", "--webgpu"]
@@ -293,8 +296,8 @@ def webgpu_deno() -> Count:
 
 
 def webgpu_conformance() -> Count:
-    """PyTorch's recorded answers with every tensor on webgpu, two samples of each op, and inside Pyodide on node of each tenth op;
-    what passes on the CPU must pass there."""
+    """PyTorch's recorded answers with every tensor on webgpu, two samples of each op,
+    and inside Pyodide on node of each tenth op; what passes on the CPU must pass there."""
     cmd = [PY, "tests/webgpu/conformance.py", "--max-samples", "2"]
     status, text = run([*cmd, "--fresh"])
     if "conformance: skipped" in text:

@@ -1,4 +1,5 @@
-"""Hypothesis strategies for tests that make the same call in PyTorch and in torchlite: shapes, layouts, dtypes, values."""
+"""Hypothesis strategies for tests that make the same call in PyTorch and in torchlite:
+shapes, layouts, dtypes, values."""
 
 import random
 
@@ -108,7 +109,8 @@ def tensors(
 
 @st.composite
 def indices(draw, shape):
-    """An index for a shape, as a function of the module: ints, slices, None, Ellipsis, bools, lists, masks, index tensors."""
+    """An index for a shape, as a function of the module:
+    ints, slices, None, Ellipsis, bools, lists, masks, index tensors."""
     parts, d, used_ellipsis = [], 0, False
     advanced = draw(st.integers(0, 2)) > 0
     count = draw(st.integers(1, 3))
@@ -163,7 +165,7 @@ def indices(draw, shape):
     return lambda m: tuple(p(m) for p in parts)
 
 
-# ---- comparing ------------------------------------------------------------------------------------------------------------
+# ---- comparing -------------------------------------------------------------------------------------------------------
 TOLERANCE = {"float16": (4e-3, 1e-3), "bfloat16": (3e-2, 1e-2), "float32": (2e-6, 2e-6), "complex64": (4e-6, 4e-6)}
 
 
@@ -213,7 +215,8 @@ def run(call, module, pairs):
 
 
 def agree(call, *pairs, strides=False):
-    """call(module, *tensors) gives the same in both, or fails in both with one kind of exception; memory changes alike."""
+    """call(module, *tensors) gives the same in both, or fails in both with one kind of exception;
+    memory changes alike."""
     want, got = run(call, real, pairs), run(call, ours, pairs)
     if isinstance(want, Exception):
         text = str(want)

@@ -8,8 +8,9 @@ _state = {"enabled": False, "dtype": _dtypes.bfloat16, "told": False}
 
 
 class autocast:
-    """Context manager and decorator with PyTorch's arguments. For "cuda" without CUDA it is disabled with a warning, as in
-    PyTorch; for "cpu" operations run in their own dtype (at least as precise) and one warning says so."""
+    """Context manager and decorator with PyTorch's arguments.
+    For "cuda" without CUDA it is disabled with a warning, as in PyTorch; for "cpu" operations run in their own dtype
+    (at least as precise) and one warning says so."""
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         if not isinstance(device_type, str):
@@ -152,7 +153,8 @@ class GradScaler:
         return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale=None):
-        """Lowers the scale after gradients that were not finite, raises it after `growth_interval` steps without any."""
+        """Lowers the scale after gradients that were not finite,
+        raises it after `growth_interval` steps without any."""
         if not self._enabled:
             return
         if new_scale is not None:

@@ -37,7 +37,8 @@ def _numbers(argnums, count):
 
 
 def _fresh(leaves):
-    """New tensors that gradients are taken of: views where the given ones have a history, which an outer transform follows."""
+    """New tensors that gradients are taken of:
+    views where the given ones have a history, which an outer transform follows."""
     for t in leaves:
         if not isinstance(t, torch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
@@ -45,7 +46,8 @@ def _fresh(leaves):
 
 
 def _outside(tensors, fresh):
-    """Whether their history leads to another leaf than those of `fresh`: to an outer transform's, or to one that a function closes over."""
+    """Whether their history leads to another leaf than those of `fresh`:
+    to an outer transform's, or to one that a function closes over."""
     inner, seen = {id(t) for t in fresh}, set()
     todo = [e for e in map(edge, tensors) if e is not None]
     while todo:
@@ -167,7 +169,8 @@ def vjp(func, *primals, has_aux=False):
     for t in outs:
         if not (t.is_floating_point() or t.is_complex()):
             raise RuntimeError(
-                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}"
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, "
+                f"got Tensor with dtype {t.dtype}"
             )
     keep = recorded and _outside(outs, ins)
 
@@ -175,8 +178,8 @@ def vjp(func, *primals, has_aux=False):
         given, given_spec = tree_flatten(cotangents)
         if given_spec != out_spec:
             raise RuntimeError(
-                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {_drawn(given_spec)}, primal output: {_drawn(out_spec)}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {_drawn(given_spec)}, primal output: {_drawn(out_spec)}"
             )
         create = torch.is_grad_enabled() if create_graph is None else create_graph
         create = create and (keep or any(c.requires_grad for c in given))
@@ -187,7 +190,8 @@ def vjp(func, *primals, has_aux=False):
 
 
 def _forward(func, primals, has_aux=False, strict=False):
-    """(outputs, function from a tree of tangents to J tangents, auxiliary output). J t is the gradient of u -> u J, which is linear in u."""
+    """(outputs, function from a tree of tangents to J tangents, auxiliary output).
+    J t is the gradient of u -> u J, which is linear in u."""
     name = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
@@ -204,8 +208,8 @@ def _forward(func, primals, has_aux=False, strict=False):
         outs, out_spec = _checked(out, name)
         if strict and not all(o.requires_grad for o in outs):
             raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
-                "strict=True."
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
+                "This is not allowed with strict=True."
             )
         us = [torch.zeros_like(o).requires_grad_() if o.requires_grad else None for o in outs]
         back = _gradients(outs, ins, us, True)
@@ -215,14 +219,16 @@ def _forward(func, primals, has_aux=False, strict=False):
         given, given_spec = tree_flatten(tangents)
         if given_spec != spec:
             raise RuntimeError(
-                f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
-                f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {given_spec}"
+                f"{name}: Expected primals and tangents to have the same python structure. "
+                "For example, if primals is a tuple of 3 tensors, tangents also must be. "
+                f"Got primals with structure {spec} and tangents with structure {given_spec}"
             )
         for t, v in zip(flat, given):
             if v.shape != t.shape:
                 raise RuntimeError(
-                    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                    f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size {list(v.shape)}."
+                    "Trying to set a forward gradient that has a different size than that of the original Tensor, "
+                    "this is not supported. "
+                    f"Tensor is of size {list(t.shape)} while the given forward gradient is of size {list(v.shape)}."
                 )
         create = keep or recorded and any(v.requires_grad for v in given)
         real = [u for u in us if u is not None]
@@ -318,21 +324,21 @@ def _vmap_inputs(func, in_dims, args):
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             where
-            + f"expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+            + "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
+            f"{type(in_dims)}."
         )
     if not args:
         raise ValueError(
             where.replace(f", in_dims={in_dims}, ...", "")
-            + "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no inputs. "
-            "The latter is unsupported."
+            + "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
+            "inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise ValueError(
-            where
-            + f"in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} "
-            f"but inputs has structure {spec}."
+            where + "in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     sizes = []
     for i, (a, d) in enumerate(zip(leaves, dims)):
@@ -344,9 +350,8 @@ def _vmap_inputs(func, in_dims, args):
             )
         if not isinstance(a, torch.Tensor):
             raise ValueError(
-                where
-                + f"Got in_dim={d} for an input but the input is of type {type(a)}. We cannot vmap over non-Tensor arguments, "
-                "please use None as the respective in_dim"
+                where + f"Got in_dim={d} for an input but the input is of type {type(a)}. "
+                "We cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
             )
         if a.dim() == 0 or not -a.dim() <= d < a.dim():
             raise ValueError(
@@ -359,13 +364,15 @@ def _vmap_inputs(func, in_dims, args):
         raise ValueError(where + "expected at least one tensor to vmap over: every in_dim is None")
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            "vmap: Expected all tensors to have the same size in the mapped dimension, "
+            f"got sizes {sizes} for the mapped dimension"
         )
     return leaves, dims, spec, sizes[0]
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """A function that maps func over a dim of its inputs: nested tuples, lists and dicts of tensors. It runs slice by slice."""
+    """A function that maps func over a dim of its inputs: nested tuples, lists and dicts of tensors.
+    It runs slice by slice."""
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if not (chunk_size is None or chunk_size > 0):
@@ -392,8 +399,9 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             for t in flat:
                 if not isinstance(t, torch.Tensor):
                     raise ValueError(
-                        f"vmap({getattr(func, '__name__', repr(func))}, ...): `{getattr(func, '__name__', repr(func))}` must only "
-                        f"return Tensors, got type {type(t)}. Did you mean to set out_dims= to None for output?"
+                        f"vmap({getattr(func, '__name__', repr(func))}, ...): "
+                        f"`{getattr(func, '__name__', repr(func))}` must only return Tensors, got type {type(t)}. "
+                        "Did you mean to set out_dims= to None for output?"
                     )
             outs.append(flat)
             if any(t._version != version for t, version in shared):
@@ -402,15 +410,17 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                 )
             if not i and state is not None and randomness == "error" and not torch.equal(state, torch.get_rng_state()):
                 raise RuntimeError(
-                    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                    "randomness flags on vmap or perform the randomness operation out of vmap"
+                    "vmap: called random operation while in randomness error mode. "
+                    "Please either use the 'same' or 'different' randomness flags on vmap or perform the "
+                    "randomness operation out of vmap"
                 )
         single = out_spec.num_leaves == 1 and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf()
         od = _broadcast_to_and_flatten(out_dims[0] if single else out_dims, out_spec)
         if od is None:
             raise ValueError(
-                f"vmap({getattr(func, '__name__', repr(func))}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-                f"the structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}."
+                f"vmap({getattr(func, '__name__', repr(func))}, ..., out_dims={out_dims})(<inputs>): "
+                "out_dims is not compatible with the structure of `outputs`. "
+                f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}."
             )
         return tree_unflatten(
             [col[0] if d is None else torch.stack(col, d) for col, d in zip(zip(*outs), od)], out_spec

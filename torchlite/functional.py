@@ -1,4 +1,5 @@
-"""Functions of the torch namespace that are Python: tensors from data, type queries, helpers with their own argument rules."""
+"""Functions of the torch namespace that are Python:
+tensors from data, type queries, helpers with their own argument rules."""
 
 from typing import Any
 
@@ -63,8 +64,9 @@ def unsupported(name):
     if name in ("uint16", "uint32", "uint64"):
         return TypeError("numpy arrays of type numpy.%s are not supported; convert to a signed type first" % name)
     return TypeError(
-        "can't convert np.ndarray of type numpy.%s. The only supported types are: float64, float32, float16, complex64, complex128, "
-        "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool." % name
+        "can't convert np.ndarray of type numpy.%s. The only supported types are: "
+        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
+        "uint8, and bool." % name
     )
 
 
@@ -72,7 +74,8 @@ _C.register("unsupported_array", unsupported)
 
 
 def _from_array(a, shared=False):
-    """A tensor over the memory of an array; `shared`: it will be seen as such, so one that is read-only is warned of."""
+    """A tensor over the memory of an array;
+    `shared`: it will be seen as such, so one that is read-only is warned of."""
     import numpy as np
 
     a = np.asarray(a)
@@ -81,26 +84,30 @@ def _from_array(a, shared=False):
         raise unsupported(a.dtype.type.__name__)
     if shared and not a.flags.writeable:
         _C.warn_once(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
-            "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
-            "it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
+            "This means writing to this tensor will result in undefined behavior. "
+            "You may want to copy the array to protect its data or make it writable before converting it to a "
+            "tensor. This type of warning will be suppressed for the rest of this program.",
             3,
         )
     if any(s < 0 for s in a.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
-            "(You can probably work around this by making a copy of your array  with array.copy().) "
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your "
+            "array  with array.copy().) "
         )
     size = a.dtype.itemsize
     if a.dtype.byteorder not in "=|<":
         raise ValueError(
-            "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
+            "given numpy array has byte order different from the native byte order. "
+            "Conversion between byte orders is currently not supported."
         )
     if a.size == 0:
         return _C.empty(a.shape, d)
     if any(s % size for s in a.strides):
         raise ValueError(
-            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+            "given numpy array strides not a multiple of the element byte size. "
+            "Copy the numpy array to reallocate the memory."
         )
     if a.base is None and a.flags.c_contiguous:
         return _C.tensor_from_storage(_C.storage_from_buffer(a), d, 0, a.shape, tuple(s // size for s in a.strides))
@@ -196,14 +203,15 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         count = (total - offset) // size
     if offset + count * size > total:
         raise ValueError(
-            "requested buffer length (%d * %d bytes) after offset (%d bytes) must not be greater than actual buffer length (%d bytes)"
-            % (count, size, offset, total)
+            "requested buffer length (%d * %d bytes) after offset (%d bytes) must not be greater than actual "
+            "buffer length (%d bytes)" % (count, size, offset, total)
         )
     if view.readonly:
         _C.warn_once(
-            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
-            "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable "
-            "before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
+            "This means you can write to the underlying (supposedly non-writable) buffer using the tensor. "
+            "You may want to copy the buffer to protect its data or make it writable before converting it to a "
+            "tensor. This type of warning will be suppressed for the rest of this program."
         )
     whole = view.cast("B") if view.format != "B" or view.ndim != 1 else view
     storage = _C.storage_from_buffer(whole[offset:] if offset % size else whole)
@@ -235,8 +243,8 @@ def from_dlpack(ext_tensor, **kwargs):
     if not hasattr(ext_tensor, "__dlpack__"):
         if '"dltensor' not in repr(ext_tensor):
             raise RuntimeError(
-                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
-                "already constructed a tensor from it once."
+                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, "
+                "so you might have already constructed a tensor from it once."
             )
         ext_tensor = _Capsule(ext_tensor)
     return _from_array(np.from_dlpack(ext_tensor))
@@ -304,8 +312,8 @@ def set_default_dtype(d):
 def set_default_tensor_type(t):
     """Old form of set_default_dtype."""
     _C.warn_once(
-        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() "
-        "as alternatives."
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
     )
     from ._core.legacy_types import type_to_dtype
 
@@ -403,9 +411,10 @@ _deterministic = {"mode": False, "warn_only": False, "fill": True, "precision": 
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Every op on the CPU is deterministic anyway, and on webgpu all but writes of several values to one place (`index_put_`, `scatter_`, `put_`):
-    in this mode the last one stays there too. `empty` and its like are filled, as torch.utils.deterministic says. `put_` and max_unpool are
-    refused (with `warn_only` they warn), as PyTorch does on the CPU."""
+    """Every op on the CPU is deterministic anyway, and on webgpu all but writes of several values to one place
+    (`index_put_`, `scatter_`, `put_`):
+    in this mode the last one stays there too. `empty` and its like are filled, as torch.utils.deterministic says.
+    `put_` and max_unpool are refused (with `warn_only` they warn), as PyTorch does on the CPU."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(

@@ -49,7 +49,7 @@ def _get_layout(name):
     return _layouts[name]
 
 
-# ---- which classes may be loaded ---------------------------------------------------------------------------------------
+# ---- which classes may be loaded -------------------------------------------------------------------------------------
 
 
 def add_safe_globals(safe_globals):
@@ -109,12 +109,12 @@ def get_unsafe_globals_in_checkpoint(f):
     return [name for name in wo.globals_named(data) if name not in known]
 
 
-# ---- devices -----------------------------------------------------------------------------------------------------------
+# ---- devices ---------------------------------------------------------------------------------------------------------
 
 
 def register_package(priority, tagger, deserializer):
-    """Adds a storage location: `tagger(storage)` names it, `deserializer(storage, location)` moves a storage there; both
-    return None for storages of others. Lower priorities are asked first."""
+    """Adds a storage location: `tagger(storage)` names it, `deserializer(storage, location)` moves a storage there;
+    both return None for storages of others. Lower priorities are asked first."""
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda p: p[0])
 
@@ -173,7 +173,7 @@ def _restorer(map_location):
     return restore
 
 
-# ---- files -------------------------------------------------------------------------------------------------------------
+# ---- files -----------------------------------------------------------------------------------------------------------
 
 
 def _is_path(f):
@@ -225,7 +225,7 @@ _SEEK_ADVICE = (
 )
 
 
-# ---- save --------------------------------------------------------------------------------------------------------------
+# ---- save ------------------------------------------------------------------------------------------------------------
 
 
 def save(
@@ -349,7 +349,7 @@ def _with_public_names(data, names, protocol):
     return b"".join(pieces) + data[done:]
 
 
-# ---- load --------------------------------------------------------------------------------------------------------------
+# ---- load ------------------------------------------------------------------------------------------------------------
 
 
 def _forced(weights_only, default):
@@ -360,7 +360,8 @@ def _forced(weights_only, default):
     )
     if safe and unsafe:
         raise RuntimeError(
-            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, "
+            "but both were set."
         )
     if safe:
         return True
@@ -368,8 +369,8 @@ def _forced(weights_only, default):
         import warnings
 
         warnings.warn(
-            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly passed to "
-            "`torch.load`, forcing weights_only=False.",
+            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was "
+            "not explicitly passed to `torch.load`, forcing weights_only=False.",
             UserWarning,
             stacklevel=3,
         )
@@ -506,7 +507,8 @@ def swap_bytes(view, size):
 
 
 def storage_facts(saved_id):
-    """(dtype, key, location, number of elements, rest) of a storage that a pickle names, all of the kinds that they have."""
+    """(dtype, key, location, number of elements, rest) of a storage that a pickle names,
+    all of the kinds that they have."""
     _, storage_class, key, location, count, *rest = saved_id
     dtype = torch.uint8 if storage_class is _storage.UntypedStorage else getattr(storage_class, "dtype", None)
     location = location.decode("ascii") if isinstance(location, bytes) else location

@@ -2,7 +2,8 @@
 
     python wheels/make.py [--target 314 029] [--out DIR] [--loose]
 
-One wheel per generation of Pyodide (they differ in tags and bytecode, not in code), and a stub `torch` wheel for indexes.
+One wheel per generation of Pyodide (they differ in tags and bytecode, not in code),
+and a stub `torch` wheel for indexes.
 --loose lets kernel families without a file through.
 """
 

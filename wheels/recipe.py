@@ -96,7 +96,8 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
 
 
 def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str, bytes]:
-    """Bytecode for every .py of `files` that `import torchlite` loads, by the source's name, made by the target's own Python.
+    """Bytecode for every .py of `files` that `import torchlite` loads, by the source's name,
+    made by the target's own Python.
     Where that import fails, so does the recipe."""
     sources = {n: b for n, b in files.items() if n.endswith(".py")}
     core = files["torchlite/_C.abi3.so"]

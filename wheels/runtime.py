@@ -1,5 +1,5 @@
-"""The JavaScript runtimes that building and testing need: npm packages of this folder, and a node new enough for Pyodide
-with stack switching and relaxed SIMD."""
+"""The JavaScript runtimes that building and testing need:
+npm packages of this folder, and a node new enough for Pyodide with stack switching and relaxed SIMD."""
 
 from __future__ import annotations
 

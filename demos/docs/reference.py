@@ -17,12 +17,14 @@ SITE = op_list.ROOT / "demos" / "docs" / "_site"
 STYLE = """
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-input { font: inherit; width: 100%; padding: .5rem .75rem; box-sizing: border-box; border: 1px solid var(--line); border-radius: 6px;
+input { font: inherit; width: 100%; padding: .5rem .75rem; box-sizing: border-box;
+  border: 1px solid var(--line); border-radius: 6px;
   background: transparent; color: inherit; position: sticky; top: .5rem; backdrop-filter: blur(8px); }
 article { border-top: 1px solid var(--line); padding: .9rem 0; scroll-margin-top: 4rem; }
 h2 { font-size: 1.05rem; margin: 0; } h2 a { color: inherit; text-decoration: none; }
 pre { margin: .4rem 0; white-space: pre-wrap; font-size: .85rem; opacity: .85; } p { margin: .4rem 0; }
-.tags span { font-size: .75rem; border: 1px solid var(--line); border-radius: 99px; padding: .05rem .55rem; margin-right: .35rem; }
+.tags span { font-size: .75rem; border: 1px solid var(--line); border-radius: 99px; padding: .05rem .55rem;
+  margin-right: .35rem; }
 """
 SCRIPT = """
 const box = document.querySelector('input'), rows = [...document.querySelectorAll('article')];
@@ -67,7 +69,8 @@ def main() -> int:
     )
     page.write_text(
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>torchlite ops</title><style>{STYLE}</style></head><body><h1>torchlite {html.escape(torchlite.__version__)}: ops</h1>{head}"
+        f"<title>torchlite ops</title><style>{STYLE}</style></head>"
+        f"<body><h1>torchlite {html.escape(torchlite.__version__)}: ops</h1>{head}"
         f'<input type="search" placeholder="Filter by name" aria-label="Filter by name">{"".join(map(article, specs))}'
         f"<script>{SCRIPT}</script></body></html>\n"
     )

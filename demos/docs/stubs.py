@@ -1,5 +1,5 @@
-"""Writes torchlite/__init__.pyi and torchlite/_C.pyi: types of the functions and methods that are derived from the declarations,
-which a type checker cannot see in the source.
+"""Writes torchlite/__init__.pyi and torchlite/_C.pyi: types of the functions and methods that
+are derived from the declarations, which a type checker cannot see in the source.
 
     python demos/docs/stubs.py [--check]
 
@@ -97,7 +97,10 @@ PLAIN = {
     "__getitem__": "(self, index: Any) -> Tensor",
     "__setitem__": "(self, index: Any, value: Any) -> None",
 }
-BINARY = "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and or xor lt le gt ge eq ne iadd isub imul itruediv"
+BINARY = (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and or xor lt "
+    "le gt ge eq ne iadd isub imul itruediv"
+)
 CONSTANTS = {
     "dtype": "_dtype",
     "layout": "_layout",
@@ -239,8 +242,8 @@ def package() -> str:
         else:
             values.append(f"{name}: {CONSTANTS.get(type(value).__name__, 'Any')}")
     head = HEAD.format(
-        imports="from ._C import Size as Size\nfrom ._core.device import device as _device, layout as _layout, memory_format as _memory_format\n"
-        "from ._core.dtypes import dtype as _dtype\n"
+        imports="from ._C import Size as Size\nfrom ._core.device import device as _device, layout as _layout, "
+        "memory_format as _memory_format\nfrom ._core.dtypes import dtype as _dtype\n"
         + "\n".join(f"from . import {m} as {m}" for m in modules)
         + "\n"
         + "\n".join(i for i in imports if " Size " not in i)

@@ -1,11 +1,13 @@
-"""Writes support.md: which of PyTorch's names and ops are there, how each declared op runs, and for which dtypes its recorded
-answers agree.
+"""Writes support.md: which of PyTorch's names and ops are there, how each declared op runs,
+and for which dtypes its recorded answers agree.
 
     python demos/docs/support.py [--measure] [--webgpu FILE]
 
-What the declarations say is read from them. What was measured stands in measured.json; --measure makes that file anew, with
-the yardsticks in the folder conformance of TORCHLITE_SHARED (default: ../shared), which take about ten seconds. --webgpu takes in
-what `python tests/webgpu/conformance.py --where chromium --dtypes float32 --out FILE` (or another place than chromium) wrote.
+What the declarations say is read from them. What was measured stands in measured.json;
+--measure makes that file anew, with the yardsticks in the folder conformance of TORCHLITE_SHARED (default:
+../shared), which take about ten seconds. --webgpu takes in what
+`python tests/webgpu/conformance.py --where chromium --dtypes float32 --out FILE` (or another place than chromium)
+wrote.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ NAMESPACES = (
 )
 
 
-# ---- measuring ---------------------------------------------------------------------------------------------------------
+# ---- measuring -------------------------------------------------------------------------------------------------------
 def measure() -> dict[str, Any] | None:
     """Names against PyTorch's, and its recorded answers; None without the yardsticks."""
     folder = pathlib.Path(os.environ.get("TORCHLITE_SHARED") or op_list.ROOT.parent / "shared") / "conformance"
@@ -162,9 +164,10 @@ def on_webgpu(w: dict[str, Any]) -> list[str]:
     return [
         "## WebGPU",
         "",
-        f"The float32 samples of the recorded answers with every tensor on webgpu, {PLACES[where]} ({w['device']}):"
-        f" {good} of {total} ops that have such samples give every result; {w['without_cpu']} of them without the CPU. `python"
-        f" tests/webgpu/conformance.py --where {where} --dtypes float32` measures it.",
+        f"The float32 samples of the recorded answers with every tensor on webgpu, {PLACES[where]} ({w['device']}): "
+        f"{good} of {total} ops that have such samples give every result; "
+        f"{w['without_cpu']} of them without the CPU. `python tests/webgpu/conformance.py --where {where} --dtypes "
+        "float32` measures it.",
         "",
         *table(["check", "pass", "of", ""], [[words[k], a, b, share(a, b)] for k, (a, b) in w["samples"].items()]),
         f"Run by the CPU in the device's place, with a warning, for some or all of their types: {names}.",
@@ -173,7 +176,7 @@ def on_webgpu(w: dict[str, Any]) -> list[str]:
     ]
 
 
-# ---- the page ----------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 def share(good: int, total: int) -> str:
     return f"{100 * good / total:.1f} %" if total else ""
 
@@ -215,14 +218,14 @@ def page(m: dict[str, Any]) -> str:
     lines = [
         "# What is supported",
         "",
-        "Made by `make docs`; do not edit. The first three sections are measurements on the CPU of a desktop"
-        f" (`python demos/docs/support.py --measure`), against PyTorch {m['pytorch']}; the rest is read from the declarations."
-        " The section on WebGPU says where it was measured.",
+        "Made by `make docs`; do not edit. The first three sections are measurements on the CPU of a desktop "
+        f"(`python demos/docs/support.py --measure`), against PyTorch {m['pytorch']}; "
+        "the rest is read from the declarations. The section on WebGPU says where it was measured.",
         "",
         "## Names",
         "",
-        "Public names of PyTorch that exist here (hardware-specific and internal names left out). That a name exists does not say that"
-        " every argument of it is supported.",
+        "Public names of PyTorch that exist here (hardware-specific and internal names left out). "
+        "That a name exists does not say that every argument of it is supported.",
         "",
     ]
     lines += table(["namespace", "here", "of", ""], [[f"`{n}`", a, b, share(a, b)] for n, (a, b) in m["names"].items()])
@@ -230,8 +233,8 @@ def page(m: dict[str, Any]) -> str:
     lines += [
         "## Recorded answers",
         "",
-        f"Inputs and answers recorded from PyTorch for {total} public ops, modules, optimizers and schedulers; {good} of them"
-        f" ({share(good, total)}) give every recorded result, in dtype, shape and values.",
+        f"Inputs and answers recorded from PyTorch for {total} public ops, modules, optimizers and schedulers; "
+        f"{good} of them ({share(good, total)}) give every recorded result, in dtype, shape and values.",
         "",
     ]
     words = {
@@ -259,14 +262,17 @@ def page(m: dict[str, Any]) -> str:
     lines += [
         "## Declared ops",
         "",
-        f"{len(specs)} declarations under {len(groups)} names: {kernels} have a C kernel, {len(specs) - primitives} a body written with other ops"
-        f" ({primitives} have only the kernel). Gradient: {grads['declared']} declared, {grads['body']} through the body, {grads['none']} none.",
+        f"{len(specs)} declarations under {len(groups)} names: {kernels} have a C kernel, "
+        f"{len(specs) - primitives} a body written with other ops ({primitives} have only the kernel). Gradient: "
+        f"{grads['declared']} declared, {grads['body']} through the body, {grads['none']} none.",
         "",
-        "- **runs as**: *kernel*: C code; *body*: other ops, in Python; *kernel and body*: the kernel, and the body for what the kernel"
+        "- **runs as**: *kernel*: C code; *body*: other ops, in Python; "
+        "*kernel and body*: the kernel, and the body for what the kernel"
         ' leaves out. `torchlite.explain("softmax")` prints it for one op.',
-        "- **gradient**: *declared* beside the op; *body*: by differentiating the ops of the body; *none*: not differentiable.",
-        "- **results right for**: dtypes whose recorded samples all agree; `c64:3/5`: 3 of 5 do; `mixed`: operands of different dtypes."
-        " Empty: no samples are recorded under the name.",
+        "- **gradient**: *declared* beside the op; *body*: by differentiating the ops of the body; *none*: "
+        "not differentiable.",
+        "- **results right for**: dtypes whose recorded samples all agree; `c64:3/5`: 3 of 5 do; `mixed`: "
+        "operands of different dtypes. Empty: no samples are recorded under the name.",
         "",
     ]
     for home in order:

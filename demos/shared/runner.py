@@ -1,9 +1,9 @@
 """The Python side of the demo pages: runs a script as `python script.py` would, and lets the page in now and then.
 
 The script is not touched. Four things happen around it:
-* at the loop jumps of the script's own code (`sys.monitoring`) Python yields to the browser, some ten times a second, so
-  that a Stop or a drawing that came in by message is seen; without JSPI this is not possible and the page falls back to
-  the interrupt byte, or to a fresh worker;
+* at the loop jumps of the script's own code (`sys.monitoring`) Python yields to the browser, some ten times a second,
+  so that a Stop or a drawing that came in by message is seen;
+  without JSPI this is not possible and the page falls back to the interrupt byte, or to a fresh worker;
 * PyTorch's global module hook reports the value of each training loss;
 * the page says whether torch.accelerator shows the GPU to the script;
 * an error is given back as the traceback from the script downwards.
@@ -70,7 +70,8 @@ async def prepare(device):
 
 
 def _offer(device):
-    """The page's choice, as what torch.accelerator tells the script; so CUDA_VISIBLE_DEVICES="" hides a desktop's GPU."""
+    """The page's choice, as what torch.accelerator tells the script;
+    so CUDA_VISIBLE_DEVICES="" hides a desktop's GPU."""
     import torch
 
     for name, hidden in (("is_available", lambda: False), ("device_count", lambda: 0)):

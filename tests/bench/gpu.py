@@ -1,10 +1,12 @@
-"""torchlite's webgpu device on this machine's GPU, in Pyodide on node with Dawn, as fractions of PyTorch's CUDA in float32 where that is there.
+"""torchlite's webgpu device on this machine's GPU, in Pyodide on node with Dawn,
+as fractions of PyTorch's CUDA in float32 where that is there.
 
     python tests/bench/gpu.py [--small] [--seconds S] [--out FOLDER]
 
-VK_ICD_FILENAMES names the Vulkan driver (NVIDIA's nvidia_icd.json, say); without it the software one is taken, for which --small is
-meant: it shows that the command works, not how fast a GPU is. PyTorch is run by BENCH_PYTHON, or this Python if it has it. Results are
-kept in FOLDER (.out/gpu) as a file with the date in its name. Needs `make wheel`.
+VK_ICD_FILENAMES names the Vulkan driver (NVIDIA's nvidia_icd.json, say);
+without it the software one is taken, for which --small is meant: it shows that the command works,
+not how fast a GPU is. PyTorch is run by BENCH_PYTHON, or this Python if it has it.
+Results are kept in FOLDER (.out/gpu) as a file with the date in its name. Needs `make wheel`.
 """
 
 from __future__ import annotations
@@ -66,7 +68,10 @@ def main() -> int:
             continue
         part = ""
         if theirs:
-            part = f"{(theirs[name] / value if name.endswith(('ms', 'token')) else value / theirs[name]):10.0%} of {theirs[name]:.4g}"
+            part = (
+                f"{(theirs[name] / value if name.endswith(('ms', 'token')) else value / theirs[name]):10.0%} of "
+                f"{theirs[name]:.4g}"
+            )
         print(f"{name:24}{value:12.4g}{part}")
     print("per training step:", ours.get("per step"))
     a.out.mkdir(parents=True, exist_ok=True)

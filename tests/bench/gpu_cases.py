@@ -1,4 +1,5 @@
-"""Figures of a GPU: matrix product, memory-bound ops, a training step and the decoding of a token of a GPT-2-small-shaped model.
+"""Figures of a GPU: matrix product, memory-bound ops,
+a training step and the decoding of a token of a GPT-2-small-shaped model.
 
 Runs on torchlite (device webgpu) and on PyTorch (device cuda), unchanged: gpu.py starts it on both and compares.
 """

@@ -1,11 +1,15 @@
-"""torchlite in Chromium against other libraries there, in one run: TensorFlow.js, ONNX Runtime Web and jax-js, one thread each.
+"""torchlite in Chromium against other libraries there, in one run: TensorFlow.js, ONNX Runtime Web and jax-js,
+one thread each.
 
-    python tests/bench/peers.py [--gpu] [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [-- options of run.mjs]
+    python tests/bench/peers.py [--gpu] [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [--
+    options of run.mjs]
 
---gpu compares the WebGPU devices, on the adapter that Chromium has; a software one ranks them and says nothing about a real GPU.
+--gpu compares the WebGPU devices, on the adapter that Chromium has;
+a software one ranks them and says nothing about a real GPU.
 
-DIR is the peer benchmark (default: ../shared/peers); it is copied to a scratch folder, where its npm packages are installed
-once. Its Python part needs numpy, onnx and ziglang: BENCH_PYTHON names a Python that has them, otherwise it makes its own.
+DIR is the peer benchmark (default: ../shared/peers);
+it is copied to a scratch folder, where its npm packages are installed once. Its Python part needs numpy,
+onnx and ziglang: BENCH_PYTHON names a Python that has them, otherwise it makes its own.
 Prints a table with the ratio ours / best peer. With --repeat, each cell keeps the better of its medians.
 """
 

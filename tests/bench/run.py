@@ -1,6 +1,8 @@
-"""Speed of the host build, of both WASM builds (Pyodide on node) and of Chromium, side by side, against the project's budgets.
+"""Speed of the host build, of both WASM builds (Pyodide on node) and of Chromium, side by side,
+against the project's budgets.
 
-    python tests/bench/run.py [--where host simd128 relaxed chromium] [--only TEXT] [--runs N] [--no-peers] [--peers DIR]
+    python tests/bench/run.py [--where host simd128 relaxed chromium] [--only TEXT] [--runs N] [--no-peers] [--peers
+    DIR]
 
 The places are measured in turns, `--runs` times; each figure is the best. Afterwards torchlite is compared with other
 libraries in Chromium (peers.py) where their benchmark is at hand. The status is 1 when a budget is not kept.

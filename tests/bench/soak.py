@@ -1,12 +1,13 @@
 """Trains, saves, loads, changes shapes and is interrupted for hours: numbers stay right, and nothing grows.
 
-    python tests/bench/soak.py --seconds 3600                                  all places in turn: this Python and Pyodide on node, cpu and webgpu
-    python tests/bench/soak.py --only "host cpu" --seconds 60                  one of them
-    python tests/pyodide/run_node.py --script tests/bench/soak.py --here cpu --seconds 60
+    python tests/bench/soak.py --seconds 3600                                  all places in turn: this Python and
+    Pyodide on node, cpu and webgpu python tests/bench/soak.py --only "host cpu" --seconds 60                  one of
+    them python tests/pyodide/run_node.py --script tests/bench/soak.py --here cpu --seconds 60
     python tests/pyodide/run_node.py --webgpu --script tests/bench/soak.py --here webgpu --seconds 60
 
-Prints a line at each tenth. Ends with status 1 where bytes in storages, tracked objects, the process (the heap in WASM), slots and memory
-of the GPU, or references between Python and JavaScript grew, or where a training that was interrupted and loaded again gave other numbers.
+Prints a line at each tenth. Ends with status 1 where bytes in storages, tracked objects,
+the process (the heap in WASM), slots and memory of the GPU, or references between Python and JavaScript grew,
+or where a training that was interrupted and loaded again gave other numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Fixtures for tests in real browsers. The generation of Pyodide comes from TORCHLITE_PYODIDE (314, the default, or 029)."""
+"""Fixtures for tests in real browsers. The generation of Pyodide comes from TORCHLITE_PYODIDE (314, the default,
+or 029)."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def _open(browser: str):
     return pages.chromium() if browser == "chromium" else firefox.FirefoxBiDi()
 
 
-# ---- pytest-pyodide: `selenium`, `selenium_worker`, @run_in_pyodide ---------------------------------------------------
+# ---- pytest-pyodide: `selenium`, `selenium_worker`, @run_in_pyodide --------------------------------------------------
 
 
 def pytest_configure(config):
@@ -61,7 +62,7 @@ def pytest_configure(config):
     runner.SeleniumFirefoxRunner.get_driver = lambda self, jspi=False: firefox.FirefoxBiDi()
 
 
-# ---- ordinary pages ---------------------------------------------------------------------------------------------------
+# ---- ordinary pages --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +119,7 @@ def page(driver, site, wheel_name):
     return driver
 
 
-# ---- the demo site ----------------------------------------------------------------------------------------------------
+# ---- the demo site ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")

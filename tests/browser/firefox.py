@@ -85,14 +85,17 @@ class FirefoxBiDi:
         self.log: list[str] = []
 
     def _leave_workers_alone(self) -> None:
-        """Firefox's agent listens for workers that start. While anybody does so, `new Worker` in a worker can block for ever: that thread and the
-        new one wait on one condition variable, of whose waiters one only is woken (WorkerPrivate::WaitForIsDebuggerRegistered). No test needs this."""
+        """Firefox's agent listens for workers that start.
+        While anybody does so, `new Worker` in a worker can block for ever: that thread and the new one wait on one
+        condition variable, of whose waiters one only is woken (WorkerPrivate::WaitForIsDebuggerRegistered).
+        No test needs this."""
         chrome = self._call("browsingContext.getTree", {"moz:scope": "chrome"})["contexts"][0]["context"]
         module = "chrome://remote/content/shared/js-process-actors/WebDriverWorkerListenerActor.sys.mjs"
         done = self._call(
             "script.evaluate",
             {
-                "expression": f'ChromeUtils.importESModule("{module}").unregisterWebDriverWorkerListenerActor(); "done"',
+                "expression": f'ChromeUtils.importESModule("{module}").unregisterWebDriverWorkerListenerActor(); '
+                '"done"',
                 "awaitPromise": False,
                 "target": {"context": chrome},
             },

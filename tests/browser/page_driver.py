@@ -1,4 +1,5 @@
-"""Pages in Chromium and Firefox with real pointer and key input: both speak WebDriver BiDi, Chromium by way of chromedriver."""
+"""Pages in Chromium and Firefox with real pointer and key input:
+both speak WebDriver BiDi, Chromium by way of chromedriver."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class BrowserError(RuntimeError):
 
 
 def open_browser(kind, dark=False, jspi=True, gpu=False):
-    """A fresh "chromium" or "firefox" profile, with or without (software) WebGPU. `jspi=False` turns WebAssembly stack switching off
-    (Firefox only)."""
+    """A fresh "chromium" or "firefox" profile, with or without (software) WebGPU.
+    `jspi=False` turns WebAssembly stack switching off (Firefox only)."""
     if kind == "chromium":
         return Chromium(dark, gpu)
     prefs = {"layout.css.prefers-color-scheme.content-override": 0 if dark else 1, "dom.webgpu.enabled": gpu}
@@ -83,7 +84,8 @@ class Page:
 
     def click(self, selector):
         x, y = self.eval(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            " e.scrollIntoView({block: 'center'});"
             " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()"
         )
         self._pointer([self._to(x, y), {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}])
@@ -91,7 +93,8 @@ class Page:
     def draw(self, selector, strokes, pointer="mouse"):
         """Draws strokes of (x, y) points, given in shares of the element's width and height."""
         left, top, width, height = self.eval(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            " e.scrollIntoView({block: 'center'});"
             " const b = e.getBoundingClientRect(); return [b.x, b.y, b.width, b.height] })()"
         )
         for stroke in strokes:

@@ -160,7 +160,8 @@ onmessage = async ({ data: [entry, code] }) => {
 
 
 class Asking:
-    """Python in a worker: ask(entry, code), with "sync" or "async" for entry. Its script begins with `load`, or is at `url`."""
+    """Python in a worker: ask(entry, code), with "sync" or "async" for entry.
+    Its script begins with `load`, or is at `url`."""
 
     def __init__(self, driver: Any, base: str, load: str, type: str = "module", url: str = "") -> None:
         self.driver = driver
@@ -168,10 +169,14 @@ class Asking:
         run_async(
             driver,
             f"""
-          const url = {json.dumps(url)} || URL.createObjectURL(new Blob([{json.dumps(WORKER % load)}], {{ type: "text/javascript" }}));
+          const script = new Blob([{json.dumps(WORKER % load)}], {{ type: "text/javascript" }});
+          const url = {json.dumps(url)} || URL.createObjectURL(script);
           globalThis.worker = new Worker(url, {{ type: "{type}" }});
           globalThis.ask = (...what) => new Promise((ok, no) => {{
-            worker.onmessage = (e) => {{ const r = JSON.parse(e.data); "error" in r ? no(new Error(r.error)) : ok(r.ok); }};
+            worker.onmessage = (e) => {{
+              const r = JSON.parse(e.data);
+              "error" in r ? no(new Error(r.error)) : ok(r.ok);
+            }};
             worker.onerror = (e) => no(new Error("worker: " + e.message));
             worker.postMessage(what);
           }});""",

@@ -1,4 +1,5 @@
-"""The demo pages as a visitor uses them: train, draw, stop, come back without a network. Screenshots go to .out/demo."""
+"""The demo pages as a visitor uses them: train, draw, stop, come back without a network.
+Screenshots go to .out/demo."""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ def test_train_draw_and_come_back_offline(visit, server, kind):
 
     # The page must stay alive while Python works: the longest time between two ticks tells.
     page.eval(
-        "(() => { let last = performance.now(); window.gap = 0; setInterval(() => {"
-        " const now = performance.now(); window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()"
+        "(() => { let last = performance.now(); window.gap = 0; setInterval(() => { const now = performance.now(); "
+        "window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()"
     )
     run_script(page)
     page.wait(RUNNING, 10)

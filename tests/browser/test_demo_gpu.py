@@ -1,5 +1,5 @@
-"""The Digits page on WebGPU: the choice of a device, the same losses as on the CPU, drawing, Stop and Run again; a page without a
-GPU says why."""
+"""The Digits page on WebGPU: the choice of a device, the same losses as on the CPU, drawing, Stop and Run again;
+a page without a GPU says why."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_page_without_gpu(visit, kind):
     assert page.eval("document.querySelector('#device-choice').hidden")
     run_script(
         page,
-        "import torch\nprint(torch.accelerator.is_available(), torch.accelerator.current_accelerator(), torch.webgpu.device_count())\n"
-        "torch.ones(2, device='webgpu')\n",
+        "import torch\nprint(torch.accelerator.is_available(), torch.accelerator.current_accelerator(), "
+        "torch.webgpu.device_count())\ntorch.ones(2, device='webgpu')\n",
     )
     page.wait("document.querySelector('.traceback') !== null", 20)
     shown = page.eval(CONSOLE)
@@ -121,6 +121,7 @@ def test_gpu_without_stack_switching(visit, isolated):
     choose(page, "webgpu")
     run_script(
         page,
-        "import torch\nx = torch.ones(2, device=torch.accelerator.current_accelerator())\nprint(x.device, x.sum().item())\n",
+        "import torch\nx = torch.ones(2, device=torch.accelerator.current_accelerator())\n"
+        "print(x.device, x.sum().item())\n",
     )
     page.wait(f"{CONSOLE}.includes('webgpu:0 2.0')", 30)

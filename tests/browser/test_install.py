@@ -95,5 +95,8 @@ def test_package_that_requires_torch_later(page, site, wheel_name):
 
 def test_simd128_on_request(page, site):
     python(page, install(site, "torchlite"))
-    code = "import os; os.environ['TORCHLITE_NATIVE'] = 'simd128'; import torch; from torchlite._core import native; native.variant"
+    code = (
+        "import os; os.environ['TORCHLITE_NATIVE'] = 'simd128'; import torch; "
+        "from torchlite._core import native; native.variant"
+    )
     assert python(page, code) == "simd128"

@@ -32,7 +32,8 @@ def pages(target: str) -> dict[str, str]:
     for name, attribute in (("main", ""), ("worker", " worker")):
         out[f"/pyscript-{name}.html"] = (
             '<!DOCTYPE html><html><head><meta charset="utf-8"><link rel="icon" href="data:,">'
-            '<link rel="stylesheet" href="/pyscript/core.css"><script type="module" src="/pyscript/core.js"></script></head>'
+            '<link rel="stylesheet" href="/pyscript/core.css">'
+            '<script type="module" src="/pyscript/core.js"></script></head>'
             f"<body><script type=\"py\"{attribute} config='{config}'>{CODE}</script></body></html>"
         )
     return out

@@ -1,5 +1,5 @@
-"""The webgpu device in pages and workers: when it is opened, how it is read under each entry into Python, and what pages with a
-Content-Security-Policy need."""
+"""The webgpu device in pages and workers:
+when it is opened, how it is read under each entry into Python, and what pages with a Content-Security-Policy need."""
 
 from __future__ import annotations
 

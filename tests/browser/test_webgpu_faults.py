@@ -138,7 +138,8 @@ def test_loss_in_synchronous_code(page):
     """The browser has no occasion to say that the device is gone: the canvas gives back nothing."""
     error = run_sync_entry(
         page,
-        "x = torch.ones(3, device='webgpu'); x.sum().item(); js.devices.at(-1).destroy(); error_of(lambda: (x + 1).sum().item())",
+        "x = torch.ones(3, device='webgpu'); x.sum().item(); js.devices.at(-1).destroy(); error_of(lambda: "
+        "(x + 1).sum().item())",
     )
     assert "Error: " in error and "lost" in error, error
     run_async(page, "await devices.at(-1).lost;")
@@ -148,7 +149,8 @@ def test_loss_in_synchronous_code(page):
 
 
 def test_invalid_shader(page):
-    """A kernel that does not compile: what it should have made cannot be read, neither what was made of that; the rest goes on."""
+    """A kernel that does not compile: what it should have made cannot be read, neither what was made of that;
+    the rest goes on."""
     run_async(page, 'broken = \'"op":"sinh"\';')
     told = python(
         page,
@@ -286,7 +288,8 @@ def error():
         )
     found = python(
         driver,
-        "js.mood = ''; [await torch.webgpu.ready(), torch.ones(2, device='webgpu').sum().item(), torch.webgpu.why_not()]",
+        "js.mood = ''; [await torch.webgpu.ready(), torch.ones(2, device='webgpu').sum().item(), "
+        "torch.webgpu.why_not()]",
     )
     assert found == [True, 2.0, ""]
 

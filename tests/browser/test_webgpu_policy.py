@@ -1,4 +1,5 @@
-"""Pages whose Content-Security-Policy forbids eval: the webgpu device in windows and in module workers, with nothing loaded by the page."""
+"""Pages whose Content-Security-Policy forbids eval: the webgpu device in windows and in module workers,
+with nothing loaded by the page."""
 
 from __future__ import annotations
 
@@ -117,7 +118,8 @@ ask.end = () => worker.terminate();""",
 
 
 class Policy:
-    """Python in a window or a worker of a page with a policy. The page's own scripts do all: what a driver evaluates may pass the policy by."""
+    """Python in a window or a worker of a page with a policy. The page's own scripts do all:
+    what a driver evaluates may pass the policy by."""
 
     def __init__(self, driver, folder, dist_folder, wheel_name):
         self.driver, self.folder, self.dist_folder, self.wheel_name = driver, folder, dist_folder, wheel_name
@@ -171,7 +173,8 @@ def test_module_worker(policy):
             (
                 "async",
                 "p = torch.webgpu.get_device_properties(); torch.webgpu.synchronize(); "
-                "[p.max_buffer_size > 0, torch.webgpu.memory_allocated() > 0, torch.webgpu.memory_stats()['webgpu.sync_reads']]",
+                "[p.max_buffer_size > 0, torch.webgpu.memory_allocated() > 0, "
+                "torch.webgpu.memory_stats()['webgpu.sync_reads']]",
             ),
         ],
     )

@@ -1,4 +1,5 @@
-"""torch.profiler and torch.webgpu.debug in pages: by either way to enter Python, with timestamps and without, and over a GPU worker."""
+"""torch.profiler and torch.webgpu.debug in pages: by either way to enter Python, with timestamps and without,
+and over a GPU worker."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Training on webgpu in a page: the Digits script under each way of entering Python and of reading the GPU, how long the first result
-takes, what a page on the CPU leaves alone, and that nothing is left behind."""
+"""Training on webgpu in a page: the Digits script under each way of entering Python and of reading the GPU,
+how long the first result takes, what a page on the CPU leaves alone, and that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -162,7 +162,8 @@ json.dumps([s["webgpu.slots"], s["webgpu.allocated"], len(_stream.waiting()), js
 def test_nothing_is_left_behind(page):
     python(
         page,
-        "import pyodide_js; pyodide_js._module.enable_pyproxy_allocation_tracing(); import torch; await torch.ready(); None",
+        "import pyodide_js; pyodide_js._module.enable_pyproxy_allocation_tracing(); import torch; "
+        "await torch.ready(); None",
     )
     python(page, f"train({SCRIPT!r}, 'any', 2); train({SCRIPT!r}, 'canvas', 2); None")
     run_sync_entry(page, "1")  # Pyodide keeps a proxy of its own from the first time on

@@ -1,5 +1,6 @@
-"""Reads through a GPU worker and shared memory: Python in a worker of a page that is cross-origin isolated, in which neither stack
-switching nor the canvas works. And what is said where that cannot be."""
+"""Reads through a GPU worker and shared memory:
+Python in a worker of a page that is cross-origin isolated, in which neither stack switching nor the canvas works.
+And what is said where that cannot be."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def isolated(dist_folder):
 
 @pytest.fixture(scope="module", params=["script", "python"])
 def opened(driver, isolated, wheel_name, request):
-    """Python's end of the wire is JavaScript, or Python where no script of a package may run in its thread (as without eval)."""
+    """Python's end of the wire is JavaScript, or Python where no script of a package may run
+    in its thread (as without eval)."""
     before = "" if request.param == "script" else "delete globalThis.eval;"
     ask = Asking(driver, isolated, before + NO_JSPI + NO_CANVAS + load_text(isolated, wheel_name))
     ask.end_of_wire = request.param
@@ -238,7 +240,8 @@ def test_worker_that_ends(ask):
     """An error in place of waiting for ever, for who blocks and for who awaits; then a worker anew."""
     error = ask(
         "sync",
-        "x = torch.ones(4).to('webgpu'); gpu.postMessage('end'); error_of(lambda: [x.sum().item() for i in range(1000000)].clear())",
+        "x = torch.ones(4).to('webgpu'); gpu.postMessage('end'); error_of(lambda: "
+        "[x.sum().item() for i in range(1000000)].clear())",
     )
     assert (
         error.startswith("DeviceLostError: ")
@@ -247,7 +250,8 @@ def test_worker_that_ends(ask):
     ), error
     told = ask(
         "sync",
-        "[error_of(lambda: x.tolist()), torch.webgpu.is_available(), torch.webgpu.why_not(), torch.webgpu.memory_allocated()]",
+        "[error_of(lambda: x.tolist()), torch.webgpu.is_available(), torch.webgpu.why_not(), "
+        "torch.webgpu.memory_allocated()]",
     )
     assert told[0].startswith("DeviceLostError: ") and told[1:] == [
         False,
@@ -305,7 +309,8 @@ def test_not_asked_for(driver, isolated, wheel_name):
     assert ask("sync", READ) == ANSWER
     assert ask(
         "sync",
-        "bridge = torch.webgpu.transport.bridge.current\n[torch.webgpu.memory_stats()['webgpu.sync_reads'], bridge._js.rungProblem(4)]",
+        "bridge = torch.webgpu.transport.bridge.current\n[torch.webgpu.memory_stats()['webgpu.sync_reads'], "
+        "bridge._js.rungProblem(4)]",
     ) == [2, "the canvas works"]
     ask.end()
 

@@ -3,7 +3,8 @@
     python tests/fuzz [--programs N | --seconds S] [--seed S] [--first N] [--device cpu|webgpu] [--jobs N]
                       [--kind REGEX] [--quick]
 
-A finding prints as a script that runs: `python finding.py torch` and `python finding.py torchlite`. All go to .out/fuzz too.
+A finding prints as a script that runs: `python finding.py torch` and `python finding.py torchlite`.
+All go to .out/fuzz too.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ AGAIN = 75  # a child's status: a new one has to go on
 
 
 def signature(kind: str, text: str, lines: list[str]) -> str:
-    """What findings of one cause have in common: the kind, and the words of the errors or the functions called, not the names and numbers."""
+    """What findings of one cause have in common:
+    the kind, and the words of the errors or the functions called, not the names and numbers."""
     if kind.startswith("raises"):
         words = re.sub(r"^.*?: PyTorch|\w+\(\)|[\d\[\]().,-]+", "", text)
         return f"{kind} | {words[:120]}"
@@ -102,7 +104,8 @@ def child(a: argparse.Namespace) -> int:
                 def keeps(less: list[str], kind: str = d.kind, device: str = a.device) -> bool:
                     return any(x.kind == kind for x in compare.check(real, lite, less, device))
 
-                # a GPU compiles kernels for each try: what the CPU has as well is made small there, in a tenth of the time
+                # a GPU compiles kernels for each try:
+                # what the CPU has as well is made small there, in a tenth of the time
                 there = a.device != "cpu" and keeps(lines, device="cpu")
                 small = minimise.minimise(
                     lines,
@@ -139,7 +142,8 @@ class Findings:
 
 
 def run(a: argparse.Namespace, findings: Findings, first: int) -> tuple[int, int]:
-    """Starts children until each a.jobs-th program from `first` on is done; one that dies has found something. Programs and lines run."""
+    """Starts children until each a.jobs-th program from `first` on is done; one that dies has found something.
+    Programs and lines run."""
     programs = total = 0
     end = time.monotonic() + a.seconds if a.seconds else None
     while True:

@@ -14,7 +14,8 @@ from fuzz.program import EPS, FIELDS, Trace, environment, execute
 
 @dataclasses.dataclass
 class Difference:
-    """`kind` is what a minimised program must keep: "raises Theirs Ours", a trait of FIELDS, "value", "grad" or "grad's trait"."""
+    """`kind` is what a minimised program must keep:
+    "raises Theirs Ours", a trait of FIELDS, "value", "grad" or "grad's trait"."""
 
     kind: str
     line: int
@@ -68,7 +69,8 @@ def tolerance(dtype: str, floor: float) -> float:
 def differences(
     lines: list[str], theirs: Trace, ours: Trace, floor: float, device: str, meant: Callable[[Difference], bool]
 ) -> list[Difference]:
-    """The first difference of each kind that is not meant, in the order of the program. `floor` is the least rounding error that counts."""
+    """The first difference of each kind that is not meant, in the order of the program.
+    `floor` is the least rounding error that counts."""
     found: dict[str, Difference] = {}
 
     def add(kind: str, line: int, name: str, a: Any, b: Any, size: float = math.inf) -> None:
@@ -140,7 +142,8 @@ def _show(a: list[Any], b: list[Any], places: list[tuple[int, float]]) -> tuple[
 
 
 def rounding(torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: float) -> bool:
-    """True where PyTorch's own numbers move as far when its inputs are moved by a rounding error: nothing can be said then."""
+    """True where PyTorch's own numbers move as far when its inputs are moved by a rounding error:
+    nothing can be said then."""
     a = {k: v[1] if k.endswith(".grad") and v is not None else v for k, v in theirs.values.items()}
     b = {k: v[1] if k.endswith(".grad") and v is not None else v for k, v in ours.values.items()}
     moved: dict[str, float] = {}

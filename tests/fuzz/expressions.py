@@ -249,7 +249,8 @@ def inplace(g: Generator, v: str) -> str:
             f"{v}.index_fill_({d}, {ids}, 0.5)",
             f"{v}.index_add_({d}, {ids}, {g.fill(part)})",
             f"{v}.index_copy_({d}, {ids}, {g.fill(part)})",
-            f"{v}.scatter_({d}, {g.fill(part, 'int64', 0, t.shape[d] - 1)}, {g.operand(part) if rng.random() < 0 else g.fill(part)})",
+            f"{v}.scatter_({d}, {g.fill(part, 'int64', 0, t.shape[d] - 1)}, "
+            f"{g.operand(part) if rng.random() < 0 else g.fill(part)})",
             f"{v}.scatter_add_({d}, {g.fill(part, 'int64', 0, t.shape[d] - 1)}, {g.fill(part)})",
             f"{v}.renorm_(2, {d}, 1.0)",
             f"{v}.index_put_(({ids},), {g.rng.choice(['torch.tensor(1.5)', w])}, accumulate=True)"

@@ -157,8 +157,9 @@ class Generator:
         ]
 
     def settled(self, line: str) -> bool:
-        """False where the numbers depend on what no library promises: the order in which a loop reads memory that it writes,
-        the sign of a NaN, what autograd kept of numbers that are changed behind its back."""
+        """False where the numbers depend on what no library promises:
+        the order in which a loop reads memory that it writes, the sign of a NaN,
+        what autograd kept of numbers that are changed behind its back."""
         names = self.named(line)
         if re.search(r"copysign|signbit", line) and any(self.env[n].isnan().any() for n in names):
             return False
@@ -180,7 +181,8 @@ class Generator:
         n = re.escape(name)
         return (
             re.search(
-                rf"(^|: |; ){n}(\.\w+_\(|\[.*\] .?.?= | [-+*/]+= )|F\.\w+\({n}, .*inplace|out={n}\b|{n}\.(data|detach\(\))\.",
+                rf"(^|: |; ){n}(\.\w+_\(|\[.*\] .?.?= | [-+*/]+= )"
+                rf"|F\.\w+\({n}, .*inplace|out={n}\b|{n}\.(data|detach\(\))\.",
                 line,
             )
             is not None

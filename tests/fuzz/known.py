@@ -144,7 +144,8 @@ MEANT = [
         r"abs|atan2|avg_pool|batch_norm|copysign|div|/|elu|inv|layer_norm|logcumsumexp|square|\*\*|pow",
         r"^stride: h\d",
         0,
-        "a second gradient lies as PyTorch's formula of the first one leaves it; the formula here is another, the numbers are the same",
+        "a second gradient lies as PyTorch's formula of the first one leaves it; "
+        "the formula here is another, the numbers are the same",
     ),
     Meant(
         "(grad's )?stride, unused",

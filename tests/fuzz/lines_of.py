@@ -1,4 +1,5 @@
-"""The kinds of lines that a program is made of. Each function returns a line, or None where the program has nothing for it."""
+"""The kinds of lines that a program is made of.
+Each function returns a line, or None where the program has nothing for it."""
 
 from __future__ import annotations
 
@@ -230,7 +231,8 @@ def grad(g: Generator) -> str | None:
     wanted = wanted[: g.rng.randint(1, 2)]
     kind = g.rng.random()
     if kind < 0.2:
-        return f"{ex.scalar(g, root)}.backward({g.rng.choice(['', 'retain_graph=True', 'retain_graph=True', 'create_graph=True'])})"
+        option = g.rng.choice(["", "retain_graph=True", "retain_graph=True", "create_graph=True"])
+        return f"{ex.scalar(g, root)}.backward({option})"
     names = ", ".join(g.new() for _ in wanted)
     options = g.rng.choice(["create_graph=True", "create_graph=True", "create_graph=True", "retain_graph=True", ""])
     options = ", ".join(
@@ -247,9 +249,9 @@ def grad(g: Generator) -> str | None:
     if kind < 0.4:
         shape = tuple(g.env[root].shape)
         roots = f"{root}, grad_outputs={g.operand(shape)}"
-        return f"{names}, = torch.autograd.grad({root}, [{', '.join(wanted)}], {roots.partition('=')[2]}, {options})".replace(
-            ", )", ")"
-        )
+        return (
+            f"{names}, = torch.autograd.grad({root}, [{', '.join(wanted)}], {roots.partition('=')[2]}, {options})"
+        ).replace(", )", ")")
     return f"{names}, = torch.autograd.grad({roots}, [{', '.join(wanted)}], {options})".replace(", )", ")")
 
 
@@ -298,7 +300,8 @@ def ending(g: Generator) -> list[str]:
     for i, root in enumerate(roots[:3]):
         names = [f"g{i}{n}" for n in leaves]
         lines.append(
-            f"{', '.join(names)}, = torch.autograd.grad({ex.scalar(g, root)}, [{', '.join(leaves)}], create_graph=True, allow_unused=True)"
+            f"{', '.join(names)}, = torch.autograd.grad({ex.scalar(g, root)}, [{', '.join(leaves)}], "
+            "create_graph=True, allow_unused=True)"
         )
         again = " + ".join(
             f"({n} * {n}.conj()).real.sum()" if g.env[v].is_complex() else f"{n}.square().sum()"
@@ -308,7 +311,8 @@ def ending(g: Generator) -> list[str]:
         if again:
             seconds = ", ".join(f"h{i}{n}" for n in leaves)
             lines.append(
-                f"{seconds}, = torch.autograd.grad({again}, [{', '.join(leaves)}], retain_graph=True, allow_unused=True)"
+                f"{seconds}, = torch.autograd.grad({again}, [{', '.join(leaves)}], retain_graph=True, "
+                "allow_unused=True)"
             )
     lines.append(f"{ex.scalar(g, g.rng.choice(roots))}.backward()")
     return lines

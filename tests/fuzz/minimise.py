@@ -1,4 +1,5 @@
-"""Makes a program with a difference smaller: fewer lines, smaller shapes, plainer inputs, while the kind of difference stays."""
+"""Makes a program with a difference smaller:
+fewer lines, smaller shapes, plainer inputs, while the kind of difference stays."""
 
 from __future__ import annotations
 

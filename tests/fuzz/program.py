@@ -18,8 +18,14 @@ def fill(seed, *shape, dtype="float64", lo=-2, hi=2):
     for s in shape:
         n *= s
     def one():
-        return rng.randint(int(lo), int(hi)) if not (dtype.is_floating_point or dtype.is_complex) else round(rng.uniform(lo, hi), 2)
-    values = [complex(one(), one()) if dtype.is_complex else rng.random() < 0.5 if dtype == torch.bool else one() for _ in range(n)]
+        if not (dtype.is_floating_point or dtype.is_complex):
+            return rng.randint(int(lo), int(hi))
+        return round(rng.uniform(lo, hi), 2)
+    def value():
+        if dtype.is_complex:
+            return complex(one(), one())
+        return rng.random() < 0.5 if dtype == torch.bool else one()
+    values = [value() for _ in range(n)]
     return torch.tensor(values, dtype=dtype).reshape(shape).clone()
 
 """
@@ -50,7 +56,8 @@ def script(lines: list[str]) -> str:
 
 def maker(torch: Any, device: str = "cpu", jitter: int = 0, coarse: float = 0.0, own: bool = False) -> Any:
     """`fill` of a library; with jitter, inputs are moved by a rounding error (each number of jitter by another one),
-    by that of their dtype, `coarse` at the least. `own`: an input is no view, as what was moved to another device is none."""
+    by that of their dtype, `coarse` at the least.
+    `own`: an input is no view, as what was moved to another device is none."""
 
     def fill(seed: int, *shape: int, dtype: str = "float64", lo: float = -2, hi: float = 2) -> Any:
         rng, kind, n = random.Random(seed), getattr(torch, dtype), 1
@@ -91,7 +98,8 @@ FIELDS = ("dtype", "shape", "stride", "graph", "version", "device")
 
 
 def traits(t: Any, started: int = 0) -> tuple[Any, ...]:
-    """What a tensor says of itself without its numbers, in the order of FIELDS. Versions count from when the variable appeared:
+    """What a tensor says of itself without its numbers, in the order of FIELDS.
+    Versions count from when the variable appeared:
     how often an op writes to its own new result is nobody's business."""
     try:
         graph = f"requires_grad={t.requires_grad}, is_leaf={t.is_leaf}, grad_fn={t.grad_fn is not None}"
@@ -112,7 +120,8 @@ def numbers(t: Any) -> Any:
 
 
 class Trace:
-    """What a run showed: for each line the exception's type or "", and the traits of all variables; at the end the numbers too."""
+    """What a run showed: for each line the exception's type or "", and the traits of all variables;
+    at the end the numbers too."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
@@ -156,7 +165,8 @@ def execute(
                     exec(compile(line, "<program>", "exec"), env)
                 except TooSlow:
                     if device != "cpu":
-                        raise  # in the middle of an exchange with the GPU's process: nothing it says later can be believed
+                        # in the middle of an exchange with the GPU's process: nothing it says later can be believed
+                        raise
                     error = "TooSlow"
                 except Exception as e:
                     error, text = type(e).__name__.lstrip("_"), str(e).partition("\n")[0]

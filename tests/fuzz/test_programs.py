@@ -1,4 +1,5 @@
-"""A fixed part of the random programs: nothing differs from PyTorch but what fuzz/known.py names. `make fuzz` runs new ones for hours."""
+"""A fixed part of the random programs: nothing differs from PyTorch but what fuzz/known.py names.
+`make fuzz` runs new ones for hours."""
 
 import pytest
 

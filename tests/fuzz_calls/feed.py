@@ -1,4 +1,5 @@
-"""Arguments that fit badly: wrong types, awkward tensors, huge and negative numbers; and right calls made slightly wrong."""
+"""Arguments that fit badly: wrong types, awkward tensors, huge and negative numbers;
+and right calls made slightly wrong."""
 
 from __future__ import annotations
 
@@ -329,12 +330,14 @@ def tensors_in(args):
 
 
 class Mutator(Feeder):
-    """Takes a call that is right and changes a thing or two; `parts`: the op makes a tensor of each element along a dim."""
+    """Takes a call that is right and changes a thing or two;
+    `parts`: the op makes a tensor of each element along a dim."""
 
     parts = False
 
     def out(self, args, count):
-        """For out=: some of the arguments, views that cover a part of them, tensors of any kind, one of each or another number."""
+        """For out=: some of the arguments, views that cover a part of them, tensors of any kind,
+        one of each or another number."""
         rng, torch = self.rng, self.torch
         inputs = [t for t in tensors_in(args)]
 

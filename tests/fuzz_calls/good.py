@@ -1,4 +1,5 @@
-"""Calls that are right, as a start for wrong ones: the samples of the declarations, and those of the ops that have none.
+"""Calls that are right, as a start for wrong ones:
+the samples of the declarations, and those of the ops that have none.
 
 An op's own checks are only reached by arguments that nearly fit; random ones fall at the first check.
 """

@@ -48,7 +48,8 @@ def run(torch, code):
 
 
 def parts_to_find(text):
-    """The parts of a message that must agree: not lists of devices or of overloads, addresses, or the order of a set."""
+    """The parts of a message that must agree:
+    not lists of devices or of overloads, addresses, or the order of a set."""
     if "received an invalid combination of arguments" in text:
         return [text.split(", but expected")[0]]
     if "Weights only load failed" in text:

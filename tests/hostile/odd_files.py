@@ -1,5 +1,6 @@
-"""Hostile files whose parts are right one by one: calls with odd numbers, states that hide methods, containers many times over, headers
-of a zip archive that do not agree, versions and headers that are no numbers."""
+"""Hostile files whose parts are right one by one:
+calls with odd numbers, states that hide methods, containers many times over, headers of a zip archive that do not
+agree, versions and headers that are no numbers."""
 
 import struct
 
@@ -27,7 +28,7 @@ SET = glob("builtins.set")
 BYTES = bytes(range(16))
 
 
-# ---- calls -----------------------------------------------------------------------------------------------------------------
+# ---- calls -----------------------------------------------------------------------------------------------------------
 
 
 def calls():
@@ -105,11 +106,12 @@ def calls():
     )
 
 
-# ---- states and hooks --------------------------------------------------------------------------------------------------------
+# ---- states and hooks ------------------------------------------------------------------------------------------------
 
 
 def states():
-    """Attributes of a tensor that stand where its methods are looked for, and hooks that are none: printing is an exception at worst."""
+    """Attributes of a tensor that stand where its methods are looked for, and hooks that are none:
+    printing is an exception at worst."""
     for name in (
         "detach",
         "tolist",
@@ -172,7 +174,7 @@ def states():
         )
 
 
-# ---- containers many times over ------------------------------------------------------------------------------------------------
+# ---- containers many times over --------------------------------------------------------------------------------------
 
 
 def shared():
@@ -202,7 +204,7 @@ def shared():
         pickle_case("shared", name, body, expect="value", reader="repr")
 
 
-# ---- zip: two headers for each record ---------------------------------------------------------------------------------------------
+# ---- zip: two headers for each record --------------------------------------------------------------------------------
 
 
 def headers():
@@ -240,7 +242,7 @@ def headers():
             case("header", f"{name}-{reader}", make, expect, reader)
 
 
-# ---- the format before zip, safetensors ----------------------------------------------------------------------------------------
+# ---- the format before zip, safetensors ------------------------------------------------------------------------------
 
 
 def versions():

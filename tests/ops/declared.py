@@ -49,7 +49,8 @@ def calls(spec, dtype, grad=False):
 
 
 def path(spec, overload=None):
-    """The public place of an op: ("torch", name), ("nn.functional", name) or ("Tensor", name); None for internal ones."""
+    """The public place of an op: ("torch", name), ("nn.functional", name) or ("Tensor", name);
+    None for internal ones."""
     place = {"": "", "nn": "nn.functional", "linalg": "linalg", "special": "special", "fft": "fft"}.get(spec.namespace)
     if place is None:
         return None

@@ -1,4 +1,5 @@
-"""Every allocation that an op's kernels make fails once: the call is an out-of-memory error, and what comes after is right.
+"""Every allocation that an op's kernels make fails once:
+the call is an out-of-memory error, and what comes after is right.
 
 `_C.fail_allocation(n)` makes the n-th request for memory fail; what it returns tells how many a call makes.
 """

@@ -1,4 +1,5 @@
-"""Every op gives the same for a view of conjugates or negatives as for a plain tensor of the same values: results, what it wrote, gradients, errors."""
+"""Every op gives the same for a view of conjugates or negatives as for a plain tensor of the same values:
+results, what it wrote, gradients, errors."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Tests that follow from the declarations: every op with samples against its body, real PyTorch and central differences."""
+"""Tests that follow from the declarations:
+every op with samples against its body, real PyTorch and central differences."""
 
 import math
 import warnings

@@ -1,4 +1,5 @@
-"""In-place forms under autograd: first and second gradients of every declared one, on a tensor with history and on a view."""
+"""In-place forms under autograd: first and second gradients of every declared one,
+on a tensor with history and on a view."""
 
 import warnings
 

@@ -95,5 +95,6 @@ for it in range(6):
         loss.backward()
         opt.step()
     print(
-        f"ppo {it} reward {reward.mean().item():.5f} loss {loss.item():.6f} kl {kl_divergence(old, new).mean().item():.6f}"
+        f"ppo {it} reward {reward.mean().item():.5f} loss {loss.item():.6f} kl "
+        f"{kl_divergence(old, new).mean().item():.6f}"
     )

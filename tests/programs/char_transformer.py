@@ -1,4 +1,5 @@
-"""A small GPT on characters: causal attention, tied weights, parameter groups, warm-up and cosine, clipping, generation."""
+"""A small GPT on characters: causal attention, tied weights, parameter groups, warm-up and cosine, clipping,
+generation."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Compares what a program printed with what it printed under PyTorch: the same text, numbers to a relative tolerance."""
+"""Compares what a program printed with what it printed under PyTorch:
+the same text, numbers to a relative tolerance."""
 
 import re
 

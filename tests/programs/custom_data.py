@@ -1,4 +1,5 @@
-"""Datasets of one's own: collate_fn, Sampler, batch sampler, IterableDataset, ConcatDataset, WeightedRandomSampler, default collate."""
+"""Datasets of one's own: collate_fn, Sampler, batch sampler, IterableDataset, ConcatDataset, WeightedRandomSampler,
+default collate."""
 
 import random
 from collections import Counter

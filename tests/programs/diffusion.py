@@ -1,4 +1,5 @@
-"""Denoising diffusion on two moons with sinusoidal time embedding, EMA by hand, ancestral sampling; a normalising flow."""
+"""Denoising diffusion on two moons with sinusoidal time embedding, EMA by hand, ancestral sampling;
+a normalising flow."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Deep Q-learning: replay memory, epsilon-greedy, a target network with soft updates, Huber loss, gradient value clipping."""
+"""Deep Q-learning: replay memory, epsilon-greedy, a target network with soft updates, Huber loss,
+gradient value clipping."""
 
 import math
 import random

@@ -1,4 +1,5 @@
-"""nn.Transformer as in the tutorials: positional encoding, masks, encoder pretraining by masked tokens, encoder-decoder copying."""
+"""nn.Transformer as in the tutorials: positional encoding, masks, encoder pretraining by masked tokens,
+encoder-decoder copying."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Graph convolution and attention by scatter and einsum on a random graph: index_add, scatter_reduce, segment softmax."""
+"""Graph convolution and attention by scatter and einsum on a random graph:
+index_add, scatter_reduce, segment softmax."""
 
 import torch
 import torch.nn as nn

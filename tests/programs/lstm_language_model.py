@@ -1,4 +1,5 @@
-"""Word-level LSTM language model: truncated backpropagation with a detached state, tied weights; packed variable lengths."""
+"""Word-level LSTM language model: truncated backpropagation with a detached state, tied weights;
+packed variable lengths."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Assorted idioms: custom autograd Function, hooks, spectral and weight norm, gradient accumulation, quantile loss, mixup, printing."""
+"""Assorted idioms: custom autograd Function, hooks, spectral and weight norm, gradient accumulation, quantile loss,
+mixup, printing."""
 
 import torch
 import torch.nn as nn

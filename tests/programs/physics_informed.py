@@ -1,4 +1,5 @@
-"""Physics-informed network for u'' = -u and the heat equation: autograd.grad with create_graph, SiLU, Adam then LBFGS."""
+"""Physics-informed network for u'' = -u and the heat equation:
+autograd.grad with create_graph, SiLU, Adam then LBFGS."""
 
 import torch
 from torch import nn

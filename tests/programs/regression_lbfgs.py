@@ -1,4 +1,5 @@
-"""Least squares three ways: closed form, LBFGS with strong Wolfe, hand-written gradient descent; polynomial features and prints."""
+"""Least squares three ways: closed form, LBFGS with strong Wolfe, hand-written gradient descent;
+polynomial features and prints."""
 
 import torch
 

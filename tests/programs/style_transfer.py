@@ -1,4 +1,5 @@
-"""Neural style transfer: Gram matrices of fixed features, an image optimised by LBFGS through hooks and total variation."""
+"""Neural style transfer: Gram matrices of fixed features,
+an image optimised by LBFGS through hooks and total variation."""
 
 import torch
 import torch.nn as nn

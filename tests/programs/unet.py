@@ -1,4 +1,5 @@
-"""U-Net segmentation: skip connections, bilinear and transposed upsampling, padding, Dice plus BCE, OneCycleLR, autocast."""
+"""U-Net segmentation: skip connections, bilinear and transposed upsampling, padding, Dice plus BCE, OneCycleLR,
+autocast."""
 
 import torch
 import torch.nn as nn

@@ -1,8 +1,10 @@
 """PyTorch's recorded answers against torchlite inside Pyodide on node, and how that differs from the host.
 
-    python tests/pyodide/conformance.py [--target 314|029] [--groups a,b] [--only REGEX] [--max-samples N] [--host] [--compare]
+    python tests/pyodide/conformance.py [--target 314|029] [--groups a,b] [--only REGEX] [--max-samples N] [--host]
+    [--compare]
 
-The fixtures and their runner lie outside the project, in the folder conformance of TORCHLITE_SHARED (default: ../shared).
+The fixtures and their runner lie outside the project, in the folder conformance of TORCHLITE_SHARED (default:
+../shared).
 --host runs on this Python; --compare runs both and fails when an op passes on the host and not in Pyodide.
 """
 

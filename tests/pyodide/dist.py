@@ -1,5 +1,5 @@
-"""Folders that a test server can serve as a Pyodide distribution: the npm package, the pure wheels that tests need, and our
-own wheels with a package index over them.
+"""Folders that a test server can serve as a Pyodide distribution:
+the npm package, the pure wheels that tests need, and our own wheels with a package index over them.
 
     python tests/pyodide/dist.py [314 029]      prints the folders
 """

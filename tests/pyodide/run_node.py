@@ -4,7 +4,8 @@
     python tests/pyodide/run_node.py --script file.py [args ...]                             any script
     python tests/pyodide/run_node.py -c "import torch; print(torch.ones(2))"
     python tests/pyodide/run_node.py --webgpu -c "import torch; print(torch.ones(2, device='webgpu'))"
-    python tests/pyodide/run_node.py --deno tests/webgpu/test_core.py                        the same in Deno, with Deno's WebGPU
+    python tests/pyodide/run_node.py --deno tests/webgpu/test_core.py                        the same in Deno,
+    with Deno's WebGPU
 
 The current folder is not the source tree, so that the wheel is what is imported.
 Tests that compare with real PyTorch skip there: in pytest runs the name `torch` is taken away from the wheel, so that
@@ -68,8 +69,8 @@ def run(
     deno: bool = False,
     wheels: pathlib.Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `code` in a fresh Pyodide; the list `argv` is a global of it. /project is the source tree. With `webgpu` there is
-    navigator.gpu, from Dawn. `deno` runs it in Deno, which has a navigator.gpu of its own."""
+    """Runs `code` in a fresh Pyodide; the list `argv` is a global of it. /project is the source tree.
+    With `webgpu` there is navigator.gpu, from Dawn. `deno` runs it in Deno, which has a navigator.gpu of its own."""
     folder = distribution.prepare(target, wheels)
     wheel = distribution.wheel(target, folder)
     job = {

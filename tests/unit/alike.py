@@ -1,7 +1,7 @@
 """Runs lines of Python in torch and in torchlite: same values, dtypes, shapes, strides, exceptions, texts and warnings.
 
-In a line `torch`, `F`, `nn`, `np` and `math` are there; its last expression is the result. Every warning counts, also those that a
-process gives once, in the order of their first showing.
+In a line `torch`, `F`, `nn`, `np` and `math` are there; its last expression is the result.
+Every warning counts, also those that a process gives once, in the order of their first showing.
 """
 
 import ast

@@ -1,4 +1,5 @@
-"""Programs that change tensors in place: each takes a torch and x, (3, 4) with values in (0, 1), and returns what was changed."""
+"""Programs that change tensors in place: each takes a torch and x, (3, 4) with values in (0, 1),
+and returns what was changed."""
 
 CASES = {}
 

@@ -67,7 +67,8 @@ CASES = [
         ["int[] size, *, ScalarType? dtype=None"],
         (2, 3.5),
         {},
-        "zeros(): argument 'size' failed to unpack the object at pos 2 with error \"type must be tuple of ints,but got float\"",
+        "zeros(): argument 'size' failed to unpack the object at pos 2 with error \"type must be "
+        'tuple of ints,but got float"',
     ),
     (
         "zeros",
@@ -81,15 +82,16 @@ CASES = [
         ["Tensor input, int[] normalized_shape"],
         (T, ["x"]),
         {},
-        "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, but found element of type str at pos 0",
+        "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, "
+        "but found element of type str at pos 0",
     ),
     (
         "add",
         ["Tensor self, Tensor other, *, Scalar alpha=1, Tensor? out=None", "Tensor self, Scalar other, Scalar alpha=1"],
         (1,),
         {},
-        "add() received an invalid combination of arguments - got (int), but expected (Tensor input, Tensor other, *, Number alpha "
-        "= 1, Tensor out = None)",
+        "add() received an invalid combination of arguments - got (int), but expected (Tensor input, Tensor other, "
+        "*, Number alpha = 1, Tensor out = None)",
     ),
     (
         "add",
@@ -104,7 +106,8 @@ CASES = [
         (T, "x"),
         {},
         "eq() received an invalid combination of arguments - got (Tensor, str), but expected one of:\n"
-        " * (Tensor input, Tensor other, *, Tensor out = None)\n * (Tensor input, Number other, *, Tensor out = None)\n",
+        " * (Tensor input, Tensor other, *, Tensor out = None)\n * (Tensor input, Number other, *, "
+        "Tensor out = None)\n",
     ),
     (
         "sum",
@@ -133,9 +136,9 @@ METHOD_CASES = [
         ["Tensor self, ScalarType dtype", "Tensor self, int[] size"],
         ("x",),
         {},
-        "view() received an invalid combination of arguments - got (str), but expected one of:\n * (torch.dtype dtype)\n"
-        "      didn't match because some of the arguments have invalid types: (!str!)\n * (tuple of ints size)\n"
-        "      didn't match because some of the arguments have invalid types: (!str!)\n",
+        "view() received an invalid combination of arguments - got (str), but expected one of:\n"
+        " * (torch.dtype dtype)\n      didn't match because some of the arguments have invalid types: (!str!)\n"
+        " * (tuple of ints size)\n      didn't match because some of the arguments have invalid types: (!str!)\n",
     ),
 ]
 

@@ -1,4 +1,5 @@
-"""Hooks, edges, custom Functions and views under autograd: each case runs in both libraries, and what it notes, its error and its warnings agree."""
+"""Hooks, edges, custom Functions and views under autograd: each case runs in both libraries, and what it notes,
+its error and its warnings agree."""
 
 import importlib
 import re

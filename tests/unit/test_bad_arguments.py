@@ -1,6 +1,8 @@
-"""Kernels look at everything that they index with: nearly right calls of every op give an answer or an exception, by whichever way they come in.
+"""Kernels look at everything that they index with:
+nearly right calls of every op give an answer or an exception, by whichever way they come in.
 
-The cases are made from the samples of the declarations and from those of tests/fuzz_calls; tests/fuzz_ops.py makes many more of them.
+The cases are made from the samples of the declarations and from those of tests/fuzz_calls;
+tests/fuzz_ops.py makes many more of them.
 """
 
 import os
@@ -81,7 +83,8 @@ WRONG = [
     (lambda: torch.zeros(3, dtype=torch.uint8).random_(256, None), "from is out of bounds for unsigned char"),
     (
         lambda: torch.zeros(3).random_(2**24, None),
-        "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but got from=16777216 > to_inc=16777216",
+        "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, "
+        "but got from=16777216 > to_inc=16777216",
     ),
     (lambda: torch.nn.functional.one_hot(torch.tensor([2**63 - 1])), "Class values must be smaller than num_classes."),
     (lambda: torch.combinations(ones(5), 10**6, True), "no memory"),
@@ -264,7 +267,7 @@ def test_a_list_that_changes_while_the_call_is_read():
     assert parts == []
 
 
-# ---- the core's entrances: anything may come there ----------------------------------------------------------------------
+# ---- the core's entrances: anything may come there -------------------------------------------------------------------
 RAW = [
     lambda: _C.copy(1, ones(2)),
     lambda: _C.copy(ones(2), None),
@@ -339,7 +342,8 @@ def test_every_kernel_by_name_refuses_what_is_no_argument():
 
 
 def test_kernels_write_into_no_number():
-    """Of the kernels that can write into their first argument some take a number there; a tensor of one element is one too."""
+    """Of the kernels that can write into their first argument some take a number there;
+    a tensor of one element is one too."""
     from torchlite.ops import load_all, specs
 
     load_all()
@@ -356,7 +360,7 @@ def test_kernels_write_into_no_number():
     assert seen
 
 
-# ---- every op, nearly right ------------------------------------------------------------------------------------------------
+# ---- every op, nearly right ------------------------------------------------------------------------------------------
 @pytest.mark.skipif(
     ON_WASM or "sanitized" in os.environ.get("TORCHLITE_NATIVE", ""),
     reason="a child process; the sanitize layer makes more such calls",

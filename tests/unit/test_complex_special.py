@@ -1,4 +1,5 @@
-"""Complex functions at zeros, infinities, NaN, huge and tiny arguments: C99's annex G, and PyTorch where it is installed."""
+"""Complex functions at zeros, infinities, NaN, huge and tiny arguments: C99's annex G,
+and PyTorch where it is installed."""
 
 import math
 
@@ -331,11 +332,12 @@ def test_sums_of_exponentials(dtype):
 @pytest.mark.skipif(torch is None, reason="compares with PyTorch")
 @pytest.mark.parametrize(
     "name",
-    "exp exp2 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid neg square abs "
-    "angle sgn reciprocal".split(),
+    """exp exp2 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid
+    neg square abs angle sgn reciprocal""".split(),
 )
 def test_against_torch(name):
-    """Same kind of number (NaN, infinite, sign) and value on a grid of 13 x 13; where PyTorch has NaN, a number is as good."""
+    """Same kind of number (NaN, infinite, sign) and value on a grid of 13 x 13;
+    where PyTorch has NaN, a number is as good."""
     grid = [v for m in (0.0, 1e-200, 0.7, 1.0, 800.0, INF) for v in (m, -m)] + [NAN]
     points = [(x, y) for x in grid for y in grid]
     got = getattr(tl, name)(_tensor(points, tl.complex128))

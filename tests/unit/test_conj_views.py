@@ -1,4 +1,5 @@
-"""Views of conjugates and negatives: what they share, what ops make of them, how writes and gradients pass through them."""
+"""Views of conjugates and negatives: what they share, what ops make of them,
+how writes and gradients pass through them."""
 
 import io
 import pickle
@@ -219,12 +220,16 @@ a.conj().clone().imag
 torch.cat([a, a.conj()]).imag
 """)
 def test_gradients(line):
-    lead = "a = torch.tensor([[1+2j, -3-4j], [2., 7-1j]], dtype=torch.complex128, requires_grad=True); w = torch.arange(1., 5).reshape(2, 2); "
+    lead = (
+        "a = torch.tensor([[1+2j, -3-4j], [2., 7-1j]], dtype=torch.complex128, requires_grad=True); "
+        "w = torch.arange(1., 5).reshape(2, 2); "
+    )
     parts = line.rsplit("; ", 1)
     alike(
         lead + "; ".join([*parts[:-1], f"r = {parts[-1]}"]) + "; r = r if r.shape == (2, 2) else r[:2]; "
-        "g, = torch.autograd.grad((r * (w + 1j * w.T)).real.sum() if r.is_complex() else (r * w).sum(), a, create_graph=True); "
-        "h = torch.autograd.grad((g * g.conj()).real.sum(), a, allow_unused=True)[0] if g.requires_grad else None; "
+        "g, = torch.autograd.grad((r * (w + 1j * w.T)).real.sum() if r.is_complex() else (r * w).sum(), a, "
+        "create_graph=True); h = torch.autograd.grad((g * g.conj()).real.sum(), a, "
+        "allow_unused=True)[0] if g.requires_grad else None; "
         "[None if t is None else (t + 0).contiguous() for t in (g, h)]"
     )
 

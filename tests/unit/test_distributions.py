@@ -1,4 +1,5 @@
-"""torch.distributions against PyTorch: samples of the same seed, densities, moments, divergences, gradients, messages."""
+"""torch.distributions against PyTorch: samples of the same seed, densities, moments, divergences, gradients,
+messages."""
 
 import pytest
 import torchlite

@@ -22,7 +22,10 @@ def test_error(case):
     assert error is not None, f"no error from: {case['code']}"
     kinds = [cls.__name__ for cls in type(error).__mro__]
     wanted = case["type"].removeprefix("_")
-    shown = f"{case['code']}\n  expected {case['type']}: {case['text'][:300]}\n  got {type(error).__name__}: {str(error)[:300]}"
+    shown = (
+        f"{case['code']}\n  expected {case['type']}: {case['text'][:300]}\n  got {type(error).__name__}: "
+        f"{str(error)[:300]}"
+    )
     assert case["type"] in kinds or wanted in kinds, shown
     for part in case["find"]:
         assert part in str(error), shown

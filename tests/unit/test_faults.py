@@ -1,7 +1,8 @@
-"""Failures in the middle of training: memory that is not there, and interrupts. What comes after is as if they had not happened.
+"""Failures in the middle of training: memory that is not there, and interrupts.
+What comes after is as if they had not happened.
 
-The n-th allocation fails by `_C.fail_allocation`; the n-th line of the library raises KeyboardInterrupt by a trace function, which
-reaches more places than a key does.
+The n-th allocation fails by `_C.fail_allocation`;
+the n-th line of the library raises KeyboardInterrupt by a trace function, which reaches more places than a key does.
 """
 
 import copy
@@ -107,12 +108,14 @@ def modes():
 
 
 def ends_block(frame):
-    """The line of a `with` is traced again at its end, where Python itself looks for no interrupt before __exit__ has run."""
+    """The line of a `with` is traced again at its end,
+    where Python itself looks for no interrupt before __exit__ has run."""
     return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
 
 
 def interrupted(n, run, traced, event, spared=lambda frame: False):
-    """Runs run(), interrupted at the n-th trace `event` in code that is `traced`, but not where `spared`; returns how many of the n were left."""
+    """Runs run(), interrupted at the n-th trace `event` in code that is `traced`, but not where `spared`;
+    returns how many of the n were left."""
     left = [n]
 
     def local(frame, kind, arg):
@@ -181,7 +184,8 @@ def test_training(model, optimizer, fault):
 
 
 def interrupt_return(n, run):
-    """Interrupted where the n-th function of the library has returned and its caller has nothing of it yet: Python looks for interrupts there."""
+    """Interrupted where the n-th function of the library has returned and its caller has nothing of it yet:
+    Python looks for interrupts there."""
     # a generator that yields has not returned; and between __enter__ and its block Python looks for no interrupt
     return interrupted(
         n, run, lambda code: not code.co_flags & inspect.CO_GENERATOR and code.co_name != "__enter__", "return"

@@ -9,8 +9,9 @@ with warnings.catch_warnings():  # of what PyTorch loads for its first jvp
     torch.func.jvp(torch.sin, (torch.ones(1),), (torch.ones(1),))
 
 LEAD = (
-    "tf = torch.func; x = torch.tensor([0.5, -1.5, 2.], dtype=torch.float64); y = x.clone().requires_grad_(); m = torch.stack([x, x * 2 + 1]); "
-    "l = nn.Linear(3, 1).double(); l.weight.data.fill_(0.5); l.bias.data.fill_(1); "
+    "tf = torch.func; x = torch.tensor([0.5, -1.5, 2.], dtype=torch.float64); y = x.clone().requires_grad_(); "
+    "m = torch.stack([x, x * 2 + 1]); l = nn.Linear(3, 1).double(); l.weight.data.fill_(0.5); "
+    "l.bias.data.fill_(1); "
 )
 
 

@@ -1,4 +1,5 @@
-"""torch.autograd.functional beside PyTorch: values, shapes, which results carry a graph, and errors, over functions x inputs x options."""
+"""torch.autograd.functional beside PyTorch: values, shapes, which results carry a graph, and errors,
+over functions x inputs x options."""
 
 import itertools
 

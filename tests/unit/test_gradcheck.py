@@ -1,4 +1,5 @@
-"""gradcheck and gradgradcheck: for each option a function that fails with it and passes without, and PyTorch's texts."""
+"""gradcheck and gradgradcheck: for each option a function that fails with it and passes without,
+and PyTorch's texts."""
 
 import warnings
 

@@ -11,10 +11,11 @@ torch = pytest.importorskip("torch")
 
 # A is a matrix by columns, that is a leaf, B another one; Z and W are complex; G makes the gradient of a sum
 HEAD = (
-    "A = ((torch.arange(4.).double() * 0.7 + 1).sin() + 2).reshape(2, 2).t().detach().requires_grad_(); B = A.detach().cos() * 0.5 + 1; "
-    "Z = torch.complex(A.detach(), B).detach().requires_grad_(); W = Z.detach().conj().mT * 2j; "
-    "R = torch.arange(24.).double().cos().reshape(4, 3, 2).transpose(0, 1).detach().requires_grad_(); "
-    "G = lambda y, x=A: torch.autograd.grad(y.sum() if not y.is_complex() else y.real.sum(), [x]); "
+    "A = ((torch.arange(4.).double() * 0.7 + 1).sin() + 2).reshape(2, 2).t().detach().requires_grad_(); "
+    "B = A.detach().cos() * 0.5 + 1; Z = torch.complex(A.detach(), B).detach().requires_grad_(); "
+    "W = Z.detach().conj().mT * 2j; R = torch.arange(24.).double().cos().reshape(4, 3, 2).transpose(0, "
+    "1).detach().requires_grad_(); G = lambda y, x=A: torch.autograd.grad(y.sum() if not y.is_complex() else "
+    "y.real.sum(), [x]); "
 )
 LINES = """
 C = R.detach().contiguous().requires_grad_(); y = torch.conv_tbc(C, torch.ones(2, 2, 5).double(), torch.ones(5).double(), 1); G(y, C), y.detach()

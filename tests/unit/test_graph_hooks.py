@@ -171,7 +171,8 @@ PACKS = {
 
 @pytest.mark.parametrize("pack", PACKS)
 def test_what_a_hook_returns_has_the_history_of_what_was_saved(pack):
-    """First, second and mixed derivatives do not depend on hooks: leaves, results and values from before a change in place."""
+    """First, second and mixed derivatives do not depend on hooks:
+    leaves, results and values from before a change in place."""
 
     def derivatives():
         x, y = torch.arange(1.0, 7).div(7).reshape(2, 3).requires_grad_(), torch.tensor([0.5, 2, 1], requires_grad=True)

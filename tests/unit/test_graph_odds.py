@@ -1,4 +1,5 @@
-"""Corners of the graph, compared with PyTorch: saved tensors and their hooks, parts that are no views, names of nodes, views of inference mode, empty convolutions."""
+"""Corners of the graph, compared with PyTorch: saved tensors and their hooks, parts that are no views, names of nodes,
+views of inference mode, empty convolutions."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""What autograd allows beside gradients, compared with PyTorch: out= of what requires grad, ops without a derivative, results that are inputs."""
+"""What autograd allows beside gradients, compared with PyTorch: out= of what requires grad, ops without a derivative,
+results that are inputs."""
 
 import warnings
 

@@ -1,4 +1,5 @@
-"""In-place programs under autograd: first and second gradients against differences, and all they return against PyTorch."""
+"""In-place programs under autograd: first and second gradients against differences,
+and all they return against PyTorch."""
 
 import warnings
 

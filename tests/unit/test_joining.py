@@ -200,7 +200,8 @@ LAYOUTS = [
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_as_strided_scatter(layout):
-    """Values are PyTorch's. Gradients are those that PyTorch finds for the same in steps: its own for this op is not the derivative."""
+    """Values are PyTorch's. Gradients are those that PyTorch finds for the same in steps:
+    its own for this op is not the derivative."""
 
     def values(m, b, size, stride, offset):
         src = -m.arange(1, 1 + math.prod(size), dtype=b.dtype).reshape(size)

@@ -42,5 +42,6 @@ def test_by_namespace():
 
 def test_unknown_names_stay_unknown():
     run(
-        "assert not hasattr(torch, 'no_such_op') and not hasattr(torch.ones(1), 'no_such_op')\nassert hasattr(torch, 'norm')"
+        "assert not hasattr(torch, 'no_such_op') and not hasattr(torch.ones(1), 'no_such_op')\n"
+        "assert hasattr(torch, 'norm')"
     )

@@ -62,11 +62,12 @@ def test_infinite_elements_give_nan(value):
 
 def test_nan_does_not_converge():
     texts = {
-        tl.linalg.svd: "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.",
-        tl.linalg.eigh: "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
-        "repeated eigenvalues (error code: 2).",
-        tl.linalg.eigvalsh: "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
-        "repeated eigenvalues (error code: 1).",
+        tl.linalg.svd: "linalg.svd: The algorithm failed to converge because the input matrix "
+        "contained non-finite values.",
+        tl.linalg.eigh: "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned "
+        "or has too many repeated eigenvalues (error code: 2).",
+        tl.linalg.eigvalsh: "linalg.eigh: The algorithm failed to converge because the input matrix is "
+        "ill-conditioned or has too many repeated eigenvalues (error code: 1).",
     }
     for fn in (tl.linalg.svdvals, tl.linalg.pinv, tl.linalg.cond, tl.linalg.matrix_rank):
         texts[fn] = texts[tl.linalg.svd]

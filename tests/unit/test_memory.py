@@ -96,7 +96,7 @@ def test_near_the_limit():
     assert torch.ones(1000).sum().item() == 1000
 
 
-# ---- geometry -------------------------------------------------------------------------------------------------------------------
+# ---- geometry --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "offset, shape, strides",
     [
@@ -177,7 +177,7 @@ def test_resize():
         assert t.resize_(n).fill_(1).sum().item() == n
 
 
-# ---- memory that does not begin where its type wants --------------------------------------------------------------------------------
+# ---- memory that does not begin where its type wants -----------------------------------------------------------------
 DTYPES = ["int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 
 
@@ -254,7 +254,7 @@ def test_unaligned_arrays():
     assert a[1, 4] == 18
 
 
-# ---- interrupts -------------------------------------------------------------------------------------------------------------------------
+# ---- interrupts ------------------------------------------------------------------------------------------------------
 @pytest.mark.skipif(BROWSER or not hasattr(signal, "setitimer"), reason="no timer signals here")
 @pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread only"
@@ -303,7 +303,7 @@ def test_interrupt(name):
     assert (torch.eye(3) @ torch.ones(3)).tolist() == [1, 1, 1]
 
 
-# ---- training ---------------------------------------------------------------------------------------------------------------------------
+# ---- training --------------------------------------------------------------------------------------------------------
 def test_training_does_not_grow():
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))

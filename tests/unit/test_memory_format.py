@@ -1,4 +1,5 @@
-"""Memory formats: which results are channels last, that their numbers do not depend on it, and the strides that copies have."""
+"""Memory formats: which results are channels last, that their numbers do not depend on it,
+and the strides that copies have."""
 
 import pytest
 import torchlite
@@ -7,7 +8,8 @@ from torchlite.nn import functional as F
 CL, CL3 = torchlite.channels_last, torchlite.channels_last_3d
 IMAGE, VOLUME, ROW = (2, 4, 6, 6), (2, 4, 4, 6, 6), (2, 4, 8)
 
-# name, dims, call(lib, x, *parameters), shapes of parameters, format of the result and of the gradient for channels-last input and
+# name, dims, call(lib, x, *parameters), shapes of parameters,
+# format of the result and of the gradient for channels-last input and
 # gradient: C channels last, N contiguous
 OPS = [
     ("conv2d", IMAGE, lambda m, x, w, b: m.nn.functional.conv2d(x, w, b, padding=1), [(6, 4, 3, 3), (6,)], "CC"),
@@ -145,7 +147,8 @@ def test_channels_last_changes_strides_not_numbers(name, shape, call, parameters
         torchlite.testing.assert_close(a.contiguous(), b.contiguous(), rtol=1e-4, atol=1e-5)
 
 
-# shape, strides; is_contiguous() in each format; strides of clone(), of exp(), of contiguous(memory_format=channels_last), of max_pool(1)
+# shape, strides; is_contiguous() in each format; strides of clone(), of exp(), of
+# contiguous(memory_format=channels_last), of max_pool(1)
 STRIDES = [
     ((2, 4, 3, 3), (36, 9, 3, 1), "N", (36, 9, 3, 1), (36, 9, 3, 1), (36, 1, 12, 4)),
     ((2, 4, 3, 3), (36, 1, 12, 4), "C", (36, 1, 12, 4), (36, 1, 12, 4), (36, 1, 12, 4)),
@@ -294,8 +297,8 @@ def test_volumes_without_batch(name, call):
                     assert torch.allclose(values, want.detach(), rtol=1e-4, atol=1e-4)
 
 
-# shape, strides of the input; of the result of batch_norm; of its gradient for a gradient like the input, contiguous, and
-# channels last
+# shape, strides of the input; of the result of batch_norm;
+# of its gradient for a gradient like the input, contiguous, and channels last
 NORMED = [
     (
         (1, 2, 3, 1),

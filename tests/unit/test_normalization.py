@@ -1,4 +1,5 @@
-"""Softmax, normalisation layers and losses against PyTorch: values, gradients, second gradients, running statistics, errors."""
+"""Softmax, normalisation layers and losses against PyTorch:
+values, gradients, second gradients, running statistics, errors."""
 
 import random
 import warnings

@@ -1,4 +1,5 @@
-"""Numbers at the edges of their dtypes and special functions at theirs: signs of zero, overflow, huge and tiny arguments."""
+"""Numbers at the edges of their dtypes and special functions at theirs:
+signs of zero, overflow, huge and tiny arguments."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""State that a file may give an optimizer: a step in one native call does what the loop over PyTorch's operations does, or leaves it to that."""
+"""State that a file may give an optimizer:
+a step in one native call does what the loop over PyTorch's operations does, or leaves it to that."""
 
 import contextlib
 import copy
@@ -303,7 +304,8 @@ def test_odd_map_locations(where, error):
     "thread, wall, refused", [(0.0, 0.4, False), (0.0, 1.0, True), (0.1, 0.0, True), (0.001, 0.3, False)]
 )
 def test_colliding_keys_are_told_by_the_threads_time(monkeypatch, thread, wall, refused):
-    """40 parts; a busy machine makes the clock run, colliding keys the thread's time, or a clock that is far beyond it."""
+    """40 parts; a busy machine makes the clock run, colliding keys the thread's time,
+    or a clock that is far beyond it."""
 
     def clock(step):
         now = itertools.count()

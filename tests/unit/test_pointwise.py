@@ -1,4 +1,5 @@
-"""Element-wise ops against PyTorch: values over dtypes and layouts, promotion, in-place rules, gradients, error texts."""
+"""Element-wise ops against PyTorch: values over dtypes and layouts, promotion, in-place rules, gradients,
+error texts."""
 
 import functools
 import itertools
@@ -30,12 +31,13 @@ TOL = {
     "complex64": (3e-6, 1e-5),
     "complex128": (1e-7, 1e-7),
 }
-UNARY = """abs neg sign sgn square ceil floor trunc round frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos
-atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0 deg2rad rad2deg angle conj_physical logical_not bitwise_not
-isnan isinf isfinite isposinf isneginf signbit relu nan_to_num logit special.i0e special.i1 special.i1e special.ndtri special.log_ndtr
-special.erfcx special.entr""".split()
-BINARY = """add sub rsub mul div maximum minimum fmax fmin atan2 hypot copysign xlogy logaddexp eq ne lt le gt ge logical_and logical_or
-logical_xor bitwise_and bitwise_or bitwise_xor gcd lcm nextafter""".split()
+UNARY = """abs neg sign sgn square ceil floor trunc round frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt
+    reciprocal sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma
+    sinc i0 deg2rad rad2deg angle conj_physical logical_not bitwise_not isnan isinf isfinite isposinf isneginf
+    signbit relu nan_to_num logit special.i0e special.i1 special.i1e special.ndtri special.log_ndtr special.erfcx
+    special.entr""".split()
+BINARY = """add sub rsub mul div maximum minimum fmax fmin atan2 hypot copysign xlogy logaddexp eq ne lt le gt ge
+    logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor gcd lcm nextafter""".split()
 DIVISIONS = "floor_divide remainder fmod pow bitwise_left_shift bitwise_right_shift".split()
 
 
@@ -273,11 +275,13 @@ GRADS = [
     for n, a, lo, hi in (
         [
             (n, None, 0.3, 0.8)
-            for n in """abs square exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh
-asinh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0 logit frac angle sgn deg2rad special.i0e special.i1 special.i1e special.ndtri
-special.log_ndtr special.erfcx special.entr special.ndtr nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.softplus
-nn.functional.elu nn.functional.selu nn.functional.celu nn.functional.hardswish nn.functional.hardsigmoid nn.functional.logsigmoid
-nn.functional.leaky_relu nn.functional.relu6 nn.functional.hardtanh nn.functional.softsign nn.functional.tanhshrink""".split()
+            for n in """abs square exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos
+                atan sinh cosh tanh asinh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0 logit frac angle sgn
+                deg2rad special.i0e special.i1 special.i1e special.ndtri special.log_ndtr special.erfcx special.entr
+                special.ndtr nn.functional.gelu nn.functional.silu nn.functional.mish nn.functional.softplus
+                nn.functional.elu nn.functional.selu nn.functional.celu nn.functional.hardswish
+                nn.functional.hardsigmoid nn.functional.logsigmoid nn.functional.leaky_relu nn.functional.relu6
+                nn.functional.hardtanh nn.functional.softsign nn.functional.tanhshrink""".split()
         ]
     )
 ]

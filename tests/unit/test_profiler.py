@@ -1,4 +1,5 @@
-"""torch.profiler: the same script in PyTorch and here, names, nesting, columns, schedules; and that nothing is recorded otherwise."""
+"""torch.profiler: the same script in PyTorch and here, names, nesting, columns, schedules;
+and that nothing is recorded otherwise."""
 
 import gzip
 import importlib
@@ -59,8 +60,8 @@ def test_columns(ours, theirs):
 
 
 def test_the_same_script_has_the_same_rows(ours, theirs):
-    """Blocks, steps of the optimizer, and the backward functions in their nesting; a product with a bias keeps its matrix as it is
-    here, so there is no TBackward0."""
+    """Blocks, steps of the optimizer, and the backward functions in their nesting;
+    a product with a bias keeps its matrix as it is here, so there is no TBackward0."""
 
     def rows(p):
         return sorted(
@@ -624,5 +625,8 @@ def test_is_loaded_late():
         pytest.skip("needs processes")
     import subprocess
 
-    code = "import sys, torchlite\nassert not [m for m in sys.modules if 'profiler' in m]\ntorchlite.profiler.profile\ntorchlite.autograd.profiler.profile"
+    code = (
+        "import sys, torchlite\nassert not [m for m in sys.modules if 'profiler' in m]\n"
+        "torchlite.profiler.profile\ntorchlite.autograd.profiler.profile"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

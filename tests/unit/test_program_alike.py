@@ -1,9 +1,13 @@
-"""What random programs found, line by line beside PyTorch: memory shared with what is written, writes to a whole tensor, out= of
-overloads that have none, a second backward pass, results that are no views."""
+"""What random programs found, line by line beside PyTorch:
+memory shared with what is written, writes to a whole tensor, out= of overloads that have none, a second backward pass,
+results that are no views."""
 
 from alike import alike, cases
 
-A = "a = torch.arange(6.).reshape(2, 3); i = torch.tensor([0, 1]); m = torch.tensor([[True, False, True], [False, True, True]]); "
+A = (
+    "a = torch.arange(6.).reshape(2, 3); i = torch.tensor([0, 1]); m = torch.tensor([[True, False, "
+    "True], [False, True, True]]); "
+)
 X = "x = torch.linspace(.1, .9, 6, dtype=torch.float64).reshape(3, 2).requires_grad_(); "
 
 
@@ -230,9 +234,8 @@ def test_what_is_overwritten_before_the_backward_pass(line):
     """What a gradient needs of its arguments is PyTorch's: the others may be changed."""
     for which in ("y", "z", "r"):
         alike(
-            "x = torch.tensor([[.5, .1], [.2, .4]], dtype=torch.float64, requires_grad=True); y = x * 1; z = x + .1; r = "
-            + line
-            + f"; s = r.sum(); {which}.detach().zero_(); torch.autograd.grad(s, x)"
+            "x = torch.tensor([[.5, .1], [.2, .4]], dtype=torch.float64, requires_grad=True); y = x * 1; "
+            "z = x + .1; r = " + line + f"; s = r.sum(); {which}.detach().zero_(); torch.autograd.grad(s, x)"
         )
 
 
@@ -245,6 +248,7 @@ def test_what_is_overwritten_before_the_backward_pass(line):
 def test_hooks_of_inputs_of_grad(line):
     """A hook doubles the gradient that is asked for only where the pass ends there."""
     alike(
-        "x = torch.ones(2, requires_grad=True); y = x * 1; z = y + 3; [t.register_hook(lambda g: g * 2) for t in (x, y, z)]; "
-        f"[torch.autograd.grad(z, {line}, torch.ones(2), retain_graph=True), torch.autograd.grad(z.sum(), {line})]"
+        "x = torch.ones(2, requires_grad=True); y = x * 1; z = y + 3; [t.register_hook(lambda g: "
+        f"g * 2) for t in (x, y, z)]; [torch.autograd.grad(z, {line}, torch.ones(2), retain_graph=True), "
+        f"torch.autograd.grad(z.sum(), {line})]"
     )

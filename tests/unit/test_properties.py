@@ -20,7 +20,7 @@ warnings.simplefilter("ignore")
 WIDE = ["bool", *INTS, *FLOATS, *COMPLEX]
 
 
-# ---- element-wise -----------------------------------------------------------------------------------------------------------
+# ---- element-wise ----------------------------------------------------------------------------------------------------
 BINARY = [
     "add",
     "sub",
@@ -132,7 +132,7 @@ def test_casts(data):
     agree(lambda m, x: x.clone(), b, strides=True)
 
 
-# ---- reductions ----------------------------------------------------------------------------------------------------------------
+# ---- reductions ------------------------------------------------------------------------------------------------------
 @profile(200)
 @given(st.data())
 def test_reductions(data):
@@ -169,7 +169,7 @@ def test_sorting(data):
     agree(lambda m, x: m.unique(x, return_inverse=True, return_counts=True), a)
 
 
-# ---- indexing --------------------------------------------------------------------------------------------------------------------
+# ---- indexing --------------------------------------------------------------------------------------------------------
 @profile(400)
 @given(st.data())
 def test_getitem(data):
@@ -246,7 +246,7 @@ def test_joining(data):
     agree(lambda m, x: x.repeat(*([2] * (x.dim() + 1))), same_shape[0])
 
 
-# ---- views -----------------------------------------------------------------------------------------------------------------------
+# ---- views -----------------------------------------------------------------------------------------------------------
 def view_step(data, shape, kinds):
     """A function that makes a view of a tensor; its number is added to `kinds`."""
     nd = len(shape)
@@ -323,7 +323,7 @@ def test_view_chains(data):
     assert same(a.memory[real], a.memory[ours])
 
 
-# ---- products ----------------------------------------------------------------------------------------------------------------------
+# ---- products --------------------------------------------------------------------------------------------------------
 @profile(150)
 @given(st.data())
 def test_matmul(data):
@@ -342,7 +342,7 @@ def test_matmul(data):
         agree(lambda m, x, y, z: m.addmm(z, x, y, beta=2, alpha=3), a, b, c)
 
 
-# ---- autograd ----------------------------------------------------------------------------------------------------------------------
+# ---- autograd --------------------------------------------------------------------------------------------------------
 def program(rng):
     """Steps that make a tensor from those before, or change one in place; each a function (module, tensors)."""
     steps = []
@@ -439,7 +439,7 @@ def test_autograd_programs(seed, shape):
         assert same(want[2], got[2]), (want[2], got[2])
 
 
-# ---- files -------------------------------------------------------------------------------------------------------------------------
+# ---- files -----------------------------------------------------------------------------------------------------------
 @profile(60)
 @given(st.lists(tensors(), min_size=1, max_size=3))
 def test_save_load(pairs):

@@ -1,4 +1,5 @@
-"""Random numbers: PyTorch's own, draw for draw. The goldens need no PyTorch; where it is there, more is compared live."""
+"""Random numbers: PyTorch's own, draw for draw. The goldens need no PyTorch;
+where it is there, more is compared live."""
 
 import json
 import math

@@ -1,4 +1,5 @@
-"""Objects and memory after many calls are where they were before: results, errors, in-place, views, cycles, deep graphs."""
+"""Objects and memory after many calls are where they were before:
+results, errors, in-place, views, cycles, deep graphs."""
 
 import gc
 import sys
@@ -206,7 +207,7 @@ def test_arguments_keep_their_counts():
     assert all(abs(a - b) < 20 for a, b in zip(after, before)), (before, after)
 
 
-# ---- deep graphs: neither the backward pass nor the end of a graph may use the C stack for its depth -------------------------
+# ---- deep graphs: neither the backward pass nor the end of a graph may use the C stack for its depth -----------------
 DEPTH = 100_000
 
 

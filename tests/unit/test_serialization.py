@@ -1,4 +1,5 @@
-"""torch.save and torch.load: files of PyTorch load here, files of ours load there, and what must be refused is refused."""
+"""torch.save and torch.load: files of PyTorch load here, files of ours load there,
+and what must be refused is refused."""
 
 import fractions
 import io

@@ -283,8 +283,9 @@ RECORDED = {
 }
 
 
-# gradients whose layout differs: for an expanded cotangent, of parts of complex numbers, of empty tensors and dims of one
-# element, and of 2-d matmul, which keeps no strides of an operand whose values it does not need
+# gradients whose layout differs: for an expanded cotangent, of parts of complex numbers,
+# of empty tensors and dims of one element, and of 2-d matmul,
+# which keeps no strides of an operand whose values it does not need
 RESULTS_ONLY = {
     ("complex", None),
     ("renorm", None),

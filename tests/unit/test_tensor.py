@@ -1,5 +1,5 @@
-"""What a tensor is to Python code: construction, attributes, conversion, subclasses. Each scenario runs on torchlite and on
-real PyTorch and must give the same results and the same errors."""
+"""What a tensor is to Python code: construction, attributes, conversion, subclasses.
+Each scenario runs on torchlite and on real PyTorch and must give the same results and the same errors."""
 
 import copy
 import pickle

@@ -1,5 +1,6 @@
-"""Unusual graphs and memory, each compared with PyTorch: views made under no_grad, in-place changes of views of any layout,
-hooks and Functions that return something else, gradients that need not be kept."""
+"""Unusual graphs and memory, each compared with PyTorch: views made under no_grad,
+in-place changes of views of any layout, hooks and Functions that return something else,
+gradients that need not be kept."""
 
 import gc
 import warnings
@@ -826,7 +827,8 @@ def test_memory_goes_without_a_collection(run):
     ],
 )
 def test_no_derivative_is_an_error(call):
-    """What PyTorch cannot differentiate is no constant: its result requires a gradient, and backward says that there is none."""
+    """What PyTorch cannot differentiate is no constant:
+    its result requires a gradient, and backward says that there is none."""
     for t in (ours, real):
         y = call(t, leaf(t, 3, 3))
         assert y.requires_grad

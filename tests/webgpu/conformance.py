@@ -1,10 +1,13 @@
 """PyTorch's recorded answers with every tensor on webgpu, and how that differs from the CPU.
 
-    python tests/webgpu/conformance.py [--where host|node|chromium|firefox] [--groups a,b] [--only REGEX] [--dtypes float32,..]
-                                       [--every N] [--max-samples N] [--seconds S] [--fresh] [--no-cpu] [--out FILE] [--verbose]
+    python tests/webgpu/conformance.py [--where host|node|chromium|firefox] [--groups a,b] [--only REGEX] [--dtypes
+    float32,..]
+                                       [--every N] [--max-samples N] [--seconds S] [--fresh] [--no-cpu] [--out FILE]
+                                       [--verbose]
 
-host: this Python, the device in a node process; node: Pyodide on node with Dawn; the browsers: Pyodide in a page. A run without
---groups, --only or --every keeps a journal in .out and goes on where the last one stopped (--seconds ends it early, --fresh starts anew).
+host: this Python, the device in a node process; node: Pyodide on node with Dawn; the browsers: Pyodide in a page.
+A run without --groups, --only or --every keeps a journal in .out and goes on where the last one stopped (--seconds ends
+it early, --fresh starts anew).
 Software GPUs are slow: a whole run takes long. --every 10 takes each tenth op of the list, of all families.
 """
 
@@ -144,8 +147,9 @@ def on_cpu(options: dict[str, Any]) -> dict[str, Any]:
     import subprocess
 
     code = (
-        "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); import run_conformance as R; options = json.loads(sys.argv[2]); "
-        "print(json.dumps(R.run('torchlite', sys.argv[3], tiers={'public'}, **options)))"
+        "import json, sys; sys.path[:0] = json.loads(sys.argv[1]); import run_conformance as R; "
+        "options = json.loads(sys.argv[2]); print(json.dumps(R.run('torchlite', sys.argv[3], "
+        "tiers={'public'}, **options)))"
     )
     args = [
         json.dumps([str(ROOT), str(folder())]),
@@ -198,9 +202,10 @@ def report(result: dict[str, Any], cpu: dict[str, Any] | None, verbose: bool) ->
     left = sum(r.get("not_on_device", 0) for r in per.values())
     none = sum(not r.get("fallbacks") for r in per.values() if r["status"] == "pass")
     print(
-        f"webgpu ({result['device']}): {result['ops_all_forward_pass']} of {result['ops']} ops pass, {none} of them without the CPU; {samples}; "
-        f"{left} samples left out (dtypes that the device has not; nothing is left of {empty} ops); "
-        f"{result['seconds']} s{'' if result.get('done', True) else '; stopped, run again to go on'}"
+        f"webgpu ({result['device']}): {result['ops_all_forward_pass']} of {result['ops']} ops pass, "
+        f"{none} of them without the CPU; {samples}; {left} samples left out (dtypes that the device has not; "
+        f"nothing is left of {empty} ops); {result['seconds']} "
+        f"s{'' if result.get('done', True) else '; stopped, run again to go on'}"
     )
     counts: dict[str, dict[str, int]] = {}
     for name, r in per.items():

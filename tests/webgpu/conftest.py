@@ -1,4 +1,5 @@
-"""Tests of the webgpu device: on desktop CPython over a node process, and inside Pyodide (run_node.py --webgpu) on the page's own.
+"""Tests of the webgpu device: on desktop CPython over a node process, and inside Pyodide (run_node.py --webgpu)
+on the page's own.
 They skip where node, the bridge's packages or a Vulkan driver are missing."""
 
 from __future__ import annotations

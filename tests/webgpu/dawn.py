@@ -1,5 +1,5 @@
-"""What WebGPU under node needs: the npm package `webgpu` (Dawn) of js_bridge, and a Vulkan library with a driver. The software
-driver is that of Debian's chromium package; VK_ICD_FILENAMES names another one."""
+"""What WebGPU under node needs: the npm package `webgpu` (Dawn) of js_bridge, and a Vulkan library with a driver.
+The software driver is that of Debian's chromium package; VK_ICD_FILENAMES names another one."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ def modules() -> pathlib.Path:
 
 
 def deno() -> str:
-    """Deno, which has a WebGPU of its own: in DENO, in the PATH or among the npm packages of js_bridge, installed where they lack it."""
+    """Deno, which has a WebGPU of its own:
+    in DENO, in the PATH or among the npm packages of js_bridge, installed where they lack it."""
     found = os.environ.get("DENO") or shutil.which("deno")
     if found:
         return found
     program = next((p for p in sorted(modules().glob("@deno/*/deno*")) if p.name in ("deno", "deno.exe")), None)
     if program is None:
         raise runtime.Missing(
-            "Deno is not installed: put it in the PATH or name it in DENO; the npm package deno has none for this platform, "
-            "or the npm registry is not reachable"
+            "Deno is not installed: put it in the PATH or name it in DENO; "
+            "the npm package deno has none for this platform, or the npm registry is not reachable"
         )
     program.chmod(0o755)
     return str(program)
 
 
 def lavapipe() -> str:
-    """The description of Mesa's software Vulkan driver, for VK_ICD_FILENAMES: it has shader-f16. Dawn does not take it, Deno does."""
+    """The description of Mesa's software Vulkan driver, for VK_ICD_FILENAMES: it has shader-f16.
+    Dawn does not take it, Deno does."""
     found = next(iter(sorted(pathlib.Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))), None)
     if found is None:
         raise runtime.Missing(

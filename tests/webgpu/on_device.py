@@ -1,5 +1,6 @@
-"""PyTorch's recorded answers with every tensor on webgpu: changes how the fixtures' runner (run_conformance.py, which is used as
-it is) builds and judges tensors. Works on the desktop (after remote.install()) and inside Pyodide."""
+"""PyTorch's recorded answers with every tensor on webgpu:
+changes how the fixtures' runner (run_conformance.py, which is used as it is) builds and judges tensors.
+Works on the desktop (after remote.install()) and inside Pyodide."""
 
 from __future__ import annotations
 
@@ -57,8 +58,8 @@ class Zeros(types.ModuleType):
 
 
 def install(R: Any, seconds: float = 0, default: bool = True) -> None:
-    """Changes the runner module R. After `seconds`, if given, no further op is begun. `default`: webgpu is the default device
-    meanwhile, so that factory functions make their results there."""
+    """Changes the runner module R. After `seconds`, if given, no further op is begun.
+    `default`: webgpu is the default device meanwhile, so that factory functions make their results there."""
     import torchlite as torch
 
     class Lib(R.Lib):  # type: ignore[misc, name-defined]

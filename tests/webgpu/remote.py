@@ -1,8 +1,10 @@
-"""WebGPU for torchlite on desktop CPython: the bridge runs in a node process (js_bridge/tools/serve.mjs) driven over pipes.
+"""WebGPU for torchlite on desktop CPython:
+the bridge runs in a node process (js_bridge/tools/serve.mjs) driven over pipes.
 
     import remote; remote.install()         # then device="webgpu" works in this process
 
-TORCHLITE_WEBGPU_HOST=deno takes a Deno process instead, TORCHLITE_WEBGPU_OPTIONS holds the bridge's options (RuntimeOptions) as JSON.
+TORCHLITE_WEBGPU_HOST=deno takes a Deno process instead,
+TORCHLITE_WEBGPU_OPTIONS holds the bridge's options (RuntimeOptions) as JSON.
 TORCHLITE_WEBGPU_SYNC=1 waits after every command stream, so that its error shows where it was run.
 """
 
@@ -178,7 +180,8 @@ class RemoteBridge:
         self._call("lose")
 
     def fault(self, kind: str, n: int) -> int:
-        """The n-th call of a kind to the GPU fails (js_bridge/tools/faults.mjs); returns how many were left of the order before."""
+        """The n-th call of a kind to the GPU fails (js_bridge/tools/faults.mjs);
+        returns how many were left of the order before."""
         return int(self._call("fault", kind, n))
 
     def times(self) -> list[dict[str, Any]]:
@@ -208,7 +211,8 @@ class RemoteBridge:
 
 
 def install(**options: Any) -> RemoteBridge:
-    """Makes torchlite's webgpu device of this process a RemoteBridge; the one that is there already, if there is one."""
+    """Makes torchlite's webgpu device of this process a RemoteBridge;
+    the one that is there already, if there is one."""
     from torchlite.webgpu.transport import bridge as _bridge
 
     current = _bridge.current

@@ -55,7 +55,8 @@ def test_half():
 
 
 def test_half_gradients_of_rows_that_see_one_key():
-    """Where one key has nearly all the weight little is left of the query's gradient, which the rounding of the result must not hide."""
+    """Where one key has nearly all the weight little is left of the query's gradient,
+    which the rounding of the result must not hide."""
     for dtype in (torch.float16, torch.bfloat16):
         xs = [4 * made(2, 3, 5, 8, dtype=dtype, seed=i) for i in range(3)]
         (_, want, *_), (_, got, *_) = (run(sdpa, xs, device, True) for device in ("cpu", "webgpu"))

@@ -1,4 +1,5 @@
-"""The bridge's Python interface over a process of its own: streams, uploads, reads, errors, loss. And torch.webgpu's names."""
+"""The bridge's Python interface over a process of its own: streams, uploads, reads, errors, loss.
+And torch.webgpu's names."""
 
 from __future__ import annotations
 
@@ -131,7 +132,7 @@ def test_an_ended_process_is_an_error(own):
         own.stats()
 
 
-# ---- torch.webgpu and torch.accelerator ----------------------------------------------------------------------------------
+# ---- torch.webgpu and torch.accelerator ------------------------------------------------------------------------------
 
 
 def test_names(bridge):

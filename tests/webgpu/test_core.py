@@ -1,4 +1,5 @@
-"""The webgpu device itself: element-wise expressions that are put off and fused, writes between them, copies, devices."""
+"""The webgpu device itself: element-wise expressions that are put off and fused, writes between them, copies,
+devices."""
 
 import copy
 import io
@@ -137,8 +138,8 @@ OVERLAPS = {
 
 @pytest.mark.parametrize("name", OVERLAPS)
 def test_writes_over_an_argument(name):
-    """As on the CPU, whose errors are PyTorch's: calls that Python plans, those that the core makes from what it remembers, and values
-    that are still to come."""
+    """As on the CPU, whose errors are PyTorch's: calls that Python plans,
+    those that the core makes from what it remembers, and values that are still to come."""
     f = OVERLAPS[name]
     ahead = torch.arange(20.0, device="webgpu")
     ahead[:10].add_(ahead[10:])  # the core knows it from here on

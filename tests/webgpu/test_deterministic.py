@@ -1,4 +1,5 @@
-"""torch.use_deterministic_algorithms(True) on webgpu: two runs give the same bits, and of several values for one place the last stays, as on the CPU."""
+"""torch.use_deterministic_algorithms(True) on webgpu: two runs give the same bits, and of several values for one place
+the last stays, as on the CPU."""
 
 from __future__ import annotations
 

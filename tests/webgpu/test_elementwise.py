@@ -26,9 +26,10 @@ LINE = [
     1e-3,
     55.5,
 ]
-POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w shifted_chebyshev_polynomial_t
-shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
-laguerre_polynomial_l legendre_polynomial_p""".split()
+POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+    shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l
+    legendre_polynomial_p""".split()
 
 
 def tolerance(dtype):
@@ -61,7 +62,8 @@ def check(f, *args):
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_numbers_choose(dtype):
-    """round by its decimals, logit by eps, div by its rounding, polygamma by its order: the number's value, not its type, decides."""
+    """round by its decimals, logit by eps, div by its rounding, polygamma by its order: the number's value,
+    not its type, decides."""
     x = torch.tensor(LINE, dtype=dtype)
     for decimals in (0, 2, 0, 3, -2, 1):
         check(lambda x, d=decimals: torch.round(x, decimals=d), x)

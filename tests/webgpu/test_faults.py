@@ -1,4 +1,5 @@
-"""Calls to the GPU that go wrong in the middle of a program: a clear error each time, no hang, no wrong number, and the next run is right."""
+"""Calls to the GPU that go wrong in the middle of a program:
+a clear error each time, no hang, no wrong number, and the next run is right."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""float16 on webgpu: products, convolutions, attention and element-wise ops with values at the edges of half precision. Where the
-device has shader-f16 the kernels read f16, else bits; the numbers must be the same. The CPU gives what is expected, or real PyTorch where it is there."""
+"""float16 on webgpu: products, convolutions, attention and element-wise ops with values at the edges of half precision.
+Where the device has shader-f16 the kernels read f16, else bits; the numbers must be the same.
+The CPU gives what is expected, or real PyTorch where it is there."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 PYODIDE = sys.platform == "emscripten"
 H = torch.float16
-# smallest and largest subnormal, smallest normal, around 1, largest; what overflows when it is doubled, and what vanishes when it is halved
+# smallest and largest subnormal, smallest normal, around 1, largest;
+# what overflows when it is doubled, and what vanishes when it is halved
 EDGES = [
     0.0,
     -0.0,
@@ -52,8 +54,8 @@ def made(*shape, seed=0, small=False, special=False):
 
 
 def same(got, want, ulps=1):
-    """Equal but for `ulps` places of float16, with equal infinities and NaNs. Sums may be added up in another order: the rounded result
-    of one that nearly cancels moves by more places, but not by more than 1e-3 of what was added."""
+    """Equal but for `ulps` places of float16, with equal infinities and NaNs. Sums may be added up in another order:
+    the rounded result of one that nearly cancels moves by more places, but not by more than 1e-3 of what was added."""
     assert got.dtype == want.dtype and got.shape == want.shape
     torch.testing.assert_close(
         got.cpu().float(), want.float(), rtol=ulps * 2.0**-10, atol=2.0**-24 if ulps <= 1 else 2e-3, equal_nan=True
@@ -230,7 +232,8 @@ def test_the_report_says_how_halves_are_read(bridge):
 @pytest.mark.skipif(PYODIDE, reason="starts processes")
 @pytest.mark.parametrize("options", ['{"software": false}', '{"software": false, "without": ["shader-f16"]}'])
 def test_on_a_device_with_shader_f16(options):
-    """All of the above in Deno on Mesa's software driver, which has the feature: the kernels for GPUs, with it and without."""
+    """All of the above in Deno on Mesa's software driver, which has the feature: the kernels for GPUs,
+    with it and without."""
     import dawn
 
     try:

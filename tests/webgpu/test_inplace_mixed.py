@@ -1,5 +1,6 @@
-"""Changes in place mixed with what else autograd knows: copies between devices, hooks, custom functions, .data, no_grad, saved tensors. Values, first
-and second gradients, or the error, are the CPU's, and a gradient is on the device of what it belongs to."""
+"""Changes in place mixed with what else autograd knows: copies between devices, hooks, custom functions, .data,
+no_grad, saved tensors. Values, first and second gradients, or the error, are the CPU's,
+and a gradient is on the device of what it belongs to."""
 
 import pytest
 import torchlite as torch

@@ -1,4 +1,5 @@
-"""What the webgpu device's native half does at its limits: buffers of a kernel, counts of elements, memory of what waits, interrupts, other tasks."""
+"""What the webgpu device's native half does at its limits: buffers of a kernel, counts of elements,
+memory of what waits, interrupts, other tasks."""
 
 import gc
 

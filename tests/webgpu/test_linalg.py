@@ -1,4 +1,5 @@
-"""Factorisations on the webgpu device: LU, Cholesky, QR, triangular and general systems, singular values, Hermitian eigenvalues."""
+"""Factorisations on the webgpu device: LU, Cholesky, QR, triangular and general systems, singular values,
+Hermitian eigenvalues."""
 
 import pytest
 import torchlite as torch

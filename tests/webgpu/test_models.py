@@ -1,4 +1,5 @@
-"""Ordinary models train on webgpu as on the CPU: the same losses and gradients, and no op runs on the CPU in between."""
+"""Ordinary models train on webgpu as on the CPU:
+the same losses and gradients, and no op runs on the CPU in between."""
 
 from __future__ import annotations
 

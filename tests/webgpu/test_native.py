@@ -1,4 +1,5 @@
-"""The native half of the webgpu device: lifetime of buffers, the command stream under errors and nested use, new kernels."""
+"""The native half of the webgpu device: lifetime of buffers, the command stream under errors and nested use,
+new kernels."""
 
 import gc
 import random
@@ -215,7 +216,8 @@ def test_many_commands(stream, instead):
 
 
 def test_the_same_op_with_other_numbers():
-    """What is remembered of a call depends on its types only; a number that chooses the operation does not count as type."""
+    """What is remembered of a call depends on its types only;
+    a number that chooses the operation does not count as type."""
     x = torch.tensor([1.0, -2.0], device="webgpu")
     for alpha in (1, 1.0, 2.0, 2, 1.0, 3):
         assert torch.add(x, x, alpha=float(alpha)).tolist() == torch.add(x.cpu(), x.cpu(), alpha=float(alpha)).tolist()
@@ -256,7 +258,8 @@ def test_in_place_on_what_is_put_off(stream):
 
 
 def test_layouts():
-    """A repeated op finds the CPU's values, shape and strides for any order of dims, broadcast or expanded operands, in place too."""
+    """A repeated op finds the CPU's values, shape and strides for any order of dims, broadcast or expanded operands,
+    in place too."""
     rng = random.Random(1)
     torch.manual_seed(1)
     for _ in range(40):

@@ -1,4 +1,5 @@
-"""Pooling, windows as columns and interpolation on webgpu: what the CPU gives for the same tensors, without its help."""
+"""Pooling, windows as columns and interpolation on webgpu:
+what the CPU gives for the same tensors, without its help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Matrix products and convolutions are put off, and what follows them runs in their kernel: the values, who may see which, and how many kernels."""
+"""Matrix products and convolutions are put off, and what follows them runs in their kernel:
+the values, who may see which, and how many kernels."""
 
 from __future__ import annotations
 
@@ -219,7 +220,8 @@ def test_training_takes_fewer_kernels():
     x, t = x.to("webgpu"), t.to("webgpu")
     before = dispatches()
     got = step(net, x, t)
-    # three products, their loss and its gradient; two gradients of inputs, three of weights and three of biases; copies of the gradients
+    # three products, their loss and its gradient; two gradients of inputs, three of weights and three of biases;
+    # copies of the gradients
     assert dispatches() - before <= 3 + 2 + 2 + 3 + 3 + 6
     for g, w in zip(got, want):
         torch.testing.assert_close(g.cpu(), w, rtol=1e-4, atol=1e-5)

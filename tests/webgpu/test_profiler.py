@@ -1,5 +1,5 @@
-"""Kernels and their times in torch.profiler, and torch.webgpu.debug. The software adapter has timestamps; that a device without them is
-told is shown on one that is opened without, and by a bridge that refuses."""
+"""Kernels and their times in torch.profiler, and torch.webgpu.debug. The software adapter has timestamps;
+that a device without them is told is shown on one that is opened without, and by a bridge that refuses."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""Samples of probabilities on the webgpu device are those that the CPU draws with the same seed, and nothing is read for them."""
+"""Samples of probabilities on the webgpu device are those that the CPU draws with the same seed,
+and nothing is read for them."""
 
 import pytest
 import torchlite as torch
@@ -81,7 +82,8 @@ WRITTEN = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_numbers_are_drawn_in_the_order_of_memory(layout):
-    """A seed gives the CPU's numbers and strides for tensors of any layout; what is written through a view is there in its base."""
+    """A seed gives the CPU's numbers and strides for tensors of any layout;
+    what is written through a view is there in its base."""
     base = torch.rand(2, 3, 8, generator=torch.Generator().manual_seed(1))
     for name, draw in DRAWN.items():
         out = []

@@ -263,7 +263,8 @@ def same(ours, wanted, **tolerance):
 
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 8, 9, 14, 15, 40, 100])
 def test_many_parts(count):
-    """cat and stack of more tensors than a kernel has buffers for: several launches, whose borders may fall inside a word of memory."""
+    """cat and stack of more tensors than a kernel has buffers for:
+    several launches, whose borders may fall inside a word of memory."""
     torch.manual_seed(count)
     for dtype in (torch.float32, torch.uint8, torch.bool, torch.bfloat16, torch.int64, torch.complex64):
         parts = [(torch.randn(3, 1 + i % 3) * 20).to(dtype) for i in range(count)]

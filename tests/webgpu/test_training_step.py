@@ -1,4 +1,5 @@
-"""What a step of training costs on webgpu: nothing on the CPU, nothing read back, few kernels, no bind group made anew."""
+"""What a step of training costs on webgpu:
+nothing on the CPU, nothing read back, few kernels, no bind group made anew."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def test_step(bridge, name):
         out = []
         for k in range(14):
             if k == 8:
-                torch.webgpu.synchronize()  # runs what still waits, which changes the order of allocations for some steps
+                # runs what still waits, which changes the order of allocations for some steps
+                torch.webgpu.synchronize()
             if k == 13:
                 stream.flush()
                 start = bridge.stats()

@@ -1,4 +1,5 @@
-"""Derivatives of whole functions, and ops whose bodies or gradients make tensors of their own: all on the device of their arguments."""
+"""Derivatives of whole functions, and ops whose bodies or gradients make tensors of their own:
+all on the device of their arguments."""
 
 from __future__ import annotations
 

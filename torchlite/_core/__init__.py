@@ -1,1 +1,2 @@
-"""The heart of the library: tensors, dtypes, devices, dispatch, indexing, printing and the loading of the native core."""
+"""The heart of the library: tensors, dtypes, devices, dispatch, indexing,
+printing and the loading of the native core."""

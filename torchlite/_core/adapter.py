@@ -1,4 +1,5 @@
-"""What `import torch` does for WebGPU in a page: it asks whether there is a GPU, and goes on. Nothing is loaded or opened."""
+"""What `import torch` does for WebGPU in a page: it asks whether there is a GPU, and goes on.
+Nothing is loaded or opened."""
 
 answer = None  # True or False once the browser has said
 problem = "this browser or runtime has no WebGPU"

@@ -1,7 +1,8 @@
 """Texts of TypeErrors for calls whose arguments fit no signature, worded as PyTorch's argument parser words them.
 
-Only reached when binding has failed, so nothing here is fast. A parameter is (name, type, kwonly, default), `type` as in
-schemas ("Tensor", "int[2]?", "Scalar", ...), `default` NotImplemented when the argument is required.
+Only reached when binding has failed, so nothing here is fast.
+A parameter is (name, type, kwonly, default), `type` as in schemas ("Tensor", "int[2]?", "Scalar", ...),
+`default` NotImplemented when the argument is required.
 """
 
 import torchlite as torch
@@ -365,7 +366,8 @@ def _listed(overload, takes_out):
     return found
 
 
-# Signatures of old, which PyTorch still takes: numbers before the tensors they belong to. Those of functions; methods leave `self` out.
+# Signatures of old, which PyTorch still takes: numbers before the tensors they belong to. Those of functions;
+# methods leave `self` out.
 _OLD = {
     **dict.fromkeys(("add", "sub"), ("self alpha other",)),
     **dict.fromkeys(("addcmul", "addcdiv"), ("self value tensor1 tensor2",)),
@@ -430,8 +432,8 @@ def _warn_old(op, names, out):
 
 
 def bind_error(op, args, kwargs, out=None):
-    """The result of a call of a declared op that fits a signature of old; raises the TypeError of one that fits none. `args` of a
-    method start with self."""
+    """The result of a call of a declared op that fits a signature of old; raises the TypeError of one that fits none.
+    `args` of a method start with self."""
     old = _old_call(op, args, kwargs, out)
     if old is not None:
         return old[0]

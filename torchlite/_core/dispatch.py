@@ -37,8 +37,9 @@ _DEVICE, _LAYOUT = 9, 11  # kinds of parameters in native/src/core/op.c
 
 
 def dispatch_other(ov: Any, args: Any) -> Any:
-    """Looks at device and layout arguments. The arguments to run with on another device, its name filled in where it was
-    left to torch.set_default_device; None where the CPU is meant."""
+    """Looks at device and layout arguments.
+    The arguments to run with on another device, its name filled in where it was left to torch.set_default_device;
+    None where the CPU is meant."""
     elsewhere = False
     for i, (p, a) in enumerate(zip(ov.params, args)):
         if p[3] == _DEVICE:
@@ -177,8 +178,8 @@ def call_out(ov, args, out):
         seen = outs if spec.differentiable or not name.startswith(_OUT_UNSEEN) else ()
         if name not in _BELOW_AUTOGRAD and any(t.requires_grad for t in (*ins, *seen)):
             raise RuntimeError(
-                "%s%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
-                % ("" if derived else "aten::", name)
+                "%s%s(): functions with out=... arguments don't support automatic differentiation, "
+                "but one of the arguments requires grad." % ("" if derived else "aten::", name)
             )
     kernel = _C.kernels.get(ov.kernel)
     if name in _IN_ORDER or kernel is not None and kernel.in_place and name not in ("tril", "triu"):
@@ -188,16 +189,16 @@ def call_out(ov, args, out):
         for o in outs:
             if any(_overlap(o, t) for t in _tensors(args)):
                 raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                    "location. Please clone() the tensor before performing the operation."
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                    "single memory location. Please clone() the tensor before performing the operation."
                 )
     factory = name in _out.SILENT
     if factory:  # resized without a word, so looked at here
         for o in outs:
             if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
                 raise RuntimeError(
-                    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                    "Please clone() the tensor before performing the operation."
+                    "unsupported operation: more than one element of the written-to tensor refers to a single "
+                    "memory location. Please clone() the tensor before performing the operation."
                 )
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
@@ -212,18 +213,19 @@ def call_out(ov, args, out):
         if r.shape == o.shape:
             if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
                 raise RuntimeError(
-                    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                    "Please clone() the tensor before performing the operation."
+                    "unsupported operation: more than one element of the written-to tensor refers to a single "
+                    "memory location. Please clone() the tensor before performing the operation."
                 )
         else:
             if o.numel():
                 import warnings
 
                 warnings.warn(
-                    "An output with one or more elements was resized since it had shape %s, which does not match the required output "
-                    "shape %s. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
-                    "zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
-                    % (list(o.shape), list(r.shape)),
+                    "An output with one or more elements was resized since it had shape %s, "
+                    "which does not match the required output shape %s. This behavior is deprecated, "
+                    "and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+                    "You can explicitly reuse an out tensor t by resizing it, inplace, "
+                    "to zero elements with t.resize_(0)." % (list(o.shape), list(r.shape)),
                     UserWarning,
                     stacklevel=3,
                 )
@@ -265,7 +267,8 @@ def _how(ov, device):
 
 
 def explain(op, device="cpu"):
-    """How an op (by name) runs on a device ("cpu" or "webgpu"): the kernel of each overload, its body, or the CPU in its place.
+    """How an op (by name) runs on a device ("cpu" or "webgpu"): the kernel of each overload, its body,
+    or the CPU in its place.
     Types that a device's kernels lack go on as the next of these ways."""
     from .. import ops
 

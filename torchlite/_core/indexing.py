@@ -1,7 +1,7 @@
 """Tensor.__getitem__ and __setitem__ beyond the native fast path: history, index tensors, masks, lists.
 
-An index is first applied as views (int, slice, None, Ellipsis, bool); what is left, one entry or None per dim, goes to the
-ops `index` and `index_put_`.
+An index is first applied as views (int, slice, None, Ellipsis, bool);
+what is left, one entry or None per dim, goes to the ops `index` and `index_put_`.
 """
 
 import torchlite as torch
@@ -18,7 +18,8 @@ def _items(index):
 
 
 def _as_tensor(x, device):
-    """An index that is no number, slice or the like as a tensor; sequences give int64 whatever they hold, but for masks."""
+    """An index that is no number, slice or the like as a tensor;
+    sequences give int64 whatever they hold, but for masks."""
     if isinstance(x, Tensor):
         return x
     if isinstance(x, (str, bytes)):
@@ -65,7 +66,8 @@ def _bound(v):
 
 
 def _views(t, index, writing=False):
-    """(view of t, list of index tensors or None per dim; empty when none is left). A slice of all is t itself, but a lone one to read."""
+    """(view of t, list of index tensors or None per dim; empty when none is left).
+    A slice of all is t itself, but a lone one to read."""
     items = _items(index)
     used = sum(_width(x) for x in items)
     if used > t.dim():
@@ -184,9 +186,9 @@ def _plain_sequence(index):
     import warnings
 
     warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] "
-        "instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an "
-        "error or a different result",
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+        "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+        "x[torch.tensor(seq)], which will result either in an error or a different result",
         UserWarning,
         stacklevel=3,
     )

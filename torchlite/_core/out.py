@@ -4,7 +4,8 @@ from .. import _C
 
 # made of sizes and numbers: what they make has the dtype of out
 FACTORIES = frozenset(
-    "arange range linspace logspace eye empty zeros ones full rand randn randint randperm fft_fftfreq fft_rfftfreq".split()
+    "arange range linspace logspace eye empty zeros ones full rand randn randint randperm "
+    "fft_fftfreq fft_rfftfreq".split()
 )
 SILENT = FACTORIES | {"bernoulli", "multinomial"}  # resize without a warning
 _IN_ORDER = (
@@ -20,38 +21,45 @@ _DTYPE_OF_OUT = frozenset("sum prod nansum cumsum cumprod mean".split())
 
 # {r} and {o}: the result's and out's dtype as ScalarTypes; {cr} and {co}: in C++
 _EXACT = {
-    "Expected out tensor to have dtype {cr}, but got {co} instead": "renorm gather scatter scatter_add scatter_reduce index_add index_copy index_reduce take_along_dim tril triu mm bmm matmul addmm addmv baddbmm linear "
-    "cross softmax log_softmax aminmax argmax argmin sort msort argsort topk slice_scatter isin diag norm linalg_vector_norm linalg_matrix_norm linalg_lu "
-    "linalg_solve linalg_inv inverse linalg_qr linalg_svdvals linalg_det linalg_slogdet linalg_cross linalg_matrix_power avg_pool2d "
-    "avg_pool3d",
-    "Found dtype {o} but expected {r}": "hardtanh leaky_relu hardswish hardsigmoid softshrink hardshrink gelu silu mish elu softplus soft_margin_loss binary_cross_entropy clamp clip clamp_min "
-    "clamp_max neg sign sgn conj_physical ceil floor trunc fix round frac abs absolute lerp",
+    "Expected out tensor to have dtype {cr}, but got {co} instead": "renorm gather scatter scatter_add "
+    "scatter_reduce index_add index_copy index_reduce take_along_dim tril triu mm bmm matmul addmm addmv "
+    "baddbmm linear cross softmax log_softmax aminmax argmax argmin sort msort argsort topk slice_scatter isin "
+    "diag norm linalg_vector_norm linalg_matrix_norm linalg_lu linalg_solve linalg_inv inverse linalg_qr "
+    "linalg_svdvals linalg_det linalg_slogdet linalg_cross linalg_matrix_power avg_pool2d avg_pool3d",
+    "Found dtype {o} but expected {r}": "hardtanh leaky_relu hardswish hardsigmoid softshrink hardshrink gelu silu "
+    "mish elu softplus soft_margin_loss binary_cross_entropy clamp clip clamp_min clamp_max neg sign sgn "
+    "conj_physical ceil floor trunc fix round frac abs absolute lerp",
     "expected scalar_type {r} but found {o}": "cummax cummin logcumsumexp",
     "expected scalar type {r} but found {o}": "log_sigmoid linalg_solve_triangular",
     "Expected object of scalar type {r} but got scalar type {o} for argument 'out'": "complex polar",
     "result dtype {o} does not match input dtype {r}": "dot vdot",
-    "Expected the dtype for input and out to match, but got {r} for input's dtype and {o} for out's dtype.": "amax amin",
+    "Expected the dtype for input and out to match, but got {r} for input's dtype "
+    "and {o} for out's dtype.": "amax amin",
     "{name}() out tensor must be same dtype as the input tensor": "quantile nanquantile",
     "the output given to float_power has dtype {o} but the operation's result requires dtype {r}": "float_power",
     "{name}(): self and result must have the same scalar type": "index_select masked_select",
     "take(): self and out expected to have the same dtype, but got self.dtype = {r} and out.dtype = {o}": "take",
     "addmv input tensors must have the same dtype, but got {o}, {r}, and {r}": "mv",
     "self and mat2 must have the same dtype, but got {o} and {r}": "addbmm",
-    "tensordot: Expected the output tensor to have dtype {r}, but got an output tensor with dtype {o}": "inner tensordot",
+    "tensordot: Expected the output tensor to have dtype {r}, "
+    "but got an output tensor with dtype {o}": "inner tensordot",
     "Expected out type to be {r} but got {o}": "where",
     "{name} does not support non-boolean outputs.": "isposinf isneginf signbit",
     "nan_to_num: dtype of out: {o} should be same as input: {r}": "nan_to_num",
     "nonzero: Expected out tensor to have scalar type Long but got scalar type{o}": "nonzero",
     "torch.frexp() expects mantissa to have dtype {cr} but got {co}": "frexp",
-    "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, please report an "
+    "Expected self.dtype() == output.dtype() to be true, but got false. "
+    " (Could this error message be improved?  If so, please report an "
     "enhancement request to PyTorch.)": "narrow_copy",
     "linalg.vecdot: Expected out of dtype{r} but found {o}": "linalg_vecdot",
     "linalg.norm expected out tensor dtype {r} but got: {o}": "linalg_norm",
     "expected scalar type '{r}' but got '{o}' for {part} output": "mode",
     "heaviside is not yet implemented for tensors with different dtypes.": "heaviside",
-    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got "
-    "output tensor's dtype {o} and out_int32 flag is {narrow}": "searchsorted bucketize",
-    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {cr} and hist {co}": "histc",
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
+    "whether out_int32 flag is True, but we got output tensor's dtype {o} and "
+    "out_int32 flag is {narrow}": "searchsorted bucketize",
+    "torch.histogram: input tensor and hist tensor should have the same dtype, "
+    "but got input {cr} and hist {co}": "histc",
     "multinomial expects Long tensor out, got: {o}": "multinomial",
     "multi_dot(): expected out tensor to have dtype {cr} but got {co}": "linalg_multi_dot",
 }
@@ -172,8 +180,9 @@ def make(name, r, o):
                 import warnings
 
                 warnings.warn(
-                    "The number of elements in the out tensor of shape %s is %d which does not match the computed number of elements %d. Note that "
-                    "this may occur as a result of rounding error. The out tensor will be resized to a tensor of shape (%d,)."
+                    "The number of elements in the out tensor of shape %s is %d which does not match the computed "
+                    "number of elements %d. Note that this may occur as a result of rounding error. "
+                    "The out tensor will be resized to a tensor of shape (%d,)."
                     % (list(o.shape), o.numel(), r.numel(), r.numel()),
                     UserWarning,
                     stacklevel=4,

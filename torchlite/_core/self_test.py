@@ -51,7 +51,8 @@ class Make:
 
 
 class SelfTest:
-    """What torch.self_test found: `ok`, `device`, `calls`, `seconds`, `failures` [(op, dtype, largest difference, text)], `not_reached` [op]."""
+    """What torch.self_test found: `ok`, `device`, `calls`, `seconds`, `failures` [(op, dtype, largest difference,
+    text)], `not_reached` [op]."""
 
     def __init__(self, device):
         self.device, self.calls, self.seconds, self.failures, self.not_reached, self.on_the_cpu = (
@@ -152,8 +153,9 @@ def _run(spec, args, kwargs):
 
 
 def self_test(device=None, seconds=10):
-    """Runs the ops' samples on a device and compares: on the CPU each compiled kernel with the op's Python body (with its own float64 loop where
-    it is a primitive), on webgpu with the CPU.
+    """Runs the ops' samples on a device and compares:
+    on the CPU each compiled kernel with the op's Python body (with its own float64 loop where it is a primitive),
+    on webgpu with the CPU.
 
     Stops after `seconds`. The result says `ok`, and prints what differs, with op, dtype and largest difference."""
     start = time.monotonic()

@@ -1,4 +1,5 @@
-"""`torch.Tensor`: what is Python about it. Fields and operators are native (TensorBase), ops come from torchlite.ops."""
+"""`torch.Tensor`: what is Python about it.
+Fields and operators are native (TensorBase), ops come from torchlite.ops."""
 
 from .. import _C
 from . import device as _device
@@ -70,7 +71,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         t._raw_grad_fn, t._output_nr, t._leaf_flag = self.grad_fn, self.output_nr, self._leaf_flag
         return t
 
-    # ---- autograd --------------------------------------------------------------------------------------------------------
+    # ---- autograd ----------------------------------------------------------------------------------------------------
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Gradients of this tensor with respect to graph leaves, added to their `.grad`."""
@@ -94,10 +95,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """Takes the tensor out of the graph that made it."""
         if self._base is not None:
             raise RuntimeError(
-                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-                "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
-                "function in torch/optim/optimizer.py as the solution."
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
+                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, "
+                "and hence detach_() cannot be called on these gradients. To fix this error, "
+                "please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         self._raw_grad_fn, self._leaf_flag = None, False
         return self
@@ -169,7 +170,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """True for tensors made under inference_mode."""
         return self._inference
 
-    # ---- Python protocols ----------------------------------------------------------------------------------------------------
+    # ---- Python protocols --------------------------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents=None):
         from .tensor_str import _str
@@ -207,9 +208,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __deepcopy__(self, memo):
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                "see https://github.com/pytorch/pytorch/pull/103001"
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment.  If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) in memo:
             return memo[id(self)]
@@ -271,8 +272,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if not self.is_cpu:
             raise TypeError(
-                "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
-                % self.device
+                "can't convert %s device type tensor to numpy. "
+                "Use Tensor.cpu() to copy the tensor to host memory first." % self.device
             )
         if self.is_conj():
             raise RuntimeError(
@@ -298,7 +299,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             strides=tuple(s * size for s in self.stride()),
         )
 
-    # ---- storage -----------------------------------------------------------------------------------------------------------
+    # ---- storage -----------------------------------------------------------------------------------------------------
 
     def untyped_storage(self):
         """The bytes behind the tensor."""
@@ -307,9 +308,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def storage(self):
         """The typed storage behind the tensor."""
         _C.warn_once(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
-            "matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
-            "tensor.storage()"
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+            "storage class. This should only matter to you if you are using storages directly. "
+            " To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()"
         )
         return self._typed_storage()
 
@@ -406,8 +407,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.resize_(other.shape, memory_format=memory_format)
 
     def dim_order(self, *, ambiguity_check=False):
-        """Dims from outermost to innermost in memory. With `ambiguity_check`, an order that is not the only one is an error, unless
-        exactly one of the memory formats that the argument lists fits."""
+        """Dims from outermost to innermost in memory.
+        With `ambiguity_check`, an order that is not the only one is an error, unless exactly one of the memory formats
+        that the argument lists fits."""
         formats = ambiguity_check if type(ambiguity_check) is list else []
         if type(ambiguity_check) not in (bool, list) or not all(isinstance(f, _device.memory_format) for f in formats):
             raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
@@ -418,7 +420,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 )
         return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
-    # ---- devices and dtypes -----------------------------------------------------------------------------------------------
+    # ---- devices and dtypes ------------------------------------------------------------------------------------------
 
     def type(self, dtype=None, non_blocking=False, **kwargs):
         """The legacy type's name, or a copy of another dtype."""
@@ -543,9 +545,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             _C.warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
         elif n != 2:
             _C.warn_once(
-                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
-                "future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-                "reverse the dimensions of a tensor."
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
+                "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
             )
         return self.permute((1, 0) if n == 2 else tuple(range(n - 1, -1, -1)))
 

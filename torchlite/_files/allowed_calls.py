@@ -230,7 +230,8 @@ _RULES = {
 
 
 def call(func, args, budget, keys, new=False):
-    """func(*args) for a function or class that the file may call; with `new` only func.__new__, where the user allowed it."""
+    """func(*args) for a function or class that the file may call;
+    with `new` only func.__new__, where the user allowed it."""
     if type(args) is not tuple:
         raise UnpicklingError(f"the arguments of a call are {brief(args)}, not a tuple")
     rule = _RULES.get(id(func))

@@ -16,7 +16,8 @@ PROTOCOL_VERSION = 1001
 
 
 class RenamingPickler(pickle._Pickler):  # type: ignore[name-defined]
-    """A pickler (in Python) that writes torch.* for torchlite.*; for the protocols whose frames forbid renaming later."""
+    """A pickler (in Python) that writes torch.* for torchlite.*;
+    for the protocols whose frames forbid renaming later."""
 
     dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
 

@@ -11,9 +11,11 @@ KEY_ITEMS = 64
 MEMORY_FACTOR, MEMORY_FREE = 4, 48 << 20
 # Elements that calls and keys may go through: so many per byte of the file, and so many more.
 WORK_FACTOR, WORK_FREE = 4, 1 << 20
-# Elements in the text of what was loaded, where it holds containers more than once: so many per byte of the file, and so many more.
+# Elements in the text of what was loaded, where it holds containers more than once:
+# so many per byte of the file, and so many more.
 TEXT_FACTOR, TEXT_FREE = 4, 10_000_000
-# Seconds of this thread (in Pyodide of the clock) in look-ups, after which their average, normally below a microsecond, is looked at.
+# Seconds of this thread (in Pyodide of the clock) in look-ups, after which their average, normally below a microsecond,
+# is looked at.
 KEY_SECONDS, KEY_AVERAGE = 0.5, 20e-6
 # The same by the clock, for systems that count a thread's time wrongly: more than a busy machine makes of a good file.
 KEY_WAIT = 20.0
@@ -54,7 +56,8 @@ def too_deep():
 
 
 def check_shared(obj, size):
-    """An error where containers that stand in obj more than once make it so large that printing or comparing it does not end."""
+    """An error where containers that stand in obj more than once make it so large that printing
+    or comparing it does not end."""
     limit, sizes, path = TEXT_FACTOR * size + TEXT_FREE, {}, []
 
     def enter(item):
@@ -166,7 +169,8 @@ class Keys:
             self._watch(self._clock() - begin, self._wall() - wall, len(part))
 
     def _watch(self, seconds, waited, n):
-        # Hashes of numbers are no secret, so a file can choose keys that all collide: then each costs as much as all before.
+        # Hashes of numbers are no secret, so a file can choose keys that all collide:
+        # then each costs as much as all before.
         self._seconds += min(seconds, 0.1)  # one pause of the whole machine is not the file's fault
         self._waited += min(waited, 1.0)
         self._count += n

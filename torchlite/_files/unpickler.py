@@ -98,7 +98,8 @@ _ATOMS = frozenset((str, int, float, bool, type(None), bytes, complex, bytearray
 
 
 class Unpickler:
-    """Reads one pickle from `file`; `persistent_load` gives the storages. `budget` limits what the pickle may ask for."""
+    """Reads one pickle from `file`; `persistent_load` gives the storages.
+    `budget` limits what the pickle may ask for."""
 
     def __init__(self, file, *, encoding="bytes"):
         self._file, self._encoding = file, encoding
@@ -120,8 +121,8 @@ class Unpickler:
         allowed = allowed_by_user.union(map(id, defaults.values()))
         # bytes that objects took since the budget was last told, and at which number it must be told
         cost, most, costs = 0, budget.memory, _COSTS
-        # id of a container -> how deep it is nested; negative once it is in another one. Ids of objects that are gone may
-        # be in it: a new container always overwrites them.
+        # id of a container -> how deep it is nested; negative once it is in another one.
+        # Ids of objects that are gone may be in it: a new container always overwrites them.
         depths, late, shared = {}, 0, False
 
         def depth_of(items):
@@ -426,7 +427,8 @@ _LENGTHS = {
     0x47: 8,
     **dict.fromkeys((0x28, 0x74, 0x85, 0x86, 0x87, 0x51, 0x52, 0x73, 0x75, 0x61, 0x65, 0x81, 0x62), 0),
 }
-# Bytes of memory that an opcode may cost, with what is noted about a new container; 16 for a place on the stack. A list that MARK began is given back when the mark goes.
+# Bytes of memory that an opcode may cost, with what is noted about a new container; 16 for a place on the stack.
+# A list that MARK began is given back when the mark goes.
 _MARK = 72
 _COSTS = [16] * 256
 for _bytes, _codes in (

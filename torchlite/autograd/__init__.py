@@ -53,19 +53,19 @@ def _set_grad(t, g):
         raise RuntimeError("can't assign Variable as its own grad")
     if g.dtype is not t.dtype:
         raise RuntimeError(
-            "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the "
-            "tensor's grad_dtype (defaults to the tensor's dtype)."
+            "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. "
+            "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
             % (g.dtype._scalar_type.lower(), t.dtype._scalar_type)
         )
     if g.device != t.device:
         raise RuntimeError(
-            "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. Please ensure that the "
-            "gradient and the tensor are on the same device" % (g.device.type, t.device.type)
+            "attempting to assign a gradient with device type '%s' to a tensor with device type '%s'. "
+            "Please ensure that the gradient and the tensor are on the same device" % (g.device.type, t.device.type)
         )
     if g.shape != t.shape:
         raise RuntimeError(
-            "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the "
-            "tensor are the same size" % (list(g.shape), list(t.shape))
+            "attempting to assign a gradient of size '%s' to a tensor of size '%s'. "
+            "Please ensure that the gradient and the tensor are the same size" % (list(g.shape), list(t.shape))
         )
     t._raw_grad = g
 
@@ -76,8 +76,9 @@ def _set_requires_grad(t, value):
     if t.grad_fn is not None:
         if not value:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. "
+                "If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
             )
         return
     if value and not (t.dtype.is_floating_point or t.dtype.is_complex):
@@ -134,10 +135,11 @@ def _make_grads(outputs, grads, batched=False):
         shape = g.shape if not batched or g.dim() == 0 else g[0].shape
         if batched and (shape != out.shape or g.dim() == 0):
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
-                "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                "grad_output[%d] has a shape of %s and output[%d] has a shape of %s. If you only want some tensors in `grad_output` to "
-                "be considered batched, consider using vmap." % (len(made), shape, len(made), out.shape)
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                "output, but a mismatch was detected: grad_output[%d] has a shape of %s and output[%d] has a shape "
+                "of %s. If you only want some tensors in `grad_output` to be considered batched, "
+                "consider using vmap." % (len(made), shape, len(made), out.shape)
             )
         if shape != out.shape:
             raise RuntimeError(
@@ -146,8 +148,8 @@ def _make_grads(outputs, grads, batched=False):
             )
         if out.dtype.is_complex != g.dtype.is_complex:
             raise RuntimeError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                "grad_output[%d] has a dtype of %s and output[%d] has a dtype of %s."
+                "For complex Tensors, both grad_output and output are required to have the same dtype. "
+                "Mismatch in dtype: grad_output[%d] has a dtype of %s and output[%d] has a dtype of %s."
                 % (len(made), g.dtype, len(made), out.dtype)
             )
         made.append(g if g.dtype is out.dtype else g.to(out.dtype))
@@ -189,7 +191,8 @@ def _check_inputs(inputs):
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Sums of gradients of `tensors` with respect to graph leaves, accumulated into `.grad`.
 
-    grad_tensors: for each tensor the gradient flowing in, of its shape (None for 0-dim ones). inputs: accumulate into these only.
+    grad_tensors: for each tensor the gradient flowing in, of its shape (None for 0-dim ones).
+    inputs: accumulate into these only.
     """
     if grad_variables is not None:
         import warnings
@@ -197,16 +200,18 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
     if inputs is not None and len(_tensors(inputs)) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
         _C.warn_once(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
-            "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
-            "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to "
+            "avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters "
+            "to None after use to break the cycle and avoid the leak.",
             3,
         )
     tensors = _tensors(tensors)
@@ -226,7 +231,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         if isinstance(t, graph.GradientEdge):
             if type(t.node) is not _node.AccumulateGrad:
                 raise RuntimeError(
-                    "backward() with an input that is the gradient edge of an operation is not supported: give the tensor"
+                    "backward() with an input that is the gradient edge of an operation is not "
+                    "supported: give the tensor"
                 )
             t = t.node.variable
         t.retain_grad()
@@ -261,8 +267,8 @@ def grad(
         import warnings
 
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
-            "graph, please use torch.autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). "
+            "To accumulate gradient for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
@@ -302,8 +308,8 @@ def grad(
                 g.requires_grad_(bool(create_graph))
             elif not allow_unused:
                 raise RuntimeError(
-                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True "
-                    "if this is the desired behavior."
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+                    "Set allow_unused=True if this is the desired behavior."
                 )
         result.append(g)
     return tuple(result)
@@ -315,14 +321,14 @@ def _rows(grads):
     for g in grads:
         if g.dim() == 0:
             raise ValueError(
-                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so "
-                "expected in_dim to satisfy 0 <= in_dim < 0."
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, "
+                "but that input is a Tensor of dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
             )
         sizes.append(len(g))
     if len(set(sizes)) > 1:
         raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes %s for the mapped dimension"
-            % sizes
+            "vmap: Expected all tensors to have the same size in the mapped dimension, "
+            "got sizes %s for the mapped dimension" % sizes
         )
     return zip(*grads)
 

@@ -8,7 +8,8 @@ from .. import _C
 from ._node import anomaly, eager
 
 TensorBase = _C.TensorBase
-profiled = None  # while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
+# while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
+profiled = None
 
 
 def run(roots, grads, retain_graph, create_graph, inputs=None):

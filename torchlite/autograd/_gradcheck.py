@@ -1,7 +1,8 @@
 """Comparison of analytical gradients with central differences: gradcheck, gradgradcheck.
 
-J is the matrix of d output / d input, a row for each element of the input. Slow mode compares all of it; fast mode compares v^T J u for
-random u and v. A complex output counts as two real ones. For a complex input z = x + iy the entry is d/dx + i d/dy, as gradients have it.
+J is the matrix of d output / d input, a row for each element of the input. Slow mode compares all of it;
+fast mode compares v^T J u for random u and v. A complex output counts as two real ones.
+For a complex input z = x + iy the entry is d/dx + i d/dy, as gradients have it.
 """
 
 import itertools
@@ -16,20 +17,27 @@ class GradcheckError(RuntimeError):
 
 
 _NONDETERMINISTIC = (
-    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
-    "although analytical gradient matches numerical gradient.The tolerance for nondeterminism was %s."
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+    "different values, although analytical gradient matches numerical gradient.The tolerance "
+    "for nondeterminism was %s."
 )
 _BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation."
 _UNDEFINED = (
-    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers "
-    'of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature'
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, "
+    "but it may break existing callers "
+    'of this function. If this is true for you, you can call this function with "check_undefined_grad=False" '
+    "to disable the feature"
 )
 _NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 _SLOW_TOO = (
-    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. Below, we recompute numerical "
-    "and analytical jacobians in slow mode:\n\nNumerical:\n %s\nAnalytical:\n%s\n\nThe max per-element difference (slow mode) is: %s.\n"
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. "
+    "Below, we recompute numerical and analytical jacobians in slow mode:\n\nNumerical:\n %s\nAnalytical:\n%s\n\n"
+    "The max per-element difference (slow mode) is: %s.\n"
 )
-_SLOW_PASSES = "Fast gradcheck failed but element-wise differences are small. This means that the\ntest might've passed in slow_mode!"
+_SLOW_PASSES = (
+    "Fast gradcheck failed but element-wise differences are small. This means that the\n"
+    "test might've passed in slow_mode!"
+)
 
 
 def _tuple(x):
@@ -50,15 +58,16 @@ def _check_inputs(inputs):
             continue
         if t.dtype not in (torch.float64, torch.complex128):
             warnings.warn(
-                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if "
-                "all the inputs are not of double precision floating point or complex. ",
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. "
+                "This check will likely fail if all the inputs are not of double precision "
+                "floating point or complex. ",
                 stacklevel=5,
             )
         if any(stride <= 0 and size > 1 for stride, size in zip(t.stride(), t.size())):
             raise RuntimeError(
-                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able "
-                "to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
-                "gradcheck."
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. "
+                "You should call .contiguous on the input before passing it to gradcheck."
             )
     if not _with_grad(inputs):
         raise ValueError(
@@ -66,9 +75,10 @@ def _check_inputs(inputs):
         )
 
 
-# ---- differences ---------------------------------------------------------------------------------------------------------
+# ---- differences -----------------------------------------------------------------------------------------------------
 def _difference(fn, inputs, spot, step, eps, where=""):
-    """(f(x + step) - f(x - step)) / (2 eps) of each output, flat; `spot` is a part of an input that shares its memory."""
+    """(f(x + step) - f(x - step)) / (2 eps) of each output, flat;
+    `spot` is a part of an input that shares its memory."""
     keep = spot.clone()
     try:
         spot.copy_(keep - step)
@@ -81,8 +91,8 @@ def _difference(fn, inputs, spot, step, eps, where=""):
         for kind in ("shape", "dtype"):
             if getattr(a, kind) != getattr(b, kind):
                 raise AssertionError(
-                    f"Expected `func` to return outputs with the same {kind} when inputs are perturbed {where}by {eps}, but got: "
-                    f"{kind}s {getattr(a, kind)} and {getattr(b, kind)}."
+                    f"Expected `func` to return outputs with the same {kind} when inputs are perturbed {where}by "
+                    f"{eps}, but got: {kind}s {getattr(a, kind)} and {getattr(b, kind)}."
                 )
     return [((b - a) / (2 * eps)).reshape(-1) for a, b in zip(low, high)]
 
@@ -114,7 +124,7 @@ def _numerical_fast(fn, inputs, x, u, eps):
     ]
 
 
-# ---- autograd ------------------------------------------------------------------------------------------------------------
+# ---- autograd --------------------------------------------------------------------------------------------------------
 def _vjp(output, wanted, v):
     return torch.autograd.grad(output, wanted, v, retain_graph=True, allow_unused=True)
 
@@ -224,7 +234,7 @@ def _in_slow_mode(fn, inputs, wanted, j, k, output, o):
     return _SLOW_TOO % (n, a, (n - a).abs().max()) + (_SLOW_PASSES if _close(a, n, o.rtol, o.atol) else "")
 
 
-# ---- the other checks ----------------------------------------------------------------------------------------------------
+# ---- the other checks ------------------------------------------------------------------------------------------------
 def _check_batched(inputs, output, i):
     """vmap over the backward gives the gradients of each vector by itself."""
     wanted = _with_grad(inputs)
@@ -270,7 +280,8 @@ def _check_zero_in_zero_out(outputs, inputs, masked):
 def _undefined_everywhere(outputs):
     """The gradients that come of no gradient at all.
 
-    The engine runs no node then, so the nodes are asked here: hooks and functions with set_materialize_grads(False) see None.
+    The engine runs no node then, so the nodes are asked here:
+    hooks and functions with set_materialize_grads(False) see None.
     """
     todo = {o.grad_fn for o in outputs if o.grad_fn is not None}
     seen, found = set(todo), []
@@ -348,9 +359,12 @@ def gradcheck(
 ):
     """True when the gradients of func's outputs agree with central differences to atol + rtol * |numerical|.
 
-    inputs: double or complex128 tensors (those that require grad are checked). nondet_tol: how far two runs of the backward may differ.
-    check_undefined_grad: absent output gradients count as zeros. check_grad_dtypes: gradients have the dtype of the inputs.
-    check_batched_grad: vmap over the backward agrees. fast_mode: random projections of the Jacobians. There is no forward-mode AD to check.
+    inputs: double or complex128 tensors (those that require grad are checked).
+    nondet_tol: how far two runs of the backward may differ.
+    check_undefined_grad: absent output gradients count as zeros.
+    check_grad_dtypes: gradients have the dtype of the inputs.
+    check_batched_grad: vmap over the backward agrees. fast_mode: random projections of the Jacobians.
+    There is no forward-mode AD to check.
     """
     for wrong, text in (
         (
@@ -435,7 +449,8 @@ def gradgradcheck(
 ):
     """gradcheck of the gradients themselves, as functions of the inputs and of the output gradients.
 
-    grad_outputs: random ones when left out; with gen_non_contig_grad_outputs they are not contiguous. Other options as in gradcheck.
+    grad_outputs: random ones when left out; with gen_non_contig_grad_outputs they are not contiguous.
+    Other options as in gradcheck.
     """
     for wrong, text in (
         (

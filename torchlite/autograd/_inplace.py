@@ -15,18 +15,20 @@ _alias = _C.alias
 
 
 _AMBIGUOUS = (
-    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-    "inplace either both inside the %s block (if you don't want the inplace to be tracked) or both outside (if you want the "
-    "inplace to be tracked)."
+    " Given that this use case is ambiguous and error-prone, it is forbidden. "
+    "You can clarify your code by moving both the view and the inplace either both inside the %s block (if you "
+    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
 _MANY = (
-    " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+    " This view is the output of a function that returns multiple views. "
+    "Such functions do not allow the output views to be modified inplace. "
     "You should replace the inplace operation by an out-of-place one."
 )
 
 
 def check_view(t, change):
-    """Raises where t is a view that cannot follow a change in place: one made under no_grad, one of several that an op returned, or a Function's."""
+    """Raises where t is a view that cannot follow a change in place:
+    one made under no_grad, one of several that an op returned, or a Function's."""
     own = t._meta
     if own is not None and own.frozen:
         raise RuntimeError("%s and %s modified inplace. %s" % (own.frozen[0], change, own.frozen[1]))
@@ -334,7 +336,8 @@ def _dense(shape):
 
 
 def set_history(t, node, slot=0):
-    """Makes node the maker of t, after an in-place change; slot: which of node's edges is that of t before the change."""
+    """Makes node the maker of t, after an in-place change;
+    slot: which of node's edges is that of t before the change."""
     base = t._base
     if base is None:
         _move_retained(t, t._raw_grad_fn, node, 0)
@@ -380,7 +383,8 @@ def _relate(node, base, t):
             start *= 2
         elif start % 2:
             raise RuntimeError(
-                "in-place change of a complex view of a base with an odd storage offset is not supported; clone() the base first"
+                "in-place change of a complex view of a base with an odd storage offset is not supported; "
+                "clone() the base first"
             )
         else:
             start //= 2

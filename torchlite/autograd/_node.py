@@ -1,7 +1,7 @@
 """Graph nodes: what a recorded op keeps for its backward, and the recorder that makes them.
 
-A node's edges name, for each input that needs a gradient, the node that made it (with the output number) or, for a leaf,
-the tensor itself. `seq` grows with creation, so the largest pending one has all its consumers behind it.
+A node's edges name, for each input that needs a gradient, the node that made it (with the output number) or,
+for a leaf, the tensor itself. `seq` grows with creation, so the largest pending one has all its consumers behind it.
 """
 
 import weakref
@@ -28,7 +28,8 @@ FREED_TEXT = (
 
 
 class Meta:
-    """What autograd keeps on a tensor: hooks of a leaf, and the node that stands for the leaf while somebody holds it."""
+    """What autograd keeps on a tensor: hooks of a leaf,
+    and the node that stands for the leaf while somebody holds it."""
 
     __slots__ = ("hooks", "post_hooks", "node", "frozen")
 
@@ -184,9 +185,9 @@ def pack(t, is_output):
         return t, None  # a number where torch.mul(2, x) takes one for a tensor
     if t._inference and not _C.is_inference_mode_enabled():
         raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-            "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-            "`torch.no_grad()` instead of `torch.inference_mode()`."
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+            "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+            "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
         )
     if saved_hooks:
         return _Packed(t, is_output), -1
@@ -206,9 +207,9 @@ class _Packed:
             self.value = packer(t)
         if t._version != version:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
-                "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
-                "operations on the input to a pack hook."
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+                "Please open an issue if you need to perform in-place operations on the input to a pack hook."
             )
 
 
@@ -255,7 +256,8 @@ def unpack(item, node, output=None):
 
 
 def maker(node, output):
-    """The history of a saved result: node, or where node changed a view in place, the view of the base that followed from it.
+    """The history of a saved result: node, or where node changed a view in place,
+    the view of the base that followed from it.
 
     The engine knows the base's node only: node itself would run twice, by itself and inside of that one.
     """
@@ -282,8 +284,8 @@ def changed_error(t, version, node, output):
         where = ", which is output %d of %s," % (output or t.output_nr, made.name().partition("Backward")[0])
     hint = (
         (
-            "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
-            "was changed in there or anywhere later. Good luck!"
+            "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
+            "The variable in question was changed in there or anywhere later. Good luck!"
         )
         if anomaly[0]
         else (
@@ -298,7 +300,7 @@ def changed_error(t, version, node, output):
     )
 
 
-# ---- recorder: what one overload's nodes keep -----------------------------------------------------------------------------
+# ---- recorder: what one overload's nodes keep ------------------------------------------------------------------------
 
 
 def _used(fn, names, seen):
@@ -416,7 +418,8 @@ class Recorder:
         ]
         self.layouts = [(n, self.params[n[:-7]]) for n in fields if n.endswith("_layout") and n[:-7] in every]
         self.strides = [(n, self.params[n[:-8]]) for n in fields if n.endswith("_strides") and n[:-8] in every]
-        # a list of tensors is among the plain values, or PyTorch saves a tensor where sizes and numbers do here: a second backward is its error
+        # a list of tensors is among the plain values, or PyTorch saves a tensor where sizes and numbers do here:
+        # a second backward is its error
         self.holds = "keeps" in spec.tags or any(
             n in every or n == "other" and spec.name in ("mul", "div") for n, _ in self.plain
         )
@@ -462,22 +465,24 @@ class SavedTensor:
         kept = self.node.kept
         if kept is FREED:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are freed when "
-                "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
-                "time or if you need to access saved variables after calling backward."
+                "Calling register_hooks on a saved tensor after it has been freed. "
+                "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+                "Specify retain_graph=True if you need to backward through the graph a second time or if you need "
+                "to access saved variables after calling backward."
             )
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError(
-                "register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
-                "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None"
+                "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                "    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: "
+                "collections.abc.Callable) -> None"
             )
         if kept[self.at] is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         value, version = kept[self.at]
         if type(value) is _Packed:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a "
-                "time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is allowed at a time."
             )
         if version is None:
             raise RuntimeError("Calling register_hooks on a saved number is not possible")

@@ -11,26 +11,30 @@ TensorBase: Any = _C.TensorBase
 
 _KWARG = "%s() got an unexpected keyword argument '%s'"
 _ONE_VIEW = (
-    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-    "behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+    "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+    "custom Function."
 )
 _DIRTY_VIEW = (
-    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. "
-    "This is not supported by the current autograd engine. You should either make sure the input is not a view (using .clone() for "
-    "example) or make your Function only return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
-    "returns a single Tensor and a second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ "
-    "if you need help to do this change."
+    "If your Function modifies inplace an input that is a view of another Tensor, "
+    "your Function cannot return more than one Tensor. This is not supported by the current autograd engine. "
+    "You should either make sure the input is not a view (using .clone() for example) or make your Function only "
+    "return one Tensor (potentially splitting it into two Functions: "
+    "one doing the inplace that returns a single Tensor and a second one that does the other operations). "
+    "You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
 )
 _MANY_VIEWS = (
-    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified "
-    "inplace. You should replace the inplace operation by an out-of-place one."
+    "This view is the output of a function that returns multiple views. "
+    "Such functions do not allow the output views to be modified inplace. "
+    "You should replace the inplace operation by an out-of-place one."
 )
 
 
 _SAVED_INPUT = (
-    "An input that has been returned as-is as output is being saved for backward. This is not supported if you override setup_context. "
-    "You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+    "An input that has been returned as-is as output is being saved for backward. "
+    "This is not supported if you override setup_context. You should return and save a view of the input instead, "
+    "e.g. with x.view_as(x) or setup ctx inside the forward function itself."
 )
 
 
@@ -45,7 +49,8 @@ class FunctionCtx:
         for t in tensors:
             if t is not None and not isinstance(t, TensorBase):
                 raise TypeError(
-                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as "
+                    "attributes on ctx."
                 )
         self.saved_for_forward = tensors
 
@@ -90,7 +95,8 @@ class BackwardCFunction(FunctionCtx, Node):
         if function.vjp is not Function.vjp:
             if backward is not Function.backward:
                 raise RuntimeError(
-                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                    "You should only implement one of them."
                 )
             backward = function.vjp
         with _C.GradMode(_C.is_grad_enabled()):  # what backward switches is its own
@@ -109,8 +115,8 @@ class BackwardCFunction(FunctionCtx, Node):
         for i, (r, is_tensor) in enumerate(zip(result, self.kinds)):
             if r is not None and not is_tensor:
                 raise RuntimeError(
-                    "function %s returned a gradient different from None at position %d, but the corresponding forward input "
-                    "was not a Variable" % (type(self).__name__, i + 1)
+                    "function %s returned a gradient different from None at position %d, "
+                    "but the corresponding forward input was not a Variable" % (type(self).__name__, i + 1)
                 )
             if is_tensor:
                 if r is not None and not isinstance(r, TensorBase):
@@ -122,12 +128,13 @@ class BackwardCFunction(FunctionCtx, Node):
                             r = r.sum_to_size(shape)
                         except RuntimeError:
                             raise RuntimeError(
-                                "Function %s returned an invalid gradient at index %d - got %s but expected shape compatible with %s"
-                                % (type(self).__name__, i, list(r.shape), list(shape))
+                                "Function %s returned an invalid gradient at index %d - got %s but expected shape "
+                                "compatible with %s" % (type(self).__name__, i, list(r.shape), list(shape))
                             ) from None
                     if r.is_complex() and not dtype.is_complex:
                         raise RuntimeError(
-                            "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false."
+                            "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) "
+                            "to be true, but got false."
                         )
                     if r.dtype is not dtype:
                         r = r.to(dtype)
@@ -146,17 +153,18 @@ class Function:
         import warnings
 
         warnings.warn(
-            "%s should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
-            "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch."
-            % type(self),
+            "%s should not be instantiated. Methods on autograd functions are all static, "
+            "so you should invoke them on the class itself. Instantiating an autograd function will raise an error "
+            "in a future version of PyTorch." % type(self),
             DeprecationWarning,
             stacklevel=2,
         )
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
-            "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            "Legacy autograd function with non-static forward method is deprecated. "
+            "Please use new-style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     generate_vmap_rule = False
@@ -172,7 +180,8 @@ class Function:
     @staticmethod
     def backward(ctx, *grad_outputs):
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
         )
 
     vjp = backward
@@ -213,8 +222,8 @@ class Function:
             t._bump_version()
         if dirty - {id(t) for t in outs}:
             raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-                "inplace must all be outputs of the Function."
+                "Some elements marked as dirty during the forward method were not returned as output. "
+                "The inputs that are modified inplace must all be outputs of the Function."
             )
         inputs = {id(a) for a, k in zip(args, kinds) if k}
         if apart and ctx.to_save and any(o is t and id(t) in inputs - dirty for t in ctx.to_save for o in outs):
@@ -230,8 +239,8 @@ class Function:
                 import warnings
 
                 warnings.warn(
-                    "Only input tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
-                    "mark_dirty().",
+                    "Only input tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
+                    "there is no need to pass it to mark_dirty().",
                     UserWarning,
                     stacklevel=2,
                 )

@@ -10,15 +10,15 @@ from .. import _C
 _NOT = " This is not allowed in strict mode."
 _NO_INPUT = "The output of the user-provided function is independent of input {}." + _NOT
 _NO_OUTPUT_GRAD = (
-    "Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable "
-    "manner from the input when running in strict mode."
+    "Output {} of the user-provided function does not require gradients. "
+    "The outputs must be computed in a differentiable manner from the input when running in strict mode."
 )
 _FIXED_GRADIENT = (
     "The gradient with respect to input {} is independent of the inputs of the user-provided function." + _NOT
 )
 _FIXED_JACOBIAN = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is independent "
-    "of the input."
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} "
+    "is independent of the input."
     + _NOT
     + " You should ensure that your function is twice differentiable and that the jacobian depends on "
     "the inputs (this would be violated by a linear function for example)."
@@ -30,18 +30,22 @@ _FIXED_HESSIAN = (
     "ensure that your function is thrice differentiable and that the hessian depends on the inputs."
 )
 _NO_JVP = (
-    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward trick to "
-    "compute forward mode gradients." + _NOT
+    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+    "backward trick to compute forward mode gradients." + _NOT
 )
 _NO_VHP = "The jacobian of the user-provided function is independent of input {}." + _NOT
 _NO_HVP = (
-    "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not allowed in strict mode as "
-    "it prevents from using the double backward trick to replace forward mode AD."
+    "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. "
+    "This is not allowed in strict mode as it prevents from using the double backward trick to "
+    "replace forward mode AD."
 )
-_FLAT_GRAPH = "The {} of the user-provided function is independent of input {}. This is not allowed in strict mode when create_graph=True."
+_FLAT_GRAPH = (
+    "The {} of the user-provided function is independent of input {}. This is not allowed in strict mode when "
+    "create_graph=True."
+)
 _BOTH_WAYS = (
-    "torch.autograd.functional.jacobian: `strict=True` and `{}` are not supported together{}. Please either set `strict=False` or "
-    "`{}`."
+    "torch.autograd.functional.jacobian: `strict=True` and `{}` are not supported together{}. "
+    "Please either set `strict=False` or `{}`."
 )
 
 
@@ -154,7 +158,8 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
             v = _cotangents(v, outs, many_out, "vjp", create_graph)
         elif len(outs) != 1 or outs[0].numel() != 1:
             raise RuntimeError(
-                "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+                "The vector v can only be None if the user-provided function returns a single "
+                "Tensor with a single element."
             )
     with _C.GradMode(create_graph or torch.is_grad_enabled()):
         found = _filled(_grad(outs, ins, v, create_graph), ins, strict, create_graph, _NO_INPUT, "jacobian")
@@ -178,12 +183,14 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """J[i][j], of the shape of output i followed by that of input j; without the indices of what was not a tuple.
 
-    The result is computed row by row, whatever `vectorize` and `strategy` say: they choose between ways of the same result.
+    The result is computed row by row, whatever `vectorize` and `strategy` say: they choose between ways of the same
+    result.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
-            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: '
+            'If your function has more outputs than inputs, "forward-mode" tends to be more performant. '
+            'Otherwise, prefer to use "reverse-mode".'
         )
     forward = strategy == "forward-mode"
     if forward and create_graph:
@@ -196,7 +203,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     if forward and not vectorize:
         _tuple_of(inputs, "inputs", "jacobian")
         raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
         )
     with torch.enable_grad():
         ins, many_in, outs, many_out = _run(func, inputs, "jacobian", create_graph, strict)

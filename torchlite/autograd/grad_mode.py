@@ -145,7 +145,8 @@ class detect_anomaly:
         import warnings
 
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only "
+            "be enabled for debugging.",
             stacklevel=2,
         )
         self.state, self.prev = [True, check_nan], None

@@ -109,7 +109,8 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message):
-    """Inside, setting saved-tensor hooks raises an error with this message; so does this where hooks are set already."""
+    """Inside, setting saved-tensor hooks raises an error with this message;
+    so does this where hooks are set already."""
     if _node.saved_hooks:
         raise RuntimeError(error_message)
     before, _disabled[0] = _disabled[0], error_message
@@ -134,7 +135,8 @@ _mutating = []  # the context of allow_mutation_on_saved_tensors that is entered
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
-    """Inside, tensors that are saved for the backward pass may be changed: a copy is saved. (PyTorch copies at the change.)"""
+    """Inside, tensors that are saved for the backward pass may be changed: a copy is saved.
+    (PyTorch copies at the change.)"""
     if _mutating:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _AllowMutationOnSavedContext()
@@ -147,7 +149,8 @@ def allow_mutation_on_saved_tensors():
     def unpack(key):
         if context not in _mutating or key not in context.copies:
             raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
             )
         return context.copies[key]
 

@@ -7,7 +7,8 @@ __all__ = ["profile", "record_function", "EventList", "FunctionEvent", "Function
 
 
 class record_function:
-    """Names a block of code, or a function as a decorator: a row in the tables of torch.profiler, with what runs inside below it.
+    """Names a block of code, or a function as a decorator:
+    a row in the tables of torch.profiler, with what runs inside below it.
     Costs next to nothing while nothing is recorded."""
 
     def __init__(self, name, args=None):
@@ -32,10 +33,11 @@ class record_function:
 
 
 class profile:
-    """torch.profiler.profile with the older interface: `with profile() as p: ...`, then p.key_averages(), p.table(), print(p).
+    """torch.profiler.profile with the older interface:
+    `with profile() as p: ...`, then p.key_averages(), p.table(), print(p).
 
-    use_device="webgpu" (or use_cuda=True where torch.webgpu.use_as_cuda is on) records the kernels' times. The other options are those
-    of torch.profiler.profile; enabled=False records nothing.
+    use_device="webgpu" (or use_cuda=True where torch.webgpu.use_as_cuda is on) records the kernels' times.
+    The other options are those of torch.profiler.profile; enabled=False records nothing.
     """
 
     def __init__(

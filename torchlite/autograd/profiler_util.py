@@ -1,7 +1,8 @@
-"""What a profiler found: FunctionEvent, one call; FunctionEventAvg, all calls of a name; EventList with PyTorch's table.
+"""What a profiler found: FunctionEvent, one call; FunctionEventAvg, all calls of a name;
+EventList with PyTorch's table.
 
-Times are microseconds. `device_time` and its relatives are the GPU's. A kernel on webgpu has a row of its own: element-wise ops are
-put off and fused, so no call of an op owns a kernel, and the device times of the ops' rows are 0.
+Times are microseconds. `device_time` and its relatives are the GPU's. A kernel on webgpu has a row of its own:
+element-wise ops are put off and fused, so no call of an op owns a kernel, and the device times of the ops' rows are 0.
 """
 
 import enum
@@ -106,9 +107,10 @@ def _device_field(name):
 class FunctionEvent(_Times):
     """One call: an op, a backward function, a block of record_function, or a kernel (device_type tells).
 
-    name, id, time_range (Interval), thread, cpu_parent, cpu_children, input_shapes (sizes of each argument that is a tensor, [] for
-    others; with record_shapes=True), structured_input_shapes (lists of tensors too), stack (with_stack=True), scope (0 forward,
-    1 backward, 7 user), cpu_memory_usage (bytes, with profile_memory=True), device_type, sequence_nr (of backward functions).
+    name, id, time_range (Interval), thread, cpu_parent, cpu_children,
+    input_shapes (sizes of each argument that is a tensor, [] for others; with record_shapes=True),
+    structured_input_shapes (lists of tensors too), stack (with_stack=True), scope (0 forward, 1 backward, 7 user),
+    cpu_memory_usage (bytes, with profile_memory=True), device_type, sequence_nr (of backward functions).
     """
 
     def __init__(
@@ -186,9 +188,9 @@ class FunctionEvent(_Times):
 
     def __repr__(self):
         return (
-            "<FunctionEvent id=%s name=%s overload_name=%s device_type=%s node_id=%s cpu_time=%s start_us=%s end_us=%s cpu_children=%s "
-            "%s_time=%s name=%s thread=%s input_shapes=%s cpu_memory_usage=%s %s_memory_usage=%s is_async=%s is_remote=%s seq_nr=%s "
-            "is_legacy=%s>"
+            "<FunctionEvent id=%s name=%s overload_name=%s device_type=%s node_id=%s cpu_time=%s start_us=%s "
+            "end_us=%s cpu_children=%s %s_time=%s name=%s thread=%s input_shapes=%s cpu_memory_usage=%s "
+            "%s_memory_usage=%s is_async=%s is_remote=%s seq_nr=%s is_legacy=%s>"
             % (
                 self.id,
                 self.name,
@@ -274,8 +276,8 @@ class FunctionEventAvg(_Times):
     def __repr__(self):
         device = self.use_device or "cuda"
         return (
-            "<FunctionEventAvg key=%s self_cpu_time=%s cpu_time=%s  self_%s_time=%s %s_time=%s input_shapes=%s cpu_memory_usage=%s "
-            "%s_memory_usage=%s>"
+            "<FunctionEventAvg key=%s self_cpu_time=%s cpu_time=%s  self_%s_time=%s %s_time=%s input_shapes=%s "
+            "cpu_memory_usage=%s %s_memory_usage=%s>"
             % (
                 self.key,
                 self.self_cpu_time_total_str,
@@ -319,7 +321,8 @@ class EventList(list):
         self[:] = [e for e in self if id(e) not in gone]
 
     def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The events added up by name (and by input shapes, or by the first entries of their stacks), as an EventList."""
+        """The events added up by name (and by input shapes, or by the first entries of their stacks),
+        as an EventList."""
         found = {}
         for e in self:
             key = (
@@ -371,8 +374,9 @@ class EventList(list):
     ):
         """PyTorch's table of the events, as text.
 
-        sort_by: name of a field, for example "cpu_time_total", "self_cpu_time_total", "self_webgpu_time_total" (or "self_device_time_total"),
-        "count", largest first. row_limit: most rows, -1 for all. time_unit: "s", "ms" or "us" for every time.
+        sort_by: name of a field, for example "cpu_time_total", "self_cpu_time_total",
+        "self_webgpu_time_total" (or "self_device_time_total"), "count", largest first.
+        row_limit: most rows, -1 for all. time_unit: "s", "ms" or "us" for every time.
         """
         from ._profiler_table import table
 

@@ -1,4 +1,5 @@
-"""torch.backends: switches of PyTorch's own backends, none of which exist here. They are remembered, and change nothing."""
+"""torch.backends: switches of PyTorch's own backends, none of which exist here.
+They are remembered, and change nothing."""
 
 import contextlib
 import sys
@@ -86,8 +87,8 @@ def _sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, 
     import warnings
 
     warnings.warn(
-        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
-        "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. "
+        "Please see `torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
         FutureWarning,
         stacklevel=3,
     )

@@ -68,7 +68,8 @@ def installed():
 
 
 def install():
-    """Makes `import torch` give torchlite in this process. Raises RuntimeError when another torch is already imported."""
+    """Makes `import torch` give torchlite in this process.
+    Raises RuntimeError when another torch is already imported."""
     real = importlib.import_module(REAL)
     have = sys.modules.get(ALIAS)
     if have is not None and have is not real and not getattr(have, "__torchlite_alias__", False):

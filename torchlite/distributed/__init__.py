@@ -29,7 +29,8 @@ get_world_size = get_rank
 
 def init_process_group(*args, **kwargs):
     raise RuntimeError(
-        "torch.distributed is not available: torchlite runs in one process. The same script runs distributed under PyTorch."
+        "torch.distributed is not available: torchlite runs in one process. "
+        "The same script runs distributed under PyTorch."
     )
 
 

@@ -1,5 +1,5 @@
-"""torch.distributions: random variables to sample from, with densities that can be differentiated. Everything is read at its
-first use."""
+"""torch.distributions: random variables to sample from, with densities that can be differentiated.
+Everything is read at its first use."""
 
 _HOMES = {
     "bernoulli": "Bernoulli",
@@ -41,10 +41,10 @@ _HOMES = {
     "weibull": "Weibull",
     "constraint_registry": "biject_to transform_to",
     "kl": "kl_divergence register_kl",
-    "transforms": "AbsTransform AffineTransform CatTransform ComposeTransform CumulativeDistributionTransform ExpTransform "
-    "IndependentTransform LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform "
-    "SigmoidTransform SoftmaxTransform SoftplusTransform StackTransform StickBreakingTransform TanhTransform "
-    "Transform identity_transform",
+    "transforms": "AbsTransform AffineTransform CatTransform ComposeTransform CumulativeDistributionTransform "
+    "ExpTransform IndependentTransform LowerCholeskyTransform PositiveDefiniteTransform PowerTransform "
+    "ReshapeTransform SigmoidTransform SoftmaxTransform SoftplusTransform StackTransform "
+    "StickBreakingTransform TanhTransform Transform identity_transform",
     "constraints": "",
     "utils": "",
 }

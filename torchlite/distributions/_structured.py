@@ -235,7 +235,8 @@ class StackTransform(_Many):
     def _parts(self, x):
         if x.size(self.dim) != len(self.transforms):
             raise AssertionError(
-                f"Input size {x.size(self.dim)} at dim {self.dim} doesn't match number of transforms {len(self.transforms)}"
+                f"Input size {x.size(self.dim)} at dim {self.dim} doesn't match number of transforms "
+                f"{len(self.transforms)}"
             )
         return x.unbind(self.dim)
 

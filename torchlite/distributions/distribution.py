@@ -38,8 +38,8 @@ class Distribution:
             import warnings
 
             warnings.warn(
-                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
-                "distribution with `validate_args=False` to turn off validation.",
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                "initialize the distribution with `validate_args=False` to turn off validation.",
                 stacklevel=3,
             )
             return
@@ -183,15 +183,15 @@ class Distribution:
             import warnings
 
             warnings.warn(
-                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the distribution "
-                "with `validate_args=False` to turn off validation.",
+                f"{self.__class__} does not define `support` to enable sample validation. "
+                "Please initialize the distribution with `validate_args=False` to turn off validation.",
                 stacklevel=3,
             )
             return
         if not support.check(value).all():
             raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def _get_checked_instance(self, cls, _instance=None):

@@ -28,8 +28,8 @@ class Geometric(ProbsOrLogits, Distribution):
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             bad = self.probs.data[~(self.probs > 0)]
             raise ValueError(
-                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution "
-                f"{self!r} to be positive but found invalid values:\n{bad}"
+                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
+                f"distribution {self!r} to be positive but found invalid values:\n{bad}"
             )
 
     @property

@@ -193,7 +193,8 @@ def _(p, q):
 def _(p, q):
     if p.event_shape != q.event_shape:
         raise ValueError(
-            "KL-divergence between two Multivariate Normals with                          different event shapes cannot be computed"
+            "KL-divergence between two Multivariate Normals with                          different event shapes "
+            "cannot be computed"
         )
     p_tril, q_tril = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
     half1 = q_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) - p_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)

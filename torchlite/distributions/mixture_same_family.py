@@ -30,7 +30,8 @@ class MixtureSameFamily(Distribution):
         km, kc = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if km != kc:
             raise ValueError(
-                f"`mixture_distribution component` ({km}) does not equal `component_distribution.batch_shape[-1]` ({kc})"
+                f"`mixture_distribution component` ({km}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({kc})"
             )
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         self._num_component, self._event_ndims = km, len(component_distribution.event_shape)

@@ -34,7 +34,8 @@ def _precision_to_scale_tril(P):
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors of mean `loc` and one of: covariance matrix, precision matrix, Cholesky factor `scale_tril` of the covariance."""
+    """Normal vectors of mean `loc` and one of: covariance matrix, precision matrix,
+    Cholesky factor `scale_tril` of the covariance."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -56,8 +57,8 @@ class MultivariateNormal(Distribution):
         ((name, matrix),) = given.items()
         if matrix.dim() < 2:
             raise ValueError(
-                f"{name} {'matrix ' if name == 'scale_tril' else ''}must be at least two-dimensional, with optional leading "
-                "batch dimensions"
+                f"{name} {'matrix ' if name == 'scale_tril' else ''}must be at least two-dimensional, "
+                "with optional leading batch dimensions"
             )
         shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         setattr(self, name, matrix.expand(tuple(shape) + tuple(matrix.shape[-2:])))

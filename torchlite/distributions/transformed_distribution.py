@@ -30,7 +30,8 @@ class TransformedDistribution(Distribution):
         transform = ComposeTransform(self.transforms)
         if len(base_shape) < transform.domain.event_dim:
             raise ValueError(
-                f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, but got {base_shape}."
+                f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, "
+                f"but got {base_shape}."
             )
         forward_shape = torch.Size(transform.forward_shape(base_shape))
         expanded = torch.Size(transform.inverse_shape(forward_shape))

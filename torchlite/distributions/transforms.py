@@ -34,7 +34,8 @@ __all__ = [
 
 
 class Transform:
-    """y = t(x). Subclasses give _call, _inverse and log_abs_det_jacobian, and the constraints `domain` and `codomain`."""
+    """y = t(x). Subclasses give _call, _inverse and log_abs_det_jacobian,
+    and the constraints `domain` and `codomain`."""
 
     bijective = False
 

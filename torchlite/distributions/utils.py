@@ -122,8 +122,8 @@ def vec_to_tril_matrix(vec, diag=0):
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if not round(n) - n < 1e-6 or abs(round(n) - n) > 1e-6:
         raise ValueError(
-            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a "
-            "square D x D matrix."
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part "
+            "of a square D x D matrix."
         )
     n = round(n)
     mat = vec.new_zeros(tuple(vec.shape[:-1]) + (n, n))

@@ -141,7 +141,8 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     target, source = (input.dtype, "Input") if dtype is None else (dtype, "Optional")
     if not (target.is_floating_point or target.is_complex):
         raise ValueError(
-            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {target}"
+            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex "
+            f"dtype. Got: {target}"
         )
     dims = _dims(dim, input.ndim)
     if mask is None:

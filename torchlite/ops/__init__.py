@@ -32,13 +32,14 @@ from . import (
 from .. import _C
 from ._declare import methods, namespace, specs  # noqa: F401
 
-# Families that not every program uses are read at their first use: when a name is asked for that the others do not have, or
-# one of these methods. (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
+# Families that not every program uses are read at their first use:
+# when a name is asked for that the others do not have, or one of these methods.
+# (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
 _later = [["special", "statistics", "linalg", "linalg_derived"], ["fft", "spectral"]]
-LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ geqrf
-i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu lu_solve matrix_exp matrix_power median
-mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr pinverse polygamma polygamma_ qr quantile slogdet std std_mean svd
-triangular_solve var var_mean istft stft""".split()
+LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_
+    erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu
+    lu_solve matrix_exp matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr pinverse
+    polygamma polygamma_ qr quantile slogdet std std_mean svd triangular_solve var var_mean istft stft""".split()
 
 
 class Later:
@@ -86,7 +87,8 @@ def load_all():
 
 
 def _with_mean(fn, name):
-    """`fn`, or for a loss a function whose `reduction` is the mean when left out: torch.f and torch._C._nn.f take none then."""
+    """`fn`, or for a loss a function whose `reduction` is the mean when left out:
+    torch.f and torch._C._nn.f take none then."""
     schema = next((s.schemas[0] for s in specs if s.name == name and "reduction=Mean" in s.schemas[0]), None)
     if schema is None:
         return fn

@@ -1,12 +1,13 @@
-"""Declaring an op: one block gives its schema, meaning, gradient, kernel and samples; everything public is derived here.
+"""Declaring an op: one block gives its schema, meaning, gradient, kernel and samples;
+everything public is derived here.
 
     @op("sin(Tensor self) -> Tensor", kernel="sin", inplace=True, out=True, tags="pointwise",
         grad={"self": lambda c, g: g * c.self.cos()}, samples=lambda t: [(t(3, 4),)])
     def sin(self):
         \"\"\"Sine of the elements of `self`, in radians.\"\"\"
 
-A function with nothing but a docstring is a primitive: its kernel is its meaning. Otherwise the body, written with other
-ops, is the meaning on every device, and the kernel only makes it faster.
+A function with nothing but a docstring is a primitive: its kernel is its meaning.
+Otherwise the body, written with other ops, is the meaning on every device, and the kernel only makes it faster.
 """
 
 import copyreg

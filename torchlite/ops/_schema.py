@@ -28,7 +28,8 @@ KINDS = {
 }
 # second keyword names that PyTorch accepts for numpy's sake
 _ALIASES = {"self": "input", "dim": "axis", "keepdim": "keepdims"}
-# Mean, the default of losses, is 0, no reduction, for torch.f and torch._C._nn.f of PyTorch too; torch.ops.aten.f means the mean
+# Mean, the default of losses, is 0, no reduction, for torch.f and torch._C._nn.f of PyTorch too;
+# torch.ops.aten.f means the mean
 _CONSTANTS = {
     "None": None,
     "True": True,
@@ -129,8 +130,8 @@ _NUMBERS_AS_TENSORS = ("add", "sub", "mul", "div", "floor_divide")
 
 
 def compile(schema):
-    """What the native binder wants: tuples (name, alias, default, kind, nullable, keyword-only, list size; for a tensor, 1
-    when a number will do)."""
+    """What the native binder wants: tuples (name, alias, default, kind, nullable, keyword-only, list size;
+    for a tensor, 1 when a number will do)."""
     params = parse(schema)
     if schema.partition("(")[0].partition(".")[0] in _NUMBERS_AS_TENSORS and params[0].type == "Tensor":
         params[0].size = 1

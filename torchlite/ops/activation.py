@@ -85,8 +85,9 @@ def hardtanh_backward(grad_output, self, min_val, max_val):
 
 def _refuse_slope(name, more=""):
     raise RuntimeError(
-        f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused by calling "
-        f"in-place forward function with a negative slope, please call out-of-place version instead.{more}"
+        f"In-place {name} backward calculation is triggered with a negative slope which is not supported. "
+        "This is caused by calling in-place forward function with a negative slope, "
+        f"please call out-of-place version instead.{more}"
     )
 
 
@@ -94,8 +95,8 @@ def _leaky_in_place(c, g):
     if c.negative_slope < 0:  # PyTorch has kept the result alone, which does not tell the input's sign then
         _refuse_slope(
             "leakyReLu",
-            " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation "
-            "with negative slope",
+            " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu "
+            "backward calculation with negative slope",
         )
     return torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False)
 
@@ -209,7 +210,8 @@ def softshrink(self, lambd=0.5):
     """x moved towards 0 by lambd; 0 where |x| <= lambd."""
     if self.is_floating_point() and not 0 <= lambd <= torch.finfo(self.dtype).max:
         raise RuntimeError(
-            f"lambda must be in range [0, {torch.finfo(self.dtype).max:g}] for input dtype {self.dtype._scalar_type}, but found {lambd:g}"
+            f"lambda must be in range [0, {torch.finfo(self.dtype).max:g}] for input dtype "
+            f"{self.dtype._scalar_type}, but found {lambd:g}"
         )
     return torch._C._nn._softshrink(self, lambd)
 
@@ -277,7 +279,8 @@ def prelu(self, weight):
 
 
 def _prelu_curvature(c, g):
-    """The two slopes of prelu meet at 0; PyTorch counts 0 to the right one here, and to the left one in the first gradient."""
+    """The two slopes of prelu meet at 0; PyTorch counts 0 to the right one here,
+    and to the left one in the first gradient."""
     x, w, (gx, gw) = c.self, c.weight, g
     gx, gw = torch.zeros_like(x) if gx is None else gx, torch.zeros_like(x) if gw is None else gw
     return {
@@ -461,7 +464,8 @@ def _elu_curvature(c, g):
 
 
 @op(
-    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor",
+    "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, "
+    "Tensor self_or_result) -> Tensor",
     kernel="elu_backward",
     tags="pointwise",
     module="nn",
@@ -618,7 +622,8 @@ def glu(self, dim=-1):
 
 
 @op(
-    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+    "Generator? generator=None) -> Tensor",
     variants="function",
     samples=lambda t: [(t(3, 4),)],
 )
@@ -632,7 +637,8 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
 
 
 @op(
-    "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)",
+    "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+    "Generator? generator=None) -> Tensor(a!)",
     variants="function",
 )
 def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):

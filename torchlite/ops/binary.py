@@ -263,7 +263,8 @@ def float_power_(self, exponent):
     dtype = torch.complex128 if wide else torch.float64
     if self.dtype != dtype:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {self.dtype._scalar_type} but the operation's result requires dtype {dtype._scalar_type}"
+            f"the base given to float_power_ has dtype {self.dtype._scalar_type} but the operation's result "
+            f"requires dtype {dtype._scalar_type}"
         )
     return self.pow_(exponent.to(dtype) if isinstance(exponent, torch.Tensor) else exponent)
 
@@ -412,14 +413,16 @@ def _complex(real, imag):
             )
     if real.dtype != imag.dtype:
         raise RuntimeError(
-            f"Expected object of scalar type {real.dtype._scalar_type} but got scalar type {imag.dtype._scalar_type} for second argument"
+            f"Expected object of scalar type {real.dtype._scalar_type} but got scalar type "
+            f"{imag.dtype._scalar_type} for second argument"
         )
     real, imag = torch.broadcast_tensors(real, imag)
     return torch.view_as_complex(torch.stack([real, imag], -1))
 
 
 def _polar_grad(c, g):
-    """PyTorch takes the direction from the result: the gradient of `abs` is 0 at 0, and turns where `abs` is negative."""
+    """PyTorch takes the direction from the result:
+    the gradient of `abs` is 0 at 0, and turns where `abs` is negative."""
     g, z = g.conj(), c.result
     return {"abs": torch.real(g * z.sgn()), "angle": torch.real(g * (z * 1j))}
 
@@ -443,6 +446,7 @@ def polar(abs, angle):
             )
     if abs.dtype != angle.dtype:
         raise RuntimeError(
-            f"Expected object of scalar type {abs.dtype._scalar_type} but got scalar type {angle.dtype._scalar_type} for second argument"
+            f"Expected object of scalar type {abs.dtype._scalar_type} but got scalar type "
+            f"{angle.dtype._scalar_type} for second argument"
         )
     return torch.complex(abs * angle.cos(), abs * angle.sin())

@@ -1,5 +1,5 @@
-"""Convolutions and transposed convolutions. All share one gradient, `convolution_backward`, whose own gradient is made of
-convolutions again."""
+"""Convolutions and transposed convolutions.
+All share one gradient, `convolution_backward`, whose own gradient is made of convolutions again."""
 
 import torchlite as torch
 
@@ -21,8 +21,9 @@ def _along_channels(bias, n):
 
 
 @op(
-    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, "
-    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, "
+    "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, "
+    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     kernel="convolution_backward",
     variants="function",
     samples=lambda t: [
@@ -153,8 +154,8 @@ def _windows(x, kernel, stride, dilation):
 
 
 def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
-    """Convolution as a matrix product over windows; a transposed one is a convolution of the input with zeros put between its
-    elements, by the flipped weight."""
+    """Convolution as a matrix product over windows;
+    a transposed one is a convolution of the input with zeros put between its elements, by the flipped weight."""
     n = w.dim() - 2
     stride, padding, dilation, output_padding = (
         tuple(v) * (n if len(v) == 1 else 1) for v in (stride, padding, dilation, output_padding)
@@ -195,8 +196,8 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
 
 
 @op(
-    "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
-    "SymInt[] output_padding, SymInt groups) -> Tensor",
+    "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
+    "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     kernel="convolution",
     variants="function",
     grad=lambda c, g: _backward(
@@ -242,8 +243,8 @@ def _declare_conv(n):
         "`bias` (O). `padding` is zeros on both sides of each dim."
     )
     fn = op(
-        f"{name}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, SymInt[{n}] padding=0, SymInt[{n}] dilation=1, "
-        "SymInt groups=1) -> Tensor",
+        f"{name}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, SymInt[{n}] padding=0, "
+        f"SymInt[{n}] dilation=1, SymInt groups=1) -> Tensor",
         kernel=name,
         variants="function",
         alias=(f"nn.{name}",),
@@ -275,7 +276,8 @@ def _declare_conv(n):
         total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:])]
         if any(t % 2 for t in total):  # one more at the end
             _C.warn_once(
-                "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+                "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of "
+                "the input be created"
             )
             extra = []
             for t in reversed(total):
@@ -286,7 +288,8 @@ def _declare_conv(n):
     padded.__name__ = padded.__qualname__ = name
     padded.__doc__ = conv.__doc__ + ' "same" padding keeps the size, "valid" adds none.'
     op(
-        f'{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, str padding="valid", SymInt[{n}] dilation=1, '
+        f"{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, "
+        f'str padding="valid", SymInt[{n}] dilation=1, '
         "SymInt groups=1) -> Tensor",
         variants="function",
         alias=(f"nn.{name}",),

@@ -55,7 +55,8 @@ def contiguous(self, memory_format):
 
 
 @op(
-    "_to_dtype(Tensor self, *, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
+    "_to_dtype(Tensor self, *, ScalarType? dtype=None, Device? device=None, "
+    "MemoryFormat? memory_format=None) -> Tensor",
     variants="function",
     module="aten",
     node="ToCopyBackward0",
@@ -99,8 +100,9 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
 
 
 @op(
-    "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, "
-    "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
+    "MemoryFormat? memory_format=None) -> Tensor(a)",
     variants="method",
 )
 def to_options(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format):
@@ -109,7 +111,8 @@ def to_options(self, dtype, layout, device, pin_memory, non_blocking, copy, memo
 
 
 @op(
-    "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, "
+    "MemoryFormat? memory_format=None) -> Tensor(a)",
     variants="method",
 )
 def to_device(self, device, dtype, non_blocking, copy, memory_format):
@@ -118,7 +121,8 @@ def to_device(self, device, dtype, non_blocking, copy, memory_format):
 
 
 @op(
-    "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+    "MemoryFormat? memory_format=None) -> Tensor(a)",
     variants="method",
     samples=lambda t: [(t(2, 3), torch.float64)],
 )
@@ -128,7 +132,8 @@ def to_dtype(self, dtype, non_blocking, copy, memory_format):
 
 
 @op(
-    "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
+    "MemoryFormat? memory_format=None) -> Tensor(a)",
     variants="method",
 )
 def to_other(self, other, non_blocking, copy, memory_format):
@@ -246,8 +251,9 @@ def zero_(self):
     samples=lambda t: [(t(4, 3), 2.5), (t(7, 2), -1, True), (t(3, 5).t(), 2.5, True), (t(3, 3, 3), 0), (t(0, 2), 1)],
 )
 def fill_diagonal_(self, fill_value, wrap):
-    """Sets the elements with equal indices to `fill_value`; with `wrap`, a matrix of more rows than columns gets another
-    diagonal below each that ends, one row left out between them."""
+    """Sets the elements with equal indices to `fill_value`;
+    with `wrap`, a matrix of more rows than columns gets another diagonal below each that ends,
+    one row left out between them."""
     if self.dim() < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.dim() > 2 and len({*self.shape}) > 1:

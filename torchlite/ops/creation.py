@@ -296,7 +296,8 @@ def _number(v, name):
     if isinstance(v, torch.Tensor):
         if v.dim():
             raise RuntimeError(
-                f"linspace only supports 0-dimensional start and end tensors, but got {name} with {v.dim()} dimension(s)."
+                "linspace only supports 0-dimensional start and end tensors, "
+                f"but got {name} with {v.dim()} dimension(s)."
             )
         return v.item()
     return v
@@ -373,7 +374,8 @@ def logspace(start, end, steps, base, dtype, layout, device, pin_memory, require
     for v, name in ((start, "start"), (end, "end")):
         if isinstance(v, torch.Tensor) and v.dim():
             raise RuntimeError(
-                f"logspace only supports 0-dimensional start and end tensors, but got {name} with {v.dim()} dimension(s)."
+                "logspace only supports 0-dimensional start and end tensors, "
+                f"but got {name} with {v.dim()} dimension(s)."
             )
     return torch.logspace(_number(start, "start"), _number(end, "end"), steps, base, dtype=dtype, device=device)
 
@@ -395,7 +397,10 @@ def eye(n, m, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: 
     """The n x m matrix with ones on the diagonal."""
 
 
-_INDICES = "int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_INDICES = (
+    "int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None"
+)
 
 
 @op(

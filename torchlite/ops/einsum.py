@@ -147,8 +147,8 @@ def einsum(*args):
         if "." in labels:
             if x.dim() < named:
                 raise RuntimeError(
-                    f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
-                    f"({x.dim()}) for operand {i}"
+                    f"einsum(): the number of subscripts in the equation ({named}) is more than the number of "
+                    f"dimensions ({x.dim()}) for operand {i}"
                 )
             dots = max(dots, x.dim() - named)
         elif x.dim() != named:

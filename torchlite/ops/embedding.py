@@ -12,7 +12,8 @@ def _embedding_grad(c, g):
 
 
 @op(
-    "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, "
+    "bool sparse=False) -> Tensor",
     kernel="embedding",
     variants="function",
     grad={"weight": _embedding_grad},
@@ -36,13 +37,15 @@ def _double_backward(c, g):
 
 
 @op(
-    "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, "
+    "bool scale_grad_by_freq) -> Tensor",
     kernel="embedding_dense_backward",
     variants="function",
     grad={"grad_output": _double_backward},
 )
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    """Sums the rows of `grad_output` into a (num_weights, D) table; optionally divides each by how often it was used."""
+    """Sums the rows of `grad_output` into a (num_weights, D) table;
+    optionally divides each by how often it was used."""
 
 
 @op(
@@ -65,8 +68,9 @@ def one_hot(self, num_classes=-1):
 
 
 @op(
-    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
-    "Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
+    "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
+    "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     variants="function",
     nondiff=(1, 2, 3),
 )
@@ -81,8 +85,8 @@ def embedding_bag(
     include_last_offset=False,
     padding_idx=-1,
 ):
-    """Sums (mode 0), averages (1) or maximises (2) rows of `weight` over bags: indices[offsets[i]:offsets[i + 1]]. Returns
-    the bags (B, D), the bag of every index, the bag sizes, and the rows chosen by the maximum."""
+    """Sums (mode 0), averages (1) or maximises (2) rows of `weight` over bags: indices[offsets[i]:offsets[i + 1]].
+    Returns the bags (B, D), the bag of every index, the bag sizes, and the rows chosen by the maximum."""
     n, starts, device = indices.numel(), offsets.tolist(), weight.device
     if starts and starts[0] != 0:
         raise RuntimeError(
@@ -99,7 +103,8 @@ def embedding_bag(
     if n and not 0 <= flat.min() <= flat.max() < weight.shape[0]:
         i, v = next((i, v) for i, v in enumerate(flat.tolist()) if not 0 <= v < weight.shape[0])
         raise RuntimeError(f"Index {i} of input takes value {v} which is not in the valid range [0, {weight.shape[0]})")
-    # Where the last offset comes before the end, PyTorch counts the rest to the last bag, but for the sums of its common case.
+    # Where the last offset comes before the end, PyTorch counts the rest to the last bag,
+    # but for the sums of its common case.
     bounds = (starts[:-1] if include_last_offset else starts) + [n]
     bags = len(bounds) - 1
     sizes = [b - a for a, b in zip(bounds, bounds[1:])]
@@ -152,8 +157,8 @@ def embedding_bag(
     samples=lambda t: [(torch.tensor([[0, 4], [4, 1]]), t(5, 3))],
 )
 def _embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """weight[input]: (*) indices and a (V, D) table give (*, D). The row `padding_idx` gets no gradient; `max_norm` first
-    scales down, in place, the rows looked up."""
+    """weight[input]: (*) indices and a (V, D) table give (*, D). The row `padding_idx` gets no gradient;
+    `max_norm` first scales down, in place, the rows looked up."""
     if padding_idx is None:
         padding_idx = -1
     else:
@@ -189,14 +194,14 @@ def _embedding_bag(
     include_last_offset,
     padding_idx,
 ):
-    """Sums, averages ("mean") or maximises the rows of `weight` (V, D) over bags of indices: the rows of a 2-D `input`, or
-    the pieces of a 1-D one that start at `offsets`."""
+    """Sums, averages ("mean") or maximises the rows of `weight` (V, D) over bags of indices: the rows of a 2-D `input`,
+    or the pieces of a 1-D one that start at `offsets`."""
     if weight.dtype is torch.int64 and input.is_floating_point():
         import warnings
 
         warnings.warn(
-            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should "
-            "now be `embedding_bag(input, weight, ...)`.",
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
+            "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.",
             stacklevel=2,
         )
         weight, input = input, weight
@@ -250,14 +255,16 @@ def _embedding_bag(
         )
     if not weight.is_floating_point():
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
-            f"torch.{weight.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)"
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
+            "Half, BFloat16, Float, Double; "
+            f"but got torch.{weight.dtype._scalar_type}Tensor instead (while checking arguments for embedding_bag)"
         )
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
-            f"torch.{weight.dtype._scalar_type}Tensor does not equal torch.{per_sample_weights.dtype._scalar_type}Tensor (while checking arguments for "
-            "embedding_bag)"
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            "'per_sample_weights'; "
+            f"but type torch.{weight.dtype._scalar_type}Tensor does not equal "
+            f"torch.{per_sample_weights.dtype._scalar_type}Tensor (while checking arguments for embedding_bag)"
         )
     if max_norm is not None:
         with torch.no_grad():

@@ -7,7 +7,7 @@ import torchlite as torch
 from ._declare import op
 
 
-# ---- primitives --------------------------------------------------------------------------------------------------------
+# ---- primitives ------------------------------------------------------------------------------------------------------
 def _scale(x, sizes, normalization):
     n = math.prod(sizes)
     if normalization == 0:
@@ -102,7 +102,7 @@ def fft_c2r(self, dim, normalization, last_dim_size):
     return _scale(torch.real(_dft(x, last, False)), [self.shape[d] for d in dim[:-1]] + [last_dim_size], normalization)
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------------------
+# ---- arguments -------------------------------------------------------------------------------------------------------
 def _promoted(x, complex_too=False):
     if x.dtype in (torch.float16, torch.bfloat16):
         raise RuntimeError(f"Unsupported dtype {x.dtype._scalar_type}")
@@ -179,7 +179,7 @@ def _some(name, dims):
         raise RuntimeError(f"{name} must transform at least one axis")
 
 
-# ---- one dim -----------------------------------------------------------------------------------------------------------
+# ---- one dim ---------------------------------------------------------------------------------------------------------
 def _one(x, n, dim, norm, forward):
     x = _promoted(x)
     d = _wrap(dim, x.dim())
@@ -274,7 +274,7 @@ def ihfft(self, n, dim, norm):
     return _one_r2c("ihfft", self, n, dim, norm, False)
 
 
-# ---- several dims ------------------------------------------------------------------------------------------------------
+# ---- several dims ----------------------------------------------------------------------------------------------------
 def _many(x, s, dim, norm, forward):
     x = _promoted(x, True)
     dims, sizes = _dims(x, s, dim)
@@ -396,7 +396,7 @@ def ihfft2(self, s, dim, norm):
     return _ihfftn(self, s, dim, norm)
 
 
-# ---- helpers -----------------------------------------------------------------------------------------------------------
+# ---- helpers ---------------------------------------------------------------------------------------------------------
 def _shift(x, dim, more):
     dims = list(range(x.dim())) if dim is None else [_wrap(d, x.dim()) for d in dim]
     return torch.roll(x, [(x.shape[d] + more) // 2 for d in dims], dims)

@@ -138,7 +138,8 @@ def _scatter_reduce_grad(c, g):
 
 
 @op(
-    "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+    "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, "
+    "bool include_self=True) -> Tensor",
     kernel="scatter_reduce",
     inplace=True,
     out=True,
@@ -259,7 +260,8 @@ def _index_reduce_grad(c, g):
     ],
 )
 def index_reduce(self, dim, index, source, reduce, include_self=True):
-    """`self` with the slices of `source` reduced into the positions `index` along `dim`: "prod", "mean", "amax", "amin"."""
+    """`self` with the slices of `source` reduced into the positions `index` along `dim`: "prod", "mean", "amax",
+    "amin"."""
 
 
 # ---- masks -----------------------------------------------------------------------------------------------------------
@@ -443,9 +445,12 @@ def _from_end(indices, size):
 
 
 @op(
-    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-    "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
-    "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, "
+    "bool invert=False) -> Tensor",
+    "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, "
+    "bool invert=False) -> Tensor",
+    "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, "
+    "bool invert=False) -> Tensor",
     variants="function",
     out=True,
     grad=None,

@@ -413,7 +413,8 @@ def block_diag(*tensors):
 
 @public
 def meshgrid(*tensors, indexing=None):
-    """meshgrid(*tensors, indexing): for vectors of lengths n, m, ... grids of shape (n, m, ...), "ij", or (m, n, ...), "xy"."""
+    """meshgrid(*tensors, indexing): for vectors of lengths n, m, ...
+    grids of shape (n, m, ...), "ij", or (m, n, ...), "xy"."""
     tensors = _unpacked(tensors)
     if not tensors:
         raise ValueError("meshgrid expects a non-empty TensorList")

@@ -1,5 +1,6 @@
-"""torch.linalg: LU, Cholesky, LDL and QR factorisations and their solvers. Private ops hold the kernels and the gradients; the
-public ones check their arguments as PyTorch does and build on them."""
+"""torch.linalg: LU, Cholesky, LDL and QR factorisations and their solvers.
+Private ops hold the kernels and the gradients;
+the public ones check their arguments as PyTorch does and build on them."""
 
 from typing import Any
 
@@ -192,8 +193,9 @@ def lu_factor_ex(A, pivot=True, check_errors=False):
 
 def _zero_pivot(i):
     return (
-        f"U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, "
-        "consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        f"U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. "
+        "If you still want to perform the factorization, consider calling linalg.lu(A, "
+        "pivot) or linalg.lu_factor_ex(A, pivot)"
     )
 
 
@@ -211,7 +213,8 @@ def lu_factor(A, pivot=True):
 
 
 @op(
-    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
+    "Tensor L, Tensor U)",
     variants="function",
     out=True,
 )
@@ -302,8 +305,8 @@ def _compatible(name, A, B, left=True):
 def _same_dtype(name, A, B):
     if A.dtype != B.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype._scalar_type} and B of type "
-            f"{B.dtype._scalar_type} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype._scalar_type} and B of "
+            f"type {B.dtype._scalar_type} instead"
         )
 
 
@@ -323,8 +326,8 @@ def _solve_any(name, A, B, left):
     b = B.unsqueeze(-1) if vector else B
     if vector and not left:
         raise RuntimeError(
-            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
-            "equivalent to B / A.squeeze(-1)"
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
+            "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
         )
     _compatible(name, A, b, left)
     a, b = _expand_batch(A, b)
@@ -475,15 +478,16 @@ def solve_triangular(self, B, upper, left=True, unitriangular=False):
 
 
 @op(
-    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
-    "Tensor cloned_coefficient)",
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, "
+    "bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
     out=True,
 )
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
     """Deprecated: see torch.linalg.solve_triangular."""
     if self.dim() < 2:
         raise RuntimeError(
-            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {self.dim()} dimensions instead"
+            "torch.triangular_solve: Expected b to have at least 2 dimensions, "
+            f"but it has {self.dim()} dimensions instead"
         )
     if A.dim() < 2:
         raise RuntimeError(
@@ -500,9 +504,10 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
             f"{A.shape[-1]} by {A.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}"
         )
     _C.warn_once(
-        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch release.\n"
-        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve"
-        "(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a "
+        "future PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a "
+        "copy of one of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
+        "X = torch.linalg.solve_triangular(A, B)."
     )
     _no_half("triangular_solve_cpu", A, True)
     a, b = _expand_batch(A, self)
@@ -551,8 +556,8 @@ def cholesky_ex(self, upper=False, check_errors=False):
 
 def _indefinite(i):
     return (
-        "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
-        f"{i} is not positive-definite)."
+        "The factorization could not be completed because the input is not positive-definite (the leading minor of "
+        f"order {i} is not positive-definite)."
     )
 
 
@@ -568,9 +573,10 @@ def cholesky(self, upper=False):
 def _old_cholesky(self, upper=False):
     """Deprecated: see torch.linalg.cholesky."""
     _C.warn_once(
-        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = torch.cholesky(A)\n"
-        "should be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced with\n"
-        "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric positive definite) inputs."
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+        "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
+        "This transform will produce equivalent results for all valid (symmetric positive definite) inputs."
     )
     _square("cholesky", self)
     L, info = cholesky_ex(self, upper=upper)
@@ -593,8 +599,8 @@ def cholesky_solve(self, input2, upper=False):
         )
     if L.shape[-1] != B.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but each b matrix is "
-            f"{B.shape[-2]} by {B.shape[-1]}"
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but "
+            f"each b matrix is {B.shape[-2]} by {B.shape[-1]}"
         )
     _no_half("cholesky_solve_cpu", B, True)
     return _cholesky_solve(*_expand_batch(B, L), upper)
@@ -659,7 +665,8 @@ def _ldl_checked(self, hermitian):
 
 
 @_linalg(
-    "ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    "ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, "
+    "Tensor pivots, Tensor info)",
     out=True,
     grad={},
 )
@@ -695,7 +702,8 @@ def ldl_solve(LD, pivots, B, hermitian=False):
         raise RuntimeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B.dim()} dimensions instead")
     if pivots.shape != LD.shape[:-1]:
         raise RuntimeError(
-            f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead"
+            f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
         )
     if pivots.dtype not in (torch.int32, torch.int64, torch.int16, torch.int8):
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype._scalar_type}")
@@ -795,9 +803,9 @@ def qr(A, mode="reduced"):
 def _old_qr(self, some=True):
     """Deprecated: see torch.linalg.qr."""
     _C.warn_once(
-        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter 'some' has been "
-        "replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
-        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\n"
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
+        "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
     return qr(self, "reduced" if some else "complete")
 
@@ -822,8 +830,8 @@ def householder_product(input, tau):
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input.dim() - tau.dim() != 1:
         raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is "
-            f"equal to {input.dim()}"
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and "
+            f"input.ndim is equal to {input.dim()}"
         )
     if input.shape[:-2] != tau.shape[:-1]:
         raise RuntimeError(

@@ -1,4 +1,5 @@
-"""torch.linalg: what is computed from factorisations and products: determinants, norms, powers, least squares and so on."""
+"""torch.linalg: what is computed from factorisations and products:
+determinants, norms, powers, least squares and so on."""
 
 import math
 
@@ -188,16 +189,19 @@ def _matrix_norm(x, ord, dim, keepdim, dtype):
     out=True,
 )
 def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
-    """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums), inf and -inf (row sums)."""
+    """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums),
+    inf and -inf (row sums)."""
     return _matrix_norm(self, ord, dim, keepdim, dtype)
 
 
 @_linalg(
-    "matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, "
+    "ScalarType? dtype=None) -> Tensor",
     out=True,
 )
 def matrix_norm(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):  # noqa: F811
-    """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums), inf and -inf (row sums)."""
+    """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums),
+    inf and -inf (row sums)."""
     if ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     return _matrix_norm(self, ord, dim, keepdim, dtype)
@@ -247,7 +251,8 @@ def _cond(x, p):
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if x.shape[-1] != x.shape[-2]:
         raise RuntimeError(
-            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by "
+            f"{x.shape[-1]} matrices"
         )
     if x.numel() == 0:
         return torch.zeros(x.shape[:-2], dtype=x.dtype.to_real(), device=x.device)
@@ -308,7 +313,8 @@ def _rank(x, atol, rtol, hermitian):
 
 
 @_linalg(
-    "matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    "matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, "
+    "bool hermitian=False) -> Tensor",
     "matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     grad=None,
     differentiable=False,
@@ -370,8 +376,8 @@ def _pinv_of(A, atol, rtol, hermitian):
 def _pinv(x, atol, rtol, hermitian):
     if x.dim() < 2 or not (x.dtype in (torch.float32, torch.float64) or x.is_complex()):
         raise RuntimeError(
-            f"linalg.pinv({x.dtype._scalar_type}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
-            "cfloat or cdouble types"
+            f"linalg.pinv({x.dtype._scalar_type}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions "
+            "of float, double, cfloat or cdouble types"
         )
     if x.numel() == 0:
         return x.mH.clone(memory_format=torch.contiguous_format)  # no elements, but part of the graph
@@ -529,14 +535,14 @@ def multi_dot(tensors):
     for i in range(1, n):
         if mats[i].dtype != mats[0].dtype:
             raise RuntimeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {mats[0].dtype._scalar_type} and tensor {i} "
-                f"{mats[i].dtype._scalar_type}"
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {mats[0].dtype._scalar_type} "
+                f"and tensor {i} {mats[i].dtype._scalar_type}"
             )
     for i in range(n - 1):
         if mats[i].shape[-1] != mats[i + 1].shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and {list(tensors[i + 1].shape)} cannot "
-                "be multiplied"
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and "
+                f"{list(tensors[i + 1].shape)} cannot be multiplied"
             )
     p = [m.shape[0] for m in mats] + [mats[-1].shape[1]]
     cost = [[0] * n for _ in range(n)]
@@ -617,7 +623,8 @@ def tensorinv(self, ind=2):
     right, left = math.prod(self.shape[ind:]), math.prod(self.shape[:ind])
     if right != left:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {right} != {left}"
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+            f"but got {right} != {left}"
         )
     x, info = inv_ex(self.reshape(left, right))
     _failed("linalg.inv", info, _no_inverse)
@@ -634,21 +641,22 @@ def tensorsolve(self, other, dims=None):
     right, left = math.prod(shape), math.prod(other.shape)
     if right != left:
         raise RuntimeError(
-            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
-            f"{right} != {left}"
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {right} != {left}"
         )
     return solve(a.reshape(right, right), other.flatten()).reshape(shape)
 
 
 # ---- least squares ---------------------------------------------------------------------------------------------------
 @_linalg(
-    "lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, "
-    "Tensor singular_values)",
+    "lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, "
+    "Tensor rank, Tensor singular_values)",
     nondiff=(2, 3),
     out=True,
 )
 def lstsq(self, b, rcond=None, driver=None):
-    """X that makes the norm of A X - B least, and of these the smallest; residuals of full-rank tall systems, rank, singular values."""
+    """X that makes the norm of A X - B least, and of these the smallest;
+    residuals of full-rank tall systems, rank, singular values."""
     A, name = self, "torch.linalg.lstsq"
     if A.dim() < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
@@ -656,8 +664,8 @@ def lstsq(self, b, rcond=None, driver=None):
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if A.dtype != b.dtype:
         raise RuntimeError(
-            f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype._scalar_type} and other's "
-            f"dtype {b.dtype._scalar_type}"
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype._scalar_type} "
+            f"and other's dtype {b.dtype._scalar_type}"
         )
     _no_half("linalg_lstsq_cpu", A, True)
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
@@ -754,8 +762,9 @@ def lu(A, pivot=True, get_infos=False, out=None):
         )
     ]
     torch._C.warn_once(
-        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future PyTorch "
-        "release.\n%s\nshould be replaced with\n%s\nand\n%s\nshould be replaced with\n%s" % tuple(lines)
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed "
+        "in a future PyTorch release.\n%s\nshould be replaced with\n%s\nand\n%s\n"
+        "should be replaced with\n%s" % tuple(lines)
     )
     LU, pivots, info = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     result = (LU, pivots, info) if get_infos else (LU, pivots)

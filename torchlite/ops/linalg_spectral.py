@@ -45,7 +45,8 @@ def _eigh(A):
 
 @_hidden("_adjoint_copy(Tensor A) -> Tensor", grad={"A": lambda c, g: g})
 def _adjoint_copy(A):
-    """The same Hermitian matrices, of which the other triangle is read: the gradient is that of A, and lies as it comes."""
+    """The same Hermitian matrices, of which the other triangle is read:
+    the gradient is that of A, and lies as it comes."""
     return A.mH.clone()
 
 
@@ -64,8 +65,8 @@ def eigh(self, UPLO="L"):
 
 
 def _infinite(x, name, nan_text, lower=False):
-    """None where all elements (of the lower triangle) are finite; else which matrices are not, [*, 1, 1]. NaN is an error, in
-    nan_text's words."""
+    """None where all elements (of the lower triangle) are finite; else which matrices are not, [*, 1, 1].
+    NaN is an error, in nan_text's words."""
     x = x.detach()
     if not x.numel() or bool(torch.isfinite(x).all()):
         return None
@@ -178,8 +179,8 @@ def _svd_grad(c, g):
             vv = vv - torch.diag_embed(vv.diagonal(0, -2, -1)) if gu is not None else vv
             if gu is None:
                 raise RuntimeError(
-                    "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The "
-                    "specified loss function depends on this phase term, making it ill-defined."
+                    "svd_backward: The singular vectors in the complex case are specified up to multiplication by "
+                    "e^{i phi}. The specified loss function depends on this phase term, making it ill-defined."
                 )
         term = col * (vv / e)
         inner = term if inner is None else inner + term

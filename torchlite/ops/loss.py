@@ -41,7 +41,7 @@ def _scale(g, a, b, reduction):
     return g / _numel(a, b) if reduction == 1 else g
 
 
-# ---- distances of pairs --------------------------------------------------------------------------------------------------------
+# ---- distances of pairs ----------------------------------------------------------------------------------------------
 def _both(slope):
     """Gradients of a loss of self - target with derivative `slope`: contiguous, as PyTorch's kernels make them."""
     return {"self": lambda c, g: slope(c, g).contiguous(), "target": lambda c, g: (-slope(c, g)).contiguous()}
@@ -73,7 +73,8 @@ def mse_loss(self, target, reduction=1):
     samples=_pair_samples,
 )
 def l1_loss(self, target, reduction=1):
-    """|x - y|. Differentiated through this body, as in PyTorch: the difference is kept, so its operands may be written to."""
+    """|x - y|. Differentiated through this body, as in PyTorch: the difference is kept,
+    so its operands may be written to."""
     return _reduce((self - target).abs(), reduction)
 
 
@@ -155,7 +156,7 @@ def soft_margin_loss(self, target, reduction=1):
     return _reduce((-target.to(self.dtype) * self).exp().log1p(), reduction)
 
 
-# ---- cross entropies -------------------------------------------------------------------------------------------------------------
+# ---- cross entropies -------------------------------------------------------------------------------------------------
 def _bce_grad(c, g):
     out = (c.self - c.target) * g / ((1 - c.self) * c.self).clamp_min(1e-12)
     if c.weight is not None:
@@ -216,7 +217,8 @@ def _logits_target_grad(c, g):
 
 
 @op(
-    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+    "int reduction=Mean) -> Tensor",
     variants="function",
     save=("self", "target", "weight", "pos_weight"),
     grad={"self": _logits_grad, "target": _logits_target_grad},
@@ -232,10 +234,12 @@ def _logits_target_grad(c, g):
     ],
 )
 def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
-    """Binary cross entropy of sigmoid(x), computed without overflow; `pos_weight` scales the term of the positive class."""
+    """Binary cross entropy of sigmoid(x), computed without overflow;
+    `pos_weight` scales the term of the positive class."""
     if not (target.is_floating_point() or target.is_complex()):
         raise RuntimeError(
-            f"result type {self.dtype._scalar_type} can't be cast to the desired output type {target.dtype._scalar_type}"
+            f"result type {self.dtype._scalar_type} can't be cast to the desired output type "
+            f"{target.dtype._scalar_type}"
         )
     log_sigmoid = torch._C._nn.log_sigmoid(self)
     if pos_weight is not None:
@@ -276,7 +280,7 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     return _reduce(loss, reduction)
 
 
-# ---- negative log likelihood -------------------------------------------------------------------------------------------------------
+# ---- negative log likelihood -----------------------------------------------------------------------------------------
 def _picked(x, target, weight, ignore_index):
     """Class dim, safe targets and their weights."""
     dim = 1 if x.dim() > 1 else 0
@@ -290,7 +294,8 @@ def _picked(x, target, weight, ignore_index):
 
 
 @op(
-    "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+    "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
+    "SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
     module="nn",
     alias=("nll_loss2d_forward",),
     kernel="nll_loss_forward",
@@ -313,7 +318,8 @@ def nll_loss_forward(self, target, weight, reduction, ignore_index):
 
 
 @op(
-    "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, "
+    "SymInt ignore_index, Tensor total_weight) -> Tensor",
     module="nn",
     kernel="nll_loss_backward",
 )
@@ -337,12 +343,14 @@ def _nll_body(x, target, weight, reduction, ignore_index):
     out=True,
 )
 def nll_loss(self, target, weight=None, reduction=1, ignore_index=-100):
-    """-weight[y] * x[y] for log-probabilities x of shape (N, C, ...) and classes y of shape (N, ...); the mean is weighted."""
+    """-weight[y] * x[y] for log-probabilities x of shape (N, C, ...) and classes y of shape (N, ...);
+    the mean is weighted."""
     return _nll_body(self, target, weight, reduction, ignore_index)
 
 
 @op(
-    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
+    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, "
+    "SymInt ignore_index=-100) -> Tensor",
     module="nn",
 )
 def nll_loss_nd(self, target, weight=None, reduction=1, ignore_index=-100):
@@ -420,7 +428,8 @@ def _labels(x, target):
 
 
 @op(
-    "_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, float label_smoothing) -> (Tensor, Tensor, Tensor)",
+    "_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, "
+    "float label_smoothing) -> (Tensor, Tensor, Tensor)",
     module="aten",
     variants="function",
     kernel="_cross_entropy",
@@ -433,8 +442,8 @@ def _labels(x, target):
     },
 )
 def _cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing):
-    """Cross entropy with class indices, for devices with one kernel for it; also the logs of the sums of exponentials of every
-    row, and the sum of the weights of the classes."""
+    """Cross entropy with class indices, for devices with one kernel for it;
+    also the logs of the sums of exponentials of every row, and the sum of the weights of the classes."""
     dim = 1 if self.dim() > 1 else 0
     logp = torch.log_softmax(self, dim)
     loss = (
@@ -450,8 +459,8 @@ def _cross_entropy(self, target, weight, reduction, ignore_index, label_smoothin
 
 
 @op(
-    "_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, Tensor lse, Tensor total, int reduction, int ignore_index, "
-    "float label_smoothing) -> Tensor",
+    "_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, Tensor lse, "
+    "Tensor total, int reduction, int ignore_index, float label_smoothing) -> Tensor",
     module="aten",
     variants="function",
     kernel="_cross_entropy_backward",
@@ -472,7 +481,8 @@ def _cross_entropy_backward(grad_output, self, target, weight, lse, total, reduc
 
 
 @op(
-    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, "
+    "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
     module="nn",
 )
 def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
@@ -516,7 +526,7 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
     return torch._C._nn.nll_loss_nd(logp, target, weight, reduction, ignore_index)
 
 
-# ---- margins ---------------------------------------------------------------------------------------------------------------------------
+# ---- margins ---------------------------------------------------------------------------------------------------------
 @op(
     "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
     variants="function",
@@ -543,7 +553,8 @@ def hinge_embedding_loss(self, target, margin=1.0, reduction=1):
 
 
 @op(
-    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, "
+    "int reduction=Mean) -> Tensor",
     variants="function",
     samples=lambda t: [(t(4, 3), t(4, 3), t(4).sign())],
 )
@@ -567,8 +578,8 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
 
 
 @op(
-    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, "
-    "int reduction=Mean) -> Tensor",
+    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
+    "float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
     variants="function",
     samples=lambda t: [(t(4, 3), t(4, 3), t(4, 3))],
 )
@@ -577,8 +588,8 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     dims = anchor.dim(), positive.dim(), negative.dim()
     if len(set(dims)) != 1:
         raise RuntimeError(
-            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
         )
     if margin <= 0:
         raise RuntimeError(f"triplet_margin_loss expects margin to be greater than 0, got {margin}")
@@ -589,7 +600,8 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 
 
 @op(
-    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor",
+    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, "
+    "int reduction=Mean) -> Tensor",
     module="nn",
     out=True,
 )
@@ -627,7 +639,8 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
 
 @op("multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", module="nn", out=True)
 def multilabel_margin_loss(self, target, reduction=1):
-    """sum over labels y and non-labels i of max(0, 1 - x[y] + x[i]), divided by the number of classes; labels end at -1."""
+    """sum over labels y and non-labels i of max(0, 1 - x[y] + x[i]), divided by the number of classes;
+    labels end at -1."""
     if self.dim() > 2 or (self.dim() and self.size(-1) == 0):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
@@ -649,7 +662,7 @@ def multilabel_margin_loss(self, target, reduction=1):
     return _reduce(loss, reduction)
 
 
-# ---- connectionist temporal classification ------------------------------------------------------------------------------------------------
+# ---- connectionist temporal classification ---------------------------------------------------------------------------
 def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     for name, lengths in (("input", input_lengths), ("target", target_lengths)):
         if isinstance(lengths, torch.Tensor) and (lengths.is_floating_point() or lengths.is_complex()):
@@ -675,7 +688,8 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
     for i, n in enumerate(ins):
         if n < 0 or n > T:
             raise RuntimeError(
-                f"Expected input_lengths to have value at most {T}, but got value {n} (while checking arguments for ctc_loss_allocate_outputs)"
+                f"Expected input_lengths to have value at most {T}, but got value {n} (while checking arguments for "
+                "ctc_loss_allocate_outputs)"
             )
     S = max(outs, default=0)
     labels = targets.long()
@@ -742,10 +756,13 @@ def _lse0(x):
 
 
 @op(
-    "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor",
-    "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor",
+    "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
+    "int reduction=Mean, bool zero_infinity=False) -> Tensor",
+    "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, "
+    "int reduction=Mean, bool zero_infinity=False) -> Tensor",
     variants="function",
 )
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
-    """-log of the probability that log_probs (T, N, C), read with repeats merged and blanks dropped, spells the targets."""
+    """-log of the probability that log_probs (T, N, C), read with repeats merged and blanks dropped,
+    spells the targets."""
     return _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)

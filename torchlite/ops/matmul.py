@@ -191,8 +191,8 @@ def _matmul_node(args):
     ],
 )
 def matmul(self, other):
-    """Matrix product over the last two dims; dims in front broadcast, vectors count as a row on the left and as a column
-    on the right."""
+    """Matrix product over the last two dims;
+    dims in front broadcast, vectors count as a row on the left and as a column on the right."""
 
 
 @op(
@@ -448,8 +448,8 @@ def _wrap(d, n):
 
 
 def tensordot(a, b, dims=2, out=None):
-    """Sums of products over `dims`: a number n (the last n dims of a with the first n of b), a pair of lists of dims, or a
-    tensor with two rows."""
+    """Sums of products over `dims`: a number n (the last n dims of a with the first n of b), a pair of lists of dims,
+    or a tensor with two rows."""
     if not isinstance(dims, (tuple, list, torch.Tensor, int)):
         raise RuntimeError(
             "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
@@ -529,7 +529,8 @@ def bilinear(input1, input2, weight, bias=None):
     for i in range(input1.dim() - 1):
         if input1.shape[i] != input2.shape[i]:
             raise RuntimeError(
-                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and {input2.shape[i]}"
+                f"bilinear(): input batch dimensions do not match at dim {i}: "
+                f"got {input1.shape[i]} and {input2.shape[i]}"
             )
     if input1.shape[-1] != weight.shape[1]:
         raise RuntimeError(
@@ -562,8 +563,9 @@ def cross(self, other, dim=None):
     """Vector product along a dim of size 3: by default the first such dim."""
     if dim is None:
         _C.warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
-            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release.",
+            "Using torch.cross without specifying the dim arg is deprecated.\n"
+            "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
+            "The default value of dim will change to agree with that of linalg.cross in a future release.",
             2,
         )
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
@@ -577,7 +579,8 @@ def _check_attention(query, key, value, attn_mask, is_causal):
     if query.dtype != key.dtype or query.dtype != value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{query.dtype._cpp_type} key.dtype: {key.dtype._cpp_type} and value.dtype: {value.dtype._cpp_type} instead."
+            f"{query.dtype._cpp_type} key.dtype: {key.dtype._cpp_type} and value.dtype: "
+            f"{value.dtype._cpp_type} instead."
         )
     if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
         raise RuntimeError(
@@ -619,8 +622,9 @@ def _attention_weights(query, key, attn_mask, is_causal, scale):
 
 
 def _attention_grad(c, g):
-    """The weights are made anew from the logs of the sums, where the result was not rounded; else, and where the gradient is
-    differentiated, from the scores alone: what is left of a difference of large numbers must not be that of their roundings."""
+    """The weights are made anew from the logs of the sums, where the result was not rounded;
+    else, and where the gradient is differentiated, from the scores alone: what is left of a difference of large numbers
+    must not be that of their roundings."""
     y, mask = c.result0, c.attn_mask
     exact = y.dtype == torch.float32 and not torch.is_grad_enabled()
     q, k, v, g = (t.float() for t in (c.query, c.key, c.value, g))
@@ -640,7 +644,8 @@ def _attention_grad(c, g):
 
 
 @op(
-    "_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float scale) -> (Tensor, Tensor)",
+    "_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "
+    "float scale) -> (Tensor, Tensor)",
     module="aten",
     variants="function",
     kernel="_attention",
@@ -701,8 +706,9 @@ def scaled_dot_product_attention(
 ):
     """softmax(query @ key.T * scale + attn_mask) @ value for query (*, L, E), key (*, S, E) and value (*, S, Ev).
 
-    A bool mask is true where attention is allowed; `scale` is 1 / sqrt(E) by default; `is_causal` lets position i see the
-    positions up to i; `enable_gqa` repeats the heads of key and value to those of query."""
+    A bool mask is true where attention is allowed; `scale` is 1 / sqrt(E) by default;
+    `is_causal` lets position i see the positions up to i;
+    `enable_gqa` repeats the heads of key and value to those of query."""
     _check_attention(query, key, value, attn_mask, is_causal)
     if enable_gqa and query.dim() >= 3 and query.shape[-3] != key.shape[-3]:
         heads = query.shape[-3]

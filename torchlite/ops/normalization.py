@@ -6,7 +6,7 @@ from torchlite._core.device import suggested_format
 from ._declare import op
 
 
-# ---- softmax -----------------------------------------------------------------------------------------------------------------
+# ---- softmax ---------------------------------------------------------------------------------------------------------
 def _softmax_body(x, dim, dtype, log):
     if dtype is not None:
         x = x.to(dtype)
@@ -106,7 +106,7 @@ def _safe_softmax(self, dim, dtype=None):
     return out.masked_fill(dead, 0)
 
 
-# ---- layer norm -----------------------------------------------------------------------------------------------------------------
+# ---- layer norm ------------------------------------------------------------------------------------------------------
 def _real_only(x, kernel):
     if x.is_complex():
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
@@ -131,7 +131,8 @@ def _row_grads(h, xhat, rstd, dims, centred=True):
 
 
 @op(
-    "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
+    "bool cudnn_enable=True) -> Tensor",
     variants="function",
     kernel="layer_norm",
     samples=lambda t: [(t(3, 4), (4,), t(4), t(4)), (t(2, 3, 4), (3, 4))],
@@ -142,7 +143,8 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
 
 
 @op(
-    "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, "
+    "float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_layer_norm",
     nondiff=(1, 2),
@@ -178,8 +180,8 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
 
 @op(
-    "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, "
-    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, "
+    "Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_layer_norm_backward",
 )
@@ -199,7 +201,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     )
 
 
-# ---- rms norm -------------------------------------------------------------------------------------------------------------------
+# ---- rms norm --------------------------------------------------------------------------------------------------------
 @op(
     "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     variants="function",
@@ -252,7 +254,8 @@ def _fused_rms_norm(input, normalized_shape, weight, eps):
 
 
 @op(
-    "_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
+    "_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, "
+    "bool[2] output_mask) -> (Tensor, Tensor)",
     variants="function",
     kernel="_fused_rms_norm_backward",
 )
@@ -269,7 +272,7 @@ def _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, ou
     )
 
 
-# ---- batch norm -------------------------------------------------------------------------------------------------------------------
+# ---- batch norm ------------------------------------------------------------------------------------------------------
 def _channel(v, x):
     """A per-channel vector shaped to broadcast over x."""
     if v is None:
@@ -280,8 +283,8 @@ def _channel(v, x):
 
 
 @op(
-    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, "
-    "bool cudnn_enabled) -> Tensor",
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     variants="function",
     kernel="batch_norm",
     samples=lambda t: [(t(4, 3, 2), t(3), t(3), None, None, True, 0.1, 1e-5, False)],
@@ -294,8 +297,8 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 
 
 @op(
-    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) "
-    "-> (Tensor, Tensor, Tensor)",
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_batch_norm",
     nondiff=(1, 2),
@@ -345,8 +348,9 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 
 @op(
-    "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
-    "Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, "
+    "Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, "
+    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_batch_norm_backward",
 )
@@ -370,8 +374,8 @@ def native_batch_norm_backward(
 
 
 @op(
-    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) "
-    "-> (Tensor, Tensor, Tensor)",
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+    "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
 )
 def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -380,7 +384,8 @@ def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, tra
 
 
 @op(
-    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+    "float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
 )
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
@@ -389,8 +394,8 @@ def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, e
 
 
 @op(
-    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
-    "float eps, bool cudnn_enabled) -> Tensor",
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     variants="function",
     samples=lambda t: [(t(2, 3, 4), t(3), t(3), None, None, True, 0.1, 1e-5, False)],
 )
@@ -425,9 +430,10 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     return out.view(input.shape)
 
 
-# ---- group norm -------------------------------------------------------------------------------------------------------------------
+# ---- group norm ------------------------------------------------------------------------------------------------------
 @op(
-    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
+    "bool cudnn_enabled=True) -> Tensor",
     variants="function",
     samples=lambda t: [(t(2, 4, 3), 2, t(4), t(4))],
 )
@@ -446,8 +452,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (p.dim() != 1 or p.numel() != c):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(p.shape)} and input of shape {list(input.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                f"but got {name} of shape {list(p.shape)} and input of shape {list(input.shape)}"
             )
     area = 1
     for s in input.shape[2:]:
@@ -458,7 +464,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 
 
 @op(
-    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
+    "float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_group_norm",
     nondiff=(1, 2),
@@ -496,8 +503,8 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 
 @op(
-    "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, "
-    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, "
+    "SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_group_norm_backward",
 )

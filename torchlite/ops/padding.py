@@ -14,7 +14,8 @@ from ._declare import op
     samples=lambda t: [(t(2, 3), (1, 2), 1.5), (t(2, 3), (-1, 1, 0, 2))],
 )
 def constant_pad_nd(self, pad, value=0):
-    """`self` with pad[0], pad[1] elements of `value` before and after its last dim, and so on; negative numbers crop."""
+    """`self` with pad[0], pad[1] elements of `value` before and after its last dim, and so on;
+    negative numbers crop."""
 
 
 def _mode_grad(mode):
@@ -199,8 +200,8 @@ Supported combinations for non-constant padding:
     ],
 )
 def pad(input, pad, mode="constant", value=None):
-    """Pads the last dims by pad = (left, right, top, bottom, ...), from the last dim on. Modes: "constant" (any number of
-    dims), "reflect", "replicate", "circular" (the last one to three dims)."""
+    """Pads the last dims by pad = (left, right, top, bottom, ...), from the last dim on.
+    Modes: "constant" (any number of dims), "reflect", "replicate", "circular" (the last one to three dims)."""
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * input.dim():

@@ -15,7 +15,8 @@ def _hidden(*schemas, **kw):
 
 # ---- maximum ---------------------------------------------------------------------------------------------------------
 @_hidden(
-    "_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None, bool last=False) -> Tensor",
+    "_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None, "
+    "bool last=False) -> Tensor",
     kernel="_max_pool_backward",
     grad={
         "grad_output": lambda c, g: (
@@ -24,14 +25,19 @@ def _hidden(*schemas, **kw):
     },
 )
 def _max_pool_backward(grad_output, indices, input_size, dims, window, last):
-    """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims; `last`: channels last.
+    """Sums `grad_output` into zeros of `input_size`, at `indices` counted inside the last `dims` dims;
+    `last`: channels last.
 
-    `window` says where else to look for those of an element: (kernel_size, stride, padding, dilation), or () for adaptive pooling."""
+    `window` says where else to look for those of an element:
+    (kernel_size, stride, padding, dilation), or () for adaptive pooling."""
 
 
 def _declare_max(n):
     where = "" if n == 1 else "_nn"
-    args = f"Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1, bool ceil_mode=False"
+    args = (
+        f"Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1, "
+        "bool ceil_mode=False"
+    )
     size = (7, 6, 5)[-n:]
 
     def with_indices(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
@@ -85,8 +91,8 @@ for _n in (1, 2, 3):
 
 # ---- average ---------------------------------------------------------------------------------------------------------
 @_hidden(
-    "_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
-    "bool count_include_pad, int? divisor_override, bool last=False) -> Tensor",
+    "_avg_pool_backward(Tensor grad_output, SymInt[] input_size, int[] kernel_size, int[] stride, int[] padding, "
+    "bool ceil_mode, bool count_include_pad, int? divisor_override, bool last=False) -> Tensor",
     kernel="_avg_pool_backward",
     grad={
         "grad_output": lambda c, g: _AVG[len(c.kernel_size)](
@@ -114,8 +120,8 @@ def _declare_avg(n):
 
     pool.__name__ = f"avg_pool{n}d"
     pool.__doc__ = (
-        f"Averages over windows of the last {n} dim(s) of (N, C, d...) or (C, d...); `count_include_pad` counts the padding "
-        "as zeros, `divisor_override` replaces the window's size."
+        f"Averages over windows of the last {n} dim(s) of (N, C, d...) or (C, d...); "
+        "`count_include_pad` counts the padding as zeros, `divisor_override` replaces the window's size."
     )
 
     def backward(g, layout, k, s, p, ceil_mode, include, divisor):
@@ -145,8 +151,8 @@ def _declare_avg(n):
             )
 
     declared = op(
-        f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, "
-        f"bool count_include_pad=True{last}) -> Tensor",
+        f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, "
+        f"bool ceil_mode=False, bool count_include_pad=True{last}) -> Tensor",
         kernel=f"avg_pool{n}d",
         variants="function",
         module="" if n == 1 else "_nn",
@@ -216,8 +222,8 @@ def _check_adaptive_grad(g, n, kind):
     if 0 in g.shape[1:]:
         shape = [*g.shape[:-1], 1, g.shape[-1]] if n == 1 else list(g.shape)  # PyTorch pools rows as images of height 1
         raise RuntimeError(
-            f"adaptive_{kind}_pool{max(n, 2)}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, "
-            f"but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being empty"
+            f"adaptive_{kind}_pool{max(n, 2)}d_backward(): Expected grad_output to have non-zero size for non-batch "
+            f"dimensions, but grad_output has sizes {shape} with dimension {shape.index(0, 1)} being empty"
         )
 
 
@@ -236,8 +242,8 @@ def _check_adaptive(name, x, output_size, n, maximum):
     if x.dim() not in (n + 1, n + 2):
         if n == 1:
             raise RuntimeError(
-                f"Expected 2 to 3 dimensions, but got {x.dim()}-dimensional tensor for argument #1 'self' (while checking "
-                f"arguments for {name})"
+                f"Expected 2 to 3 dimensions, but got {x.dim()}-dimensional tensor for argument #1 'self' (while "
+                f"checking arguments for {name})"
             )
         raise RuntimeError(
             f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{':' if maximum else ''} {list(x.shape)}"
@@ -245,8 +251,8 @@ def _check_adaptive(name, x, output_size, n, maximum):
     empty = next((d for d in range(1, x.dim()) if not x.shape[d]), None)
     if maximum and empty is not None:
         raise RuntimeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x.shape)} with "
-            f"dimension {empty} being empty"
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, "
+            f"but input has sizes {list(x.shape)} with dimension {empty} being empty"
         )
     if len(output_size) != n:
         if n == 1:
@@ -349,7 +355,8 @@ def _unpool(self, indices, output_size, n):
         raise RuntimeError(f"There should be exactly {words} in output_size, but got {len(output_size)} elements.")
     if self.dim() not in (n + 1, n + 2):
         raise RuntimeError(
-            f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with {self.dim()} dimensions."
+            f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with "
+            f"{self.dim()} dimensions."
         )
     if self.shape != indices.shape:
         raise RuntimeError(
@@ -412,8 +419,8 @@ def _declare_fractional(n):
             raise RuntimeError(f"{where}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(self.shape)}")
         if 0 in self.shape[1:]:
             raise RuntimeError(
-                f"{where}(): Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} with "
-                f"dimension {list(self.shape).index(0, 1)} being empty."
+                f"{where}(): Expected input to have non-zero size for non-batch dimensions, "
+                f"but got{list(self.shape)} with dimension {list(self.shape).index(0, 1)} being empty."
             )
         if min(k) < 1:
             raise RuntimeError(f"{name}: kernel_size must be greater than zero, but got {list(k)}")

@@ -1,4 +1,5 @@
-"""Random numbers. The draws are those of PyTorch's CPU generator: the same seed gives the same numbers, on every device."""
+"""Random numbers. The draws are those of PyTorch's CPU generator: the same seed gives the same numbers,
+on every device."""
 
 import torchlite as torch
 
@@ -149,7 +150,8 @@ def randint(high, size, generator, dtype, layout, device, pin_memory, requires_g
 
 
 @op(
-    f"randint.low(SymInt low, SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
+    f"randint.low(SymInt low, SymInt high, SymInt[] size, *, {_GEN}, "
+    f"{_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
     variants="function",
     out=True,
     grad=None,
@@ -321,7 +323,8 @@ def _sample_dirichlet(self, generator):
     differentiable=False,
 )
 def _dirichlet_grad(x, alpha, total):
-    """The derivative of a draw `x` of Beta(alpha, total - alpha) with respect to alpha, at a fixed probability, over 1 - x."""
+    """The derivative of a draw `x` of Beta(alpha, total - alpha) with respect to alpha, at a fixed probability,
+    over 1 - x."""
 
 
 # ---- dropout ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import torchlite as torch
 from ._declare import op
 
 
-# ---- helpers of the gradients -----------------------------------------------------------------------------------------
+# ---- helpers of the gradients ----------------------------------------------------------------------------------------
 def _dims(dim, ndim):
     """The reduced dims, wrapped; None and () mean all of them."""
     if dim is None or dim == ():
@@ -59,7 +59,7 @@ def _share_all(g, x, result):
     return g.new_zeros(x.shape).masked_fill(mask, g / mask.sum())
 
 
-# ---- sums --------------------------------------------------------------------------------------------------------------
+# ---- sums ------------------------------------------------------------------------------------------------------------
 @op(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     kernel="sum",
@@ -196,7 +196,7 @@ def prod_dim(self, dim, keepdim=False, dtype=None):
     """The products along `dim`."""
 
 
-# ---- logical -------------------------------------------------------------------------------------------------------------
+# ---- logical ---------------------------------------------------------------------------------------------------------
 @op(
     "any(Tensor self) -> Tensor",
     kernel="any",
@@ -260,7 +260,7 @@ def count_nonzero(self, dim=None):
     return (self != 0).sum(dim)
 
 
-# ---- extremes --------------------------------------------------------------------------------------------------------------
+# ---- extremes --------------------------------------------------------------------------------------------------------
 @op(
     "max(Tensor self) -> Tensor",
     kernel="max",

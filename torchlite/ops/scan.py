@@ -120,15 +120,15 @@ def logcumsumexp(self, dim):
     return (self - top).exp().cumsum(dim).log() + top
 
 
-# ---- differences and integrals ---------------------------------------------------------------------------------------------
+# ---- differences and integrals ---------------------------------------------------------------------------------------
 def _edge(x, edge, dim):
     if edge.dim() != x.dim():
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     for i, (n, m) in enumerate(zip(x.shape, edge.shape)):
         if n != m and i != dim % x.dim():
             raise RuntimeError(
-                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
-                f"input.size({i}) = {n}, but got tensor.size({i}) = {m}"
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input.size({i}) = {n}, but got tensor.size({i}) = {m}"
             )
     return edge
 
@@ -279,7 +279,8 @@ def _slope(x, dim, spacing, edge_order):
 
 
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
-    """The derivatives of sampled values along each of `dim`: central differences inside, one-sided ones (of `edge_order`) at the ends.
+    """The derivatives of sampled values along each of `dim`:
+    central differences inside, one-sided ones (of `edge_order`) at the ends.
 
     `spacing` is the distance of samples, one for each dim, or a tensor of coordinates for each dim."""
     x = input
@@ -297,12 +298,14 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         if len(spacing) != len(dims):
             if dim is None:
                 raise RuntimeError(
-                    "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
-                    f"{x.dim()}', since dim argument was not given, but got a list of length {len(spacing)}"
+                    "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+                    f"'self.dim() = {x.dim()}', since dim argument was not given, "
+                    f"but got a list of length {len(spacing)}"
                 )
             raise RuntimeError(
-                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
-                f"length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}."
+                "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to "
+                f"have the same length, but got a spacing argument of length {len(spacing)} and a dim argument of "
+                f"length {len(dims)}."
             )
         steps = list(spacing)
     elif isinstance(spacing, (int, float, complex)):

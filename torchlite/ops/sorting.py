@@ -77,9 +77,10 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) values along `dim` in order, and their positions."""
 
 
-# ---- unique ----------------------------------------------------------------------------------------------------------------
+# ---- unique ----------------------------------------------------------------------------------------------------------
 @op(
-    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
+    "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     kernel="_unique2",
     variants="function",
     grad={},
@@ -89,7 +90,8 @@ def _unique2(self, sorted=True, return_inverse=False, return_counts=False):
 
 
 @op(
-    "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "
+    "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     kernel="unique_dim",
     variants="function",
     grad={},
@@ -99,7 +101,8 @@ def unique_dim(self, dim, sorted=True, return_inverse=False, return_counts=False
 
 
 @op(
-    "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    "_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, "
+    "int? dim=None) -> (Tensor, Tensor, Tensor)",
     kernel="unique_consecutive",
     variants="function",
     grad={},
@@ -121,7 +124,8 @@ def _chosen(result, return_inverse, return_counts):
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements of `input`, or its distinct slices along `dim`, in order.
 
-    With `return_inverse` also, for every element, its position among them; with `return_counts` how often each appears."""
+    With `return_inverse` also, for every element, its position among them;
+    with `return_counts` how often each appears."""
     if dim is None:
         result = torch._unique2(input, sorted, return_inverse, return_counts)
     else:
@@ -137,10 +141,12 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 python(unique, unique_consecutive)
 
 
-# ---- searches and histograms ---------------------------------------------------------------------------------------------------
+# ---- searches and histograms -----------------------------------------------------------------------------------------
 @op(
-    "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-    "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, "
+    "str? side=None, Tensor? sorter=None) -> Tensor",
+    "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, "
+    "str? side=None, Tensor? sorter=None) -> Tensor",
     kernel="searchsorted",
     variants="function",
     out=True,
@@ -177,7 +183,8 @@ def histc(self, bins=100, min=0, max=0):
 
 @op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", kernel="bincount", grad={})
 def bincount(self, weights=None, minlength=0):
-    """How often each of the values 0, 1, ... appears in a 1-d tensor of non-negative integers, or the sums of their weights."""
+    """How often each of the values 0, 1, ...
+    appears in a 1-d tensor of non-negative integers, or the sums of their weights."""
 
 
 def _edges_of(x, bins, range):
@@ -205,8 +212,8 @@ def _histogram(x, edges, weight, density):
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{x.dtype._scalar_type}'")
     if weight is not None and weight.dtype != x.dtype:
         raise RuntimeError(
-            "torch.histogram(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
-            f"but got input {x.dtype._scalar_type}, and weight {weight.dtype._scalar_type}"
+            "torch.histogram(): if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got input {x.dtype._scalar_type}, and weight {weight.dtype._scalar_type}"
         )
     flat = x.flatten()
     n = edges.numel() - 1
@@ -219,7 +226,8 @@ def _histogram(x, edges, weight, density):
 
 
 @op(
-    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, "
+    "Tensor bin_edges)",
     out=True,
     grad={},
 )
@@ -232,13 +240,15 @@ def histogram_bins(self, bins, weight=None, density=False):
         )
     if bins.dim() != 1 or bins.numel() == 0:
         raise RuntimeError(
-            f"torch.histogram(): bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins tensor for dimension 0"
+            f"torch.histogram(): bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins "
+            "tensor for dimension 0"
         )
     return _histogram(self, bins, weight, density), bins.clone()
 
 
 @op(
-    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, "
+    "bool density=False) -> (Tensor hist, Tensor bin_edges)",
     out=True,
     grad={},
 )
@@ -251,7 +261,8 @@ def histogram_count(self, bins=100, range=None, weight=None, density=False):
 
 
 def histogramdd(input, bins, *, range=None, weight=None, density=False):
-    """A histogram of points: the last dim of `input` holds their N coordinates, `bins` is a count (or N counts) or N tensors of edges."""
+    """A histogram of points: the last dim of `input` holds their N coordinates, `bins` is a count (or N counts)
+    or N tensors of edges."""
     if input.dim() < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     n = input.size(-1)
@@ -261,7 +272,8 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if range is not None and len(range) != 2 * n:
         raise RuntimeError(
-            f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range)}"
+            f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, "
+            f"but got {len(range)}"
         )
     if input.dtype not in (torch.float32, torch.float64):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._scalar_type}'")

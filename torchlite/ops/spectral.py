@@ -25,8 +25,9 @@ def _flag(v):
 
 
 @op(
-    "stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
-    "str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+    "stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
+    "bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, "
+    "bool? return_complex=None, bool? align_to_window=None) -> Tensor",
     tags="own",
     samples=lambda t: [
         (t(20), 8, {"return_complex": True}),
@@ -37,12 +38,14 @@ def _flag(v):
 def stft(
     self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window
 ):
-    """Fourier transforms of windows of a signal (or a batch of signals), `hop_length` apart: (..., frequencies, frames)."""
+    """Fourier transforms of windows of a signal (or a batch of signals), `hop_length` apart: (..., frequencies,
+    frames)."""
     if window is None:
         _C.warn_once(
-            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such as "
-            "torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress this warning and use a "
-            "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral "
+            "leakage. Other windows such as torch.hann_window or torch.hamming_window are recommended to reduce "
+            "spectral leakage.To suppress this warning and use a rectangular window, "
+            "explicitly set `window=torch.ones(n_fft, device=<device>)`."
         )
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
@@ -58,9 +61,9 @@ def stft(
     def fail(text):
         shape = list(x.shape[x.dim() - self.dim() :])
         raise RuntimeError(
-            f"stft(torch.{x.dtype._scalar_type}Tensor{shape}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={_shown(window)}, "
-            f"normalized={int(normalized)}, onesided={_flag(onesided)}, return_complex={_flag(return_complex)}, "
-            f"align_to_window={_flag(align_to_window)}) : expected {text}"
+            f"stft(torch.{x.dtype._scalar_type}Tensor{shape}, n_fft={n_fft}, hop_length={hop}, win_length={win}, "
+            f"window={_shown(window)}, normalized={int(normalized)}, onesided={_flag(onesided)}, "
+            f"return_complex={_flag(return_complex)}, align_to_window={_flag(align_to_window)}) : expected {text}"
         )
 
     complex_in = x.is_complex() or (window is not None and window.is_complex())
@@ -74,9 +77,10 @@ def stft(
             import warnings
 
             warnings.warn(
-                "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
-                "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex "
-                "output to recover the old return format.",
+                "stft with return_complex=False is deprecated. In a future pytorch release, "
+                "stft will return complex tensors for all inputs, and return_complex=False will raise an error.\n"
+                "Note: you can still call torch.view_as_real on the complex output to "
+                "recover the old return format.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -119,8 +123,9 @@ def stft(
 
 
 @op(
-    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, "
-    "bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
+    "bool center=True, bool normalized=False, bool? onesided=None, int? length=None, "
+    "bool return_complex=False) -> Tensor",
     samples=lambda t: [
         (t(5, 6, dtype="complex64" if t.dtype is torch.float32 else "complex128"), 8),
         (
@@ -139,8 +144,9 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     """The signal whose stft is `self`, in the least squares sense; `length` cuts it or fills it up with zeros."""
     if window is None:
         _C.warn_once(
-            "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the inversion "
-            "lossless.To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+            "A window was not provided. A rectangular window will be applied.Please provide the same window used "
+            "by stft to make the inversion lossless.To suppress this warning and use a rectangular window, "
+            "explicitly set `window=torch.ones(n_fft, device=<device>)`."
         )
     if not self.is_complex():
         raise RuntimeError(
@@ -149,8 +155,9 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     intro = (
-        f"istft(CPU{self.dtype._scalar_type}Type{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={win}, window={_shown(window)}, "
-        f"center={int(center)}, normalized={int(normalized)}, onesided={_flag(onesided)}, length={'None' if length is None else length}, "
+        f"istft(CPU{self.dtype._scalar_type}Type{list(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
+        f"win_length={win}, window={_shown(window)}, center={int(center)}, normalized={int(normalized)}, "
+        f"onesided={_flag(onesided)}, length={'None' if length is None else length}, "
         f"return_complex={int(return_complex)}) "
     )
 
@@ -166,8 +173,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     one = size != n_fft if onesided is None else onesided
     if size != (half if one else n_fft):
         fail(
-            f"expected the frequency dimension (3rd to the last) of the input tensor to match n_fft{' / 2 + 1' if one else ''} when "
-            f"onesided={'True' if one else 'False'}, but got {size}"
+            "expected the frequency dimension (3rd to the last) of the input tensor to match "
+            f"n_fft{' / 2 + 1' if one else ''} when onesided={'True' if one else 'False'}, but got {size}"
         )
     if not 0 < hop <= win:
         fail("expected 0 < hop_length <= win_length")
@@ -210,8 +217,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         import warnings
 
         warnings.warn(
-            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check "
-            "your center and hop_length settings.",
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
+            "tail. Please check your center and hop_length settings.",
             UserWarning,
             stacklevel=3,
         )
@@ -219,15 +226,15 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     return y
 
 
-# ---- windows -----------------------------------------------------------------------------------------------------------
+# ---- windows ---------------------------------------------------------------------------------------------------------
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
 def _window(name, length, periodic, dtype, layout, device, formula):
     kind = dtype._cpp_type if dtype else "float (default)"
     options = (
-        f"got: TensorOptions(dtype={kind}, device={'cpu' if device is None else device}, layout=%s, requires_grad=false (default), "
-        "pinned_memory=false, memory_format=(nullopt))"
+        f"got: TensorOptions(dtype={kind}, device={'cpu' if device is None else device}, layout=%s, "
+        "requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))"
     )
     if layout not in (None, torch.strided):
         raise RuntimeError(f"{name} is not implemented for sparse types, " + options % "Sparse")

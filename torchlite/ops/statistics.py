@@ -7,7 +7,7 @@ from ._declare import methods, op, python
 from .reduction import _count, _restore, _select_grad, _share_all, _spread
 
 
-# ---- variance ------------------------------------------------------------------------------------------------------------
+# ---- variance --------------------------------------------------------------------------------------------------------
 def _var_grad(g, x, dim, correction, keepdim):
     correction = 1 if correction is None else correction
     if dim is None or not x.shape:
@@ -136,7 +136,8 @@ _PAIR_SAVE = ("self", "result0")
 
 
 @op(
-    "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
+    "bool keepdim=False) -> (Tensor, Tensor)",
     kernel="var_mean_correction",
     tags="reduction",
     save=("self",),
@@ -175,7 +176,8 @@ def var_mean_dim(self, dim, unbiased=True, keepdim=False):
 
 
 @op(
-    "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
+    "bool keepdim=False) -> (Tensor, Tensor)",
     kernel="std_mean_correction",
     tags="reduction",
     save=_PAIR_SAVE,
@@ -213,7 +215,7 @@ def std_mean_dim(self, dim, unbiased=True, keepdim=False):
     return _var_body(self, dim, int(unbiased), keepdim, True), _mean_body(self, dim, keepdim)
 
 
-# ---- norms -----------------------------------------------------------------------------------------------------------------
+# ---- norms -----------------------------------------------------------------------------------------------------------
 def _norm_grad(g, x, result, p, dim, keepdim):
     result, g = _restore(result, x.shape, dim, keepdim), _restore(g, x.shape, dim, keepdim)
     if p == 0:
@@ -234,7 +236,8 @@ def _norm_grad(g, x, result, p, dim, keepdim):
 
 
 @op(
-    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+    "ScalarType? dtype=None) -> Tensor",
     module="linalg",
     kernel="linalg_vector_norm",
     out=True,
@@ -253,7 +256,8 @@ def frobenius_norm(self, dim, keepdim=False):
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-    """The norm of vectors or matrices: "fro" (2-norm of the elements), "nuc" (nuclear) or the exponent of a vector norm."""
+    """The norm of vectors or matrices: "fro" (2-norm of the elements), "nuc" (nuclear)
+    or the exponent of a vector norm."""
     if isinstance(dim, torch.Tensor):
         raise TypeError("norm(): argument 'dim' must be int or a tuple of ints")
     dims = [dim] if isinstance(dim, int) and not isinstance(dim, bool) else dim
@@ -355,7 +359,7 @@ def _lse_grad(g, x, result, dim, keepdim):
     return g * (x - result.masked_fill(result == -math.inf, 0)).exp()
 
 
-# ---- medians, modes, quantiles ------------------------------------------------------------------------------------------------
+# ---- medians, modes, quantiles ---------------------------------------------------------------------------------------
 @op(
     "median(Tensor self) -> Tensor",
     kernel="median",
@@ -455,7 +459,8 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(
-            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
         )
     shape = [] if dim is None else list(x.shape)
     if dim is None:
@@ -510,7 +515,8 @@ def quantile(self, q, dim=None, keepdim=False, interpolation="linear"):
 
 @op(
     "nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+    "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, "
+    "str interpolation='linear') -> Tensor",
     out=True,
     tags="reduction own",
     samples=lambda t: [(t(3, 4), 0.3)],
@@ -520,7 +526,7 @@ def nanquantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     return _quantile(self, q, dim, keepdim, interpolation, True)
 
 
-# ---- covariances ---------------------------------------------------------------------------------------------------------------
+# ---- covariances -----------------------------------------------------------------------------------------------------
 def _cov_weights(w, name, n):
     if w is None:
         return

@@ -548,7 +548,8 @@ def bitwise_not(self):
     samples=_real_line,
 )
 def nan_to_num(self, nan=None, posinf=None, neginf=None):
-    """Replaces NaN (by 0), infinity and -infinity (by the dtype's largest and smallest number), or by the numbers given."""
+    """Replaces NaN (by 0), infinity and -infinity (by the dtype's largest and smallest number),
+    or by the numbers given."""
 
 
 @op(

@@ -74,7 +74,8 @@ def _shared(shape, strides):
 
 
 def _places(c):
-    """Layouts of the result and of what src replaces in it, from the first place of either on, and how many places that are."""
+    """Layouts of the result and of what src replaces in it, from the first place of either on,
+    and how many places that are."""
     shape, strides, start = c.self_layout
     if _shared(shape, strides):
         strides, start = torch.empty_like(torch.empty_strided(shape, strides)).stride(), 0
@@ -96,10 +97,12 @@ def _as_strided_scatter_src(c, g):
     return scatter_strided(g, ((n,), (1,), 0), out).as_strided(*part)
 
 
-# The derivative in the memory of self, whatever its layout. PyTorch 2.13 gives self the gradient of what src replaced instead of all
-# the rest, takes storage_offset from the first element of a view on, and refuses a self that needs a gradient and is not contiguous.
+# The derivative in the memory of self, whatever its layout.
+# PyTorch 2.13 gives self the gradient of what src replaced instead of all the rest, takes storage_offset from the first
+# element of a view on, and refuses a self that needs a gradient and is not contiguous.
 @op(
-    "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+    "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
+    "SymInt? storage_offset=None) -> Tensor",
     grad={"self": _as_strided_scatter_self, "src": _as_strided_scatter_src},
     samples=lambda t: [(t(4, 3), t(2, 2), (2, 2), (3, 1), 1)],
 )

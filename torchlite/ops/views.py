@@ -578,7 +578,7 @@ def unflatten(self, dim, sizes):
     return self.reshape((*self.shape[:d], *sizes, *self.shape[d + 1 :]))
 
 
-# ---- several views at once --------------------------------------------------------------------------------------------------
+# ---- several views at once -------------------------------------------------------------------------------------------
 
 
 @op(
@@ -611,8 +611,8 @@ def split_with_sizes(self, split_sizes, dim):
         )
     if sum(split_sizes) != self.size(dim):
         raise RuntimeError(
-            "split_with_sizes expects split_sizes to sum exactly to %d (input tensor's size at dimension %d), but got split_sizes=%s"
-            % (self.size(dim), dim, list(split_sizes))
+            "split_with_sizes expects split_sizes to sum exactly to %d (input tensor's size at dimension %d), "
+            "but got split_sizes=%s" % (self.size(dim), dim, list(split_sizes))
         )
     out, at = [], 0
     for s in split_sizes:
@@ -663,7 +663,8 @@ def chunk(self, chunks, dim):
 
 
 def _apart(parts):
-    """Tensors over the same memory that are no views: each counts its own changes, and none of the others' histories follows."""
+    """Tensors over the same memory that are no views:
+    each counts its own changes, and none of the others' histories follows."""
     return tuple(p.data for p in parts)
 
 
@@ -674,7 +675,8 @@ def _apart(parts):
     samples=lambda t: [(t(5, 2), 2)],
 )
 def unsafe_split(self, split_size, dim):
-    """As split, but the parts may be changed in place; gradients are right where only one of the part and `self` is used afterwards."""
+    """As split, but the parts may be changed in place;
+    gradients are right where only one of the part and `self` is used afterwards."""
     return _apart(self.split(split_size, dim))
 
 
@@ -723,19 +725,21 @@ def tensor_split(self, sections, dim):
 
 @op(
     "tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor(a)[]",
-    "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
+    "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, "
+    "int dim=0) -> Tensor(a)[]",
 )
 def tensor_split_indices(self, indices, dim):
     """Views of `self` along `dim`, cut before each of the indices."""
     if isinstance(indices, torch.Tensor):
         if self.dim() and indices.dtype is not torch.int64:
             raise RuntimeError(
-                f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {indices.dtype._scalar_type}"
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, "
+                f"but got {indices.dtype._scalar_type}"
             )
         if self.dim() and indices.dim() > 1:
             raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
-                f"with {indices.dim()} dims"
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+                f"tensor, but got a tensor with {indices.dim()} dims"
             )
         if indices.dim() == 0:
             return self.tensor_split(int(indices), dim)
@@ -759,8 +763,8 @@ def _xsplit(name, dim_of, least):
         dim = dim_of(self)
         if isinstance(n, int) and (n == 0 or self.size(dim) % n):
             raise RuntimeError(
-                "torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the "
-                "split_size %d!" % (name, dim, self.size(dim), n)
+                "torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible "
+                "by the split_size %d!" % (name, dim, self.size(dim), n)
             )
         return self.tensor_split(n, dim)
 

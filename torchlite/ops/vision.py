@@ -26,7 +26,8 @@ def _upsample(self, mode, output_size, align_corners, antialias, scales):
 
 
 @op(
-    "_upsample_backward(Tensor grad_output, int mode, SymInt[] input_size, bool align_corners, bool antialias, Any scales) -> Tensor",
+    "_upsample_backward(Tensor grad_output, int mode, SymInt[] input_size, bool align_corners, bool antialias, "
+    "Any scales) -> Tensor",
     module="_hidden",
     kernel="_upsample_backward",
     grad={
@@ -188,7 +189,8 @@ def _im2col(self, kernel_size, dilation, padding, stride):
 
 
 @op(
-    "_col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    "_col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
+    "int[2] stride) -> Tensor",
     module="_hidden",
     kernel="col2im",
     node="Col2ImBackward0",
@@ -214,15 +216,15 @@ def im2col(self, kernel_size, dilation, padding, stride):
     k, d, p, s = _window(kernel_size, dilation, padding, stride)
     if self.dim() not in (3, 4) or 0 in self.shape[-3:]:
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
-            f"got: {list(self.shape)}"
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(self.shape)}"
         )
     blocks = _blocks(self.shape[-2:], k, d, p, s)
     if min(blocks) < 1:
         raise RuntimeError(
-            f"Given input with spatial size ({self.shape[-2]}, {self.shape[-1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, "
-            f"{d[1]}), padding=({p[0]}, {p[1]}), calculated shape of the array of sliding blocks as ({blocks[0]}, {blocks[1]}), but "
-            "its components must be at least one."
+            f"Given input with spatial size ({self.shape[-2]}, {self.shape[-1]}), kernel_size=({k[0]}, {k[1]}), "
+            f"dilation=({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), calculated shape of the array of sliding blocks "
+            f"as ({blocks[0]}, {blocks[1]}), but its components must be at least one."
         )
     if self.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
         raise NotImplementedError(f"\"im2col_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
@@ -232,7 +234,8 @@ def im2col(self, kernel_size, dilation, padding, stride):
 
 
 @op(
-    "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
+    "int[2] stride) -> Tensor",
     module="_nn",
     samples=lambda t: [(t(2, 12, 6), [4, 3], [2, 2], [1, 1], [0, 0], [1, 1])],
 )
@@ -242,18 +245,18 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     k, d, p, s = _window(kernel_size, dilation, padding, stride)
     if self.dim() not in (2, 3) or 0 in self.shape[-2:]:
         raise RuntimeError(
-            f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but "
-            f"got: {list(self.shape)}"
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+            f"for input, but got: {list(self.shape)}"
         )
     if self.shape[-2] % (k[0] * k[1]):
         raise RuntimeError(
-            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
-            f"{self.shape[-2]} and kernel_size=({k[0]}, {k[1]})."
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            f"but got input.size(1)={self.shape[-2]} and kernel_size=({k[0]}, {k[1]})."
         )
     b = _blocks(out, k, d, p, s)
     given = (
-        f"Given output_size=({out[0]}, {out[1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, {d[1]}), padding=({p[0]}, {p[1]}), "
-        f"stride=({s[0]}, {s[1]}), "
+        f"Given output_size=({out[0]}, {out[1]}), kernel_size=({k[0]}, {k[1]}), dilation=({d[0]}, {d[1]}), "
+        f"padding=({p[0]}, {p[1]}), stride=({s[0]}, {s[1]}), "
     )
     if not (self.is_floating_point() or self.is_complex() or self.dtype == torch.bool):
         raise NotImplementedError(f"\"col2im_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
@@ -265,8 +268,8 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
     if self.shape[-1] != b[0] * b[1]:
         raise RuntimeError(
             given
-            + f"expected size of input's dimension 2 to match the calculated number of sliding blocks {b[0]} * {b[1]} = "
-            f"{b[0] * b[1]}, but got input.size(2)={self.shape[-1]}."
+            + f"expected size of input's dimension 2 to match the calculated number of sliding blocks {b[0]} * {b[1]} "
+            f"= {b[0] * b[1]}, but got input.size(2)={self.shape[-1]}."
         )
     x = self if self.dim() == 3 else self.unsqueeze(0)
     y = _col2im(x, out, k, d, p, s)
@@ -298,7 +301,8 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 # ---- shuffles --------------------------------------------------------------------------------------------------------
 def _gathered(x, parts, like):
-    """A copy of the view x, whose dims are split in `parts` (sizes of each dim of the result), in the memory format that `like` asks for."""
+    """A copy of the view x, whose dims are split in `parts` (sizes of each dim of the result),
+    in the memory format that `like` asks for."""
     y = torch.empty([math.prod(p) for p in parts], dtype=x.dtype, device=x.device, memory_format=suggested_format(like))
     view = y
     for d in reversed(range(len(parts))):
@@ -327,8 +331,8 @@ def pixel_shuffle(self, upscale_factor):
     lead, (c, h, w) = tuple(self.shape[:-3]), self.shape[-3:]
     if c % (r * r):
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={c} is not divisible by {r * r}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
     x = self.reshape(lead + (c // (r * r), r, r, h, w))
     n = len(lead)
@@ -359,8 +363,8 @@ def pixel_unshuffle(self, downscale_factor):
     for word, size, d in (("height", h, -2), ("width", w, -1)):
         if size % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {word} to be divisible by downscale_factor, but input.size({d})={size} is not "
-                f"divisible by {r}"
+                f"pixel_unshuffle expects {word} to be divisible by downscale_factor, but input.size({d})={size} is "
+                f"not divisible by {r}"
             )
     n = len(lead)
     x = self.reshape(lead + (c, h // r, r, w // r, r))
@@ -456,12 +460,13 @@ def _check_grid(x, grid):
     for i in range(2, x.dim()):
         if x.shape[i] == 0:
             raise RuntimeError(
-                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x.shape)} "
-                f"with dimension {i} being empty"
+                "grid_sampler(): expected input to have non-empty spatial dimensions, "
+                f"but input has sizes {list(x.shape)} with dimension {i} being empty"
             )
     if not x.is_floating_point():
         raise NotImplementedError(
-            f"\"{'grid_sampler_2d_cpu_kernel_impl' if x.dim() == 4 else 'grid_sampler3d_cpu'}\" not implemented for '{x.dtype._scalar_type}'"
+            f'"{"grid_sampler_2d_cpu_kernel_impl" if x.dim() == 4 else "grid_sampler3d_cpu"}" not implemented for '
+            f"'{x.dtype._scalar_type}'"
         )
 
 
@@ -557,7 +562,8 @@ def _affine_grid_grad(c, g):
     samples=lambda t: [(t(2, 2, 3), [2, 1, 3, 4], False), (t(1, 3, 4), [1, 1, 2, 3, 2], True)],
 )
 def affine_grid_generator(theta, size, align_corners):
-    """A grid (N, out..., dims) for grid_sampler: every position of an image of `size` (N, C, d...), mapped by `theta`."""
+    """A grid (N, out..., dims) for grid_sampler: every position of an image of `size` (N, C, d...),
+    mapped by `theta`."""
     n = len(size) - 2
     if n not in (2, 3):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
@@ -599,7 +605,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
 
 def affine_grid(theta, size, align_corners=None):
-    """A grid for `grid_sample` from affine matrices `theta` (N, 2, 3) or (N, 3, 4) and the output's `size` (N, C, d...)."""
+    """A grid for `grid_sample` from affine matrices `theta` (N, 2, 3) or (N, 3, 4) and the output's `size` (N, C,
+    d...)."""
     if align_corners is None:
         _warn_corners()
     if not theta.is_floating_point():

@@ -31,7 +31,8 @@ def _zeropower_via_newtonschulz(grad, ns_coefficients, ns_steps, eps):
 class Muon(_PerParameter):
     """Momentum steps made orthogonal, for 2D parameters.
 
-    Args: params, lr (1e-3), weight_decay (0.1), momentum (0.95), nesterov, ns_coefficients, eps, ns_steps, adjust_lr_fn.
+    Args: params, lr (1e-3), weight_decay (0.1), momentum (0.95), nesterov, ns_coefficients, eps, ns_steps,
+    adjust_lr_fn.
     """
 
     _state_step = False

@@ -9,7 +9,8 @@ __all__ = ["Adamax"]
 class Adamax(_PerParameter):
     """Adam with the infinity norm.
 
-    Args: params, lr (2e-3), betas (0.9, 0.999), eps (1e-8), weight_decay; foreach, maximize, differentiable, capturable.
+    Args: params, lr (2e-3), betas (0.9, 0.999), eps (1e-8), weight_decay;
+    foreach, maximize, differentiable, capturable.
     """
 
     _late = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}

@@ -8,8 +8,8 @@ __all__ = ["AdamW"]
 class AdamW(Adam):
     """Adam with decoupled weight decay.
 
-    Args: params, lr (1e-3), betas (0.9, 0.999), eps (1e-8), weight_decay (1e-2), amsgrad, maximize; foreach, capturable,
-    differentiable, fused.
+    Args: params, lr (1e-3), betas (0.9, 0.999), eps (1e-8), weight_decay (1e-2), amsgrad, maximize;
+    foreach, capturable, differentiable, fused.
     """
 
     def __init__(

@@ -104,8 +104,8 @@ def _strong_wolfe(evaluate, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
 class LBFGS(Optimizer):
     """Limited-memory BFGS; `step` needs a closure. One parameter group only.
 
-    Args: params, lr (1), max_iter (20), max_eval, tolerance_grad, tolerance_change, history_size, line_search_fn (None or
-    "strong_wolfe").
+    Args: params, lr (1), max_iter (20), max_eval, tolerance_grad, tolerance_change, history_size,
+    line_search_fn (None or "strong_wolfe").
     """
 
     def __init__(
@@ -174,7 +174,8 @@ class LBFGS(Optimizer):
         return loss, flat
 
     def step(self, closure):
-        """Runs up to `max_iter` iterations. Args: closure, which clears the gradients, computes and returns the loss."""
+        """Runs up to `max_iter` iterations.
+        Args: closure, which clears the gradients, computes and returns the loss."""
         with torch.no_grad():
             return self._step(closure)
 

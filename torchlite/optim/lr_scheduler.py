@@ -1,5 +1,5 @@
-"""Learning rate schedules. Values are found step by step from the previous ones, as in PyTorch, so that schedules can be
-chained and a changed learning rate is respected."""
+"""Learning rate schedules. Values are found step by step from the previous ones, as in PyTorch,
+so that schedules can be chained and a changed learning rate is respected."""
 
 import math
 from typing import Any
@@ -78,10 +78,10 @@ class LRScheduler:
             for i, group in enumerate(optimizer.param_groups):
                 if "initial_lr" not in group:
                     raise KeyError(
-                        f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= "
-                        "0.\nThis typically happens when:\n1. You're trying to resume training from a checkpoint but haven't "
-                        "properly loaded the optimizer state\n2. You're using last_epoch >= 0 for a fresh training run (not "
-                        "recommended)"
+                        f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                        "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from "
+                        "a checkpoint but haven't properly loaded the optimizer state\n2. "
+                        "You're using last_epoch >= 0 for a fresh training run (not recommended)"
                     )
         self.base_lrs = [_copy(g["initial_lr"]) for g in optimizer.param_groups]
         self.last_epoch = last_epoch

@@ -19,8 +19,8 @@ __all__ = ["NAdam"]
 class NAdam(_PerParameter):
     """Adam with Nesterov momentum.
 
-    Args: params, lr (2e-3), betas (0.9, 0.999), eps (1e-8), weight_decay, momentum_decay (4e-3), decoupled_weight_decay;
-    foreach, maximize, capturable, differentiable.
+    Args: params, lr (2e-3), betas (0.9, 0.999), eps (1e-8), weight_decay, momentum_decay (4e-3),
+    decoupled_weight_decay; foreach, maximize, capturable, differentiable.
     """
 
     _late = {

@@ -16,10 +16,11 @@ _CPP_TYPES = {name: cpp for name, _, cpp, _ in _C.dtype_table}
 # names with a leading _ that PyTorch has too; others are torchlite's own
 _ATEN = frozenset(
     """_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_physical _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm
-_fused_rms_norm_backward _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _log_softmax _log_softmax_backward_data
-_native_batch_norm_legit _safe_softmax _sample_dirichlet _softmax _softmax_backward_data _standard_gamma _standard_gamma_grad _unique2
-_upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d
-_upsample_nearest_exact3d""".split()
+    _fused_rms_norm_backward _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _log_softmax
+    _log_softmax_backward_data _native_batch_norm_legit _safe_softmax _sample_dirichlet _softmax
+    _softmax_backward_data _standard_gamma _standard_gamma_grad _unique2 _upsample_bicubic2d_aa
+    _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d
+    _upsample_nearest_exact3d""".split()
 )
 _RENAMED = {
     "_to_dtype": "_to_copy",
@@ -29,7 +30,8 @@ _RENAMED = {
 
 
 class ProfilerActivity(enum.Enum):
-    """What a profiler records: the program's calls (CPU), the kernels of a device. Other members are PyTorch's; they are not there."""
+    """What a profiler records: the program's calls (CPU), the kernels of a device. Other members are PyTorch's;
+    they are not there."""
 
     CPU, XPU, CUDA, MTIA, HPU = range(5)
     WebGPU = 5
@@ -102,8 +104,8 @@ class Recording:
             raise
 
     def stop(self):
-        """Ends it, waiting for the GPU where its times are recorded. What is raised by then, an interrupt too, is kept in `error`
-        for the caller to raise."""
+        """Ends it, waiting for the GPU where its times are recorded.
+        What is raised by then, an interrupt too, is kept in `error` for the caller to raise."""
         kernels = []
         try:
             if self._gpu is not None:

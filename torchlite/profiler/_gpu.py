@@ -6,7 +6,8 @@ _WAIT = "cannot wait"
 
 
 class Kernels:
-    """Watches the bridge from here to stop(), which gives (name, begin, end, further facts) of each kernel in the core's clock."""
+    """Watches the bridge from here to stop(), which gives (name, begin, end, further facts)
+    of each kernel in the core's clock."""
 
     def __init__(self, recording):
         from ..webgpu.transport import bridge
@@ -27,8 +28,8 @@ class Kernels:
             self._zero = (before + _C.profile_clock()) // 2
         else:
             _warn(
-                "this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, which browsers may hide): "
-                "GPU times are not recorded, and the table has no WebGPU columns"
+                "this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, "
+                "which browsers may hide): GPU times are not recorded, and the table has no WebGPU columns"
             )
         listeners.listen(self)
 
@@ -61,8 +62,9 @@ class Kernels:
             self._off()
         if spans and spans["pending"]:
             self._warn(
-                "Python was entered synchronously and cannot wait for the GPU's times: those of the last %d batches are missing. "
-                "`async with profile(...)` or `await prof.stop_async()` wait for them" % spans["pending"]
+                "Python was entered synchronously and cannot wait for the GPU's times: "
+                "those of the last %d batches are missing. `async with profile(...)` or `await "
+                "prof.stop_async()` wait for them" % spans["pending"]
             )
         return self._rows(spans)
 

@@ -23,8 +23,9 @@ class ExecutionTraceObserver:
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
-    """A function step -> ProfilerAction: after `skip_first` steps cycles of `wait` idle, `warmup` warming and `active` recorded
-    steps, `repeat` times (0: on and on). skip_first_wait other than 0: the first cycle has no idle steps."""
+    """A function step -> ProfilerAction: after `skip_first` steps cycles of `wait` idle,
+    `warmup` warming and `active` recorded steps, `repeat` times (0: on and on).
+    skip_first_wait other than 0: the first cycle has no idle steps."""
 
     def action(step):
         if step < 0:
@@ -46,8 +47,9 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
 
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError(
-            "Invalid profiler schedule arguments. Got wait=%s (need >= 0), warmup=%s (need >= 0), active=%s (need > 0), "
-            "repeat=%s (need >= 0), skip_first=%s (need >= 0)." % (wait, warmup, active, repeat, skip_first)
+            "Invalid profiler schedule arguments. Got wait=%s (need >= 0), warmup=%s (need >= 0), "
+            "active=%s (need > 0), repeat=%s (need >= 0), skip_first=%s (need >= 0)."
+            % (wait, warmup, active, repeat, skip_first)
         )
     if warmup == 0:
         warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
@@ -91,14 +93,17 @@ def _parse(activities):
 class profile:
     """Records the ops of this thread between start() and stop(), as a context manager or by calls.
 
-    activities: ProfilerActivity.CPU for the program's calls, ProfilerActivity.WebGPU for the kernels' times (CUDA means it where
-    torch.webgpu.use_as_cuda is on); those that are there if left out. schedule, on_trace_ready: see `schedule`; step() ends a step.
-    record_shapes: sizes of tensor arguments. profile_memory: bytes in CPU tensors that a call added (GPU memory is allocated in batches
-    and has no columns). with_stack: the lines of Python that made the call. acc_events: keeps the events of earlier cycles.
+    activities: ProfilerActivity.CPU for the program's calls,
+    ProfilerActivity.WebGPU for the kernels' times (CUDA means it where torch.webgpu.use_as_cuda is on);
+    those that are there if left out. schedule, on_trace_ready: see `schedule`; step() ends a step.
+    record_shapes: sizes of tensor arguments.
+    profile_memory: bytes in CPU tensors that a call added (GPU memory is allocated in batches and has no columns).
+    with_stack: the lines of Python that made the call. acc_events: keeps the events of earlier cycles.
     with_flops and with_modules are not there and warn.
 
-    stop() waits for the GPU when its times are recorded. Where Python was entered synchronously and cannot wait, some times may be
-    missing, which a warning says; `async with profile(...)` waits in any case.
+    stop() waits for the GPU when its times are recorded.
+    Where Python was entered synchronously and cannot wait, some times may be missing, which a warning says;
+    `async with profile(...)` waits in any case.
     """
 
     def __init__(
@@ -259,7 +264,8 @@ class profile:
         return self._events
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The events added up by name (and input shapes, or the first lines of their stacks), an EventList with `table()`."""
+        """The events added up by name (and input shapes, or the first lines of their stacks),
+        an EventList with `table()`."""
         if self._events is None:
             raise AssertionError("Profiler must be initialized before getting key averages")
         if group_by_stack_n and not self.with_stack:
@@ -288,7 +294,8 @@ class profile:
 
     def export_memory_timeline(self, path, device=None):
         raise NotImplementedError(
-            "export_memory_timeline is not supported by torchlite; torch.webgpu.memory_stats() and profile_memory=True are"
+            "export_memory_timeline is not supported by torchlite; torch.webgpu.memory_stats() and "
+            "profile_memory=True are"
         )
 
     def toggle_collection_dynamic(self, enable, activities):

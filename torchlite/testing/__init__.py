@@ -29,7 +29,8 @@ def assert_close(
     check_stride=False,
     msg=None,
 ):
-    """Raises AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere, with equal dtype and shape."""
+    """Raises AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere,
+    with equal dtype and shape."""
     if isinstance(expected, dict):
         if actual.keys() != expected.keys():
             raise AssertionError("The keys of the mappings do not match")
@@ -87,7 +88,8 @@ def assert_close(
     if a.dim() == 0:
         head = "Scalars are not close!" if not (rtol == 0 and atol == 0) else "Scalars are not equal!"
         fail(
-            "%s\n\nExpected %s but got %s.\nAbsolute difference: %s (up to %s allowed)\nRelative difference: %s (up to %s allowed)"
+            "%s\n\nExpected %s but got %s.\nAbsolute difference: %s (up to %s allowed)\nRelative difference: "
+            "%s (up to %s allowed)"
             % (
                 head,
                 e.item(),
@@ -126,8 +128,8 @@ def _bounds(dtype, low, high, least, end, low_default, high_default):
         import warnings
 
         warnings.warn(
-            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will be removed in "
-            "2.3. Use `torch.full(...)` instead.",
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since "
+            "2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
             stacklevel=3,
         )
@@ -135,7 +137,8 @@ def _bounds(dtype, low, high, least, end, low_default, high_default):
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < least or low >= end:
         raise ValueError(
-            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{least}, {end})"
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
+            f"[{least}, {end})"
         )
     low, high = min(max(low, least), end), min(max(high, least), end)
     return (math.ceil(low), math.ceil(high)) if whole else (low, high)

@@ -1,4 +1,5 @@
-"""Activation checkpointing: a part of the model is run again in backward instead of keeping its intermediate results."""
+"""Activation checkpointing: a part of the model is run again in backward instead
+of keeping its intermediate results."""
 
 import contextlib
 
@@ -106,9 +107,9 @@ class CheckpointFunction(torch.autograd.Function):
     def backward(ctx, *grads):
         if torch.autograd.graph.tasks[-1].inputs is not None:
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
-                "the `inputs` argument."
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, you can either set use_reentrant=False, "
+                "or call .backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.inputs)
         for i, t in zip(ctx.at, ctx.saved_tensors):
@@ -162,7 +163,8 @@ class _Frame:
         def keep(x):
             if len(found) >= len(self.meta) and self.completed:
                 raise CheckpointError(
-                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass."
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the "
+                    "original forward pass."
                 )
             found.append(x.detach())
             if self.early_stop and len(found) == len(self.meta):
@@ -199,7 +201,8 @@ _early_stop: list[bool] = []  # what the surrounding set_checkpoint_early_stop()
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable):
-    """Inside, checkpoint() stops its second runs as soon as all saved tensors are there again, or never, whatever its early_stop says."""
+    """Inside, checkpoint() stops its second runs as soon as all saved tensors are there again, or never,
+    whatever its early_stop says."""
     _early_stop.append(enable)
     try:
         yield
@@ -263,9 +266,11 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
         import warnings
 
         warnings.warn(
-            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we will raise "
-            "an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the current default "
-            "behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the two variants.",
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+            "explicitly. In version 2.9 we will raise an exception if use_reentrant is not passed. "
+            "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "
+            "you can pass use_reentrant=True. Refer to docs for more details on the differences "
+            "between the two variants.",
             stacklevel=2,
         )
         use_reentrant = True

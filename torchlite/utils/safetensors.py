@@ -90,7 +90,8 @@ def _invalid(text):
 
 
 def _brackets(text):
-    """The brackets of JSON without escaped quotes that are in no string; a piece at a time, because a piece is cut into many."""
+    """The brackets of JSON without escaped quotes that are in no string;
+    a piece at a time, because a piece is cut into many."""
     found, inside, others = [], 0, bytes(set(range(256)).difference(b"[]{}"))
     for start in range(0, len(text), 1 << 16):
         parts = text[start : start + (1 << 16)].split(b'"')
@@ -145,7 +146,8 @@ def _sizes(value, name, field):
 
 
 def _tensors(header, nbytes):
-    """(name, dtype, shape, start, end) of each tensor in the order of the bytes, which they cover without gap or overlap."""
+    """(name, dtype, shape, start, end) of each tensor in the order of the bytes,
+    which they cover without gap or overlap."""
     found = []
     for name, entry in header.items():
         if type(entry) is not dict:

@@ -44,7 +44,8 @@ def _bridge_of(device=None):
 
 
 def is_available():
-    """Whether tensors can be made on webgpu now. False also where there is a GPU that first has to be waited for: `await ready()`."""
+    """Whether tensors can be made on webgpu now. False also where there is a GPU that first has to be waited for:
+    `await ready()`."""
     return _bridge.available()
 
 
@@ -64,8 +65,10 @@ def why_not():
 
 
 def use_as_cuda(on=True):
-    """Lets "cuda" mean this device, for scripts that know no other name: `torch.device("cuda")`, `x.cuda()`, `torch.cuda.is_available()`.
-    Tensors and devices still call themselves webgpu. TORCHLITE_CUDA=webgpu in the environment does the same from the start."""
+    """Lets "cuda" mean this device, for scripts that know no other name:
+    `torch.device("cuda")`, `x.cuda()`, `torch.cuda.is_available()`.
+    Tensors and devices still call themselves webgpu.
+    TORCHLITE_CUDA=webgpu in the environment does the same from the start."""
     from .._core import device as _device
 
     _device.use_webgpu_as_cuda(on)
@@ -152,12 +155,13 @@ def is_bf16_supported(including_emulation=True):
 
 
 def debug(*kinds):
-    """Says on stderr what the device does, from now on or for a `with` block; debug() switches it off. TORCHLITE_DEBUG=kernels,timing in the
-    environment does the same from the first use.
+    """Says on stderr what the device does, from now on or for a `with` block; debug() switches it off.
+    TORCHLITE_DEBUG=kernels,timing in the environment does the same from the first use.
 
-    kinds: "kernels": a line for each kernel that is sent, with the ops in it, sizes and workgroups; "wgsl": the text of each kernel
-    that is compiled; "timing": GPU time by kernel at each read and synchronize() (needs an adapter with timestamps); "fallbacks": a line
-    for each op that the CPU runs in the device's place. ValueError for others.
+    kinds: "kernels": a line for each kernel that is sent, with the ops in it, sizes and workgroups;
+    "wgsl": the text of each kernel that is compiled; "timing": GPU time by kernel at each read and synchronize()
+    (needs an adapter with timestamps); "fallbacks": a line for each op that the CPU runs in the device's place.
+    ValueError for others.
     """
     from .watch import debug as _debug
 
@@ -225,7 +229,8 @@ def empty_cache():
 
 
 async def reset():
-    """Starts a new device, after the old one was lost; tensors of the old one are void. False where there is none to be had."""
+    """Starts a new device, after the old one was lost; tensors of the old one are void.
+    False where there is none to be had."""
     if _bridge.current is None:
         return await ready()
     done = await _bridge.current.reset()

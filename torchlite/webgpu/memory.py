@@ -109,6 +109,7 @@ def mem_get_info(device=None):
     """(free, total) within the budget; an error without one."""
     if not _budget[0]:
         raise NotImplementedError(
-            "browsers do not say how much memory the GPU has; with torch.webgpu.set_memory_budget(nbytes) there is an answer"
+            "browsers do not say how much memory the GPU has; "
+            "with torch.webgpu.set_memory_budget(nbytes) there is an answer"
         )
     return max(0, _budget[0] - memory_reserved(device)), _budget[0]

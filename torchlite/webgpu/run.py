@@ -1,8 +1,8 @@
 """How an op runs on webgpu: a planner for its kernel row, the op's body, or the CPU, which is never silent.
 
-`PLANNERS` has a function for each kernel row that the device has: planner(ov, args) with the op's arguments in schema order;
-it returns the result, or NotImplemented for what it does not do. The file is loaded when the first
-tensor asks for the device.
+`PLANNERS` has a function for each kernel row that the device has:
+planner(ov, args) with the op's arguments in schema order; it returns the result, or NotImplemented for what it does not
+do. The file is loaded when the first tensor asks for the device.
 """
 
 import os
@@ -57,7 +57,7 @@ def device_run(ov, args):
     return on_cpu(ov, args)
 
 
-# ---- tensors -----------------------------------------------------------------------------------------------------------
+# ---- tensors ---------------------------------------------------------------------------------------------------------
 def empty(shape, dtype, strides=None):
     """An uninitialised tensor on webgpu."""
     return _C.empty_on(WEBGPU, tuple(shape), strides, dtype)
@@ -150,7 +150,8 @@ def laid_like(t):
 
 
 def laid_back(r, back):
-    """The new tensor that was computed of laid_like(t), with the dims of t and the strides of empty_like(t). It is no view."""
+    """The new tensor that was computed of laid_like(t), with the dims of t and the strides of empty_like(t).
+    It is no view."""
     if back == [*range(r.dim())] and not r._is_view():
         return r
     buffer, v = _C.geometry(r)[0], r.permute(back)
@@ -243,8 +244,9 @@ def device_copy(dst, src):
     if from_ is buffer:
         if own_offset == offset and own == shape and own_strides == strides and own_dtype is dtype:
             return
-        # Values that are still to come cannot go by the command below, which copies no buffer into itself: the kernel that is run
-        # for them computes them, or reads a copy of the buffer that the bridge makes as it is written too.
+        # Values that are still to come cannot go by the command below, which copies no buffer into itself:
+        # the kernel that is run for them computes them,
+        # or reads a copy of the buffer that the bridge makes as it is written too.
         if from_.pending is None:
             src = _detached_copy(src)
             from_, own, own_strides, own_offset, own_dtype, own_dense, _ = _C.geometry(src)
@@ -323,7 +325,7 @@ def _copy_in(dst, src):
     device_copy(dst, upload(src))
 
 
-# ---- the CPU in its place ------------------------------------------------------------------------------------------------
+# ---- the CPU in its place --------------------------------------------------------------------------------------------
 # rows that make numbers on the CPU by definition, so that a seed gives PyTorch's numbers: nothing is read back
 MADE_ON_CPU = frozenset(
     """rand randn randint randint_low randperm arange arange_start arange_step linspace logspace eye eye_m tril_indices
@@ -416,12 +418,13 @@ def note(name):
         fn(name)
     if strict:
         raise NotImplementedError(
-            "The operator 'aten::%s' is not currently implemented for the webgpu device, and TORCHLITE_WEBGPU_STRICT is set. "
-            "Move its arguments to the CPU with .cpu()" % name
+            "The operator 'aten::%s' is not currently implemented for the webgpu device, "
+            "and TORCHLITE_WEBGPU_STRICT is set. Move its arguments to the CPU with .cpu()" % name
         )
     if name not in fallbacks:
         _warn(
-            "The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: its arguments are read back and "
+            "The operator 'aten::%s' is not currently supported on the webgpu device and runs on the CPU: "
+            "its arguments are read back and "
             'its results uploaded. torch.explain(%r, device="webgpu") tells more.' % (name, name)
         )
     fallbacks[name] = fallbacks.get(name, 0) + 1
@@ -455,7 +458,7 @@ def _up(r):
     return r
 
 
-# ---- factories -----------------------------------------------------------------------------------------------------------
+# ---- factories -------------------------------------------------------------------------------------------------------
 def _dtype_of(dtype, value=None):
     if dtype is not None:
         return dtype

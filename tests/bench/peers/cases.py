@@ -1,6 +1,7 @@
 """The workloads of the peer benchmark in plain PyTorch; bench.html runs this in Pyodide.
 
-Requests and answers are JSON, as in the benchmark's own protocol: `make` prepares one case and checks it, `sample` times it.
+Requests and answers are JSON, as in the benchmark's own protocol: `make` prepares one case and checks it,
+`sample` times it.
 Inputs come from the benchmark's `bench_inputs`, so that every peer works on the same numbers.
 """
 

@@ -19,7 +19,8 @@ for _file, _names in {
     "channelshuffle": "ChannelShuffle",
     "distance": "CosineSimilarity PairwiseDistance",
     "fold": "Fold Unfold",
-    "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
+    "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
+    "LazyInstanceNorm3d",
     "linear_cross_entropy_options": "LinearCrossEntropyOptions",
     "padding": "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
     "ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d "

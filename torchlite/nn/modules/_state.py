@@ -149,7 +149,8 @@ class _StateDict:
         return _add(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook):
-        """Runs `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` before loading."""
+        """Runs `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` before
+        loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook):

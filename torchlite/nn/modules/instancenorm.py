@@ -58,11 +58,11 @@ class _InstanceNorm(_NormBase):
             stale = [k for k in ("running_mean", "running_var") if prefix + k in state_dict]
             if stale:
                 error_msgs.append(
-                    "Unexpected running stats buffer(s) {names} for {klass} with track_running_stats=False. If state_dict is "
-                    "a checkpoint saved before 0.4.0, this may be expected because {klass} does not track running stats by "
-                    "default since 0.4.0. Please remove these keys from state_dict. If the running stats are actually "
-                    "needed, instead set track_running_stats=True in {klass} to enable them. See the documentation of "
-                    "{klass} for details.".format(
+                    "Unexpected running stats buffer(s) {names} for {klass} with track_running_stats=False. "
+                    "If state_dict is a checkpoint saved before 0.4.0, this may be expected because {klass} does "
+                    "not track running stats by default since 0.4.0. Please remove these keys from state_dict. "
+                    "If the running stats are actually needed, instead set track_running_stats=True in {klass} to "
+                    "enable them. See the documentation of {klass} for details.".format(
                         names=" and ".join(f'"{prefix + k}"' for k in stale), klass=self.__class__.__name__
                     )
                 )

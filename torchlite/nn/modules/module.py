@@ -151,7 +151,8 @@ def _warn_non_full_hook(args, result, grad_fn):
 
     using = "Using a non-full backward " if what.startswith("hook ") else "Using non-full backward "
     warnings.warn(
-        f"{using}{what} is deprecated and will be removed in future versions. This hook will be missing {missing}.{more}",
+        f"{using}{what} is deprecated and will be removed in future versions. "
+        f"This hook will be missing {missing}.{more}",
         FutureWarning,
         stacklevel=2,
     )

@@ -31,7 +31,8 @@ _response = []
 
 
 def _local_response():
-    """CrossMapLRN2d's function with PyTorch's gradient. Made at the first use, for torch.autograd is not ready before."""
+    """CrossMapLRN2d's function with PyTorch's gradient.
+    Made at the first use, for torch.autograd is not ready before."""
     if _response:
         return _response[0]
 

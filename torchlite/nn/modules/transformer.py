@@ -167,7 +167,8 @@ class Transformer(Module):
 
 
 def _why_not_nested(layer):
-    """What PyTorch, which has nested tensors, names as the reason not to use them with this layer; "" where it uses them."""
+    """What PyTorch, which has nested tensors, names as the reason not to use them with this layer;
+    "" where it uses them."""
     if not isinstance(layer, TransformerEncoderLayer):
         return " was not TransformerEncoderLayer"
     a = layer.self_attn

@@ -19,7 +19,8 @@ _Base = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "
 
 
 class PackedSequence(_Base):
-    """Sequences of different lengths, step by step: `data` holds the first elements of all, then the second ones, ..."""
+    """Sequences of different lengths, step by step: `data` holds the first elements of all, then the second ones,
+    ..."""
 
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
         if unsorted_indices is None:

@@ -260,8 +260,8 @@ class _BaseDataLoaderIter:
             import warnings
 
             warnings.warn(
-                f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called} (when "
-                f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ",
+                f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called} "
+                f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ",
                 stacklevel=2,
             )
         return data

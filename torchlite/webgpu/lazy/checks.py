@@ -1,9 +1,9 @@
 """Indices that only the GPU sees: it checks them, and what it found is looked at where a value is read.
 
-A launch with indices whose range is not known takes a number (`guard`) and the shared status words. The first launch that
-meets an index out of range leaves its number there, and stores nothing for that index. Every read and synchronize looks
-at these words first, so the error that the CPU raises at once comes no later than the first value, and before it. What was
-written from the failed launch on is void: using it raises the same error.
+A launch with indices whose range is not known takes a number (`guard`) and the shared status words.
+The first launch that meets an index out of range leaves its number there, and stores nothing for that index.
+Every read and synchronize looks at these words first, so the error that the CPU raises at once comes no later than the
+first value, and before it. What was written from the failed launch on is void: using it raises the same error.
 
 Where the range of an index tensor is known (its numbers came from the CPU, or are an arange) the check is made at once.
 """
@@ -34,7 +34,8 @@ def _clear(buffer):
 
 
 def guard(say):
-    """A number for a launch that checks indices. say(value, extent, which) gives the error; results must be allocated after."""
+    """A number for a launch that checks indices. say(value, extent, which) gives the error;
+    results must be allocated after."""
     if len(checks) >= MOST and not len(checks) % MOST:
         try:
             verify()
@@ -64,12 +65,13 @@ def bounds_of(t):
 
 
 def known(buffer, itemsize):
-    """(least, greatest) of a buffer's elements of a size, None where that is not known: they could be pieces of others."""
+    """(least, greatest) of a buffer's elements of a size, None where that is not known:
+    they could be pieces of others."""
     b = buffer.bounds
     return b[:2] if b is not None and (b[2] if len(b) > 2 else 8) == itemsize else None
 
 
-# ---- looking -------------------------------------------------------------------------------------------------------------
+# ---- looking ---------------------------------------------------------------------------------------------------------
 def _settle(words, upto):
     """Judges the status as it was after launch number `upto`."""
     code, low, high, extent = words

@@ -2,9 +2,10 @@
 
 A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about. A
 consumer of the same kind takes the node in; anything else (`stream.ready`) runs it. Nodes read buffers, so a write to a
-buffer first runs what was put off and reads it (`before_write`). Interior results that somebody still holds are written by
-the same kernel. Matrix products and convolutions are put off as well (`stream.product`): what follows one is computed where its
-elements are made. All that is in the core (native/src/gpu: gpu_expr.c, gpu_run.c); here a new kernel gets its description.
+buffer first runs what was put off and reads it (`before_write`).
+Interior results that somebody still holds are written by the same kernel. Matrix products and convolutions are put off
+as well (`stream.product`): what follows one is computed where its elements are made.
+All that is in the core (native/src/gpu: gpu_expr.c, gpu_run.c); here a new kernel gets its description.
 """
 
 import json
@@ -35,9 +36,10 @@ def dense_strides(shape):
 
 
 def _describe(ndim, parts, inputs, outputs, role, product):
-    """The number of a kernel. Parts, each after what it uses: (op, dtype, compute type, places of the operands), the number of an
-    input, the dtype of a number, (dim,) for a coordinate, or (dtype, None) for the result of the plan `product`. The expression's
-    role beside that: computed "after" it, or where it reads its "first" or "second" operand; None: there is no product."""
+    """The number of a kernel. Parts, each after what it uses:
+    (op, dtype, compute type, places of the operands), the number of an input, the dtype of a number, (dim,)
+    for a coordinate, or (dtype, None) for the result of the plan `product`. The expression's role beside that: computed
+    "after" it, or where it reads its "first" or "second" operand; None: there is no product."""
     nodes, scalar = [], 0
     for part in parts:
         kind = type(part)

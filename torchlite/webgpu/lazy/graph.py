@@ -59,7 +59,8 @@ def along(t, ndim, dim):
 
 
 def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, correction=None, shape=None):
-    """One reduction: inputs are (tensor, strides over kept dims, strides over reduced dims); outputs (op, node, torch dtype).
+    """One reduction: inputs are (tensor, strides over kept dims, strides over reduced dims);
+    outputs (op, node, torch dtype).
     `name` stands for the nodes. The results are contiguous, of shape `kept` if no other is given."""
     rows = n = 1
     for m in kept:
@@ -103,7 +104,8 @@ def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, 
 
 
 def others(shape, strides, dim):
-    """The dims beside `dim`, neighbours joined where every operand allows: sizes, and each operand's strides over them."""
+    """The dims beside `dim`, neighbours joined where every operand allows:
+    sizes, and each operand's strides over them."""
     sizes, keep = collapse(shape[:dim] + shape[dim + 1 :], [s[:dim] + s[dim + 1 :] for s in strides])
     if not keep:
         return [1], [[0]] * len(strides)

@@ -1,7 +1,8 @@
 """Commands for the bridge, and the buffers they name.
 
-A buffer is the owner of a storage: it goes when Python's reference count says so, and its number is used again. Commands
-are words of 32 bits gathered in memory and run in batches; they take effect in order, so a number can be reused at once.
+A buffer is the owner of a storage: it goes when Python's reference count says so, and its number is used again.
+Commands are words of 32 bits gathered in memory and run in batches;
+they take effect in order, so a number can be reused at once.
 Both are kept by the core (native/src/gpu/gpu.c), as is all that a cached element-wise op needs.
 """
 
@@ -42,7 +43,8 @@ def device_epoch():
 
 
 def failed(error):
-    """After commands that failed: launches write the status words, so these may be void, and with them all that later launches make."""
+    """After commands that failed: launches write the status words, so these may be void,
+    and with them all that later launches make."""
     if not checks and not isinstance(
         error, _bridge.CannotWait
     ):  # else who looks at the checks is told, and renews them
@@ -120,7 +122,8 @@ def plan_key(number):
 
 
 def run_waiting():
-    """Runs everything that was put off and is still wanted; the last first, whose kernel may make what it was computed from too."""
+    """Runs everything that was put off and is still wanted;
+    the last first, whose kernel may make what it was computed from too."""
     for buffer in reversed(waiting()):
         try:
             ready(buffer)

@@ -10,9 +10,10 @@ from .mask import fill_where, positions
 from ..run import _filled as filled, check_devices, planner, upload
 
 
-# ---- x[i, j] -------------------------------------------------------------------------------------------------------------
+# ---- x[i, j] ---------------------------------------------------------------------------------------------------------
 def _expanded(self, indices):
-    """One index tensor or None for each dim, masks replaced by the positions where they are true; None where that fails."""
+    """One index tensor or None for each dim, masks replaced by the positions where they are true;
+    None where that fails."""
     out = []
     for t in indices:
         if t is None:
@@ -35,7 +36,8 @@ def _expanded(self, indices):
 
 
 def _plan_index(self, indices):
-    """(grid, along, picks, dims) for x[indices]; dims: where the broadcast indices' dims lie in the grid. None: an error."""
+    """(grid, along, picks, dims) for x[indices]; dims: where the broadcast indices' dims lie in the grid.
+    None: an error."""
     expanded = _expanded(self, indices)
     if expanded is None:
         return None
@@ -151,7 +153,7 @@ def _index_put(ov, a):
     return put_at(target, grid, along, picks, True, say, mode, source)
 
 
-# ---- embedding -----------------------------------------------------------------------------------------------------------
+# ---- embedding -------------------------------------------------------------------------------------------------------
 @planner("embedding")
 def _embedding(ov, a):
     weight, index = a[0], a[1]

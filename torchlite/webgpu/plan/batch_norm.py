@@ -1,5 +1,5 @@
-"""Batch norm and group norm on webgpu: reductions to one number a channel, then element-wise expressions, put off as others
-are. Running statistics are updated on the device; nothing is read back."""
+"""Batch norm and group norm on webgpu: reductions to one number a channel, then element-wise expressions,
+put off as others are. Running statistics are updated on the device; nothing is read back."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ from ..lazy.stream import float_word, launch, ready
 f32 = torch.float32
 
 
-# ---- batch norm -----------------------------------------------------------------------------------------------------------------
+# ---- batch norm ------------------------------------------------------------------------------------------------------
 _MOMENTS = [{"in": 0}]
 
 
@@ -249,7 +249,7 @@ def _invstd(var, eps):
     return result(expression("rsqrt", [total], "float32", None, shape), f32)
 
 
-# ---- group norm -----------------------------------------------------------------------------------------------------------------
+# ---- group norm ------------------------------------------------------------------------------------------------------
 def _groups(x, params, N, C, HxW, group):
     if x.dtype not in FLOATS or group < 1 or C % group or N < 0 or x.numel() != N * C * HxW:
         return None

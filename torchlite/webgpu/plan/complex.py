@@ -1,8 +1,9 @@
 """Element-wise ops on complex64 tensors, which are pairs of float32 in memory.
 
-A complex result of a shape is an expression of that shape and a last dim of two. Sums and the like work on both parts alike
-and are taken in by what follows; products and functions read the parts apart (complex_<name> in js_bridge: real part, imaginary
-part, which part is wanted). Real operands have the imaginary part 0, as in the core.
+A complex result of a shape is an expression of that shape and a last dim of two.
+Sums and the like work on both parts alike and are taken in by what follows; products and functions read the parts apart
+(complex_<name> in js_bridge: real part, imaginary part, which part is wanted).
+Real operands have the imaginary part 0, as in the core.
 """
 
 import torchlite as torch
@@ -17,8 +18,8 @@ from ..lazy.stream import core
 Tensor = _C.TensorBase
 complex64, float32, boolean = torch.complex64, torch.float32, torch.bool
 FUNCTIONS = frozenset(
-    """square reciprocal sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sinh cosh tanh sin cos tan asin acos acosh asinh atanh atan sigmoid
-silu sinc mul div pow logaddexp""".split()
+    """square reciprocal sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sinh cosh tanh sin cos tan asin acos
+    acosh asinh atanh atan sigmoid silu sinc mul div pow logaddexp""".split()
 )
 _REAL = frozenset("abs angle eq ne isnan isinf isfinite logical_not logical_and logical_or logical_xor".split())
 
@@ -245,7 +246,7 @@ def _over(r, dtype, shape):
     return _C.device_tensor(1, buffer, buffer.nbytes, dtype, shape)
 
 
-# ---- products over a dim -------------------------------------------------------------------------------------------------
+# ---- products over a dim ---------------------------------------------------------------------------------------------
 def product(ov, args):
     """prod: halves of a dim are multiplied until one slice is left."""
     t = args[0].detach()

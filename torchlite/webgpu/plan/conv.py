@@ -1,6 +1,7 @@
 """Convolutions and their gradients, by implicit products on the GPU: no unfolded image is made.
 
-The CPU's kernel is asked once, on tensors without images, for the shape of the result and for errors; the answer is kept.
+The CPU's kernel is asked once, on tensors without images, for the shape of the result and for errors;
+the answer is kept.
 Integer and complex convolutions run as windows and products (the op's body).
 """
 
@@ -150,7 +151,7 @@ def _convolution(ov, a):
     return _convolve(ov, a, x, w, bias, stride, padding, dilation, transposed, groups, w.dim() - 2)
 
 
-# ---- gradients -----------------------------------------------------------------------------------------------------------
+# ---- gradients -------------------------------------------------------------------------------------------------------
 def _checked(ov, args, g, x, w):
     """The CPU's checks, without computing anything."""
     key = (ov.kernel, tuple(g.shape), tuple(x.shape), tuple(w.shape), g.dtype, x.dtype, w.dtype, *args[4:10])
@@ -212,8 +213,8 @@ def _channel_sums(g):
     number = _sums.get(dtype)
     if number is None:
         number = _sums[dtype] = stream.plan(
-            'reduce:{"kept":1,"reduced":2,"inputs":[{"dtype":"%s"}],"nodes":[{"in":0}],"outputs":[{"op":"sum","node":0,"dtype":"%s"}]}'
-            % (dtype.name, dtype.name)
+            'reduce:{"kept":1,"reduced":2,"inputs":[{"dtype":"%s"}],"nodes":[{"in":0}],'
+            '"outputs":[{"op":"sum","node":0,"dtype":"%s"}]}' % (dtype.name, dtype.name)
         )
     pixels = _numel(shape[2:])
     launch(

@@ -15,7 +15,7 @@ from ..lazy.stream import launch, plan, ready
 _plans = {}
 
 
-# ---- padding -------------------------------------------------------------------------------------------------------------
+# ---- padding ---------------------------------------------------------------------------------------------------------
 @planner("constant_pad_nd")
 def _constant_pad(ov, a):
     self, pad, value = a
@@ -82,7 +82,8 @@ def _pad_plan(mode, size, pad, dtype, backward):
 
 
 def _cropped(t, pad):
-    """The part of t that circular padding goes around when it is negative, and the padding left; None where nothing remains."""
+    """The part of t that circular padding goes around when it is negative, and the padding left;
+    None where nothing remains."""
     for j in range(len(pad) // 2):
         d, low, high = t.dim() - 1 - j, min(pad[2 * j], 0), min(pad[2 * j + 1], 0)
         if t.shape[d] + low + high < 1:
@@ -145,7 +146,7 @@ def _pad_backward(ov, a):
     return r
 
 
-# ---- repetition by a tensor ----------------------------------------------------------------------------------------------
+# ---- repetition by a tensor ------------------------------------------------------------------------------------------
 @planner("repeat_interleave")
 def _repeat_interleave(ov, a):
     repeats, size = a[0], a[1]
@@ -173,7 +174,7 @@ def _repeat_interleave(ov, a):
     return r
 
 
-# ---- sequences -----------------------------------------------------------------------------------------------------------
+# ---- sequences -------------------------------------------------------------------------------------------------------
 EXACT = 1 << 24  # whole numbers up to here are float32's own
 
 
@@ -183,7 +184,8 @@ def _whole(x):
 
 @planner("arange", "arange_start", "arange_step")
 def _arange(ov, a):
-    """On the device where every value is a whole number that it computes exactly; else the CPU's values are uploaded."""
+    """On the device where every value is a whole number that it computes exactly;
+    else the CPU's values are uploaded."""
     k = {"arange": 0, "arange_start": 1, "arange_step": 2}[ov.kernel]
     if k == 0:
         start, end, step = (0, a[0], 1)

@@ -1,10 +1,11 @@
 """Reading and writing by index tensors: gather and scatter, x[i, j], the index_* family, embedding, take and put.
 
-All of them are one of two kernels over a grid of positions: an element's place in the source (or destination) is a sum of
-coordinates times strides and of indices times strides. Float sums and products over repeated indices are made in the order
-of the positions, after a sort, so they are the same every time; integers are added with atomic operations. Where plain
-writes meet at one place one of them stays, and it is not defined which, as in PyTorch; of int64 and complex elements, which
-two words make up, the last one stays, and under torch.use_deterministic_algorithms(True) of all.
+All of them are one of two kernels over a grid of positions:
+an element's place in the source (or destination) is a sum of coordinates times strides and of indices times strides.
+Float sums and products over repeated indices are made in the order of the positions, after a sort,
+so they are the same every time; integers are added with atomic operations. Where plain writes meet at one place one of
+them stays, and it is not defined which, as in PyTorch; of int64 and complex elements, which two words make up,
+the last one stays, and under torch.use_deterministic_algorithms(True) of all.
 """
 
 import functools
@@ -28,7 +29,7 @@ INTEGERS = ("int64", "int32")
 MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
 
 
-# ---- errors --------------------------------------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------------------------------
 def cpu_error(ov, args, mixed=False):
     """Lets the CPU's kernel raise its error for arguments that look wrong, on stand-ins of their shapes."""
     if not mixed:
@@ -102,7 +103,7 @@ def check_word(picks, shape, wrap, say):
     return guard(say) if unknown else 0
 
 
-# ---- the two kernels -----------------------------------------------------------------------------------------------------
+# ---- the two kernels -------------------------------------------------------------------------------------------------
 _plans = {}
 
 
@@ -123,7 +124,8 @@ def _number(family, ndim, dtype, picks, wrap, **more):
 
 
 def _grid(shape, operands):
-    """(words of the grid, how many dims, a function that appends a place, the dims left) with dims merged where all operands allow it."""
+    """(words of the grid, how many dims, a function that appends a place, the dims left)
+    with dims merged where all operands allow it."""
     sizes, keep = collapse(shape, operands)
     n = 1
     for m in sizes:
@@ -163,7 +165,8 @@ def take_at(source, shape, strides, offset, dtype, grid, along, picks, wrap, say
 
 
 def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None, skip=None, fresh=False):
-    """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset) or a number.
+    """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset)
+    or a number.
     `fresh`: what was there before does not count."""
     if 0 in grid:
         return target
@@ -258,7 +261,8 @@ def _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, sk
 
 
 def bits(value, dtype):
-    """A number as the words of an element, for a kernel that only moves elements; the core's conversion and its errors."""
+    """A number as the words of an element, for a kernel that only moves elements;
+    the core's conversion and its errors."""
     probe = _C.empty((1,), dtype)
     _C.fill(probe, value)
     raw = bytes(memoryview(probe._storage).cast("B")[: dtype.itemsize])

@@ -28,7 +28,7 @@ def here(*tensors):
     return all(type(geometry(t)[0]) is Buffer for t in tensors)
 
 
-# ---- gather, scatter -----------------------------------------------------------------------------------------------------
+# ---- gather, scatter -------------------------------------------------------------------------------------------------
 def _along_dim(nd, dim):
     return [None if d == dim else d for d in range(nd)]
 
@@ -128,7 +128,7 @@ def reduce_at(target, grid, along, picks, say, reduce, include, source):
     return target
 
 
-# ---- one index vector along a dim ----------------------------------------------------------------------------------------
+# ---- one index vector along a dim ------------------------------------------------------------------------------------
 def _vector(index):
     """An index of 0 or 1 dims as a vector's geometry."""
     return index if index.dim() else index.reshape(1)
@@ -240,7 +240,7 @@ def _index_fill(ov, a):
     return put_at(writable(ov, self), grid, along, picks, True, say, "set", scalar=value)
 
 
-# ---- flat positions ------------------------------------------------------------------------------------------------------
+# ---- flat positions --------------------------------------------------------------------------------------------------
 @planner("take")
 def _take(ov, a):
     self, index = a

@@ -1,7 +1,8 @@
 """Factorisations of small matrices: LU, Cholesky, QR, triangular and general systems, in float32 and complex64.
 
-One workgroup works on a matrix, so that matrices beyond MOST elements of work go to the CPU, which has its own threads of
-execution and double precision; what is read of a result (info, pivots) is read by who asks for it.
+One workgroup works on a matrix, so that matrices beyond MOST elements of work go to the CPU,
+which has its own threads of execution and double precision;
+what is read of a result (info, pivots) is read by who asks for it.
 """
 
 import torchlite as torch
@@ -156,7 +157,7 @@ def _householder(ov, args):
     return q
 
 
-# ---- singular values, Hermitian eigenvalues --------------------------------------------------------------------------------
+# ---- singular values, Hermitian eigenvalues --------------------------------------------------------------------------
 def _orthogonal(rows):
     """(rows made orthogonal to one another by rotations, the rotations)"""
     a = _copied(rows)

@@ -13,7 +13,7 @@ from ..lazy.stream import float_word, launch, ready
 f32 = torch.float32
 
 
-# ---- pairs -----------------------------------------------------------------------------------------------------------------
+# ---- pairs -----------------------------------------------------------------------------------------------------------
 def _element(row, d, p, shape):
     """One element's loss of the difference d."""
 
@@ -67,7 +67,7 @@ def _pair(ov, args):
     )[0]
 
 
-# ---- cross entropy -----------------------------------------------------------------------------------------------------------
+# ---- cross entropy ---------------------------------------------------------------------------------------------------
 def _say(value, extent, which):
     return IndexError("Target %d is out of bounds." % value)
 
@@ -176,7 +176,7 @@ def _cross_entropy_backward(ov, args):
     return dx
 
 
-# ---- negative log likelihood -------------------------------------------------------------------------------------------------
+# ---- negative log likelihood -----------------------------------------------------------------------------------------
 def _nll_args(x, labels, weight):
     """Whether the kernel takes these arguments: shapes that fit, and nothing rare."""
     shape = tuple(x.shape)

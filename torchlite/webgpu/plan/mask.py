@@ -73,7 +73,7 @@ def _nonzero_numpy(ov, a):
     return tuple([rows[:, d].contiguous() for d in range(rows.shape[1])])
 
 
-# ---- masked_* ------------------------------------------------------------------------------------------------------------
+# ---- masked_* --------------------------------------------------------------------------------------------------------
 def _value_node(value, dtype, shape):
     """A fill value as an operand."""
     name = dtype.name

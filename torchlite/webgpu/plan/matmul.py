@@ -1,7 +1,8 @@
 """Products of vectors, matrices and batches of matrices.
 
-Operands are read through their strides, so transposed, sliced and broadcast ones are not copied; alpha, beta and what is
-added are part of the kernel. Floats are summed in float32, integers exactly modulo the type's width.
+Operands are read through their strides, so transposed, sliced and broadcast ones are not copied;
+alpha, beta and what is added are part of the kernel.
+Floats are summed in float32, integers exactly modulo the type's width.
 """
 
 from typing import Any
@@ -51,8 +52,9 @@ def _plan(dtype, added):
 
 
 def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
-    """alpha * a [*, m, k] times b [*, k, n], + beta * added where it is given, which broadcasts to the result. Operands of one
-    dim lose it; bt: b is [*, n, k]. Shapes and types are checked by the caller; integers have nothing added."""
+    """alpha * a [*, m, k] times b [*, k, n], + beta * added where it is given, which broadcasts to the result.
+    Operands of one dim lose it; bt: b is [*, n, k]. Shapes and types are checked by the caller;
+    integers have nothing added."""
     pa, sa, ta, ao, dtype, dense, numel = geometry(a)
     pb, sb, tb, bo, _, _, _ = geometry(b)
     nb = len(sb)

@@ -20,7 +20,7 @@ def _cast(t, dtype):
     return result(expression("cast", [operand(t, shape)], dtype.name, None, shape), dtype)
 
 
-# ---- softmax -------------------------------------------------------------------------------------------------------------
+# ---- softmax ---------------------------------------------------------------------------------------------------------
 def _axis(shape, dim):
     """(rows, length, inner) of a contiguous tensor seen along a dim; None where there is no such dim."""
     ndim = len(shape)
@@ -100,7 +100,7 @@ def _softmax_backward(ov, args):
     return dx
 
 
-# ---- layer norm and rms norm ------------------------------------------------------------------------------------------------
+# ---- layer norm and rms norm -----------------------------------------------------------------------------------------
 def _tail(x: Any, shape: Any, params: Any) -> tuple[int, int] | None:
     """(rows, row length) where the trailing dims are `shape` and parameters fit, else None."""
     own = tuple(x.shape)

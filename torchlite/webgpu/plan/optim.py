@@ -154,7 +154,7 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
     return left
 
 
-# ---- clipping ----------------------------------------------------------------------------------------------------------------
+# ---- clipping --------------------------------------------------------------------------------------------------------
 def total_norm(tensors):
     """The 2-norm of all tensors together; None unless all are dense float32 on webgpu."""
     owners = _owners(tensors, tensors)

@@ -1,7 +1,8 @@
 """Element-wise ops: which expression each kernel row of the CPU core stands for.
 
-Result types, and the errors for types that an op does not take, are the core's own: the op is run once on tensors without
-elements for each combination of types, and the answer is kept.
+Result types, and the errors for types that an op does not take,
+are the core's own: the op is run once on tensors without elements for each combination of types,
+and the answer is kept.
 """
 
 import json
@@ -19,21 +20,26 @@ _call_below = _C.call_below
 _result_type = _C.result_type
 
 # rows whose operands are their tensor and number arguments in order
-_PLAIN = """neg abs sign sgn square ceil floor trunc frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan
-sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0 deg2rad rad2deg angle conj_physical logical_not bitwise_not isnan isinf
-isfinite isposinf isneginf signbit mul div div_trunc floor_divide remainder fmod pow maximum minimum fmax fmin atan2 hypot copysign nextafter xlogy
-special_xlog1py logaddexp logaddexp2 heaviside gcd lcm bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift eq ne lt le gt ge
-logical_and logical_or logical_xor igamma igammac special_zeta addcmul addcdiv lerp where clamp_min clamp_max relu threshold hardtanh silu leaky_relu
-hardswish hardsigmoid softplus mish log_sigmoid softshrink hardshrink threshold_backward sigmoid_backward tanh_backward silu_backward
-hardtanh_backward hardswish_backward hardsigmoid_backward softplus_backward mish_backward shrink_backward special_i0e special_i1 special_i1e special_ndtri
-special_log_ndtr special_erfcx special_entr special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0
-special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
-special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v
-special_chebyshev_polynomial_w special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v
-special_shifted_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l
-special_legendre_polynomial_p""".split()
+_PLAIN = """neg abs sign sgn square ceil floor trunc frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal
+    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0
+    deg2rad rad2deg angle conj_physical logical_not bitwise_not isnan isinf isfinite isposinf isneginf signbit mul
+    div div_trunc floor_divide remainder fmod pow maximum minimum fmax fmin atan2 hypot copysign nextafter xlogy
+    special_xlog1py logaddexp logaddexp2 heaviside gcd lcm bitwise_and bitwise_or bitwise_xor bitwise_left_shift
+    bitwise_right_shift eq ne lt le gt ge logical_and logical_or logical_xor igamma igammac special_zeta addcmul
+    addcdiv lerp where clamp_min clamp_max relu threshold hardtanh silu leaky_relu hardswish hardsigmoid softplus
+    mish log_sigmoid softshrink hardshrink threshold_backward sigmoid_backward tanh_backward silu_backward
+    hardtanh_backward hardswish_backward hardsigmoid_backward softplus_backward mish_backward shrink_backward
+    special_i0e special_i1 special_i1e special_ndtri special_log_ndtr special_erfcx special_entr special_bessel_j0
+    special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1
+    special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0
+    special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t
+    special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w
+    special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
+    special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w special_hermite_polynomial_h
+    special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p""".split()
 _BOOL = frozenset(
-    "logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge logical_and logical_or logical_xor".split()
+    "logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge "
+    "logical_and logical_or logical_xor".split()
 )
 
 
@@ -230,7 +236,8 @@ def _shape(ov, args, tensors):
 
 
 _signature = _C.signature
-# rows whose operands are not their arguments in order: nothing is remembered of calls in which the same object is there twice
+# rows whose operands are not their arguments in order:
+# nothing is remembered of calls in which the same object is there twice
 _MIXED = frozenset(("rsub",))
 # rows that compute an operand, or look at a number's value; of round that is the form with decimals
 _COMPUTED = frozenset(("elu", "elu_backward", "nan_to_num"))
@@ -254,8 +261,8 @@ def _places(args, operands, mixed):
 
 
 def build(ov, row, args):
-    """(node, result type, order of dims in memory or None) of an op; None where the kernels do not have it. What it finds out
-    is left to the core, which then runs calls with arguments of the same types by itself."""
+    """(node, result type, order of dims in memory or None) of an op; None where the kernels do not have it.
+    What it finds out is left to the core, which then runs calls with arguments of the same types by itself."""
     named = row(args)
     if named is None:
         return None

@@ -1,6 +1,7 @@
 """Pooling in one to three dims, windows as columns, and interpolation, with their gradients.
 
-The CPU's kernel is asked once, on tensors without images, for the shape of the result and for errors; the answer is kept.
+The CPU's kernel is asked once, on tensors without images, for the shape of the result and for errors;
+the answer is kept.
 Gradients gather: each element adds up what the windows over it send back, in the same order each time.
 """
 
@@ -114,7 +115,7 @@ def _back(g, shape, n, number, index=None, middle=()):
     return r
 
 
-# ---- maxima --------------------------------------------------------------------------------------------------------------
+# ---- maxima ----------------------------------------------------------------------------------------------------------
 @planner(
     "max_pool1d",
     "max_pool2d",
@@ -146,7 +147,8 @@ def _adaptive_max(ov, a):
 
 @planner("_max_pool_backward")
 def _max_back(ov, a):
-    """window: what the pool was called with, () for an adaptive one; without it the positions are scattered on the CPU."""
+    """window: what the pool was called with, () for an adaptive one;
+    without it the positions are scattered on the CPU."""
     g, index, shape, n, window = a[:5]
     check_devices(a)
     if window is None or g.dtype not in _FLOATS or tuple(g.shape) != tuple(index.shape):
@@ -155,7 +157,7 @@ def _max_back(ov, a):
     return _back(g, tuple(shape), n, number, index)
 
 
-# ---- averages ------------------------------------------------------------------------------------------------------------
+# ---- averages --------------------------------------------------------------------------------------------------------
 def _average(dtype, window, include, divisor, backward=False):
     """(plan, divisor's word)"""
     middle = () if divisor is None else (float_word(divisor),)
@@ -204,7 +206,7 @@ def _adaptive_back(ov, a):
     return _back(g, tuple(shape), n, _plan("adaptive", g.dtype, n, True)) if g.dtype in _FLOATS else NotImplemented
 
 
-# ---- columns -------------------------------------------------------------------------------------------------------------
+# ---- columns ---------------------------------------------------------------------------------------------------------
 @planner("im2col")
 def _im2col(ov, a):
     x, kernel, dilation, padding, stride = a
@@ -254,7 +256,7 @@ def _col2im(ov, a):
     return r
 
 
-# ---- interpolation -------------------------------------------------------------------------------------------------------
+# ---- interpolation ---------------------------------------------------------------------------------------------------
 _MODES = ("nearest", "nearest-exact", "linear", "cubic")
 _upsamples = {}
 _tables = {}
@@ -299,7 +301,8 @@ def _resample(x, mode, before, after, align, scales, back):
 
 
 def _table(ov, mode, start, end, align, factor):
-    """Antialiased resampling along one dim (or its gradient) as a matrix (start, end): what the CPU makes of unit vectors."""
+    """Antialiased resampling along one dim (or its gradient) as a matrix (start,
+    end): what the CPU makes of unit vectors."""
     key = ov.kernel, mode, start, end, align, factor
     t = _tables.get(key)
     if t is None or geometry(t)[0].epoch != stream.device_epoch():

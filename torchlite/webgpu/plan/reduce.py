@@ -12,7 +12,7 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 HERE = frozenset((*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
 
 
-# ---- arguments -----------------------------------------------------------------------------------------------------------
+# ---- arguments -------------------------------------------------------------------------------------------------------
 def dims_of(dim, ndim, none_if_empty=False):
     """The reduced dims, wrapped and in order; None where the core has to say what is wrong."""
     if dim is None or (dim == () and not none_if_empty):
@@ -60,12 +60,13 @@ def ask_core(ov, args):
         return tuple([upload(x) for x in r]) if isinstance(r, tuple) else upload(r)
 
 
-# ---- sums ----------------------------------------------------------------------------------------------------------------
+# ---- sums ------------------------------------------------------------------------------------------------------------
 _sums = {}
 
 
 def _sum_spec(row, given, dtype):
-    """How a sum, mean or product of a type is made: (spec, whether it is of pairs of floats); None where the core decides."""
+    """How a sum, mean or product of a type is made: (spec, whether it is of pairs of floats);
+    None where the core decides."""
     if dtype is not None:
         want = dtype
     elif row == "mean" or given.is_floating_point or given.is_complex:
@@ -145,7 +146,7 @@ def _any(ov, args):
     return reduce(t, dims, len(args) > 2 and args[2], ((row, None, want), None))[0]
 
 
-# ---- extremes ------------------------------------------------------------------------------------------------------------
+# ---- extremes --------------------------------------------------------------------------------------------------------
 @planner("max", "min", "amax", "amin")
 def _amax(ov, args):
     t, row = args[0], ov.kernel
@@ -185,8 +186,11 @@ def _argmax(ov, args):
     return reduce(t, dims, keepdim, ((ov.kernel, None, int64), None))[0]
 
 
-# ---- statistics ------------------------------------------------------------------------------------------------------------
-_NO_FREEDOM = "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel)."
+# ---- statistics ------------------------------------------------------------------------------------------------------
+_NO_FREEDOM = (
+    "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+    "divided by output numel)."
+)
 
 
 @planner(

@@ -1,8 +1,8 @@
 """The kernel of the reductions: any dims of any strides, with the element-wise expression that makes their input, where
 that has not run, inside it.
 
-A tensor whose values are put off is reduced from its expression once; asked for again it is computed and kept, so that a
-tensor which is reduced many times is not computed as often.
+A tensor whose values are put off is reduced from its expression once;
+asked for again it is computed and kept, so that a tensor which is reduced many times is not computed as often.
 """
 
 import json
@@ -120,8 +120,8 @@ def _first(x, pre, shape):
 
 
 def _graph(x, shape, spec, buffer=None):
-    """The nodes in order by name, the inputs, words of the scalars, and where each reduction's operand is; None where a tensor
-    that somebody holds would be computed once more."""
+    """The nodes in order by name, the inputs, words of the scalars, and where each reduction's operand is;
+    None where a tensor that somebody holds would be computed once more."""
     root = x
     x = _first(x, spec[-1], shape)
     place, names, inputs, input_of, scalars, held = {}, [], [], {}, [], []
@@ -206,7 +206,8 @@ def _plan(graph, shape, dims, spec, correction):
 
 
 def _inner(strides, sizes, kept, reduced):
-    """Whether neighbours in memory are reduced together rather than side by side, as far as that is worth another kernel."""
+    """Whether neighbours in memory are reduced together rather than side by side,
+    as far as that is worth another kernel."""
     if not (strides and kept and reduced):
         return bool(reduced)
     near = [abs(s) or 1 << 62 for s in strides[0]]

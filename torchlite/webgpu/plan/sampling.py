@@ -1,7 +1,8 @@
 """Samples whose probabilities are on the device: multinomial, bernoulli.
 
-The random numbers are drawn on the CPU in PyTorch's order, so that a seed gives PyTorch's samples, and compared on the device;
-nothing is read back. Probabilities that are none are found there too, and said where a value is read (_checks.py).
+The random numbers are drawn on the CPU in PyTorch's order, so that a seed gives PyTorch's samples,
+and compared on the device; nothing is read back.
+Probabilities that are none are found there too, and said where a value is read (_checks.py).
 """
 
 import torchlite as torch
@@ -24,7 +25,8 @@ def _fault(texts):
 
 
 def _checked(fault, texts):
-    """Zeros (int64) of fault's shape; where fault is not 0, what is computed from them raises the text of that number."""
+    """Zeros (int64) of fault's shape; where fault is not 0,
+    what is computed from them raises the text of that number."""
     fault = fault.contiguous()
     shape = tuple(fault.shape)
     zero = upload(_C.fill(_C.empty((1,), torch.int64), 0))

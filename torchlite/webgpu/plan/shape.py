@@ -29,7 +29,7 @@ def _on_device(*tensors):
     return all(type(geometry(t)[0]) is Buffer for t in tensors)
 
 
-# ---- cat, stack, roll ----------------------------------------------------------------------------------------------------
+# ---- cat, stack, roll ------------------------------------------------------------------------------------------------
 def join(parts, dim, shape, dtype):
     """parts: (buffer, strides over the result, offset, length along dim); side by side along dim of a new tensor."""
     r = empty(shape, dtype)
@@ -157,7 +157,7 @@ def _roll(ov, a):
     return r.reshape(self.shape)
 
 
-# ---- other strides -------------------------------------------------------------------------------------------------------
+# ---- other strides ---------------------------------------------------------------------------------------------------
 def _read_as(t, shape, strides, offset):
     """A new tensor whose elements are t's storage read with strides; put off."""
     name = t.dtype.name
@@ -207,7 +207,7 @@ def _repeat(ov, a):
     return _restored(_read_as(x, sizes, steps, offset).reshape(shape), self.dtype)
 
 
-# ---- by coordinate -------------------------------------------------------------------------------------------------------
+# ---- by coordinate ---------------------------------------------------------------------------------------------------
 @planner("tril", "triu")
 def _triangle(ov, a):
     self, diagonal = a

@@ -18,7 +18,7 @@ int64, int32, boolean = torch.int64, torch.int32, torch.bool
 _plans = {}
 
 
-# ---- sorted rows -----------------------------------------------------------------------------------------------------------
+# ---- sorted rows -----------------------------------------------------------------------------------------------------
 def _dim(t, dim):
     """A dim, wrapped; None where the core has to say what is wrong."""
     dims = dims_of(-1 if dim is None else dim, t.dim())
@@ -84,7 +84,7 @@ def _topk(ov, args):
     return ordered(t, at, k, largest)
 
 
-# ---- one of each row -------------------------------------------------------------------------------------------------------
+# ---- one of each row -------------------------------------------------------------------------------------------------
 def _rows(t, dim):
     """t with `dim` as the last one, at least one."""
     t = t.detach()
@@ -123,8 +123,8 @@ def _kthvalue(ov, args):
 
 
 def _median(t: Any, ignore_nan: bool) -> tuple[Any, Any]:
-    """Medians of the rows of t and their positions, [..., 1]: of the two in the middle the lower. NaN, which sorts last, is the
-    median of a row that has it."""
+    """Medians of the rows of t and their positions, [..., 1]: of the two in the middle the lower.
+    NaN, which sorts last, is the median of a row that has it."""
     n = t.shape[-1]
     values, index = ordered(t, t.dim() - 1, n, False)
     if t.dtype not in FLOATS:
@@ -163,7 +163,8 @@ def _starts(values):
 
 @planner("mode")
 def _mode(ov, args):
-    """The run that is longest first; of the positions of its elements the last, where the CPU's depends on its way of sorting.
+    """The run that is longest first; of the positions of its elements the last,
+    where the CPU's depends on its way of sorting.
     NaN sort last and equal nothing; on the CPU a NaN in a short row may stand between equal elements, as in PyTorch."""
     t, dim, keepdim = args
     at = _dim(t, dim)
@@ -177,14 +178,14 @@ def _mode(ov, args):
     return _placed(*_at(values, index, (here - begin).argmax(-1, True)), t, at, keepdim)
 
 
-# ---- distinct values -------------------------------------------------------------------------------------------------------
+# ---- distinct values -------------------------------------------------------------------------------------------------
 def _none():
     return empty((0,), int64)
 
 
 def _runs(starts, source, inverse, counts, shape):
-    """(places where runs begin, the inverse or nothing, the counts or nothing) for flags of n elements in an order: element
-    i of the order comes from source[i] (None: from i)."""
+    """(places where runs begin, the inverse or nothing, the counts or nothing) for flags of n elements in an order:
+    element i of the order comes from source[i] (None: from i)."""
     n = starts.numel()
     places = starts.nonzero().reshape(-1)
     if inverse:
@@ -247,7 +248,7 @@ def _unique_dim(ov, args):
     return own(values.movedim(0, at)), inverse, counts
 
 
-# ---- searches and histograms -------------------------------------------------------------------------------------------------
+# ---- searches and histograms -----------------------------------------------------------------------------------------
 _SIDES = {None: None, "left": False, "right": True}
 
 
@@ -272,13 +273,14 @@ def _searchsorted(ov, args):
         v = _C.fill(_C.empty((), dtype), v).to(rows.device)
     if v.is_cpu or rows.is_cpu:
         raise RuntimeError(
-            "torch.searchsorted(): boundaries and input value tensors should have same device type, but got boundaries tensor device "
-            "type %s and input value tensor device type %s" % (rows.device.type, v.device.type)
+            "torch.searchsorted(): boundaries and input value tensors should have same device type, "
+            "but got boundaries tensor device type %s and input value tensor device type %s"
+            % (rows.device.type, v.device.type)
         )
     if sorter is not None and sorter.is_cpu:
         raise RuntimeError(
-            "torch.searchsorted(): sorter and boundary tensors should have same device type, but got sorter tensor device type cpu "
-            "and input value tensor device type webgpu"
+            "torch.searchsorted(): sorter and boundary tensors should have same device type, "
+            "but got sorter tensor device type cpu and input value tensor device type webgpu"
         )
     common = torch.promote_types(rows.dtype, v.dtype)
     nd, m = rows.dim(), rows.shape[-1] if rows.dim() else 0

@@ -151,7 +151,8 @@ class Link:
         return future
 
     async def _guard(self):
-        """Looks for signs of life while answers are awaited, and gives up on one that never comes though there are some."""
+        """Looks for signs of life while answers are awaited,
+        and gives up on one that never comes though there are some."""
         still, before, waited = 0, self._beat(), {}
         while self._waiting:
             await asyncio.sleep(self._tick / 1000)
@@ -172,7 +173,8 @@ class Link:
         return js.Atomics.load(self._head, at)
 
     def _exchange(self, **what):
-        """Posts a call and blocks until its answer is there. An earlier one that was interrupted comes first: its answer lies in the same memory."""
+        """Posts a call and blocks until its answer is there. An earlier one that was interrupted comes first:
+        its answer lies in the same memory."""
         if self._asked:
             self._wait(self._asked)
         number = next(self._numbers)

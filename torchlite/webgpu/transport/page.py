@@ -94,7 +94,8 @@ async def _imported(text):
 
 
 async def _evaluate(text):
-    # eval, and only where nothing else is open: module workers of pages that gave no importer and have no security policy against it
+    # eval, and only where nothing else is open:
+    # module workers of pages that gave no importer and have no security policy against it
     js.eval(text)
 
 
@@ -107,7 +108,8 @@ class _Refused(RuntimeError):
 
 
 async def _load():
-    """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself; else it runs in a worker."""
+    """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself;
+    else it runs in a worker."""
     page = getattr(js, "torchlite_webgpu", None)
     if page is not None:
         return page
@@ -150,10 +152,14 @@ async def _apart():
 
 def _remedy():
     if _here("document") and not _here("WorkerGlobalScope"):
-        return "allow blob: in script-src, or load torchlite/webgpu/bridge.js (from the wheel) with a script element before"
+        return (
+            "allow blob: in script-src, or load torchlite/webgpu/bridge.js (from the wheel) "
+            "with a script element before"
+        )
     return (
-        "allow blob: in worker-src; or blob: in script-src, with `globalThis.torchlite_import = (url) => import(url)` in the worker's own script; "
-        "or let that script import torchlite/webgpu/bridge.js (from the wheel) before"
+        "allow blob: in worker-src; or blob: in script-src, with `globalThis.torchlite_import = (url) => "
+        "import(url)` in the worker's own script; or let that script import "
+        "torchlite/webgpu/bridge.js (from the wheel) before"
     )
 
 
@@ -170,8 +176,8 @@ async def _open():
                 bridge = await _apart()
             except Exception as e:
                 raise RuntimeError(
-                    "the page does not let torchlite run its WebGPU script (Content-Security-Policy): %s (%s; in a worker: %s)"
-                    % (_remedy(), refused, e)
+                    "the page does not let torchlite run its WebGPU script (Content-Security-Policy): %s (%s; "
+                    "in a worker: %s)" % (_remedy(), refused, e)
                 ) from None
         else:
             # it decides here where the device lives: in this thread, or in a worker that runs the same script
@@ -280,7 +286,8 @@ class PageBridge:
         return problems
 
     def read(self, handle, offset, nbytes):
-        """By JSPI where Python may be suspended here, else through a canvas, or, as settled when the device was opened, a GPU worker."""
+        """By JSPI where Python may be suspended here, else through a canvas, or, as settled when the device was opened,
+        a GPU worker."""
         try:
             if self.way in (None, "jspi") and can_run_sync():  # asked first: a read that is started must be waited for
                 return run_sync(self._read(handle, offset, nbytes)).to_bytes()
@@ -298,9 +305,9 @@ class PageBridge:
                 "the webgpu device is gone (%s); torch.webgpu.reset() starts a new one" % self.reason()
             )
         raise _bridge.CannotWait(
-            "a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, reading "
-            "through a canvas does not work (%s), and there is no GPU worker (%s). Use `await t.item_async()` or its relatives, or %s"
-            % (problems["canvas"], problems["worker"], ENTER)
+            "a webgpu tensor cannot be read here: Python was entered synchronously, so it cannot wait for the GPU, "
+            "reading through a canvas does not work (%s), and there is no GPU worker (%s). "
+            "Use `await t.item_async()` or its relatives, or %s" % (problems["canvas"], problems["worker"], ENTER)
         )
 
     async def read_async(self, handle, offset, nbytes):
@@ -320,8 +327,8 @@ class PageBridge:
         except JsException as e:
             raise _error(e) from None
         raise RuntimeError(
-            "Python was entered synchronously and cannot wait for the GPU: use `await torch.webgpu.synchronize_async()`, or "
-            + ENTER
+            "Python was entered synchronously and cannot wait for the GPU: "
+            "use `await torch.webgpu.synchronize_async()`, or " + ENTER
         )
 
     async def synchronize_async(self):

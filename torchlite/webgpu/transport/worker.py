@@ -1,8 +1,10 @@
-"""The device in a GPU worker that Python itself talks to, for threads in which a Content-Security-Policy lets nobody run a package's script.
+"""The device in a GPU worker that Python itself talks to,
+for threads in which a Content-Security-Policy lets nobody run a package's script.
 
-It has the methods of js_bridge/src/api/worker_bridge.ts and speaks its protocol (worker_calls.ts). In a page that is cross-origin isolated
-Python blocks on shared memory for what it needs at once. Elsewhere answers come by messages alone: Python waits for them by stack
-switching or by `await`, commands are posted without waiting for anything, and what fails is told later.
+It has the methods of js_bridge/src/api/worker_bridge.ts and speaks its protocol (worker_calls.ts).
+In a page that is cross-origin isolated Python blocks on shared memory for what it needs at once.
+Elsewhere answers come by messages alone: Python waits for them by stack switching or by `await`,
+commands are posted without waiting for anything, and what fails is told later.
 """
 
 import ctypes
@@ -89,7 +91,8 @@ class WorkerBridge(Link):
     # --- commands ---
 
     def plan(self, key):
-        """Without shared memory a number is given before the worker has seen the key; what is computed by a plan without kernels fails."""
+        """Without shared memory a number is given before the worker has seen the key;
+        what is computed by a plan without kernels fails."""
         if self._head is not None:
             number = self._plans[key] = self._ask("plan", key)
             return number

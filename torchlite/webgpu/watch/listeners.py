@@ -1,4 +1,5 @@
-"""Who watches the bridge: torch.profiler and torch.webgpu.debug. Nothing here is loaded, and no call is wrapped, while nobody does."""
+"""Who watches the bridge: torch.profiler and torch.webgpu.debug.
+Nothing here is loaded, and no call is wrapped, while nobody does."""
 
 from ..transport import bridge
 
@@ -46,7 +47,8 @@ def watch(who, bits):
 
 
 def timing(who, on):
-    """Whether each kernel's time is measured, which gives each a pass of its own. False where the device has no timestamps."""
+    """Whether each kernel's time is measured, which gives each a pass of its own.
+    False where the device has no timestamps."""
     (_timing.add if on else _timing.discard)(who)
     done = bridge.current.set_timing(bool(_timing))
     if on and not done:
