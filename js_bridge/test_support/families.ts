@@ -1,7 +1,9 @@
 /** For tests: the builder of every kernel family by name. A family without a builder, or a builder of other parameters, does not compile. */
-import { attention, type AttentionParams } from "../src/kernels/products/attention";
+import { attention } from "../src/kernels/products/attention";
+import type { AttentionParams } from "../src/kernels/products/attention_params";
 import { compact, type CompactParams } from "../src/kernels/index/compact";
-import { conv, type ConvParams } from "../src/kernels/products/conv";
+import { conv } from "../src/kernels/products/conv";
+import type { ConvParams } from "../src/kernels/products/conv_params";
 import { crossEntropy, type CrossEntropyParams } from "../src/kernels/rows/cross_entropy";
 import { depthwise, type DepthwiseParams } from "../src/kernels/products/depthwise";
 import { fused, type FusedParams } from "../src/kernels/elementwise/fused";

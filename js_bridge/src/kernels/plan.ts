@@ -2,9 +2,11 @@
  * What each family needs to be planned from words alone: its buffers and words in order, and the kernels for given words.
  * README.md holds the table that callers write their words by; keep the two alike.
  */
-import { attention, type AttentionParams } from "./products/attention";
+import { attention } from "./products/attention";
+import type { AttentionParams } from "./products/attention_params";
 import { DIRECT_HEADS } from "./products/attention_direct";
-import { conv, type ConvParams, planConv } from "./products/conv";
+import { conv, planConv } from "./products/conv";
+import type { ConvParams } from "./products/conv_params";
 import { depthwise, inRows } from "./products/depthwise";
 import { epilogue } from "./elementwise/epilogue";
 import { foursOf, fused, fusedAnywhere, type FusedParams } from "./elementwise/fused";

@@ -14,33 +14,11 @@ from ..lazy import stream
 from ..transport.bridge import Unsupported
 from ..lazy.expression import Number, assign, expression, operand, result
 from ..lazy.stream import core
+from .operations import OPERATIONS, TESTS
 
 Tensor = _C.TensorBase
 _call_below = _C.call_below
 _result_type = _C.result_type
-
-# rows whose operands are their tensor and number arguments in order
-_PLAIN = """neg abs sign sgn square ceil floor trunc frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal
-    sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc erfinv lgamma digamma sinc i0
-    deg2rad rad2deg angle conj_physical logical_not bitwise_not isnan isinf isfinite isposinf isneginf signbit mul
-    div div_trunc floor_divide remainder fmod pow maximum minimum fmax fmin atan2 hypot copysign nextafter xlogy
-    special_xlog1py logaddexp logaddexp2 heaviside gcd lcm bitwise_and bitwise_or bitwise_xor bitwise_left_shift
-    bitwise_right_shift eq ne lt le gt ge logical_and logical_or logical_xor igamma igammac special_zeta addcmul
-    addcdiv lerp where clamp_min clamp_max relu threshold hardtanh silu leaky_relu hardswish hardsigmoid softplus
-    mish log_sigmoid softshrink hardshrink threshold_backward sigmoid_backward tanh_backward silu_backward
-    hardtanh_backward hardswish_backward hardsigmoid_backward softplus_backward mish_backward shrink_backward
-    special_i0e special_i1 special_i1e special_ndtri special_log_ndtr special_erfcx special_entr special_bessel_j0
-    special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1
-    special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0
-    special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t
-    special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w
-    special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u
-    special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w special_hermite_polynomial_h
-    special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p""".split()
-_BOOL = frozenset(
-    "logical_not isnan isinf isfinite isposinf isneginf signbit eq ne lt le gt ge "
-    "logical_and logical_or logical_xor".split()
-)
 
 
 def _plain(name):
@@ -114,8 +92,9 @@ def _elu_backward(a):
     return "elu_backward", (g, x, alpha * scale, scale, input_scale)
 
 
-# what a row makes of its arguments may depend on nothing that their signature (native/src/core/device.c) leaves out
-ROWS = {name: _plain(name) for name in _PLAIN}
+# The operands of a row are its tensor and number arguments in order, unless it is named in the update.
+# What a row makes of its arguments may depend on nothing that their signature (native/src/core/device.c) leaves out
+ROWS = {name: _plain(name) for name in OPERATIONS if name in _C.kernels}
 ROWS.update(
     add=_alpha("add"),
     sub=_alpha("sub"),
@@ -305,7 +284,7 @@ def _entry(ov, args, op, operands):
     tensors = [a for a in operands if isinstance(a, Tensor)]
     dtype = _result_dtype(ov, args)
     wide = dtype
-    if op in _BOOL:
+    if op in TESTS:
         wide = _result_type(*operands) if len(operands) > 1 else tensors[0].dtype
     if dtype.is_complex or dtype is torch.float64 or wide.is_complex or wide is torch.float64:
         return None

@@ -76,7 +76,6 @@ function literal(given: number | string, dtype: DType): string {
 
 function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
   const def = OPS[n.op];
-  if (!def) throw new UnsupportedKernelError(n.op, n.dtype);
   if (n.args.length !== def.arity) throw new Error(`[${n.op}] takes ${def.arity} operands, got ${n.args.length}`);
   const of = n.args.map((a) => nodeDtype(g, a));
   if (n.op === "cast") return castTo(`t${n.args[0]}`, of[0]!, n.dtype);

@@ -1,5 +1,8 @@
-/** Complex functions by parts: complex_<name>(re, im, part) and complex_<name>(re, im, re, im, part) give one part of the result, part 0 or 1. */
-import type { OpDef } from "./op_table";
+/**
+ * Complex functions by parts: complex_<name>(re, im, part) and complex_<name>(re, im, re, im, part) give one part of the
+ * result. Part 0 is the real one, part 1 the imaginary one.
+ */
+import { float, type OpDef } from "./op_def";
 
 const UNARY = [
   "square",
@@ -32,11 +35,12 @@ const UNARY = [
 ] as const;
 const BINARY = ["mul", "div", "pow", "logaddexp"] as const;
 
-export type ComplexName = `complex_${(typeof UNARY)[number] | (typeof BINARY)[number]}`;
-
-const F = (f: string, arity: number): OpDef => ({ arity, result: "float", f });
+type ComplexName = `complex_${(typeof UNARY)[number] | (typeof BINARY)[number]}`;
 
 export const COMPLEX_OPS = Object.fromEntries([
-  ...UNARY.map((name) => [`complex_${name}`, F(`tl_c_part(tl_c_${name}(vec2<f32>(x, y)), z)`, 3)]),
-  ...BINARY.map((name) => [`complex_${name}`, F(`tl_c_part(tl_c_${name}(vec2<f32>(x, y), vec2<f32>(z, w)), v)`, 5)]),
+  ...UNARY.map((name) => [`complex_${name}`, float(`tl_c_part(tl_c_${name}(vec2<f32>(x, y)), z)`, 3)]),
+  ...BINARY.map((name) => [
+    `complex_${name}`,
+    float(`tl_c_part(tl_c_${name}(vec2<f32>(x, y), vec2<f32>(z, w)), v)`, 5),
+  ]),
 ]) as { readonly [K in ComplexName]: OpDef };

@@ -1,7 +1,5 @@
 /** torch.special's functions of one operand (float results), and its polynomials (x, degree). */
-import type { OpDef } from "./op_table";
-
-const F = (f: string, arity = 1): OpDef => ({ arity, result: "float", f });
+import { float, type OpDef } from "./op_def";
 
 const POLYNOMIALS = [
   "chebyshev_polynomial_t",
@@ -42,10 +40,10 @@ const FUNCTIONS = {
   airy_ai: "tl_airy_ai(x)",
 } as const;
 
-export type SpecialName = `special_${keyof typeof FUNCTIONS | (typeof POLYNOMIALS)[number] | (typeof SHIFTED)[number]}`;
+type SpecialName = `special_${keyof typeof FUNCTIONS | (typeof POLYNOMIALS)[number] | (typeof SHIFTED)[number]}`;
 
 export const SPECIALS = Object.fromEntries([
-  ...Object.entries(FUNCTIONS).map(([name, f]) => [`special_${name}`, F(f)]),
-  ...POLYNOMIALS.map((name, kind) => [`special_${name}`, F(`tl_polynomial(${kind}, x, y)`, 2)]),
-  ...SHIFTED.map((name, kind) => [`special_${name}`, F(`tl_polynomial(${kind}, 2.0 * x - 1.0, y)`, 2)]),
+  ...Object.entries(FUNCTIONS).map(([name, f]) => [`special_${name}`, float(f)]),
+  ...POLYNOMIALS.map((name, kind) => [`special_${name}`, float(`tl_polynomial(${kind}, x, y)`, 2)]),
+  ...SHIFTED.map((name, kind) => [`special_${name}`, float(`tl_polynomial(${kind}, 2.0 * x - 1.0, y)`, 2)]),
 ]) as { readonly [K in SpecialName]: OpDef };

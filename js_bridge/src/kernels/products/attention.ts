@@ -5,11 +5,11 @@
  * caller composes from products. Rows without any key allowed give 0.
  */
 import { attentionDirect, lowest } from "./attention_direct";
+import type { AttentionParams } from "./attention_params";
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
 import {
   computeOf,
-  type DType,
   type Kernel,
   kernelKey,
   linearGrid,
@@ -18,21 +18,6 @@ import {
   UnsupportedKernelError,
   value,
 } from "../spec";
-
-export interface AttentionParams {
-  readonly dtype: DType;
-  /** Elements of a query and key, and of a value. */
-  readonly dim: number;
-  readonly valueDim: number;
-  /** Query i sees the keys 0..i. */
-  readonly causal?: boolean;
-  /** Without workgroup memory, see attention_direct.ts; heads of at most DIRECT_HEADS. */
-  readonly direct?: boolean;
-  /** Queries, keys and values are read as f16, and blocks of keys and values stay so in workgroup memory; dtype is float16. */
-  readonly f16?: boolean;
-  /** dtype of a mask: bool (true takes part) or a float that is added to the scores. */
-  readonly mask?: DType;
-}
 
 const QUERIES = 16,
   LANES = 16,

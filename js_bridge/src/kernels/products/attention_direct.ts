@@ -4,7 +4,7 @@
  */
 import { accessors, castTo } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
-import type { AttentionParams } from "./attention";
+import type { AttentionParams } from "./attention_params";
 import { type Binding, type Kernel, kernelKey, linearGrid, type UniformWord, value } from "../spec";
 
 const GROUP = 64,

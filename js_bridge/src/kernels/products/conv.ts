@@ -8,8 +8,9 @@
  */
 import { accessors, castTo, halfForm, input, outForm, output } from "../../wgsl/access";
 import { convDirect } from "./conv_direct";
+import type { ConvParams } from "./conv_params";
 import { type After, epilogue } from "../elementwise/epilogue";
-import { chooseTile, gemm, splitK, type TileName, TILES } from "./gemm";
+import { chooseTile, gemm, splitK, TILES } from "./gemm";
 import { joinParts } from "./matmul";
 import {
   type Before,
@@ -17,7 +18,6 @@ import {
   flat,
   flatAccessor,
   flatWords,
-  type Inline,
   operandStep,
   worthwhile,
 } from "../elementwise/prologue";
@@ -46,23 +46,6 @@ import {
   wideCoords,
   type Window,
 } from "../image/window";
-
-export interface ConvParams extends Window {
-  readonly pass: "forward" | "input" | "weight";
-  readonly dtype: DType;
-  readonly tile: TileName;
-  /** float16 operands are read as f16, other than those that are computed; not with the tile "direct". */
-  readonly f16?: boolean;
-  /** What the operands are computed from, place by place; not with the tile "direct". */
-  readonly first?: Inline;
-  readonly second?: Inline;
-  readonly bias?: boolean;
-  /** What is computed of the result, which is not stored itself. */
-  readonly after?: After;
-  readonly split?: boolean;
-  /** Channels an invocation computes, of the tile "direct". */
-  readonly rows?: number;
-}
 
 /**
  * Uniforms: M, N, K, batches (= groups), [splits, kchunk]; images; cx, cy: channels of the wide and narrow image in one

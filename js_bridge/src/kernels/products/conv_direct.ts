@@ -6,7 +6,7 @@
 import { accessors, castTo } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
 import { epilogue } from "../elementwise/epilogue";
-import type { ConvParams } from "./conv";
+import type { ConvParams } from "./conv_params";
 import { type Binding, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, value } from "../spec";
 import { pixels, product, range, ravel, sizesOf, unravel } from "../image/window";
 

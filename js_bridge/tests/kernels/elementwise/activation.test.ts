@@ -1,7 +1,9 @@
-import { ACTIVATIONS, type ActivationName } from "../../../src/kernels/elementwise/op_activation";
+import { ACTIVATIONS } from "../../../src/kernels/elementwise/op_activation";
 import { fused } from "../../../src/kernels/elementwise/fused";
 import { close, erf, random, runOne, t, test } from "../../../test_support/run_kernel";
 import { single } from "../../../src/kernels/elementwise/expression";
+
+type ActivationName = keyof typeof ACTIVATIONS;
 
 const sig = (x: number): number => 1 / (1 + Math.exp(-x));
 const softplus = (x: number, b: number, l: number): number => (x * b > l ? x : Math.log1p(Math.exp(x * b)) / b);

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { attention, type AttentionParams } from "../../../src/kernels/products/attention";
+import { attention } from "../../../src/kernels/products/attention";
+import type { AttentionParams } from "../../../src/kernels/products/attention_params";
 import { DIRECT_HEADS } from "../../../src/kernels/products/attention_direct";
 import { close, random, randomInts, runOne, t, test } from "../../../test_support/run_kernel";
 
