@@ -140,7 +140,16 @@ _OUT_UNSEEN = ("special_", "histc")
 # those that resize out= to be contiguous, where others give it the layout of the result
 _PLAIN_OUT = {
     "cholesky",
+    "cholesky_inverse",
     "cholesky_solve",
+    "geqrf",
+    "linalg_eig",
+    "linalg_householder_product",
+    "linalg_lstsq",
+    "linalg_matrix_power",
+    "linalg_tensorinv",
+    "orgqr",
+    "ormqr",
     "stack",
     *(
         "fft_%s%s" % (kind, n)
@@ -238,9 +247,9 @@ def call_out(ov, args, out):
             _C.copy(o, r)
     if len(outs) == 1:
         return out
-    if type(result) is not tuple:
-        return type(result)(outs)
-    return tuple(outs)
+    from .. import return_types
+
+    return getattr(return_types, name + "_out", tuple)(outs)
 
 
 def _how(ov, device):

@@ -25,7 +25,8 @@ _EXACT = {
     "scatter_reduce index_add index_copy index_reduce take_along_dim tril triu mm bmm matmul addmm addmv "
     "baddbmm linear cross softmax log_softmax aminmax argmax argmin sort msort argsort topk slice_scatter isin "
     "diag norm linalg_vector_norm linalg_matrix_norm linalg_lu linalg_solve linalg_inv inverse linalg_qr "
-    "linalg_svdvals linalg_det linalg_slogdet linalg_cross linalg_matrix_power avg_pool2d avg_pool3d",
+    "linalg_svdvals linalg_det linalg_slogdet linalg_cross linalg_matrix_power avg_pool2d avg_pool3d "
+    "linalg_eigh linalg_eigvalsh linalg_svd linalg_cholesky linalg_lu_solve linalg_lu_factor linalg_inv_ex",
     "Found dtype {o} but expected {r}": "hardtanh leaky_relu hardswish hardsigmoid softshrink hardshrink gelu silu "
     "mish elu softplus soft_margin_loss binary_cross_entropy clamp clip clamp_min clamp_max neg sign sgn "
     "conj_physical ceil floor trunc fix round frac abs absolute lerp",
@@ -61,7 +62,22 @@ _EXACT = {
     "torch.histogram: input tensor and hist tensor should have the same dtype, "
     "but got input {cr} and hist {co}": "histc",
     "multinomial expects Long tensor out, got: {o}": "multinomial",
+    "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{r} and "
+    "result has dtype {o}": "ormqr",
     "multi_dot(): expected out tensor to have dtype {cr} but got {co}": "linalg_multi_dot",
+}
+# the prefix of "Expected result to be safely castable", and what result is called there
+_CASTABLE = {
+    "cholesky_inverse": ("cholesky_inverse", "result"),
+    "geqrf": ("torch.geqrf", "a", "tau"),
+    "linalg_cond": ("linalg.cond", "result"),
+    "linalg_eig": ("torch.linalg.eig", "eigenvalues", "eigenvectors"),
+    "linalg_eigvals": ("torch.linalg.eigvals", "eigenvalues"),
+    "linalg_householder_product": ("torch.linalg.householder_product", "result"),
+    "linalg_matrix_power": ("matrix_power", "result"),
+    "linalg_matrix_rank": ("torch.linalg.matrix_rank", "result"),
+    "linalg_pinv": ("linalg.pinv", "result"),
+    "orgqr": ("torch.linalg.householder_product", "result"),
 }
 _TEXT = {name: text for text, names in _EXACT.items() for name in names.split()}
 
@@ -104,7 +120,13 @@ def check(ov, args, results, outs):
         if r.dtype is o.dtype:
             continue
         text = _TEXT.get(name)
-        if name in ("max", "min") and len(outs) == 2:
+        if name in _CASTABLE and not _C.can_cast(r.dtype, o.dtype):
+            prefix, *parts = _CASTABLE[name]
+            text = (
+                f"{prefix}: Expected {parts[i]} to be safely castable from {{r}} dtype, "
+                f"but got {parts[i]} with dtype {{o}}"
+            )
+        elif name in ("max", "min") and len(outs) == 2:
             text = _TEXT["sort"]
         elif name in ("kthvalue", "median", "nanmedian") and len(outs) == 2:
             text = (
