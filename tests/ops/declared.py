@@ -3,7 +3,7 @@
 import random
 
 import torchlite as torch
-from torchlite.ops import load_all, methods, namespace, specs
+from torchlite.ops import _schema, load_all, methods, namespace, specs
 
 load_all()
 
@@ -46,6 +46,20 @@ def calls(spec, dtype, grad=False):
             args, kwargs = args[:-1], args[-1]
         out.append((args, kwargs))
     return out
+
+
+def bind(spec, args, kwargs):
+    """The arguments of a call in the order of the schema, as an op's body gets them."""
+    for ov in spec.overloads:
+        params = _schema.parse(ov.schema)
+        if len(args) <= len(params) and set(kwargs) <= {p.name for p in params}:
+            values = list(args) + [kwargs.get(p.name, p.default) for p in params[len(args) :]]
+            if not any(v is NotImplemented for v in values):
+                return [
+                    (v,) * (p.size or 1) if p.type == "int[]" and isinstance(v, int) else v
+                    for p, v in zip(params, values)
+                ]
+    raise AssertionError(f"no overload of {spec.name} takes these arguments")
 
 
 def path(spec, overload=None):

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 import torchlite as torch
-from declared import calls, declared_function, ident, path, resolve, sampled, tensors
+from declared import bind, calls, declared_function, ident, path, resolve, sampled, tensors
 from torchlite.ops import _schema, specs
 
 from torchlite import _C
@@ -161,21 +161,7 @@ def test_against_pytorch(spec, dtype):
 def test_kernel_against_body(spec):
     """The body is the meaning of the op; the kernel agrees with it."""
     for args, kwargs in calls(spec, torch.float64):
-        ours = run(spec, args, kwargs)
-        bound = None
-        for ov in spec.overloads:
-            params = _schema.parse(ov.schema)
-            if len(args) <= len(params) and set(kwargs) <= {p.name for p in params}:
-                values = list(args) + [kwargs.get(p.name, p.default) for p in params[len(args) :]]
-                if NotImplemented not in values:
-                    bound = [
-                        (v,) * (p.size or 1) if p.type == "int[]" and isinstance(v, int) else v
-                        for p, v in zip(params, values)
-                    ]
-                    break
-        assert bound is not None
-        body = spec.body(*bound)
-        same(ours, tensors(body), spec, "float64")
+        same(run(spec, args, kwargs), tensors(spec.body(*bind(spec, args, kwargs))), spec, "float64")
 
 
 DIFFERENTIABLE = [

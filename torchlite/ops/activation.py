@@ -2,6 +2,9 @@
 
 import torchlite as torch
 from ._declare import op
+from .binary import _in_dtype
+
+_SQRT_HALF, _SQRT_2_PI = 0.7071067811865476, 0.7978845608028654  # sqrt(1/2), sqrt(2/pi)
 
 
 def _line(t):
@@ -23,6 +26,7 @@ def _grad_pair(t):
 )
 def relu(self):
     """max(x, 0)."""
+    return torch.clamp_min(self, 0)
 
 
 @op(
@@ -37,6 +41,7 @@ def relu(self):
 )
 def threshold(self, threshold, value):
     """x where x > threshold, else value."""
+    return torch.where(self <= _in_dtype(self, threshold), _in_dtype(self, value), self)
 
 
 @op(
@@ -52,6 +57,7 @@ def threshold(self, threshold, value):
 )
 def threshold_backward(grad_output, self, threshold):
     """grad_output where self > threshold, else 0."""
+    return torch.where(self <= _in_dtype(self, threshold), 0, grad_output)
 
 
 @op(
@@ -66,6 +72,7 @@ def threshold_backward(grad_output, self, threshold):
 )
 def hardtanh(self, min_val=-1, max_val=1):
     """x limited to [min_val, max_val]."""
+    return torch.clamp(self, _in_dtype(self, min_val), _in_dtype(self, max_val))
 
 
 @op(
@@ -81,6 +88,7 @@ def hardtanh(self, min_val=-1, max_val=1):
 )
 def hardtanh_backward(grad_output, self, min_val, max_val):
     """grad_output where self lies between min_val and max_val, else 0."""
+    return torch.where((self <= min_val) | (self >= max_val), 0, grad_output)
 
 
 def _refuse_slope(name, more=""):
@@ -111,6 +119,7 @@ def _leaky_in_place(c, g):
 )
 def leaky_relu_(self, negative_slope=0.01):
     """In-place leaky_relu."""
+    return torch._C._nn.leaky_relu(self, negative_slope)
 
 
 @op(
@@ -124,6 +133,7 @@ def leaky_relu_(self, negative_slope=0.01):
 )
 def leaky_relu(self, negative_slope=0.01):
     """x where x > 0, else negative_slope * x."""
+    return torch.where(self > 0, self, self * negative_slope)
 
 
 @op(
@@ -139,6 +149,7 @@ def leaky_relu(self, negative_slope=0.01):
 )
 def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
     """grad_output where self > 0, else negative_slope * grad_output."""
+    return torch.where(self > 0, grad_output, grad_output * negative_slope)
 
 
 @op(
@@ -153,6 +164,7 @@ def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
 )
 def hardswish(self):
     """x * min(max(x + 3, 0), 6) / 6."""
+    return self * torch.clamp(self + 3, 0, 6) / 6
 
 
 @op(
@@ -168,6 +180,7 @@ def hardswish(self):
 )
 def hardswish_backward(grad_output, self):
     """grad_output times the slope of hardswish: 0 below -3, 1 above 3, x / 3 + 1/2 between."""
+    return torch.where(self <= -3, 0, torch.where(self < 3, grad_output * (self / 3 + 0.5), grad_output))
 
 
 @op(
@@ -182,6 +195,7 @@ def hardswish_backward(grad_output, self):
 )
 def hardsigmoid(self):
     """min(max(x + 3, 0), 6) / 6."""
+    return torch.clamp(self + 3, 0, 6) / 6
 
 
 @op(
@@ -197,6 +211,7 @@ def hardsigmoid(self):
 )
 def hardsigmoid_backward(grad_output, self):
     """grad_output / 6 between -3 and 3, else 0."""
+    return torch.where((self > -3) & (self < 3), grad_output / 6, 0)
 
 
 @op(
@@ -225,6 +240,7 @@ def softshrink(self, lambd=0.5):
 )
 def _softshrink(self, lambd):
     """softshrink without the check of lambd."""
+    return torch.where(self.abs() <= lambd, 0, self - self.sign() * lambd)
 
 
 @op(
@@ -237,6 +253,7 @@ def _softshrink(self, lambd):
 )
 def hardshrink(self, lambd=0.5):
     """x where |x| > lambd, else 0."""
+    return torch.where(self.abs() <= lambd, 0, self)
 
 
 @op(
@@ -252,6 +269,7 @@ def hardshrink(self, lambd=0.5):
 )
 def shrink_backward(grad_output, self, lambd):
     """grad_output where |self| > lambd, else 0."""
+    return torch.where(self.abs() <= lambd, 0, grad_output)
 
 
 @op("prelu(Tensor self, Tensor weight) -> Tensor", samples=lambda t: [(t(2, 3, 4), t(3)), (t(5), t(1))])
@@ -330,6 +348,9 @@ def _prelu_kernel(self, weight):
 )
 def gelu(self, approximate="none"):
     """x * Phi(x), Phi the normal distribution function; "tanh": 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
+    if approximate == "none":
+        return self * (0.5 * (1 + torch.erf(self * _SQRT_HALF)))
+    return self * torch.sigmoid(2 * _SQRT_2_PI * (self + 0.044715 * self * self * self))
 
 
 def _gelu_curvature(c, g):
@@ -354,6 +375,12 @@ def _gelu_curvature(c, g):
 )
 def gelu_backward(grad_output, self, approximate="none"):
     """grad_output times the slope of gelu."""
+    x = self
+    if approximate == "none":
+        density = torch.exp(-0.5 * x * x) * (0.5 * _SQRT_2_PI)
+        return grad_output * (0.5 * (1 + torch.erf(x * _SQRT_HALF)) + x * density)
+    s = torch.sigmoid(2 * _SQRT_2_PI * (x + 0.044715 * x * x * x))
+    return grad_output * (s + 2 * x * s * (1 - s) * (_SQRT_2_PI * (1 + 0.134145 * x * x)))
 
 
 @op(
@@ -368,6 +395,7 @@ def gelu_backward(grad_output, self, approximate="none"):
 )
 def silu(self):
     """x * sigmoid(x)."""
+    return self * torch.sigmoid(self)
 
 
 def _silu_curvature(c, g):
@@ -386,6 +414,8 @@ def _silu_curvature(c, g):
 )
 def silu_backward(grad_output, self):
     """grad_output * s * (1 + x * (1 - s)), s = sigmoid(x)."""
+    s = torch.sigmoid(self)
+    return grad_output * (s * (1 + self * (1 - s)))
 
 
 @op(
@@ -400,6 +430,7 @@ def silu_backward(grad_output, self):
 )
 def mish(self):
     """x * tanh(log(1 + exp(x)))."""
+    return self * torch.tanh(torch._C._nn.softplus(self))
 
 
 def _mish_curvature(c, g):
@@ -420,6 +451,8 @@ def _mish_curvature(c, g):
 )
 def mish_backward(grad_output, self):
     """grad_output times the slope of mish."""
+    w = torch.tanh(torch._C._nn.softplus(self))
+    return grad_output * (w + self * torch.sigmoid(self) * (1 - w * w))
 
 
 # ---- of exponentials ---------------------------------------------------------------------------------------------
@@ -439,6 +472,7 @@ def _elu_in_place(c, g):
 )
 def elu_(self, alpha=1, scale=1, input_scale=1):
     """In-place elu."""
+    return torch._C._nn.elu(self, alpha, scale, input_scale)
 
 
 @op(
@@ -452,6 +486,7 @@ def elu_(self, alpha=1, scale=1, input_scale=1):
 )
 def elu(self, alpha=1, scale=1, input_scale=1):
     """scale * x where x > 0, else scale * alpha * (exp(input_scale * x) - 1)."""
+    return torch.where(self > 0, self, torch.expm1(self * input_scale) * alpha) * scale
 
 
 def _elu_curvature(c, g):
@@ -479,6 +514,9 @@ def _elu_curvature(c, g):
 )
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     """grad_output times the slope of elu, from its input or (is_result) its result."""
+    x, k = self_or_result, alpha * scale
+    slope = x + k if is_result else torch.exp(x * input_scale) * k
+    return grad_output * torch.where(x > 0, scale, slope * input_scale)
 
 
 @op("selu(Tensor self) -> Tensor", tags="pointwise", variants="function", samples=_line)
@@ -525,6 +563,7 @@ def celu_(self, alpha=1.0):
 )
 def softplus(self, beta=1, threshold=20):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+    return torch.where(self * beta > threshold, self, torch.log1p(torch.exp(self * beta)) / beta)
 
 
 def _softplus_curvature(c, g):
@@ -546,6 +585,7 @@ def _softplus_curvature(c, g):
 )
 def softplus_backward(grad_output, self, beta, threshold):
     """grad_output * sigmoid(beta * x); grad_output where beta * x > threshold."""
+    return torch.where(self * beta > threshold, grad_output, grad_output * torch.sigmoid(self * beta))
 
 
 @op(
@@ -559,6 +599,7 @@ def softplus_backward(grad_output, self, beta, threshold):
 )
 def log_sigmoid(self):
     """log(1 / (1 + exp(-x))), without overflow."""
+    return torch.clamp_max(self, 0) - torch.log1p(torch.exp(-self.abs()))
 
 
 def _log_sigmoid_curvature(c, g):
@@ -576,6 +617,7 @@ def _log_sigmoid_curvature(c, g):
 )
 def _log_sigmoid_backward(grad_output, self):
     """grad_output * sigmoid(-x)."""
+    return grad_output * torch.sigmoid(-self)
 
 
 @op(
@@ -591,6 +633,7 @@ def _log_sigmoid_backward(grad_output, self):
 )
 def sigmoid_backward(grad_output, output):
     """grad_output * conj(output * (1 - output))."""
+    return grad_output * (1 - output).conj() * output.conj()
 
 
 @op(
@@ -606,6 +649,7 @@ def sigmoid_backward(grad_output, output):
 )
 def tanh_backward(grad_output, output):
     """grad_output * conj(1 - output**2)."""
+    return grad_output * (1 - output * output).conj()
 
 
 @op("glu(Tensor self, int dim=-1) -> Tensor", out=True, module="nn", samples=lambda t: [(t(3, 4),), (t(4, 3), 0)])

@@ -18,6 +18,26 @@ def _conj(x):
     return x.conj() if isinstance(x, torch.Tensor) else x.conjugate()
 
 
+def _as_tensor(x, other):
+    """x, or a number as a 0-dim tensor, which takes part in promotion with other as a number does."""
+    if isinstance(x, torch.Tensor):
+        return x
+    return torch.full((), x, dtype=torch.result_type(other, x), device=other.device)
+
+
+def _in_dtype(x, number):
+    """A parameter beside tensors of x's dtype: among integers it is cut off."""
+    return number if x.is_floating_point() or x.is_complex() else int(number)
+
+
+def _floats(a, b):
+    """Both operands in the dtype of their quotient."""
+    dtype = torch.result_type(a, b)
+    if not dtype.is_floating_point:
+        dtype = torch.get_default_dtype()
+    return _as_tensor(a, b).to(dtype), _as_tensor(b, a).to(dtype)
+
+
 def _times(g, alpha):
     return g if isinstance(alpha, int) and alpha == 1 else g * _conj(alpha)
 
@@ -49,6 +69,7 @@ def add(self, other, alpha=1):
 )
 def sub(self, other, alpha=1):
     """self - alpha * other."""
+    return torch.add(self, other, alpha=-alpha)
 
 
 @op(
@@ -63,6 +84,7 @@ def sub(self, other, alpha=1):
 )
 def rsub(self, other, alpha=1):
     """other - alpha * self."""
+    return torch.sub(other, self, alpha=alpha)
 
 
 @op(
@@ -143,6 +165,7 @@ def div_mode(self, other, rounding_mode):
 )
 def floor_divide(self, other):
     """self / other rounded down, as Python's //."""
+    return torch.div(self, other, rounding_mode="floor")
 
 
 @op(
@@ -158,6 +181,8 @@ def floor_divide(self, other):
 )
 def remainder(self, other):
     """self - other * floor(self / other), as Python's %: the sign is the divisor's."""
+    m = torch.fmod(self if isinstance(self, torch.Tensor) else _as_tensor(self, other), other)
+    return torch.where((m != 0) & ((m < 0) != (other < 0)), m + other, m)
 
 
 @op(
@@ -284,6 +309,8 @@ def float_power_(self, exponent):
 )
 def copysign(self, other):
     """|self| with the sign of other (-0.0 counts as negative)."""
+    self, other = _floats(self, other)
+    return torch.where(torch.signbit(other), -self.abs(), self.abs())
 
 
 @op(
@@ -310,6 +337,7 @@ def nextafter(self, other):
 )
 def heaviside(self, values):
     """0 where self < 0, 1 where self > 0, `values` where self is 0."""
+    return torch.where(self == 0, values, (self > 0).to(self.dtype))
 
 
 @op(
@@ -356,6 +384,8 @@ def _xlogy_self(g, x, y, pole):
 )
 def xlogy(self, other):
     """self * log(other); 0 where self is 0, NaN where other is NaN."""
+    self, other = _floats(self, other)
+    return torch.where((self == 0) & (other == other), 0, self * torch.log(other))
 
 
 def _logaddexp_grad(c, g):
@@ -375,6 +405,9 @@ def _logaddexp_grad(c, g):
 )
 def logaddexp(self, other):
     """log(exp(self) + exp(other)), without overflow."""
+    swap = torch.real(self) < torch.real(other)
+    high, low = torch.where(swap, other, self), torch.where(swap, self, other)
+    return torch.where((self == other) & torch.isinf(self), self, high + torch.log1p(torch.exp(low - high)))
 
 
 def _logaddexp2_grad(c, g):
@@ -392,6 +425,9 @@ def _logaddexp2_grad(c, g):
 )
 def logaddexp2(self, other):
     """log2(2**self + 2**other), without overflow."""
+    high = torch.maximum(self, other)
+    more = torch.log1p(torch.exp2(-(self - other).abs())) / math.log(2)
+    return torch.where((self == other) & torch.isinf(self), self, high + more)
 
 
 @op(

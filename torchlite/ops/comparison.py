@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from ._declare import op
+from .binary import _as_tensor
 
 
 def _pair(t):
@@ -41,6 +42,7 @@ def eq(self, other):
 )
 def ne(self, other):
     """self != other, element by element, as bool."""
+    return torch.logical_not(torch.eq(self, other))
 
 
 @op(
@@ -73,6 +75,7 @@ def lt(self, other):
 )
 def le(self, other):
     """self <= other, element by element, as bool."""
+    return torch.lt(self, other) | torch.eq(self, other)
 
 
 @op(
@@ -89,6 +92,7 @@ def le(self, other):
 )
 def gt(self, other):
     """self > other, element by element, as bool."""
+    return torch.lt(_as_tensor(other, self), self)
 
 
 @op(
@@ -105,6 +109,7 @@ def gt(self, other):
 )
 def ge(self, other):
     """self >= other, element by element, as bool."""
+    return torch.gt(self, other) | torch.eq(self, other)
 
 
 @op(
@@ -119,6 +124,7 @@ def ge(self, other):
 )
 def logical_and(self, other):
     """True where both elements are non-zero."""
+    return (self != 0) & (other != 0)
 
 
 @op(
@@ -133,6 +139,7 @@ def logical_and(self, other):
 )
 def logical_or(self, other):
     """True where at least one element is non-zero."""
+    return (self != 0) | (other != 0)
 
 
 @op(
@@ -147,6 +154,7 @@ def logical_or(self, other):
 )
 def logical_xor(self, other):
     """True where exactly one element is non-zero."""
+    return (self != 0) != (other != 0)
 
 
 # at ties the gradient is shared
@@ -167,6 +175,7 @@ def _share(g, a, b, loses):
 )
 def maximum(self, other):
     """The larger of two elements; NaN if either is."""
+    return torch.where((self > other) | (self != self), self, other)
 
 
 @op(
@@ -182,6 +191,7 @@ def maximum(self, other):
 )
 def minimum(self, other):
     """The smaller of two elements; NaN if either is."""
+    return torch.where((self < other) | (self != self), self, other)
 
 
 @op("max.other(Tensor self, Tensor other) -> Tensor", out=True, tags="pointwise", samples=_tensors)
@@ -213,6 +223,7 @@ def _f_grad(g, takes_self, first):
 )
 def fmax(self, other):
     """The larger of two elements; a number beats NaN."""
+    return torch.where((self > other) | (other != other), self, other)
 
 
 @op(
@@ -228,6 +239,7 @@ def fmax(self, other):
 )
 def fmin(self, other):
     """The smaller of two elements; a number beats NaN."""
+    return torch.where((self < other) | (other != other), self, other)
 
 
 @op(

@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from ._declare import op
+from .binary import _as_tensor, _in_dtype
 
 
 def _conj(x):
@@ -39,6 +40,8 @@ def where(condition, self, other):
 )
 def addcmul(self, tensor1, tensor2, value=1):
     """self + value * tensor1 * tensor2."""
+    tensor1 = tensor1.to((self + tensor1 + tensor2).dtype)
+    return self + _in_dtype(tensor1, value) * tensor1 * tensor2
 
 
 @op(
@@ -56,6 +59,7 @@ def addcmul(self, tensor1, tensor2, value=1):
 )
 def addcdiv(self, tensor1, tensor2, value=1):
     """self + value * tensor1 / tensor2."""
+    return self + value * tensor1.to((self + tensor1 + tensor2).dtype) / tensor2
 
 
 @op(
@@ -74,6 +78,8 @@ def addcdiv(self, tensor1, tensor2, value=1):
 )
 def lerp(self, end, weight):
     """self + weight * (end - self)."""
+    change, weight = end - self, _as_tensor(weight, self)
+    return torch.where(weight.abs() < 0.5, self + weight * change, end - change * (1 - weight))
 
 
 def _clamp_self(g, x, lo, hi):
@@ -116,6 +122,8 @@ def _clamp_max(g, x, lo, hi):
 )
 def clamp(self, min=None, max=None):
     """Limits each element to [min, max]; max where min > max."""
+    low = self if min is None else torch.clamp_min(self, min)
+    return low if max is None else torch.clamp_max(low, max)
 
 
 @op(
@@ -133,6 +141,7 @@ def clamp(self, min=None, max=None):
 )
 def clamp_min(self, min):
     """The larger of each element and min."""
+    return torch.where((self < min) | (min != min), min, self)
 
 
 @op(
@@ -150,3 +159,4 @@ def clamp_min(self, min):
 )
 def clamp_max(self, max):
     """The smaller of each element and max."""
+    return torch.where((self > max) | (max != max), max, self)

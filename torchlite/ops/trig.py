@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from ._declare import op
+from .unary import _float
 
 
 def _line(t):
@@ -12,6 +13,18 @@ def _line(t):
 
 def _unit(t):
     return [(t(3, 4, lo=-0.9, hi=0.9),), (t(5, lo=-0.9, hi=0.9),)]
+
+
+def _asinh(x):
+    a = x.abs()
+    t = torch.where(a > 1e9, torch.log(a) + math.log(2), torch.log1p(a + a * (a / (1 + torch.sqrt(1 + a * a)))))
+    return torch.copysign(t, x)
+
+
+def _complex_asin(z):
+    """By roots of 1 - z and 1 + z, which lose nothing where z is near 1, -1 or large."""
+    a, b = torch.sqrt(1 - z.conj()).conj(), torch.sqrt(1 + z)
+    return torch.complex(torch.atan2(torch.real(z), torch.real(a * b)), _asinh(torch.imag(a.conj() * b)))
 
 
 @op(
@@ -51,6 +64,7 @@ def cos(self):
 )
 def tan(self):
     """Tangent of radians."""
+    return torch.sin(self) / torch.cos(self)
 
 
 @op(
@@ -65,6 +79,10 @@ def tan(self):
 )
 def asin(self):
     """Inverse sine, in [-pi/2, pi/2]; NaN outside [-1, 1]."""
+    if self.is_complex():
+        return _complex_asin(self)
+    x = _float(self)
+    return torch.atan2(x, torch.sqrt((1 - x) * (1 + x)))
 
 
 @op(
@@ -79,6 +97,10 @@ def asin(self):
 )
 def acos(self):
     """Inverse cosine, in [0, pi]; NaN outside [-1, 1]."""
+    if self.is_complex():
+        return math.pi / 2 - _complex_asin(self)
+    x = _float(self)
+    return torch.atan2(torch.sqrt((1 - x) * (1 + x)), x)
 
 
 @op(
@@ -93,6 +115,9 @@ def acos(self):
 )
 def atan(self):
     """Inverse tangent, in (-pi/2, pi/2)."""
+    if self.is_complex():
+        return torch.atanh(self * 1j) * -1j
+    return torch.atan2(self, torch.ones_like(self))
 
 
 @op(
@@ -106,6 +131,8 @@ def atan(self):
 )
 def sinh(self):
     """Hyperbolic sine, (e**x - e**-x) / 2."""
+    h = self / 2
+    return (torch.expm1(h) - torch.expm1(-h)) * (0.5 * (torch.exp(h) + torch.exp(-h)))
 
 
 @op(
@@ -119,6 +146,8 @@ def sinh(self):
 )
 def cosh(self):
     """Hyperbolic cosine, (e**x + e**-x) / 2."""
+    s = torch.sinh(self / 2)
+    return 1 + 2 * s * s
 
 
 @op(
@@ -132,6 +161,10 @@ def cosh(self):
 )
 def tanh(self):
     """Hyperbolic tangent, sinh(x) / cosh(x)."""
+    x = _float(self)
+    sign = torch.where(torch.real(x) < 0, -1, 1)
+    e = torch.expm1(x * (-2 * sign))
+    return e / (e + 2) * -sign
 
 
 @op(
@@ -146,6 +179,7 @@ def tanh(self):
 )
 def asinh(self):
     """Inverse hyperbolic sine."""
+    return _complex_asin(self * 1j) * -1j if self.is_complex() else _asinh(_float(self))
 
 
 def _acosh_grad(c, g):
@@ -165,6 +199,12 @@ def _acosh_grad(c, g):
 )
 def acosh(self):
     """Inverse hyperbolic cosine, not negative; NaN below 1."""
+    x = _float(self)
+    if x.is_complex():
+        a, b = torch.sqrt(x - 1), torch.sqrt(x + 1)
+        return torch.complex(_asinh(torch.real(a.conj() * b)), 2 * torch.atan2(torch.imag(a), torch.real(b)))
+    t = x - 1
+    return torch.where(x > 1e9, torch.log(x) + math.log(2), torch.log1p(t + torch.sqrt(t) * torch.sqrt(t + 2)))
 
 
 @op(
@@ -179,6 +219,8 @@ def acosh(self):
 )
 def atanh(self):
     """Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond."""
+    x = _float(self)
+    return (torch.log1p(x) - torch.log1p(-x.conj()).conj()) / 2
 
 
 def _sinc_grad(c, g):
@@ -199,6 +241,8 @@ def _sinc_grad(c, g):
 )
 def sinc(self):
     """sin(pi x) / (pi x), and 1 at 0."""
+    p = self * math.pi
+    return torch.where(self == 0, 1, torch.sin(p) / p)
 
 
 def _atan2_grad(c, g):
@@ -233,3 +277,7 @@ def atan2(self, other):
 )
 def hypot(self, other):
     """sqrt(self**2 + other**2), without overflow in between."""
+    a, b = self.abs(), other.abs()
+    high, low = torch.fmax(a, b), torch.minimum(a, b)
+    ratio = low / torch.where(high == 0, 1, high)
+    return torch.where(torch.isinf(high), high, high * torch.sqrt(1 + ratio * ratio))

@@ -18,6 +18,27 @@ def _positive(t):
     return [(t(3, 4, lo=0.1, hi=5),), (t(5, lo=0.1, hi=5),)]
 
 
+def _float(x):
+    return x if x.is_floating_point() or x.is_complex() else x.to(torch.get_default_dtype())
+
+
+def _over(x, number):
+    """x / number, of complex numbers part by part: infinite ones too."""
+    return torch.complex(torch.real(x) / number, torch.imag(x) / number) if x.is_complex() else x / number
+
+
+def _bits(x):
+    """The bits of floats as integers."""
+    return x.resolve_neg().view((torch.int16, torch.int32, torch.int64)[x.itemsize // 4])
+
+
+def _nan_to_num(x, nan, posinf, neginf):
+    limits = torch.finfo(x.dtype)
+    x = torch.where(x == math.inf, limits.max if posinf is None else posinf, x)
+    x = torch.where(x == -math.inf, limits.min if neginf is None else neginf, x)
+    return torch.where(x == x, x, nan or 0.0)
+
+
 # ---- sign and size -----------------------------------------------------------------------------------------------
 @op(
     "abs(Tensor self) -> Tensor",
@@ -45,6 +66,7 @@ def abs(self):
 )
 def neg(self):
     """-x for each element."""
+    return 0 - self if self.is_complex() else self * -1
 
 
 @op("positive(Tensor self) -> Tensor", tags="pointwise", samples=_real_line)
@@ -66,6 +88,7 @@ def positive(self):
 )
 def sign(self):
     """-1, 0 or 1, the sign of each element; NaN gives 0."""
+    return torch.where(self > 0, 1, torch.where(self < 0, -1, 0)).to(self.dtype)
 
 
 def _sgn_grad(c, g):
@@ -87,6 +110,7 @@ def _sgn_grad(c, g):
 )
 def sgn(self):
     """x / |x|, and 0 where x is 0: the sign, extended to complex tensors."""
+    return torch.where(self == 0, 0, self / self.abs()) if self.is_complex() else torch.sign(self)
 
 
 @op(
@@ -101,6 +125,7 @@ def sgn(self):
 )
 def square(self):
     """x * x."""
+    return torch.pow(self, 2)
 
 
 @op(
@@ -114,6 +139,7 @@ def square(self):
 )
 def reciprocal(self):
     """1 / x; integers give floats."""
+    return torch.pow(self, -1.0)
 
 
 @op(
@@ -140,6 +166,7 @@ def sqrt(self):
 )
 def rsqrt(self):
     """1 / sqrt(x)."""
+    return torch.reciprocal(torch.sqrt(self))
 
 
 @op(
@@ -150,6 +177,7 @@ def rsqrt(self):
 )
 def _conj_physical(self):
     """Complex conjugate, computed."""
+    return torch.complex(torch.real(self), -torch.imag(self)) if self.is_complex() else self.clone()
 
 
 @op("conj_physical(Tensor self) -> Tensor", out=True, tags="pointwise", samples=_real_line)
@@ -181,6 +209,10 @@ def _angle_grad(c, g):
 )
 def angle(self):
     """Argument in radians of complex elements; 0 or pi for real ones, NaN for NaN."""
+    if self.is_complex():
+        return torch.atan2(torch.imag(self), torch.real(self))
+    x = _float(self)
+    return torch.where(x < 0, math.pi, torch.where(x == x, 0, x))
 
 
 @op(
@@ -208,6 +240,7 @@ def frexp(self):
 )
 def ceil(self):
     """The smallest integer not below x."""
+    return -torch.floor(-self)
 
 
 @op(
@@ -235,6 +268,7 @@ def floor(self):
 )
 def trunc(self):
     """The integer part, towards zero."""
+    return torch.where(self < 0, torch.ceil(self), torch.floor(self))
 
 
 @op(
@@ -268,6 +302,7 @@ def special_round(self, decimals=0):
 )
 def frac(self):
     """x - trunc(x)."""
+    return self - torch.trunc(self)
 
 
 # ---- exponentials and logarithms ---------------------------------------------------------------------------------
@@ -296,6 +331,7 @@ def exp(self):
 )
 def exp2(self):
     """2**x."""
+    return torch.pow(2.0, self)
 
 
 @op(
@@ -310,6 +346,10 @@ def exp2(self):
 )
 def expm1(self):
     """e**x - 1, exact near 0."""
+    x = _float(self)
+    u = torch.exp(x)
+    y = u - 1
+    return torch.where(u == 1, x, torch.where((y == -1) | (y == u), y, y * (x / torch.log(u))))
 
 
 @op(
@@ -336,6 +376,7 @@ def log(self):
 )
 def log2(self):
     """Logarithm to base 2."""
+    return _over(torch.log(self), math.log(2))
 
 
 @op(
@@ -349,6 +390,7 @@ def log2(self):
 )
 def log10(self):
     """Logarithm to base 10."""
+    return _over(torch.log(self), math.log(10))
 
 
 @op(
@@ -363,6 +405,10 @@ def log10(self):
 )
 def log1p(self):
     """log(1 + x), exact near 0."""
+    x = _float(self)
+    u = 1 + x
+    y = u - 1
+    return torch.where(y == 0, x, torch.where(y == x, torch.log(u), torch.log(u) * (x / y)))
 
 
 @op(
@@ -377,6 +423,7 @@ def log1p(self):
 )
 def sigmoid(self):
     """1 / (1 + exp(-x))."""
+    return torch.reciprocal(1 + torch.exp(-_float(self)))
 
 
 @op(
@@ -391,6 +438,10 @@ def sigmoid(self):
 )
 def logit(self, eps=None):
     """log(x / (1 - x)), the inverse of sigmoid; x is first limited to [eps, 1 - eps] when eps is given."""
+    x = _float(self)
+    if eps is not None and eps >= 0:
+        x = torch.where(x < eps, eps, torch.clamp_max(x, 1 - eps))
+    return torch.log(x / (1 - x))
 
 
 def _inside(c, g):
@@ -424,7 +475,7 @@ def _logit_second(c, g):
 def logit_backward(grad_output, self, eps):
     """grad_output / (x * (1 - x)); outside [0, 1] NaN, or, when eps is given, 0 outside [eps, 1 - eps]."""
     lo, outside = (0, math.nan) if eps is None else (eps, 0.0)
-    return torch.where((self >= lo) & (self <= 1 - lo), grad_output / (self * (1 - self)), outside)
+    return torch.where((self < lo) | (self > 1 - lo), outside, grad_output / (self * (1 - self)))
 
 
 # ---- tests -------------------------------------------------------------------------------------------------------
@@ -438,6 +489,7 @@ def logit_backward(grad_output, self, eps):
 )
 def isnan(self):
     """True where an element (or a part of it) is NaN."""
+    return self != self
 
 
 @op(
@@ -450,6 +502,8 @@ def isnan(self):
 )
 def isinf(self):
     """True where an element (or a part of it) is infinite."""
+    x = torch.fmax(torch.real(self).abs(), torch.imag(self).abs()) if self.is_complex() else self
+    return (x == math.inf) | (x == -math.inf)
 
 
 @op(
@@ -462,6 +516,7 @@ def isinf(self):
 )
 def isfinite(self):
     """True where an element is neither infinite nor NaN."""
+    return self * 0 == 0
 
 
 @op(
@@ -475,6 +530,7 @@ def isfinite(self):
 )
 def isposinf(self):
     """True where an element is +infinity."""
+    return self == math.inf
 
 
 @op(
@@ -488,6 +544,7 @@ def isposinf(self):
 )
 def isneginf(self):
     """True where an element is -infinity."""
+    return self == -math.inf
 
 
 @op("isreal(Tensor self) -> Tensor", tags="pointwise", grad=None, differentiable=False, samples=_real_line)
@@ -509,6 +566,7 @@ def isreal(self):
 )
 def signbit(self):
     """True where the sign bit is set (-0.0 included)."""
+    return (_bits(self) if self.is_floating_point() else self) < 0
 
 
 @op(
@@ -523,6 +581,7 @@ def signbit(self):
 )
 def logical_not(self):
     """True where an element is zero."""
+    return self == 0
 
 
 @op(
@@ -536,6 +595,7 @@ def logical_not(self):
 )
 def bitwise_not(self):
     """Complement of all bits; logical not for bool."""
+    return self == 0 if self.dtype == torch.bool else -self - 1
 
 
 @op(
@@ -550,6 +610,9 @@ def bitwise_not(self):
 def nan_to_num(self, nan=None, posinf=None, neginf=None):
     """Replaces NaN (by 0), infinity and -infinity (by the dtype's largest and smallest number),
     or by the numbers given."""
+    if self.is_complex():
+        return torch.complex(*(_nan_to_num(v, nan, posinf, neginf) for v in (torch.real(self), torch.imag(self))))
+    return _nan_to_num(self, nan, posinf, neginf) if self.is_floating_point() else self.clone()
 
 
 @op(
@@ -563,6 +626,7 @@ def nan_to_num(self, nan=None, posinf=None, neginf=None):
 )
 def deg2rad(self):
     """Degrees to radians: x * pi / 180."""
+    return self * (math.pi / 180)
 
 
 @op(
@@ -576,3 +640,4 @@ def deg2rad(self):
 )
 def rad2deg(self):
     """Radians to degrees: x * 180 / pi."""
+    return self * (180 / math.pi)

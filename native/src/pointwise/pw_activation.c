@@ -55,8 +55,8 @@ static inline v4f gelu_tanh_grad4(v4f b) {
   return s + V(2.0f) * b * s * (V(1.0f) - s) * d;
 }
 static inline double gelu_tanh_grad1(double b) {
-  double t = tanh(tanh_arg1(b)), d = SQRT_2_PI * (1 + 3 * 0.044715 * b * b);
-  return 0.5 * (1 + t) + 0.5 * b * (1 - t * t) * d;
+  double s = 1 / (1 + exp(-2 * tanh_arg1(b))), d = SQRT_2_PI * (1 + 3 * 0.044715 * b * b);
+  return s + 2 * b * s * (1 - s) * d;
 }
 PW_V2(a_gelu_tanh_backward_f32, a *gelu_tanh_grad4(b))
 PW_L2(a_gelu_tanh_backward_f64, double, double, a *gelu_tanh_grad1(b))
@@ -88,7 +88,7 @@ PW_L1(a_elu_f64, double, double, p->y *(a > 0 ? a : p->x * expm1(a * p->z)))
 static inline v4f elu_grad4(const PwParams *p, v4f b) {
   float k = (float)(p->x * p->y), zi = (float)p->z;
   v4f neg = p->c.re != 0 ? V(zi) * (b + V(k)) : V(zi * k) * vm_exp(b * V(zi));
-  return SEL(b <= V(0.0f), neg, VY);
+  return SEL(b > V(0.0f), VY, neg); /* NaN stays */
 }
 static inline double elu_grad1(const PwParams *p, double b) {
   double k = p->x * p->y;
