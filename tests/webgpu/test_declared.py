@@ -1,4 +1,4 @@
-"""Every declared op with samples gives on webgpu what it gives on the CPU: results and gradients, float32.
+"""Every declared op with samples gives on webgpu what it gives on the CPU: results and gradients, and their layout.
 
 Where the CPU runs an op in the device's place this still compares what is uploaded and read back; which ops those are,
 torch.explain tells and tests/webgpu/conformance.py counts.
@@ -94,3 +94,48 @@ def test_as_on_the_cpu(spec):
         compared += 1
     if not compared:
         pytest.skip("all its samples are float64, which the device has not")
+
+
+# PyTorch has no rule (fuzz/known.py); the fused kernel has PyTorch's layout, the CPU's products have not
+OPEN = {"linalg_matrix_exp", "scaled_dot_product_attention"}
+
+
+def channels_last(t):
+    d = 1 if t.dim() > 2 else 0
+    return t.movedim(d, -1).contiguous().movedim(-1, d)
+
+
+def reversed_dims(t):
+    order = [*range(t.dim())][::-1]
+    return t.permute(order).contiguous().permute(order)
+
+
+LAYOUTS = [channels_last, reversed_dims]
+
+
+def laid(x, how):
+    if isinstance(x, torch.Tensor):
+        return how(x.detach()).requires_grad_(x.requires_grad) if x.dim() > 1 else x
+    return type(x)(laid(v, how) for v in x) if isinstance(x, (list, tuple)) else x
+
+
+def alike(a, b):
+    """The same strides, where they reach elements."""
+    return 0 in a.shape or all(n == 1 or x == y for n, x, y in zip(a.shape, a.stride(), b.stride()))
+
+
+@pytest.mark.parametrize("spec", [s for s in sampled() if s.name not in OPEN], ids=ident)
+def test_laid_out_as_on_the_cpu(spec):
+    for args, kwargs in calls(spec, torch.float32, grad=True)[:2]:
+        if double(args) or double(list(kwargs.values())):
+            continue
+        for how in LAYOUTS:
+            here, named = laid(args, how), {k: laid(v, how) for k, v in kwargs.items()}
+            out, grads, error = call(spec, here, named)
+            if error is not None or double(out):
+                continue
+            ours, our_grads, our_error = call(spec, there(here), {k: there(v) for k, v in named.items()})
+            assert our_error is None, (args, our_error)
+            for name, mine, theirs in (("result", ours, out), ("gradient", our_grads, grads)):
+                for a, b in zip(mine, theirs):
+                    assert b is None or alike(a, b), (name, how.__name__, b.shape, a.stride(), b.stride())

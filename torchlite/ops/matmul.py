@@ -637,7 +637,7 @@ def _attention_grad(c, g):
     d = weights * (d - (g * y if exact else weights * d).sum(-1, keepdim=True))
     return {
         "query": d.matmul(k) * c.scale if c.needs_query else None,
-        "key": d.transpose(-2, -1).matmul(q) * c.scale if c.needs_key else None,
+        "key": (q * c.scale).transpose(-2, -1).matmul(d).transpose(-2, -1) if c.needs_key else None,
         "value": weights.transpose(-2, -1).matmul(g) if c.needs_value else None,
         "attn_mask": d if c.needs_attn_mask else None,
     }

@@ -205,6 +205,39 @@ static bool last_format(const Args *a, const TlTensor *x, const TlTensor *w) {
   return x->numel && w->numel && (suggests(x, true) || suggests(w, false)) && (a->nd < 3 || by_onednn(a, x, w));
 }
 
+/* Whether the gradient of the weight is. A weight that is contiguous in both formats keeps its strides in PyTorch's own
+ * loops; its memory is the same. */
+static bool last_weight(const Args *a, const TlTensor *x, const TlTensor *w) {
+  int64_t taps = 1;
+  for (int i = 2; i < w->ndim; i++) taps *= w->shape[i];
+  const bool both = tl_is_contiguous(w) && (w->shape[1] == 1 || taps == 1);
+  return last_format(a, x, w) && (!both || a->groups > 1 || suggests(w, false) || by_onednn(a, x, w));
+}
+
+/* conv_layout(input, weight, stride, padding, dilation, transposed, output_padding, groups) */
+PyObject *tl_conv_layout(PyObject *m, PyObject *args) {
+  PyObject *x, *w, *v[4];
+  int transposed;
+  long long groups;
+  Args a = {0};
+  (void)m;
+  if (!PyArg_ParseTuple(args, "O!O!OOOpOL", tl_TensorBase, &x, tl_TensorBase, &w, v, v + 1, v + 2, &transposed, v + 3,
+                        &groups))
+    return NULL;
+  const int nd = ((TlTensor *)w)->ndim - 2;
+  if (nd < 1 || nd > 3 || ((TlTensor *)x)->ndim != nd + 2) {
+    PyErr_SetString(PyExc_ValueError, "conv_layout: expected a batch of images and a weight of as many dims");
+    return NULL;
+  }
+  a.transposed = transposed;
+  PyObject *g = PyLong_FromLongLong(groups), *r = NULL;
+  if (g && !parse(&a, nd, v[0], v[1], v[2], v[3], g))
+    r = Py_BuildValue("OO", last_format(&a, (TlTensor *)x, (TlTensor *)w) ? Py_True : Py_False,
+                      last_weight(&a, (TlTensor *)x, (TlTensor *)w) ? Py_True : Py_False);
+  Py_XDECREF(g);
+  return r;
+}
+
 typedef int (*conv_fn)(const TlConv *, tl_dtype, const void *, const void *, const void *, void *);
 static conv_fn forward_of(bool last) { return last ? tl_conv_last_forward : tl_conv_forward; }
 static conv_fn data_of(bool last) { return last ? tl_conv_last_data : tl_conv_data; }
@@ -420,11 +453,8 @@ KERNEL(k_backward)
     if (put(res, 0, gx, dt)) goto fail;
   } else PyTuple_SetItem(res, 0, Py_NewRef(Py_None));
   if (mask[1]) {
-    /* a weight that is contiguous in both formats keeps its strides in PyTorch's own loops; its memory is the same */
-    const bool both = tl_is_contiguous(w) && (w->shape[1] == 1 || c.k[0] * c.k[1] * c.k[2] == 1);
-    TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape,
-                                   last && (!both || c.groups > 1 || suggests(w, false) || by_onednn(&a, x, w))),
-             *large = a.transposed ? gc : xc, *small = a.transposed ? xc : gc;
+    TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape, last_weight(&a, x, w)), *large = a.transposed ? gc : xc,
+             *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
     int rc = !gw->numel
                ? 0

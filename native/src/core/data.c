@@ -524,7 +524,12 @@ static PyObject *py_fill(PyObject *m, PyObject *args) {
   tl_bump((TlTensor *)t);
   return Py_NewRef(t);
 }
+PyObject *tl_conv_layout(PyObject *m, PyObject *args); /* conv.c */
 PyMethodDef tl_data_functions[] = {
+  {"conv_layout", tl_conv_layout, METH_VARARGS,
+   "conv_layout(input, weight, stride, padding, dilation, transposed, output_padding, groups): (whether the results of "
+   "a "
+   "convolution are channels last, whether the gradient of its weight is)"},
   {"fill", py_fill, METH_VARARGS, "fill(tensor, number): every element becomes the number"},
   {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
   {"tensor_from_storage", tensor_from_storage, METH_VARARGS,

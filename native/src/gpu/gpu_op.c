@@ -11,6 +11,7 @@ typedef struct Entry {
   uint64_t key;
   uint16_t op;
   uint8_t n, at[MOST], dtype, compute, number;
+  int8_t lead;
 } Entry;
 
 void tl_gpu_forget(void *entries) {
@@ -20,19 +21,21 @@ void tl_gpu_forget(void *entries) {
   }
 }
 
-/* remember(overload, key, op, positions, dtype, compute type, numbers' type): what _C.signature(args) == key stands for
- */
+/* remember(overload, key, op, positions, dtype, compute type, numbers' type, lead): what _C.signature(args) == key
+ * stands for; lead: the operand whose layout decides on the result's, -1 where that is the usual one always */
 static PyObject *f_remember(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *ov, *op, *at, *dtype, *compute, *number;
   unsigned long long key;
-  if (!PyArg_ParseTuple(args, "OKOO!OOO", &ov, &key, &op, &PyTuple_Type, &at, &dtype, &compute, &number)) return NULL;
+  int lead;
+  if (!PyArg_ParseTuple(args, "OKOO!OOOi", &ov, &key, &op, &PyTuple_Type, &at, &dtype, &compute, &number, &lead))
+    return NULL;
   void **slot = tl_overload_entries(ov);
-  Entry e = {slot ? *slot : NULL, key, 0, 0, {0}, 0, NO_COMPUTE, 0};
+  Entry e = {slot ? *slot : NULL, key, 0, 0, {0}, 0, NO_COMPUTE, 0, 0};
   int id = gpu_op_id(op), d = gpu_dtype(dtype), c = gpu_dtype(compute), k = gpu_dtype(number);
   Py_ssize_t n = PyTuple_Size(at);
   if (id < 0 || d < 0 || c < 0 || k < 0) return NULL;
-  if (!slot || n < 1 || n > MOST) {
+  if (!slot || n < 1 || n > MOST || lead >= n) {
     PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands");
     return NULL;
   }
@@ -41,6 +44,7 @@ static PyObject *f_remember(PyObject *m, PyObject *args) {
   e.compute = (uint8_t)c;
   e.number = (uint8_t)k;
   e.n = (uint8_t)n;
+  e.lead = (int8_t)lead;
   for (int i = 0; i < n; i++) {
     long v = PyLong_AsLong(PyTuple_GetItem(at, i));
     if (v < 0 || v > 6) {
@@ -159,7 +163,12 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   int places[TL_MAX_DIMS];
   PyObject *ops[MOST];
   for (int i = 0; i < e->n; i++) ops[i] = a[e->at[i]];
-  const int *order = layout(ops, e->n, ndim, shape, places) ? places : NULL;
+  if (e->lead > 0) { /* it goes first */
+    PyObject *o = ops[e->lead];
+    for (int i = e->lead; i; i--) ops[i] = ops[i - 1];
+    ops[0] = o;
+  }
+  const int *order = e->lead >= 0 && layout(ops, e->n, ndim, shape, places) ? places : NULL;
   TlTensor *self = (TlTensor *)a[0];
   if (inplace && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel ||
                   !tl_can_cast(e->dtype, self->dtype) || Py_TYPE(self->storage->owner) != tl_Buffer))
@@ -201,7 +210,8 @@ static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 }
 static PyMethodDef functions[] = {
   {"remember", f_remember, METH_VARARGS,
-   "remember(overload, key, op, positions, dtype, compute type, numbers' type): what calls with that signature stand "
+   "remember(overload, key, op, positions, dtype, compute type, numbers' type, lead): what calls with that signature "
+   "stand "
    "for"},
   {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node below autograd."},
   {"layout", (PyCFunction)(void *)f_layout, METH_FASTCALL,

@@ -8,6 +8,7 @@ from .index import INTEGERS, MOST_INDICES, Pick, cpu_error, geometry, put_at, sa
 from .index_ops import here, rows_of, source_of
 from .mask import fill_where, positions
 from ..run import _filled as filled, check_devices, planner, upload
+from ..layout import as_on_cpu
 
 
 # ---- x[i, j] ---------------------------------------------------------------------------------------------------------
@@ -73,6 +74,7 @@ def _plan_index(self, indices):
 
 
 @planner("index")
+@as_on_cpu()
 def _index(ov, a):
     self, indices = a
     if not here(self):
@@ -130,7 +132,7 @@ def _index_put(ov, a):
     if not accumulate and not values.dim():
         only = _only_mask(self, indices)
         if only is not None:
-            return _fill_masked(writable(ov, self), *only, values)
+            return _fill_masked(writable(ov, self, True), *only, values)
     parts = _plan_index(self, indices)
     if parts is not None:
         grid, along, picks = parts
@@ -144,7 +146,7 @@ def _index_put(ov, a):
         return cpu_error(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
     if len(picks) > MOST_INDICES - (not values.is_cpu):
         return NotImplemented
-    target, say = writable(ov, self), sayer("index")
+    target, say = writable(ov, self, True), sayer("index")
     mode = "add" if accumulate else "set"
     if values.is_cpu:
         return put_at(target, grid, along, picks, True, say, mode, scalar=values.item())

@@ -5,7 +5,7 @@ import torchlite as torch
 from ... import _C
 from ..lazy import stream
 from .matmul import made
-from ..run import planner
+from ..run import _laid_out, laid_back, planner
 from ..lazy.stream import float_word, geometry, launch, ready
 
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
@@ -57,12 +57,14 @@ def _attention(ov, a):
         handles.append(ready(buffer))
         words += (offset, *(0,) * (4 - len(own)), *[0 if n == 1 else s for n, s in zip(own, strides)])
     numel = batch * heads * length * depth
-    if len(shape) == 4:  # rows of all heads lie together, as the projection that follows wants them
-        y, handle = made((batch, length, heads, depth), numel, dtype)
-        y, strides = y.transpose(1, 2), (length * heads * depth, depth, heads * depth)
-    else:
-        y, handle = made(shape[:-1] + (depth,), numel, dtype)
-        strides = (0, length * depth, depth)
+    order = back = range(len(shape))
+    if len(shape) == 4 and all([t.stride(3) == 1 for t in (q, k, v)]):
+        # as the queries: rows of all heads lie together where they do there, which the projection that follows wants
+        order, back = _laid_out(_C.empty_like(q, torch.uint8).stride())
+    out = (*shape[:-1], depth)
+    y, handle = made(tuple([out[d] for d in order]), numel, dtype)
+    y = laid_back(y, [*back])
+    strides = (0,) * (4 - len(shape)) + y.stride()[:-1]
     handles.append(handle)
     lse, handle = made(shape[:-1], batch * heads * length, torch.float32)
     handles.append(handle)

@@ -10,10 +10,9 @@ import torchlite as torch
 
 from ... import _C
 from ..lazy.expression import Coord, Number, assign, expression, operand, result
-from .pointwise import _in_order, _result_dtype, _shape
+from .pointwise import _in_order, _result_dtype, _shape, deciding, layout
 from .reduce import ask_core, dims_of, own
 from ..run import device_copy
-from ..lazy.stream import core
 
 Tensor = _C.TensorBase
 complex64, float32, boolean = torch.complex64, torch.float32, torch.bool
@@ -157,6 +156,11 @@ def _truths(op):
     return lambda p, x, y: p.join(op, p.truth(x), p.truth(y))
 
 
+def _polar(p, r, angle):
+    (r, _), (angle, _) = p.apart(r), p.apart(angle)
+    return p.node("where", p.which, p.node("mul", r, p.node("sin", angle)), p.node("mul", r, p.node("cos", angle)))
+
+
 def _conj(p, x):
     x = p.both(x)
     return p.node("where", p.which, p.node("neg", x), x)
@@ -170,6 +174,8 @@ BUILD = {
     "add_scaled": _scaled("add"),
     "sub_scaled": _scaled("sub"),
     "conj_physical": _conj,
+    "complex": lambda p, re, im: p.node("where", p.which, p.apart(im)[0], p.apart(re)[0]),
+    "polar": _polar,
     "lerp": _lerp,
     "addcmul": _addc("mul"),
     "addcdiv": _addc("div"),
@@ -209,7 +215,7 @@ def complex_pointwise(ov, op, operands, args):
         if (t.dtype is torch.complex128 or t.dtype is torch.float64) and t.dim():
             return NotImplemented
     shape = _shape(ov, args, tensors)
-    order = core.layout(tensors, shape)
+    order = layout(deciding(ov, args, operands), operands, shape)
     if order is not None:
         shape = tuple([shape[d] for d in order])
         operands = [_in_order(a, order) if isinstance(a, Tensor) else a for a in operands]

@@ -12,6 +12,7 @@ from ..lazy import stream
 from .matmul import made, stand_in
 from ..run import check_devices, contiguous, planner
 from ..lazy.stream import geometry, launch, product, ready
+from ..layout import channels_last, relaid
 
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _shapes = {}  # arguments without the batch's size -> shape of an image of the result
@@ -93,7 +94,7 @@ def _tuple(v):
     return (v,) if isinstance(v, int) else tuple(v)
 
 
-def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, groups, dims):
+def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, groups, dims, outpad=(0,)):
     if x.is_cpu or w.is_cpu or bias is not None and bias.is_cpu:
         check_devices(args)
     single = x.dim() == dims + 1
@@ -104,9 +105,10 @@ def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, group
     if not numel:
         return made(shape, 0, x.dtype)[0]
     big, small = (shape, x.shape) if transposed else (x.shape, shape)
+    batch = x
     if single:
-        big, small = (1, *big), (1, *small)
-    return _pass(
+        big, small, batch = (1, *big), (1, *small), x.unsqueeze(0)
+    r = _pass(
         "input" if transposed else "forward",
         x,
         w,
@@ -121,6 +123,17 @@ def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, group
         groups,
         numel,
     )
+    if not _lasts(batch, w, stride, padding, dilation, transposed, outpad, groups)[0]:
+        return r
+    order = channels_last(dims + 2)
+    return relaid(r, [d - 1 for d in order[1:]] if single else order)
+
+
+def _lasts(x, w, *rest):
+    """Whether a convolution's results are channels last, and the gradient of its weight."""
+    if x.is_contiguous() and w.is_contiguous() and 1 not in x.shape and 1 not in w.shape:
+        return False, False
+    return _C.conv_layout(x, w, *rest)
 
 
 def _other(ov, args, x, w, bias):
@@ -141,14 +154,14 @@ def _conv(ov, a):
 
 @planner("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 def _conv_transpose(ov, a):
-    x, w, bias, stride, padding, _, groups, dilation = a
-    return _convolve(ov, a, x, w, bias, stride, padding, dilation, True, groups, int(ov.kernel[14]))
+    x, w, bias, stride, padding, outpad, groups, dilation = a
+    return _convolve(ov, a, x, w, bias, stride, padding, dilation, True, groups, int(ov.kernel[14]), outpad)
 
 
 @planner("convolution")
 def _convolution(ov, a):
-    x, w, bias, stride, padding, dilation, transposed, _, groups = a
-    return _convolve(ov, a, x, w, bias, stride, padding, dilation, transposed, groups, w.dim() - 2)
+    x, w, bias, stride, padding, dilation, transposed, outpad, groups = a
+    return _convolve(ov, a, x, w, bias, stride, padding, dilation, transposed, groups, w.dim() - 2, outpad)
 
 
 # ---- gradients -------------------------------------------------------------------------------------------------------
@@ -174,7 +187,7 @@ def _checked(ov, args, g, x, w):
 
 @planner("convolution_backward")
 def _backward(ov, a):
-    g, x, w, _, stride, padding, dilation, transposed, _, groups, mask = a
+    g, x, w, _, stride, padding, dilation, transposed, outpad, groups, mask = a
     if g.is_cpu or x.is_cpu or w.is_cpu:
         check_devices(a)
     if x.dtype.is_complex:
@@ -200,7 +213,13 @@ def _backward(ov, a):
             gw = made(tuple(w.shape), 0, w.dtype)[0]
     if mask[2]:
         gb = _channel_sums(g)
-    return gi, gw, gb
+    last, last_weight = _lasts(x, w, stride, padding, dilation, transposed, outpad, groups)
+    order = channels_last(x.dim())
+    return (
+        relaid(gi, order) if last and gi is not None else gi,
+        relaid(gw, order) if last_weight and gw is not None else gw,
+        gb,
+    )
 
 
 def _channel_sums(g):

@@ -11,12 +11,14 @@ from .index import MOVE, Pick, cpu_error, geometry, put_at, sayer
 from ..run import PLANNERS, _filled as filled, contiguous, empty, planner
 from .shape import moved
 from ..lazy.stream import launch, plan, ready
+from ..layout import ALL, as_on_cpu
 
 _plans = {}
 
 
 # ---- padding ---------------------------------------------------------------------------------------------------------
 @planner("constant_pad_nd")
+@as_on_cpu(images=ALL)
 def _constant_pad(ov, a):
     self, pad, value = a
     nd, shape = self.dim(), list(self.shape)
@@ -93,6 +95,7 @@ def _cropped(t, pad):
 
 
 @planner("pad_reflect", "pad_replicate", "pad_circular")
+@as_on_cpu(images=ALL)
 def _pad(ov, a):
     self, pad = a
     name = self.dtype.name
@@ -111,6 +114,7 @@ def _pad(ov, a):
 
 
 @planner("pad_reflect_backward", "pad_replicate_backward", "pad_circular_backward")
+@as_on_cpu(images=ALL, last=3)
 def _pad_backward(ov, a):
     grad, pad, size = a[:3]
     if (
@@ -123,13 +127,13 @@ def _pad_backward(ov, a):
         rest = _cropped(r, pad)
         if rest is None:
             return cpu_error(ov, a)
-        _C.copy(rest[0], _pad_backward(ov, (grad, rest[1], tuple(rest[0].shape))), False)
+        _C.copy(rest[0], _pad_backward(ov, (grad, rest[1], tuple(rest[0].shape), *a[3:])), False)
         return r
     if grad.dtype.is_complex:
         r = empty(size, grad.dtype)
         for k in (0, 1):
             part = torch.view_as_real(grad).select(-1, k)
-            _C.copy(torch.view_as_real(r).select(-1, k), _pad_backward(ov, (part, pad, size)), False)
+            _C.copy(torch.view_as_real(r).select(-1, k), _pad_backward(ov, (part, pad, size, *a[3:])), False)
         return r
     if not grad.dtype.is_floating_point:
         return NotImplemented

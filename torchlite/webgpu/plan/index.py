@@ -269,11 +269,11 @@ def bits(value, dtype):
     return [int.from_bytes(raw[i : i + 4], "little") for i in range(0, len(raw), 4)]
 
 
-def writable(ov, self):
-    """The tensor that an op writes to: self of an in-place overload, else a copy."""
+def writable(ov, self, keep=False):
+    """The tensor that an op writes to: self of an in-place overload, else a copy; `keep`: laid out as a clone."""
     if ov.flags & 4:
         return self
-    r = empty(self.shape, self.dtype)
+    r = _C.empty_like(self) if keep else empty(self.shape, self.dtype)
     if r.numel():
         _C.copy(r, self, False)
     return r

@@ -228,7 +228,7 @@ def _index_fill(ov, a):
     say = sayer("fill", dim)
     if source is not None:
         return put_at(
-            writable(ov, self),
+            writable(ov, self, True),
             grid,
             along,
             picks,
@@ -237,7 +237,7 @@ def _index_fill(ov, a):
             "set",
             (geometry(source)[0], [0] * len(grid), source.storage_offset()),
         )
-    return put_at(writable(ov, self), grid, along, picks, True, say, "set", scalar=value)
+    return put_at(writable(ov, self, True), grid, along, picks, True, say, "set", scalar=value)
 
 
 # ---- flat positions --------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def _put(ov, a):
         or not here(self, index, source)
     ):
         return cpu_error(ov, a)
-    target = writable(ov, self)
+    target = writable(ov, self, True)
     flat = target if target.is_contiguous() else contiguous(target)
     vector = flat.reshape(-1)
     index, source = index.reshape(-1), source.reshape(-1)

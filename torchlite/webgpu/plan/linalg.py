@@ -14,6 +14,7 @@ from .reduce import ask_core
 from ..run import _filled as filled
 from ..run import contiguous, empty, planner
 from ..lazy.stream import launch, ready
+from ..layout import as_on_cpu
 
 geometry = _C.geometry
 MOST = 256**3  # multiplications of one matrix: a workgroup does them well before a driver loses patience
@@ -83,6 +84,7 @@ def _solved(a, x, upper, unit):
 
 
 @planner("_linalg_lu")
+@as_on_cpu(always=True)
 def _lu(ov, args):
     A, pivot = args
     if not _able(A.numel() // max(_count(A), 1) * min(A.shape[-2:]), A):
@@ -91,6 +93,7 @@ def _lu(ov, args):
 
 
 @planner("_linalg_trsm")
+@as_on_cpu(always=True)
 def _trsm(ov, args):
     A, B, upper, unit = args
     if not _able(A.shape[-1] ** 2 * B.shape[-1], A, B) or A.shape[:-2] != B.shape[:-2]:
@@ -99,6 +102,7 @@ def _trsm(ov, args):
 
 
 @planner("_linalg_solve")
+@as_on_cpu(always=True)
 def _solve(ov, args):
     A, B = args
     n, r = A.shape[-1], B.shape[-1]
@@ -114,6 +118,7 @@ def _solve(ov, args):
 
 
 @planner("_linalg_cholesky")
+@as_on_cpu(always=True)
 def _cholesky(ov, args):
     (A,) = args
     n = A.shape[-1]
@@ -126,6 +131,7 @@ def _cholesky(ov, args):
 
 
 @planner("_linalg_geqrf")
+@as_on_cpu(always=True)
 def _geqrf(ov, args):
     (A,) = args
     m, n = A.shape[-2:]
@@ -138,6 +144,7 @@ def _geqrf(ov, args):
 
 
 @planner("_linalg_householder")
+@as_on_cpu(always=True)
 def _householder(ov, args):
     A, tau = args
     m, n = A.shape[-2:]
@@ -188,6 +195,7 @@ def _basis(u, count):
 
 
 @planner("_linalg_svd")
+@as_on_cpu(always=True)
 def _svd(ov, args):
     A, full = args
     m, n = A.shape[-2:]
@@ -210,6 +218,7 @@ def _svd(ov, args):
 
 
 @planner("_linalg_eigh")
+@as_on_cpu(always=True)
 def _eigh(ov, args):
     (A,) = args
     n = A.shape[-1]

@@ -7,8 +7,8 @@ from ..lazy.expression import Number, operand, result
 from ..lazy.graph import FLOATS, compact, complain, fresh, geometry, number, reduce, together, tree
 from .norm import _axis, _cast
 from .reduction import reduce as reduce_tensor
-from ..run import contiguous, host_copy, planner
-from ..lazy.stream import float_word, launch, ready
+from ..run import contiguous, host_copy, laid_back, planner
+from ..lazy.stream import core, float_word, launch, ready
 
 f32 = torch.float32
 
@@ -51,6 +51,9 @@ def _pair(ov, args):
         or p <= 0
     ):
         return NotImplemented
+    order = core.layout([x, y], shape) if reduction == 0 else None
+    if order is not None:
+        x, y, shape = x.detach().permute(order), y.detach().permute(order), tuple([shape[d] for d in order])
     a, b = operand(x, shape), operand(y, shape)
     if (
         len(getattr(a, "leaves", ())) + len(getattr(b, "leaves", ())) > 4
@@ -61,7 +64,8 @@ def _pair(ov, args):
         a, b = operand(x, shape), operand(y, shape)
     node = _element(ov.kernel, tree("sub", a, b, shape=shape), p, shape)
     if reduction == 0:
-        return result(node if dtype is f32 else tree("cast", node, dtype=dtype.name, shape=shape), dtype)
+        r = result(node if dtype is f32 else tree("cast", node, dtype=dtype.name, shape=shape), dtype)
+        return r if order is None else laid_back(r, [order.index(d) for d in range(len(order))])
     return reduce_tensor(
         result(node, f32), tuple(range(len(shape))), False, (("mean" if reduction == 1 else "sum", None, dtype), None)
     )[0]

@@ -96,6 +96,8 @@ def _elu_backward(a):
 # What a row makes of its arguments may depend on nothing that their signature (native/src/core/device.c) leaves out
 ROWS = {name: _plain(name) for name in OPERATIONS if name in _C.kernels}
 ROWS.update(
+    complex=_plain("complex"),
+    polar=_plain("polar"),
     add=_alpha("add"),
     sub=_alpha("sub"),
     rsub=_rsub,
@@ -252,7 +254,8 @@ def build(ov, row, args):
     dtype, name, compute, number = entry
     tensors = [a for a in operands if isinstance(a, Tensor)]
     shape = _shape(ov, args, tensors)
-    order = core.layout(tensors, shape)
+    lead = deciding(ov, args, operands)
+    order = layout(lead, operands, shape)
     if order is not None:
         shape = tuple([shape[d] for d in order])
     if not _by_value(ov, args) and not any([t.is_cpu for t in tensors]):
@@ -261,7 +264,7 @@ def build(ov, row, args):
             places = _places(args, operands, ov.kernel in _MIXED)
             if places is not None:
                 _remembered.add((ov, key))
-                core.remember(ov, key, op, places, name, compute, number)
+                core.remember(ov, key, op, places, name, compute, number, lead)
     nodes = []
     for a in operands:
         if isinstance(a, Tensor):
@@ -301,6 +304,51 @@ def _entry(ov, args, op, operands):
     return dtype, dtype.name, compute, number
 
 
+_deciding = {}
+
+
+def deciding(ov, args, operands):
+    """The number of the operand whose layout the result has where they differ; -1: results lie in the usual order
+    always. The CPU's kernel is asked once for each combination of types."""
+    if ov.flags & 4:
+        return 0
+    key = (id(ov), *[a.dtype if isinstance(a, Tensor) and a.dim() else None for a in args])
+    known = _deciding.get(key)
+    if known is None:
+        known = _deciding[key] = _ask_deciding(ov, args, operands)
+    return known
+
+
+def _ask_deciding(ov, args, operands):
+    def laid(a, x):
+        if not isinstance(a, Tensor) or not a.dim():
+            return _stand_in(a)
+        t = _C.fill(_C.empty((2, 2), a.dtype), 1)
+        return t.t() if a is x else t
+
+    asked = False
+    for i, x in enumerate(operands):
+        if isinstance(x, Tensor) and x.dim():
+            try:
+                with _C.GradMode(False):
+                    if not _call_below(ov, tuple([laid(a, x) for a in args])).is_contiguous():
+                        return i
+            except Exception:  # what the op refuses is said elsewhere
+                return 0
+            asked = True
+    return -1 if asked else 0
+
+
+def layout(lead, operands, shape):
+    """The order of the result's dims in memory, None for the usual one."""
+    if lead < 0:
+        return None
+    tensors = [a for a in operands if isinstance(a, Tensor)]
+    if lead and isinstance(operands[lead], Tensor):
+        tensors.insert(0, operands[lead])
+    return core.layout(tensors, shape)
+
+
 def _in_order(t, order):
     lead = len(order) - t.dim()
     if lead:
@@ -315,8 +363,9 @@ def pointwise(ov, row, args):
     built = build(ov, row, args)
     if built is None:
         named = row(args)
-        if named is None or not any(
-            [isinstance(a, complex) or isinstance(a, Tensor) and a.dtype.is_complex for a in args]
+        if named is None or (
+            named[0] not in ("complex", "polar")
+            and not any([isinstance(a, complex) or isinstance(a, Tensor) and a.dtype.is_complex for a in args])
         ):
             return NotImplemented
         from .complex import complex_pointwise

@@ -14,6 +14,7 @@ from ..lazy import stream
 from .matmul import made, multiply, stand_in
 from ..run import check_devices, contiguous, planner, upload
 from ..lazy.stream import float_word, geometry, launch, ready
+from ..layout import as_on_cpu
 
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _shapes = {}
@@ -124,6 +125,7 @@ def _back(g, shape, n, number, index=None, middle=()):
     "max_pool2d_with_indices",
     "max_pool3d_with_indices",
 )
+@as_on_cpu(images=2)
 def _max_pool(ov, a):
     x, kernel, stride, padding, dilation, _ = a
     n, positions = int(ov.kernel[8]), ov.kernel.endswith("s")
@@ -138,6 +140,7 @@ def _max_pool(ov, a):
 
 
 @planner("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
+@as_on_cpu(images=2)
 def _adaptive_max(ov, a):
     x = a[0]
     n = int(ov.kernel[17])
@@ -146,6 +149,7 @@ def _adaptive_max(ov, a):
 
 
 @planner("_max_pool_backward")
+@as_on_cpu(images=2, shape=2, last=5)
 def _max_back(ov, a):
     """window: what the pool was called with, () for an adaptive one;
     without it the positions are scattered on the CPU."""
@@ -172,6 +176,7 @@ def _average(dtype, window, include, divisor, backward=False):
 
 
 @planner("avg_pool1d", "avg_pool2d", "avg_pool3d")
+@as_on_cpu(images=2)
 def _avg_pool(ov, a):
     x, kernel, stride, padding, _, include = a[:6]
     n = int(ov.kernel[8])
@@ -183,6 +188,7 @@ def _avg_pool(ov, a):
 
 
 @planner("_avg_pool_backward")
+@as_on_cpu(images=2, shape=1, last=8)
 def _avg_back(ov, a):
     g, shape, kernel, stride, padding, _, include, divisor = a[:8]
     if g.dtype not in _FLOATS:
@@ -193,6 +199,7 @@ def _avg_back(ov, a):
 
 
 @planner("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
+@as_on_cpu(images=2)
 def _adaptive_avg(ov, a):
     x = a[0]
     n = int(ov.kernel[17])
@@ -201,6 +208,7 @@ def _adaptive_avg(ov, a):
 
 
 @planner("_adaptive_avg_pool_backward")
+@as_on_cpu(images=2, shape=1, last=3)
 def _adaptive_back(ov, a):
     g, shape, n = a[:3]
     return _back(g, tuple(shape), n, _plan("adaptive", g.dtype, n, True)) if g.dtype in _FLOATS else NotImplemented
@@ -324,6 +332,7 @@ def _smooth(ov, x, mode, size, align, scales):
 
 
 @planner("_upsample")
+@as_on_cpu(images=2)
 def _upsample(ov, a):
     x, mode, size, align, antialias, scales = a
     if x.dtype not in _FLOATS or not 3 <= x.dim() <= 5:
@@ -335,6 +344,7 @@ def _upsample(ov, a):
 
 
 @planner("_upsample_backward")
+@as_on_cpu(images=2)
 def _upsample_back(ov, a):
     g, mode, size, align, antialias, scales = a
     if g.dtype not in _FLOATS or not 3 <= g.dim() <= 5:

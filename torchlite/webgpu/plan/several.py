@@ -5,9 +5,11 @@ import torchlite as torch
 from ..lazy.expression import expression, operand, result
 from ..run import planner
 from .shape import cpu_error
+from ..layout import as_on_cpu
 
 
 @planner("frexp")
+@as_on_cpu()
 def _frexp(ov, a):
     (x,) = a
     if not x.dtype.is_floating_point:
