@@ -204,11 +204,7 @@ def call_out(ov, args, out):
     factory = name in _out.SILENT
     if factory:  # resized without a word, so looked at here
         for o in outs:
-            if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
-                raise RuntimeError(
-                    "unsupported operation: more than one element of the written-to tensor refers to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
-                )
+            _C.check_overlap(o)
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):
@@ -220,11 +216,7 @@ def call_out(ov, args, out):
             _out.make(name, r, o)
             continue
         if r.shape == o.shape:
-            if o.numel() and any(n > 1 and s == 0 for n, s in zip(o.shape, o.stride())):
-                raise RuntimeError(
-                    "unsupported operation: more than one element of the written-to tensor refers to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
-                )
+            _C.check_overlap(o)
         else:
             if o.numel():
                 import warnings

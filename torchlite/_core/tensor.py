@@ -361,7 +361,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if size is None:
             size = (storage.nbytes() // self.itemsize,)
         if stride is None or len(stride) == 0 and len(size):
-            stride = _C.empty((0,), self.dtype).new_empty(size).stride() if 0 in size else _contiguous_strides(size)
+            stride = _C.empty((0,), self.dtype).new_empty(size).stride() if 0 in size else _C.dense_strides(size)
         taken = _C.tensor_from_storage(storage, self.dtype, storage_offset, tuple(size), tuple(stride))
         taken._conj_bit, taken._neg_bit = self.is_conj(), self.is_neg()
         self.data = taken
@@ -395,9 +395,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             from ..ops.copying import _channels_last_strides
 
             last = memory_format is not _device.contiguous_format
-            self.as_strided_(
-                sizes, _channels_last_strides(sizes, memory_format) if last else _contiguous_strides(sizes)
-            )
+            self.as_strided_(sizes, _channels_last_strides(sizes, memory_format) if last else _C.dense_strides(sizes))
         return self
 
     def resize_as_(self, other, *, memory_format=None):
@@ -623,14 +621,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __dlpack_device__(self):
         return (1, 0)
-
-
-def _contiguous_strides(size):
-    strides, n = [], 1
-    for s in reversed(size):
-        strides.append(n)
-        n *= max(s, 1)
-    return tuple(reversed(strides))
 
 
 def _plain_torch_function(func, types, args=(), kwargs=None):

@@ -312,7 +312,7 @@ def scatter_strided(g, base, view):
         flat = flat / torch.zeros_like(flat).index_add(
             0, places, torch.ones(total, dtype=g.dtype, device=g.device)
         ).clamp_(min=1)
-    if n == total and start == 0 and all(s == k or m == 1 for s, k, m in zip(strides, _dense(shape), shape)):
+    if n == total and start == 0 and all(s == k or m == 1 for s, k, m in zip(strides, _C.dense_strides(shape), shape)):
         return flat.reshape(shape)
     return flat.as_strided(shape, strides, start)
 
@@ -325,14 +325,6 @@ def _apart(shape, strides):
             return False
         reach += (n - 1) * step
     return True
-
-
-def _dense(shape):
-    strides, n = [], 1
-    for s in reversed(shape):
-        strides.append(n)
-        n *= max(s, 1)
-    return reversed(strides)
 
 
 def set_history(t, node, slot=0):

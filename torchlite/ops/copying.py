@@ -13,11 +13,7 @@ def _channels_last_strides(shape, memory_format):
     want = 4 if memory_format is _device.channels_last else 5
     if n != want:
         raise RuntimeError("required rank %d tensor to use %s format" % (want, str(memory_format).partition(".")[2]))
-    strides, step = [0] * n, 1
-    for d in (1, *range(n - 1, 1, -1), 0):
-        strides[d] = step
-        step *= shape[d]
-    return tuple(strides)
+    return _C.channels_last_strides(shape)
 
 
 def _fresh(t, dtype, memory_format, device=None):

@@ -107,11 +107,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory, req
             )
         if d in physical_layout[:i]:
             raise RuntimeError("Duplicate dim not allowed")
-    strides, step = [0] * len(size), 1
-    for d in reversed(physical_layout):
-        strides[d] = step
-        step *= max(size[d], 1)
-    return torch.empty_strided(size, strides, dtype=dtype, device=device)
+    return torch.empty_strided(size, torch._C.dense_strides(size, physical_layout), dtype=dtype, device=device)
 
 
 @op(f"scalar_tensor(Scalar s, *, {_OPT}) -> Tensor", variants="function", grad=None, differentiable=False)

@@ -201,13 +201,9 @@ def _load(size, read, fill, device):
         raise _invalid(str(error)) from None
     result = {}
     for (start, end), name, dtype, shape in found:
-        strides, step = [], 1
-        for n in reversed(shape):
-            strides.append(step)
-            step *= max(n, 1)
         storage = UntypedStorage(end - start)
         fill(data + start, memoryview(storage))
-        tensor = torch._C.tensor_from_storage(storage, dtype, 0, shape, tuple(reversed(strides)))
+        tensor = torch._C.tensor_from_storage(storage, dtype, 0, shape, torch._C.dense_strides(shape))
         result[name] = tensor if str(device) == "cpu" else tensor.to(device)
     return result
 

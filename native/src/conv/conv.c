@@ -2,6 +2,7 @@
  * depthwise.c, those of channels-last memory in conv_last.c and depthwise_last.c. */
 #include "core/check.h"
 #include "conv/conv.h"
+#include "core/geometry.h"
 
 #define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
 #define LL(x) ((long long)(x))

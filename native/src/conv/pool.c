@@ -43,6 +43,7 @@ SMALL_END
 #include "conv/pool_impl.h"
 SMALL_BEGIN
 #include "conv/pool_last_impl.h"
+#include "core/geometry.h"
 SMALL_END
 #undef T
 #undef ACC

@@ -1,6 +1,7 @@
 /* attr.c: the fields of a tensor as Python attributes and the small methods that read its geometry. Autograd's own
  * rules (setting grad, grad_fn of views, requires_grad_) are Python functions registered by torchlite.autograd. */
 #include "core/core.h"
+#include "core/geometry.h"
 
 #define SELF TlTensor *t
 

@@ -1,5 +1,6 @@
 /* check.c: checks of arguments that kernels share, with one wording. */
 #include "core/check.h"
+#include "core/geometry.h"
 
 static int unlike(const char *op, const char *name, const TlTensor *t, int n, const int64_t *shape) {
   PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of shape %s, got %s", op, name, tl_fmt_shape(n, shape),
@@ -80,10 +81,7 @@ int tl_product(int n, const int64_t *sizes, int64_t *out) {
       return -1;
     }
     if (!sizes[i]) all = 0;
-    else if (__builtin_mul_overflow(most, sizes[i], &most) || most > INT64_MAX / 2) {
-      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
-      return -1;
-    }
+    else if (__builtin_mul_overflow(most, sizes[i], &most) || most > INT64_MAX / 2) { return tl_sizes_overflow(); }
   }
   if (out) *out = all * most;
   return 0;

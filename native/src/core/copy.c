@@ -3,6 +3,7 @@
  * A cast goes storage -> compute type -> other compute type -> storage, so there are loads, conversions and stores of
  * six compute types instead of one loop for each pair of dtypes. */
 #include "core/core.h"
+#include "core/geometry.h"
 
 #define IVDEP _Pragma("GCC ivdep")
 enum { CHUNK = 512 };

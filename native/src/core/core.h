@@ -5,10 +5,9 @@
 
 TlStorage *tl_storage_new(int64_t nbytes);
 bool tl_is_storage(PyObject *o);
-int64_t tl_dense_strides(int ndim, const int64_t *shape,
-                         int64_t *strides); /* contiguous; returns the number of elements, -1 on error */
 bool tl_within(const TlTensor *t, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
+size_t tl_storage_room(const TlStorage *s); /* bytes; a storage that became smaller keeps its block */
 /* storages and tensors of any device (device.c) */
 int tl_check_device_code(int device);
 extern bool tl_any_device;
@@ -70,6 +69,6 @@ int tl_profile_init(PyObject *mod);
 uint64_t tl_bytes_live(void); /* in CPU storages */
 void tl_drop(PyObject *o);    /* lets a link of a graph go without recursion; steals the reference */
 int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init(PyObject *mod),
-  tl_module_type_init(PyObject *mod), tl_tensor_init(PyObject *mod), tl_op_init(PyObject *mod),
-  tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
+  tl_module_type_init(PyObject *mod), tl_storage_init(PyObject *mod), tl_tensor_init(PyObject *mod),
+  tl_geometry_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
 #endif

@@ -1,5 +1,6 @@
 /* data.c: between Python objects and elements: item, tolist, torch.tensor's reading of nested sequences. */
 #include "core/core.h"
+#include "core/geometry.h"
 #include <stdio.h>
 
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
@@ -444,17 +445,6 @@ static PyObject *py_copy(PyObject *m, PyObject *args) {
   if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
 }
-static PyObject *py_check_overlap(PyObject *m, PyObject *const *a, Py_ssize_t n) {
-  (void)m;
-  if (n < 1 || !TL_CHECK(a[0])) {
-    PyErr_SetString(PyExc_TypeError, "check_overlap(written tensor, *arguments)");
-    return NULL;
-  }
-  if (tl_check_written((const TlTensor *)a[0]) < 0) return NULL;
-  for (Py_ssize_t i = 1; i < n; i++)
-    if (TL_CHECK(a[i]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[i]) < 0) return NULL;
-  Py_RETURN_NONE;
-}
 static PyObject *py_cast(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *dt;
@@ -494,27 +484,6 @@ static PyObject *py_lay_out(PyObject *m, PyObject *args) {
     return NULL;
   Py_RETURN_NONE;
 }
-static int need_tensor(PyObject *o) {
-  if (TL_CHECK(o)) return 0;
-  PyErr_SetString(PyExc_TypeError, "expected a tensor");
-  return -1;
-}
-static PyObject *py_is_dense(PyObject *m, PyObject *t) {
-  (void)m;
-  return need_tensor(t) < 0 ? NULL : PyBool_FromLong(tl_is_dense((TlTensor *)t));
-}
-static PyObject *py_suggests_channels_last(PyObject *m, PyObject *o) {
-  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-  int n, ns;
-  (void)m;
-  if (TL_CHECK(o)) return PyBool_FromLong(tl_suggests_channels_last((TlTensor *)o));
-  if (!PyTuple_Check(o) || PyTuple_Size(o) < 2) {
-    PyErr_SetString(PyExc_TypeError, "expected a tensor, or its shape and strides");
-    return NULL;
-  }
-  if (tl_ints(PyTuple_GetItem(o, 0), shape, &n) < 0 || tl_ints(PyTuple_GetItem(o, 1), strides, &ns) < 0) return NULL;
-  return PyBool_FromLong(n == ns && n > 0 && tl_suggests_last(n, shape, strides));
-}
 static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;
@@ -541,15 +510,8 @@ PyMethodDef tl_data_functions[] = {
   {"empty_like", py_empty_like, METH_VARARGS,
    "empty_like(tensor, dtype=None, device code=the tensor's), keeping a dense layout"},
   {"copy", py_copy, METH_VARARGS, "copy(dst, src): dst[...] = src below autograd"},
-  {"check_overlap", (PyCFunction)(void *)py_check_overlap, METH_FASTCALL,
-   "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
   {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
   {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
   {"lay_out", py_lay_out, METH_VARARGS,
    "lay_out(t, like): t, just resized to like's shape, gets its strides where that is dense"},
-  {"is_dense", py_is_dense, METH_O,
-   "is_dense(tensor): whether its elements lie without gaps, in any order of dims, and share no memory"},
-  {"suggests_channels_last", py_suggests_channels_last, METH_O,
-   "suggests_channels_last(tensor or (shape, strides, ...)): whether results of it shall be channels last; of 3 dims "
-   "as of an image of height 1"},
   {0}};

@@ -1,6 +1,7 @@
 /* device.c: tensors whose bytes are not in this process's memory. Geometry, versions and dispatch are the same as on
  * the CPU; allocation, copies and fills are functions that the device's Python side registers. */
 #include "core/core.h"
+#include "core/geometry.h"
 
 PyObject *tl_gpu_owner(int64_t nbytes);                             /* gpu.c */
 int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize); /* gpu_expr.c */

@@ -2,6 +2,7 @@
  * fit, then goes to the CPU kernel, the Python body, the autograd recorder or another device, whichever the arguments
  * ask for. Binding errors are worded in Python (_arg_errors.py), away from the hot path. */
 #include "core/core.h"
+#include "core/geometry.h"
 
 enum {
   K_TENSOR,
@@ -495,9 +496,7 @@ int tl_check_cast(tl_dtype from, tl_dtype to);
 static int check_overlap(const Overload *ov, const TlTensor *t) {
   static const char *const allowed[] = {"fill", "zero",       "fill_diagonal", "tril",
                                         "triu", "index_fill", "index_put",     "masked_fill"};
-  bool overlap = false;
-  for (int i = 0; i < t->ndim && !overlap; i++) overlap = t->shape[i] > 1 && t->strides[i] == 0;
-  if (!overlap || !t->numel || (ov->flags & F_VIEW)) return 0;
+  if (ov->flags & F_VIEW || !tl_repeats(t)) return 0;
   PyObject *b = PyUnicode_AsUTF8String(ov->schema);
   if (!b) return -1;
   const char *s = PyBytes_AsString(b);
@@ -513,11 +512,7 @@ static int check_overlap(const Overload *ov, const TlTensor *t) {
                      "operation. This also applies to advanced indexing e.g. tensor[%s] = %s",
                      allowed[i], i == 6 ? "indices" : "mask", i == 6 ? "tensor" : "scalar");
   Py_DECREF(b);
-  if (rc && !PyErr_Occurred())
-    PyErr_SetString(
-      PyExc_RuntimeError,
-      "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-      "Please clone() the tensor before performing the operation.");
+  if (rc && !PyErr_Occurred()) tl_repeats_error();
   return rc;
 }
 

@@ -224,16 +224,7 @@ TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);   /* contiguous and of 
 PyObject *tl_scalar_object(tl_dtype dtype, const void *p); /* element -> Python bool/int/float/complex */
 int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v); /* Python number or 0-dim tensor -> element; -1 on error */
 
-/* Memory formats. Channels last means the format of 4 or 5 dims. Where sizes of 1 leave it open, a tensor may be
- * contiguous in both formats, and its strides say which one its results shall have: tl_suggests_channels_last is
- * PyTorch's suggest_memory_format, and asks for the order of strides only, not for dense memory. */
-bool tl_is_channels_last(const TlTensor *t); /* is_contiguous(memory_format=channels_last[_3d]) */
-bool tl_suggests_channels_last(const TlTensor *t);
-bool tl_suggests_last(int ndim, const int64_t *shape,
-                      const int64_t *strides);                  /* the same; of 3 dims as of an image of height 1 */
-void tl_preserved_strides(const TlTensor *t, int64_t *strides); /* of a copy without gaps in the same order of dims */
-bool tl_is_dense(const TlTensor *t);                            /* no gaps, no shared elements; any order of dims */
-void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides);
+/* Memory formats: see geometry.h. */
 TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape,
                           bool channels_last); /* channels last (of 3 dims too), else contiguous; CPU */
 TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype,
@@ -245,13 +236,6 @@ static inline int64_t tl_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint
 
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
-/* pw_engine.c, PyTorch's checks of a tensor that is to be written. -1 with its message: elements that share memory;
- * memory that is shared with t, both dense. 1: memory may be shared with t. 0: none is, or t has the same elements in
- * the same places. */
-int tl_check_written(const TlTensor *out);
-int tl_check_overlap(const TlTensor *out, const TlTensor *t);
-int tl_check_apart(const TlTensor *out,
-                   const TlTensor *t); /* the same elements are an error too; 0: fine, or not known */
 int tl_fill(TlTensor *dst, PyObject *value);
 int tl_check_finite(tl_dtype d, PyObject *value); /* -1 with PyTorch's message where a finite number does not fit */
 extern bool tl_any_indirect;                      /* whether there ever was a TL_INDIRECT tensor */
@@ -329,10 +313,5 @@ typedef struct {
 /* shape: the broadcast shape; each operand is broadcast to it (stride 0 where it has size 1) */
 void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const int64_t *shape);
 int tl_iter_run(TlIter *it, tl_loop_fn fn, void *ctx);
-/* pw_engine.c: the layout that PyTorch gives a new result of operands with these strides (0 where broadcast). order:
- * dims, innermost first; the first operand that tells two dims apart decides. True where that is the order of a
- * contiguous tensor. */
-bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order,
-                       int64_t *strides);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef TL_GPU_H
 #define TL_GPU_H
 #include "core/core.h"
+#include "core/geometry.h"
 
 typedef struct TlNode TlNode;
 typedef struct TlBuffer TlBuffer;

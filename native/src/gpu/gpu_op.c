@@ -100,11 +100,7 @@ static bool layout(PyObject *const *a, int n, int ndim, const int64_t *shape, in
   for (int i = 0; i < n && !usual; i++) {
     const TlTensor *t = (const TlTensor *)a[i];
     if (!TL_CHECK(t) || !t->ndim) continue;
-    for (int d = 0; d < ndim; d++) {
-      int j = d - (ndim - t->ndim);
-      in[nops][d] = j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : t->strides[j];
-    }
-    nops++;
+    tl_ordering_strides(t, t->strides, ndim, shape, in[nops++]);
   }
   usual = usual || tl_result_strides(nops, (const int64_t (*)[TL_MAX_DIMS])in, ndim, shape, inner, strides);
   for (int i = 0; i < ndim && !usual; i++) order[i] = inner[ndim - 1 - i];

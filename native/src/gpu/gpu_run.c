@@ -72,29 +72,14 @@ static int visit(Run *r, Expr *e, int depth) {
   return 0;
 }
 
-/* sizes and, for each, the dim whose stride counts: neighbouring dims that every strided operand runs through as one,
- * and dims of size 1, go */
+/* Dims that every strided operand runs through as one are joined: sizes and, for each, the dim whose stride counts,
+ * outermost first. */
 static int collapse(int ndim, const int64_t *shape, int n, const int64_t *const *strides, int64_t *sizes, int *keep) {
-  int k = 0;
-  for (int d = ndim - 1; d >= 0; d--) {
-    if (shape[d] == 1) continue;
-    bool joins = k > 0;
-    for (int i = 0; i < n && joins; i++)
-      if (strides[i]) joins = strides[i][d] == tl_wrap_mul(strides[i][keep[k - 1]], sizes[k - 1]);
-    if (joins) {
-      sizes[k - 1] *= shape[d];
-      continue;
-    }
-    sizes[k] = shape[d];
-    keep[k++] = d;
-  }
-  for (int i = 0; i < k / 2; i++) {
-    int64_t s = sizes[i];
-    sizes[i] = sizes[k - 1 - i];
-    sizes[k - 1 - i] = s;
-    int d = keep[i];
-    keep[i] = keep[k - 1 - i];
-    keep[k - 1 - i] = d;
+  int64_t inner[TL_MAX_DIMS];
+  int dims[TL_MAX_DIMS], k = tl_coalesce(ndim, NULL, shape, n, strides, NULL, inner, dims);
+  for (int i = 0; i < k; i++) {
+    sizes[i] = inner[k - 1 - i];
+    keep[i] = dims[k - 1 - i];
   }
   return k;
 }

@@ -1,5 +1,6 @@
 /* index.c: advanced indexing, masks, nonzero, take and put; the table of the indexing family. */
 #include "index/index.h"
+#include "core/geometry.h"
 
 /* r, the elements of a plan in order, in the layout that the strides of self and of the indices ask for */
 static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
@@ -14,11 +15,7 @@ static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
     Py_XDECREF(o); /* the list keeps it */
     if (!o || o == Py_None) continue;
     if (t->dtype == TL_BOOL || t->dtype == TL_U8) in[n++][mid - 1] = 1;
-    else {
-      for (int d = 0; d < t->ndim; d++)
-        if (t->shape[d] != 1 || p->shape[mid - t->ndim + d] == 1) in[n][mid - t->ndim + d] = t->strides[d];
-      n++;
-    }
+    else tl_ordering_strides(t, t->strides, mid, p->shape, in[n++]);
   }
   if (tl_result_strides(n, in, nd, p->shape, order, strides)) return r;
   TlTensor *s = tl_empty_strided((tl_dtype)r->dtype, nd, p->shape, strides);

@@ -1,4 +1,5 @@
 /* scatter.c: gather, scatter and the index_* family along one dim; embedding. */
+#include "core/geometry.h"
 #include "core/check.h"
 #include "index/index.h"
 

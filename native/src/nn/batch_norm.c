@@ -1,5 +1,6 @@
 /* batch_norm.c: batch norm (training and evaluation) and group norm, with gradients. A batch is [outer, C, S]: S
  * elements of a channel lie together (NCHW), or S = 1 and channels are innermost (NC, channels last). */
+#include "core/geometry.h"
 #include "nn/norm.h"
 #include <math.h>
 

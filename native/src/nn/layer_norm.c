@@ -1,6 +1,7 @@
 /* layer_norm.c: layer, rms and group norm and their gradients: statistics over contiguous rows, then an affine map.
  * With xhat = (x - mean) * rstd and h = g * weight:
  *   dx = rstd * (h - mean(h) - xhat * mean(h * xhat)), dweight = sum g * xhat, dbias = sum g. */
+#include "core/geometry.h"
 #include "core/check.h"
 #include "nn/norm.h"
 #include <math.h>

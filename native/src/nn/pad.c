@@ -1,6 +1,7 @@
 /* pad.c: padding. Constant padding copies into a filled result; the other modes map every output index of the padded
  * (last) dims to an input index. */
 #include "index/index.h"
+#include "core/geometry.h"
 
 static int pad_args(PyObject *o, const TlTensor *self, int64_t *pad, int *n) {
   if (tl_ints(o, pad, n) < 0) return -1;
@@ -106,10 +107,7 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
     p->outer = tl_wrap_mul(p->outer, shape[d]); /* where it overflows there is no result */
   for (int j = 0; j < n / 2; j++) {             /* j-th dim from the end */
     int d = ndim - 1 - j;
-    if (shape[d] > INT64_MAX / 4) {
-      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
-      return -1;
-    }
+    if (shape[d] > INT64_MAX / 4) { return tl_sizes_overflow(); }
     p->in[2 - j] = shape[d];
     oshape[d] = p->out[2 - j] = shape[d] + pad[2 * j] + pad[2 * j + 1];
   }
@@ -120,10 +118,7 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
     return -1;
   }
   for (int j = 0; j < 3; j++) {
-    if (p->out[j] > INT64_MAX / 64) {
-      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
-      return -1;
-    }
+    if (p->out[j] > INT64_MAX / 64) { return tl_sizes_overflow(); }
     total += p->out[j];
   }
   if ((uint64_t)total > SIZE_MAX / 16) total = (int64_t)(SIZE_MAX / 16); /* says that there is no such memory */

@@ -3,6 +3,7 @@
  * the same tables the other way round. Positions and weights follow PyTorch's formulas in its precision: float, or
  * double for float64 images; nearest positions are always found in float. */
 #include "core/check.h"
+#include "core/geometry.h"
 #include <math.h>
 
 enum { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS };
@@ -297,8 +298,7 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   for (int i = 0; i < nd; i++)
     if (to[i] > 1 << 20) { /* whether there is memory for the result, before the tables are made */
       TlTensor *r = to[i] > INT64_MAX >> 12 ? NULL : tl_empty(wd, x->ndim, shape);
-      if (!r && !PyErr_Occurred())
-        PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      if (!r && !PyErr_Occurred()) tl_sizes_overflow();
       if (!r) return NULL;
       Py_DECREF(r);
     }

@@ -1,5 +1,6 @@
 /* pw_engine.c: runs a contiguous loop over operands of any strides and dtypes, in chunks. */
 #include "pointwise/pointwise.h"
+#include "core/geometry.h"
 
 enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18 };
 
@@ -83,21 +84,24 @@ typedef struct {
   intptr_t s[TL_MAX_DIMS];
 } Cursor;
 
-static void cursor_init(Cursor *c, const TlTensor *t, int ndim, const int64_t *shape, const int *order) {
+static void cursor_init(Cursor *c, const TlTensor *t, const TlTensor *out, const int *order, bool ordered) {
+  int64_t strides[TL_MAX_DIMS];
+  const int64_t *own = strides;
+  int keep[TL_MAX_DIMS];
   c->base = tl_data(t);
   c->size = tl_itemsize[t->dtype];
-  c->nd = 0;
-  for (int k = 0; k < ndim; k++) {
-    int d = order[k], j = d - (ndim - t->ndim);
-    if (shape[d] == 1) continue;
-    intptr_t s = j >= 0 && t->shape[j] != 1 ? (intptr_t)t->strides[j] * c->size : 0;
-    if (c->nd && s == c->s[c->nd - 1] * c->n[c->nd - 1]) {
-      c->n[c->nd - 1] *= shape[d];
-      continue;
-    }
-    c->n[c->nd] = shape[d];
-    c->s[c->nd] = s;
-    c->at[c->nd++] = 0;
+  if (ordered && tl_is_contiguous(t) && t->numel == out->numel) { /* in one run */
+    c->nd = 1;
+    c->n[0] = t->numel;
+    c->s[0] = c->size;
+    c->at[0] = 0;
+    return;
+  }
+  tl_broadcast_strides(t, out->ndim, strides);
+  c->nd = tl_coalesce(out->ndim, order, out->shape, 1, &own, NULL, c->n, keep);
+  for (int k = 0; k < c->nd; k++) {
+    c->s[k] = (intptr_t)strides[keep[k]] * c->size;
+    c->at[k] = 0;
   }
   if (!c->nd) {
     c->n[0] = 1;
@@ -148,55 +152,7 @@ static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
   }
 }
 
-/* ---- order of dims and overlap ------------------------------------------------------------------------------------
- */
-static int64_t stride_in(const TlTensor *t, const int64_t *strides, int d, int ndim, const int64_t *shape) {
-  int j = d - (ndim - t->ndim);
-  return j < 0 || (t->shape[j] == 1 && shape[d] != 1) ? 0 : strides[j];
-}
-
-bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order,
-                       int64_t *strides) {
-  bool plain = true;
-  int64_t run = 1;
-  for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
-  for (int i = 1; i < ndim; i++) {
-    int at = i;
-    for (int j = i - 1; j >= 0; j--) {
-      int a = order[j], b = order[at], cmp = 0;
-      for (int k = 0; k < nops && !cmp; k++) {
-        int64_t sa = ops[k][a], sb = ops[k][b];
-        if (sa == 0 || sb == 0) continue;
-        cmp = sa < sb ? -1 : sa > sb ? 1 : shape[a] > shape[b] ? 1 : 0;
-      }
-      if (cmp < 0) break;
-      if (cmp > 0) {
-        order[j] = b;
-        order[at] = a;
-        at = j;
-      }
-    }
-  }
-  for (int i = 0; i < ndim; i++) {
-    strides[order[i]] = run;
-    run = tl_wrap_mul(run, shape[order[i]]);
-    plain = plain && order[i] == ndim - 1 - i;
-  }
-  return plain;
-}
-
-/* whether strides say the order of dims that shapes do: contiguous tensors may have others where a dim holds one
- * element */
-static bool plain(const TlTensor *t) {
-  int64_t expect = 1;
-  if (!tl_is_contiguous(t)) return false;
-  for (int d = t->ndim - 1; d > 0; d--) {
-    if (t->strides[d] != expect) return false;
-    expect = tl_wrap_mul(expect, t->shape[d] > 1 ? t->shape[d] : 1);
-  }
-  return t->ndim == 0 || t->strides[0] == expect;
-}
-
+/* ---- layout of the result --------------------------------------------------------------------------------------- */
 /* An operand of another dtype than the op computes in counts as the copy that PyTorch makes of it, where no stride is
  * 0. */
 static bool layout(int nops, const TlTensor *const *ops, const tl_dtype *common, int ndim, const int64_t *shape,
@@ -208,7 +164,7 @@ static bool layout(int nops, const TlTensor *const *ops, const tl_dtype *common,
       tl_preserved_strides(ops[k], dense);
       own = dense;
     }
-    for (int d = 0; d < ndim; d++) in[k][d] = stride_in(ops[k], own, d, ndim, shape);
+    tl_ordering_strides(ops[k], own, ndim, shape, in[k]);
   }
   return tl_result_strides(nops, in, ndim, shape, order, strides);
 }
@@ -225,60 +181,6 @@ static bool alike(int n, const TlTensor *const *ops, int64_t *strides) {
   if (last) tl_channels_last_strides(a->ndim, a->shape, strides);
   else if (same) memcpy(strides, a->strides, sizeof(int64_t) * a->ndim);
   return last || same;
-}
-
-static bool same_strides(const TlTensor *a, const TlTensor *b) {
-  if (a->ndim != b->ndim) return false;
-  for (int d = 0; d < a->ndim; d++)
-    if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d])) return false;
-  return true;
-}
-
-/* bytes of the storage */
-static void extent(const TlTensor *t, int64_t *lo, int64_t *hi) {
-  int64_t e = 1;
-  for (int d = 0; d < t->ndim; d++) e += (t->shape[d] - 1) * t->strides[d];
-  *lo = t->offset * tl_itemsize[t->dtype];
-  *hi = *lo + e * tl_itemsize[t->dtype];
-}
-
-int tl_check_written(const TlTensor *out) {
-  if (out->numel == 0 || tl_is_contiguous(out)) return 0;
-  for (int d = 0; d < out->ndim; d++)
-    if (out->shape[d] > 1 && out->strides[d] == 0) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "unsupported operation: more than one element of the written-to tensor refers to a single "
-                      "memory location. Please clone() the tensor before performing the operation.");
-      return -1;
-    }
-  return 0;
-}
-
-static int shares_memory(void) {
-  PyErr_SetString(PyExc_RuntimeError,
-                  "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                  "single memory location. Please clone() the tensor before performing the operation.");
-  return -1;
-}
-
-int tl_check_overlap(const TlTensor *out, const TlTensor *t) {
-  int64_t a, b, c, d;
-  if (t->storage != out->storage || t == out || out->numel == 0 || t->numel == 0 || (t->flags | out->flags) & TL_LAZY)
-    return 0; /* those are copied */
-  extent(out, &a, &b);
-  extent(t, &c, &d);
-  if (a >= d || c >= b || (a == c && b == d && same_strides(out, t))) return 0;
-  if (!tl_is_dense(out) || !tl_is_dense(t)) return 1;
-  return shares_memory();
-}
-
-int tl_check_apart(const TlTensor *out, const TlTensor *t) {
-  int64_t a, b, c, d;
-  if (t == out) return shares_memory();
-  if (t->storage != out->storage || out->numel == 0 || t->numel == 0 || !tl_is_dense(out) || !tl_is_dense(t)) return 0;
-  extent(out, &a, &b);
-  extent(t, &c, &d);
-  return a >= d || c >= b ? 0 : shares_memory();
 }
 
 /* 0: none or the very same elements; 1: results must go through a copy; -1: an error is set */
@@ -323,7 +225,9 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
   Cursor oc;
   tl_dtype od = (tl_dtype)out->dtype;
   int most = tl_itemsize[lo] > tl_itemsize[od] ? tl_itemsize[lo] : tl_itemsize[od];
-  cursor_init(&oc, out, out->ndim, out->shape, order);
+  bool ordered = true;
+  for (int d = 0; d < out->ndim; d++) ordered = ordered && order[d] == out->ndim - 1 - d;
+  cursor_init(&oc, out, out, order, ordered);
   for (int k = 0; k < nin; k++) {
     int sizes[3] = {tl_itemsize[it[k]], tl_itemsize[via[k]], in[k].t ? tl_itemsize[in[k].t->dtype] : 1};
     for (int j = 0; j < 3; j++)
@@ -344,7 +248,7 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
       repeat(buf[k], op[k].size, chunk);
       continue;
     }
-    cursor_init(&op[k].cur, t, out->ndim, out->shape, order);
+    cursor_init(&op[k].cur, t, out, order, ordered);
     op[k].direct = cursor_linear(&op[k].cur);
     op[k].ptr = op[k].cur.base;
   }
@@ -396,7 +300,7 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   int ndim = 0, order[TL_MAX_DIMS], nt = 0, size[PW_MAX_IN];
   const TlTensor *first = NULL, *ops[PW_MAX_IN + 1];
   const char *ptr[PW_MAX_IN];
-  bool same_shape = true, contig = true, exact = true, numbers = false, ordered = true;
+  bool same_shape = true, contig = true, exact = true, numbers = false, ordered = true, natural = true;
   TlTensor *res = NULL, *target = NULL;
   int over = out ? check_overlaps(out, nin, in) : 0;
   if (over < 0) return NULL;
@@ -443,15 +347,17 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     if (via[k] != via[0]) common = NULL;
   if (!numbers && same_shape) ordered = contig;
   else
-    for (int k = 0; k < nt && ordered; k++) ordered = plain(ops[k]);
+    for (int k = 0; k < nt && ordered; k++) ordered = tl_strides_natural(ops[k]);
   int64_t st[TL_MAX_DIMS];
   if (ordered) {
     for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
-  } else ordered = layout(nt, ops, common, ndim, shape, order, st) && !(!res && !numbers && same_shape);
+  } else {
+    natural = layout(nt, ops, common, ndim, shape, order, st);
+    ordered = natural && (res || numbers || !same_shape);
+  }
   if (!res) {
     tl_dtype rd = through ? (tl_dtype)out->dtype : result;
-    if (!ordered && !numbers && same_shape)
-      ordered = !alike(nt, ops, st) && layout(nt, ops, common, ndim, shape, order, st);
+    if (!ordered && !numbers && same_shape) ordered = !alike(nt, ops, st) && natural;
     res = ordered ? tl_empty(rd, ndim, shape) : tl_empty_strided(rd, ndim, shape, st);
     if (!res) return NULL;
   }

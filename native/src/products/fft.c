@@ -2,6 +2,7 @@
  * dtype: Stockham's mixed radix for lengths of small primes, Bluestein's convolution for the others. Only the forward
  * transform is written; the backward one exchanges real and imaginary parts before and after. */
 #include "core/check.h"
+#include "core/geometry.h"
 #include "reduce/reduce.h"
 #include "math/simd.h"
 #include <math.h>
@@ -301,23 +302,17 @@ end:
 /* A dense tensor for results: the transformed dims innermost, each group in the order of t's strides, `last` (or -1)
  * the very last; like PyTorch's. */
 static TlTensor *arranged(TlTensor *t, tl_dtype dtype, const int64_t *shape, const int64_t *dims, int nd, int last) {
-  int order[TL_MAX_DIMS], n = 0;
-  int64_t strides[TL_MAX_DIMS], step = 1;
-  for (int group = 0; group < 3; group++) {
+  int order[TL_MAX_DIMS], group[TL_MAX_DIMS] = {0}, n = 0;
+  int64_t strides[TL_MAX_DIMS];
+  for (int i = 0; i < nd; i++) group[dims[i]] = 1;
+  if (last >= 0) group[last] = 2;
+  for (int g = 2; g >= 0; g--) {
     const int start = n;
-    for (int d = 0; d < t->ndim; d++) {
-      bool in = false;
-      for (int i = 0; i < nd; i++) in |= dims[i] == d;
-      if ((d == last ? 2 : in ? 1 : 0) != group) continue;
-      int at = n++;
-      for (; at > start && t->strides[order[at - 1]] < t->strides[d]; at--) order[at] = order[at - 1];
-      order[at] = d;
-    }
+    for (int d = t->ndim - 1; d >= 0; d--)
+      if (group[d] == g) order[n++] = d;
+    tl_sort_dims(n - start, order + start, t->strides, false);
   }
-  while (n--) {
-    strides[order[n]] = step;
-    step = tl_wrap_mul(step, shape[order[n]] ? shape[order[n]] : 1);
-  }
+  tl_ordered_strides(n, order, shape, 1, strides);
   return tl_empty_strided(dtype, t->ndim, shape, strides);
 }
 

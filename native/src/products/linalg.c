@@ -2,6 +2,7 @@
  * dtype; batches are loops. The kernels are private building blocks; names, checks and gradients are in ops/linalg.py.
  */
 #include "core/check.h"
+#include "core/geometry.h"
 #include <math.h>
 
 /* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew).
@@ -119,12 +120,14 @@ static int64_t batches(TlTensor *x) {
 
 /* An uninitialised tensor whose matrices lie by columns, as LAPACK leaves them and PyTorch returns them. */
 static TlTensor *empty_columns(tl_dtype d, int ndim, const int64_t *shape) {
-  int64_t strides[TL_MAX_DIMS], step = 1;
-  for (int i = ndim - 1; i >= 0; i--) {
-    int at = ndim < 2 ? i : i == ndim - 1 ? i - 1 : i == ndim - 2 ? i + 1 : i;
-    strides[at] = step;
-    step = tl_wrap_mul(step, shape[at] > 1 ? shape[at] : 1);
+  int64_t strides[TL_MAX_DIMS];
+  int order[TL_MAX_DIMS];
+  for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
+  if (ndim > 1) {
+    order[0] = ndim - 2;
+    order[1] = ndim - 1;
   }
+  tl_ordered_strides(ndim, order, shape, 1, strides);
   return tl_empty_strided(d, ndim, shape, strides);
 }
 static TlTensor *by_columns(TlTensor *x, tl_dtype d) {

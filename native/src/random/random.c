@@ -1,6 +1,7 @@
 /* random.c: distributions. The draws, their order and the float formulas are PyTorch's CPU ones, so that a seed gives
  * the same numbers. PyTorch's x86 builds fuse a * b + c; fma_f and fma do the same here whatever the target. */
 #include "random/rng.h"
+#include "core/geometry.h"
 #include <math.h>
 
 enum { CHUNK = 512 };
@@ -17,13 +18,12 @@ typedef struct {
 /* n contiguous elements of dtype d at out */
 typedef void (*draw_fn)(TlGenerator *g, const dist *p, tl_dtype d, void *out, int64_t n);
 
-/* PyTorch walks a tensor by its strides, largest first */
+/* PyTorch walks a tensor by its strides, largest first. */
 static void memory_order(const TlTensor *t, int *perm) {
-  for (int i = 0; i < t->ndim; i++) {
-    int j = i;
-    for (; j > 0 && t->strides[perm[j - 1]] < t->strides[i]; j--) perm[j] = perm[j - 1];
-    perm[j] = i;
-  }
+  int order[TL_MAX_DIMS], n = t->ndim;
+  for (int i = 0; i < n; i++) order[i] = n - 1 - i;
+  tl_sort_dims(n, order, t->strides, false);
+  for (int i = 0; i < n; i++) perm[i] = order[n - 1 - i];
 }
 
 /* In pieces, between which signals are looked at. Pieces are whole blocks of 16, and the last is no short one. */

@@ -1,5 +1,6 @@
 /* reduce_plan.c: how a reduction walks memory (see reduce.h). */
 #include "reduce/reduce.h"
+#include "core/geometry.h"
 #include <math.h>
 
 PyObject *tl_not_implemented(const char *kernel, tl_dtype dtype) {
@@ -59,6 +60,25 @@ int tl_red_mask(PyObject *dim, int ndim, uint8_t *mask, bool empty_is_none) {
   return 0;
 }
 
+/* Sorts the dims of a tensor that is not contiguous, expanded dims outermost, and lays the result out in that order. */
+static void memory_order(TlRed *r, const TlTensor *t, const uint8_t *mask, bool keepdim, int *order, int n) {
+  int64_t sizes[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int last = t->ndim;
+  tl_sort_dims(n, order, t->strides, true);
+  for (int i = 0; i < n; i++)
+    if (!mask[order[i]]) {
+      r->natural = r->natural && order[i] < last;
+      last = order[i];
+    }
+  if (r->natural) return;
+  for (int d = 0; d < t->ndim; d++) sizes[d] = mask[d] ? 1 : t->shape[d];
+  tl_ordered_strides(n, order, sizes, 0, strides);
+  for (int d = 0, o = 0; d < t->ndim; d++) {
+    if (mask[d] && !keepdim) continue;
+    r->ostride[o++] = mask[d] || t->shape[d] == 1 ? 1 : strides[d];
+  }
+}
+
 void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dtype load) {
   int order[TL_MAX_DIMS], n = 0;
   r->dtype = t->dtype;
@@ -75,53 +95,18 @@ void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dt
       r->nout = tl_wrap_mul(r->nout, t->shape[d]);
       r->oshape[r->odim++] = t->shape[d];
     }
+  }
+  for (int d = t->ndim - 1; d >= 0; d--)
     if (t->shape[d] != 1) order[n++] = d;
-  }
   r->natural = true;
-  if (tl_is_contiguous(t)) {
-    ;
-  } else {
-    /* outermost first: expanded dims, then by falling stride; equal strides keep their order */
-    for (int i = 1; i < n; i++) {
-      int d = order[i], j = i;
-      int64_t s = t->strides[d] ? t->strides[d] : INT64_MAX;
-      for (; j > 0; j--) {
-        int64_t q = t->strides[order[j - 1]] ? t->strides[order[j - 1]] : INT64_MAX;
-        if (q >= s) break;
-        order[j] = order[j - 1];
-      }
-      order[j] = d;
-    }
-    int last = -1;
-    for (int i = 0; i < n; i++)
-      if (!mask[order[i]]) {
-        if (order[i] < last) r->natural = false;
-        last = order[i];
-      }
-    if (!r->natural) {
-      int64_t step = 1, strides[TL_MAX_DIMS];
-      for (int i = n - 1; i >= 0; i--) {
-        int d = order[i];
-        strides[d] = step;
-        if (!mask[d]) step = tl_wrap_mul(step, t->shape[d]);
-      }
-      for (int d = 0, o = 0; d < t->ndim; d++) {
-        if (mask[d] && !keepdim) continue;
-        r->ostride[o++] = mask[d] || t->shape[d] == 1 ? 1 : strides[d];
-      }
-    }
-  }
-  int m = 0;
-  for (int i = 0; i < n; i++) {
-    int d = order[i];
-    if (m && r->red[m - 1] == mask[d] && r->stride[m - 1] == tl_wrap_mul(t->strides[d], t->shape[d])) {
-      r->size[m - 1] = tl_wrap_mul(r->size[m - 1], t->shape[d]);
-      r->stride[m - 1] = t->strides[d];
-      continue;
-    }
-    r->size[m] = t->shape[d];
-    r->stride[m] = t->strides[d];
-    r->red[m++] = mask[d];
+  if (!tl_is_contiguous(t)) memory_order(r, t, mask, keepdim, order, n);
+  const int64_t *strides = t->strides;
+  int64_t sizes[TL_MAX_DIMS];
+  int keep[TL_MAX_DIMS], m = tl_coalesce(n, order, t->shape, 1, &strides, mask, sizes, keep);
+  for (int i = 0; i < m; i++) {
+    r->size[m - 1 - i] = sizes[i];
+    r->stride[m - 1 - i] = strides[keep[i]];
+    r->red[m - 1 - i] = mask[keep[i]];
   }
   r->ndim = m;
   int64_t ostep = 1, kstep = 1;

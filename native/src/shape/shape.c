@@ -2,6 +2,7 @@
 #include "index/index.h"
 #include "shape/create.h"
 #include "core/core.h"
+#include "core/geometry.h"
 
 PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out); /* pad.c */
 PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
@@ -51,7 +52,7 @@ static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) 
  * last dim */
 static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   Py_ssize_t count = PySequence_Size(a[0]);
-  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], d64, at = 0, step = 1;
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], d64, at = 0;
   int dim = 0, nd = 0, stack = k->id == 1, dense = 1, unsqueezed = 0, last;
   tl_dtype dt = TL_BOOL;
   TlTensor *first = NULL, *r = NULL;
@@ -114,7 +115,7 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
         goto end;
       }
       if (__builtin_add_overflow(shape[dim], t->shape[dim], &shape[dim])) {
-        PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+        tl_sizes_overflow();
         goto end;
       }
     }
@@ -126,10 +127,7 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     for (Py_ssize_t i = 0; i < count && dense; i++) dense = ITEM(i)->dtype == dt && tl_is_channels_last(ITEM(i));
     tl_channels_last_strides(nd, shape, strides);
   } else {
-    for (int d = nd - 1; d >= 0; d--) {
-      strides[d] = step;
-      step = tl_wrap_mul(step, shape[d] > 1 ? shape[d] : 1);
-    }
+    tl_natural_layout(nd, shape, shape, strides);
   }
   r = last ? tl_empty_strided(dt, nd, shape, strides) : tl_empty(dt, nd, shape);
   if (r && stack && !unsqueezed) { /* split into count and the size it had */
@@ -178,33 +176,26 @@ end:
 }
 
 /* ---- flip, roll, repeat ----------------------------------------------------------------------------------------- */
-/* dst (dense, any order of dims) from src with any byte strides, negative ones included, in dst's order */
-static void copy_rows(TlTensor *dst, const char *s, const intptr_t *from) {
-  intptr_t isz = tl_itemsize[dst->dtype], strides[TL_MAX_DIMS] = {0};
+/* dst (dense, any order of dims) from src with any strides, negative ones included, in dst's order */
+static void copy_rows(TlTensor *dst, const char *s, const int64_t *from) {
+  intptr_t isz = tl_itemsize[dst->dtype], step[TL_MAX_DIMS] = {0};
   tl_row_fn copy = tl_row_op(TL_ROW_ASSIGN, dst->dtype);
-  int64_t pos[TL_MAX_DIMS] = {0}, shape[TL_MAX_DIMS] = {1};
-  int order[TL_MAX_DIMS], n = 0, m = 0;
+  int64_t pos[TL_MAX_DIMS] = {0}, shape[TL_MAX_DIMS];
+  int order[TL_MAX_DIMS], keep[TL_MAX_DIMS], n = 0, m;
   char *d = tl_data(dst);
   if (!dst->numel) return;
-  for (int e = 0; e < dst->ndim; e++) { /* outermost first */
-    int j = n;
-    if (dst->shape[e] == 1) continue;
-    for (n++; j > 0 && dst->strides[order[j - 1]] < dst->strides[e]; j--) order[j] = order[j - 1];
-    order[j] = e;
-  }
-  for (int i = 0; i < n; i++) {
-    int64_t size = dst->shape[order[i]];
-    if (m && strides[m - 1] == from[order[i]] * size) shape[m - 1] *= size;
-    else shape[m++] = size;
-    strides[m - 1] = from[order[i]];
-  }
-  if (!m) m = 1;
-  for (int64_t rows = dst->numel / shape[m - 1]; rows > 0; rows--, d += shape[m - 1] * isz) {
-    copy(d, isz, s, strides[m - 1], shape[m - 1]);
-    for (int e = m - 2; e >= 0; e--) {
-      s += strides[e];
+  for (int e = dst->ndim - 1; e >= 0; e--)
+    if (dst->shape[e] != 1) order[n++] = e;
+  tl_sort_dims(n, order, dst->strides, false);
+  m = tl_coalesce(n, order, dst->shape, 1, &from, NULL, shape, keep);
+  for (int i = 0; i < m; i++) step[i] = (intptr_t)from[keep[i]] * isz;
+  if (!m) shape[0] = 1;
+  for (int64_t rows = dst->numel / shape[0]; rows > 0; rows--, d += shape[0] * isz) {
+    copy(d, isz, s, step[0], shape[0]);
+    for (int e = 1; e < m; e++) {
+      s += step[e];
       if (++pos[e] < shape[e]) break;
-      s -= strides[e] * (intptr_t)shape[e];
+      s -= step[e] * (intptr_t)shape[e];
       pos[e] = 0;
     }
   }
@@ -213,7 +204,7 @@ static void copy_rows(TlTensor *dst, const char *s, const intptr_t *from) {
 static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
   int64_t dims[TL_MAX_DIMS];
-  intptr_t strides[TL_MAX_DIMS], isz = tl_itemsize[self->dtype];
+  int64_t strides[TL_MAX_DIMS];
   uint8_t seen[TL_MAX_DIMS] = {0};
   int n;
   const char *s = tl_data(self);
@@ -232,10 +223,8 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   }
   if (!(r = tl_empty_preserved(TL_CPU, self, self->dtype)) || !r->numel) return (PyObject *)r;
   for (int d = 0; d < self->ndim; d++) {
-    strides[d] = (intptr_t)self->strides[d] * isz;
-    if (!seen[d]) continue;
-    s += strides[d] * (intptr_t)(self->shape[d] - 1);
-    strides[d] = -strides[d];
+    strides[d] = seen[d] ? -self->strides[d] : self->strides[d];
+    if (seen[d]) s += self->strides[d] * (self->shape[d] - 1) * tl_itemsize[self->dtype];
   }
   copy_rows(r, s, strides);
   return (PyObject *)r;
@@ -321,7 +310,7 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
   for (int i = 0; i < n; i++) {
     int d = i - (n - self->ndim);
     if (__builtin_mul_overflow(rep[i], d >= 0 ? self->shape[d] : 1, &shape[i])) {
-      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      tl_sizes_overflow();
       return NULL;
     }
   }
@@ -387,7 +376,7 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
       goto end;
     }
     if (__builtin_add_overflow(total, v[i], &total)) {
-      PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+      tl_sizes_overflow();
       goto end;
     }
   }
@@ -457,7 +446,7 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
     return NULL;
   }
   if (rows > INT64_MAX / 32 || cols > INT64_MAX / 32) {
-    PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+    tl_sizes_overflow();
     return NULL;
   }
   off = off > cols ? cols : off < -rows ? -rows : off;
@@ -514,7 +503,7 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
     return NULL;
   }
   if (off == INT64_MIN || __builtin_add_overflow(self->shape[self->ndim - 1], off < 0 ? -off : off, &size)) {
-    PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes that large");
+    tl_sizes_overflow();
     return NULL;
   }
   for (int d = 0; d < nd; d++) shape[d] = d == d1 || d == d2 ? size : self->shape[m++];

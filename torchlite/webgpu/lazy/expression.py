@@ -14,7 +14,7 @@ from ... import _C
 from . import stream
 from .stream import Buffer, core, launch, ready  # noqa: F401
 
-geometry = _C.geometry
+geometry, dense_strides, coalesce = _C.geometry, _C.dense_strides, _C.coalesce
 Node, Leaf, Number, Coord = core.Node, core.Leaf, core.Number, core.Coord
 MAX_BUFFERS = core.MAX_BUFFERS  # storage buffers of a kernel, in every browser
 operand, expression, result, before_write, run, assign = (
@@ -25,14 +25,6 @@ operand, expression, result, before_write, run, assign = (
     core.run,
     core.assign,
 )
-
-
-def dense_strides(shape):
-    out, step = [], 1
-    for n in reversed(shape):
-        out.append(step)
-        step *= n
-    return tuple(reversed(out))
 
 
 def _describe(ndim, parts, inputs, outputs, role, product):
@@ -99,26 +91,6 @@ def on_cpu(t):
 
 core.hook("describe", _describe)
 core.hook("on_cpu", on_cpu)
-
-
-def collapse(shape, strides):
-    """(sizes, dims kept): neighbouring dims that every strided operand runs through as one, and dims of size 1, go."""
-    sizes, keep = [], []
-    for d in range(len(shape) - 1, -1, -1):
-        n = shape[d]
-        if n == 1:
-            continue
-        if keep:
-            inner = keep[-1]
-            if all(s[d] == s[inner] * sizes[-1] for s in strides):
-                sizes[-1] *= n
-                continue
-        sizes.append(n)
-        keep.append(d)
-    # a merged dim's stride is its innermost one's, which is the dim that was kept
-    sizes.reverse()
-    keep.reverse()
-    return sizes or [1], keep
 
 
 def store(node, buffer, strides, offset):

@@ -6,7 +6,7 @@ import torchlite as torch
 
 from ... import _C
 from . import stream
-from .expression import Leaf, Node, collapse
+from .expression import Leaf, Node, coalesce
 from .stream import float_word, fresh, launch, ready  # noqa: F401
 
 Tensor = _C.TensorBase
@@ -106,7 +106,7 @@ def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, 
 def others(shape, strides, dim):
     """The dims beside `dim`, neighbours joined where every operand allows:
     sizes, and each operand's strides over them."""
-    sizes, keep = collapse(shape[:dim] + shape[dim + 1 :], [s[:dim] + s[dim + 1 :] for s in strides])
+    sizes, keep = coalesce(shape[:dim] + shape[dim + 1 :], [s[:dim] + s[dim + 1 :] for s in strides])
     if not keep:
         return [1], [[0]] * len(strides)
     keep = [d if d < dim else d + 1 for d in keep]

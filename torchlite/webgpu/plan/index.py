@@ -17,7 +17,7 @@ from ... import _C
 from ...functional import _deterministic
 from ..lazy import stream
 from ..lazy.checks import guard, known, status
-from ..lazy.expression import before_write, collapse
+from ..lazy.expression import before_write, coalesce
 from ..run import check_devices, empty, host_copy, on_cpu, upload
 from ..lazy.stream import launch, plan, ready
 
@@ -126,7 +126,7 @@ def _number(family, ndim, dtype, picks, wrap, **more):
 def _grid(shape, operands):
     """(words of the grid, how many dims, a function that appends a place, the dims left)
     with dims merged where all operands allow it."""
-    sizes, keep = collapse(shape, operands)
+    sizes, keep = coalesce(shape, operands)
     n = 1
     for m in sizes:
         n *= m

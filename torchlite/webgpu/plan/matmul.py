@@ -205,7 +205,8 @@ def _batched(a, b, bt, added, alpha, beta):
         if m == 1:
             am, em = x, z
         m *= s
-    dims = _joined(dims)
+    sizes, keep = _C.coalesce([d[0] for d in dims], [[d[i] for d in dims] for i in (1, 2, 3)])
+    dims = [(size, *dims[d][1:]) for size, d in zip(sizes, keep)]
     if len(dims) > 2 or dims and m < SMALL_M and all(d[2] == 0 for d in dims):
         denser = _denser(a, b, lead, dims)
         if denser is not None:
@@ -243,19 +244,6 @@ def _batch(sa, ta, sb, tb):
         if s != 1:
             dims.append((s, 0 if p == 1 else ta[d - lx], 0 if q == 1 else tb[d - ly], d))
     return tuple(lead), dims
-
-
-def _joined(dims):
-    """Neighbouring batch dims that every operand runs through as one, joined."""
-    out = []
-    for s, x, y, z in dims:
-        if out:
-            t, p, q, r = out[-1]
-            if p == x * s and q == y * s and r == z * s:
-                out[-1] = (t * s, x, y, z)
-                continue
-        out.append((s, x, y, z))
-    return out
 
 
 def _denser(a: Any, b: Any, lead: Any, dims: Any) -> tuple[Any, Any] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import _C
 from ..lazy import stream
-from ..lazy.expression import MAX_BUFFERS, Leaf, Node, Number, collapse, dense_strides, expression
+from ..lazy.expression import MAX_BUFFERS, Leaf, Node, Number, coalesce, dense_strides, expression
 from ..lazy.stream import float_word, fresh, launch, product, ready
 
 geometry = _C.geometry
@@ -173,8 +173,8 @@ def _plan(graph, shape, dims, spec, correction):
     dense = dense_strides(shape)
     strides = [dense if n.strides is None else n.strides for n in inputs]
     kept = [d for d in range(len(shape)) if d not in dims]
-    k_sizes, k_dims = collapse([shape[d] for d in kept], [[s[d] for d in kept] for s in strides])
-    r_sizes, r_dims = collapse([shape[d] for d in dims], [[s[d] for d in dims] for s in strides])
+    k_sizes, k_dims = coalesce([shape[d] for d in kept], [[s[d] for d in kept] for s in strides])
+    r_sizes, r_dims = coalesce([shape[d] for d in dims], [[s[d] for d in dims] for s in strides])
     k_dims, r_dims = [kept[d] for d in k_dims], [dims[d] for d in r_dims]
     rows = elements = 1
     for m in k_sizes:

@@ -7,7 +7,7 @@ follows; cat, stack and roll have a kernel that chooses its input by the coordin
 import torchlite as torch
 
 from ... import _C
-from ..lazy.expression import Coord, Leaf, Number, collapse, dense_strides, expression, operand, result
+from ..lazy.expression import Coord, Leaf, Number, coalesce, dense_strides, expression, operand, result
 from .index import MOVE, cpu_error, geometry
 from ..run import _filled as filled, contiguous, empty, laid_back, laid_like, planner
 from ..lazy.stream import Buffer, launch, plan, ready
@@ -50,7 +50,7 @@ def join(parts, dim, shape, dtype):
 def _join(parts, dim, shape, move, target, offset, out):
     # dims before dim must not be merged with it
     border = (*dense_strides(shape[:dim]), *(0,) * (len(shape) - dim))
-    sizes, keep = collapse(shape, [*[p[1] for p in parts], out, border])
+    sizes, keep = coalesce(shape, [*[p[1] for p in parts], out, border])
     at = next((k for k, d in enumerate(keep) if d >= dim), None) if shape[dim] > 1 else None
     n = 1
     for m in sizes:

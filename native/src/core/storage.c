@@ -1,0 +1,354 @@
+/* storage.c: the allocator, and storages: the bytes behind tensors and who owns them. */
+#include "core/core.h"
+#include <stdlib.h>
+
+static PyTypeObject *storage_type;
+PyObject *tl_OutOfMemoryError;
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* Small blocks go through free lists by size class (multiples of 64 bytes): a training step makes and drops thousands.
+ */
+#define SMALL_CLASSES 32
+#define SMALL_KEEP 64
+typedef struct {
+  void *raw;
+  size_t cls;
+} Header;
+static void *small_list[SMALL_CLASSES + 1];
+static int small_count[SMALL_CLASSES + 1];
+static uint64_t bytes_live, bytes_peak;
+uint64_t tl_bytes_live(void) { return bytes_live; }
+
+static void *oom(uint64_t nbytes) {
+  PyErr_Format(
+    tl_OutOfMemoryError ? tl_OutOfMemoryError : PyExc_MemoryError,
+    "DefaultCPUAllocator: can't allocate memory: you tried to allocate %llu bytes. Error code 12 (Cannot allocate "
+    "memory). Free tensors that are no longer needed, or use smaller batches or a smaller dtype.",
+    (unsigned long long)nbytes);
+  return NULL;
+}
+
+/* For tests: the allocation that fails is the n-th from now; 0 for none. */
+static int64_t fail_in;
+static inline bool fails_now(void) { return fail_in && --fail_in == 0; }
+
+/* The last large blocks that were freed wait for a request of their size: training loops make the same sizes again, and
+ * a C library may hand such memory back to the system, which then has to clear it anew. */
+#define LARGE_BYTES (256 * 1024)
+#define LARGE_KEEP 16
+#define LARGE_KEEP_BYTES ((size_t)64 << 20)
+static void *large_list[LARGE_KEEP];
+static int large_next;
+static size_t large_bytes;
+
+static void *take_large(size_t cls) {
+  for (int i = 0; i < LARGE_KEEP; i++)
+    if (large_list[i] && ((Header *)large_list[i] - 1)->cls == cls) {
+      void *p = large_list[i];
+      large_list[i] = NULL;
+      large_bytes -= cls * TL_ALIGN;
+      return p;
+    }
+  return NULL;
+}
+static void drop_large(int i) {
+  if (!large_list[i]) return;
+  Header *h = (Header *)large_list[i] - 1;
+  large_bytes -= h->cls * TL_ALIGN;
+  large_list[i] = NULL;
+  free(h->raw);
+}
+static bool keep_large(void *p) {
+  size_t bytes = ((Header *)p - 1)->cls * TL_ALIGN;
+  if (bytes < LARGE_BYTES || bytes > LARGE_KEEP_BYTES / 2) return false;
+  drop_large(large_next);
+  for (int i = 0; i < LARGE_KEEP && large_bytes + bytes > LARGE_KEEP_BYTES; i++)
+    drop_large((large_next + 1 + i) % LARGE_KEEP);
+  large_list[large_next] = p;
+  large_next = (large_next + 1) % LARGE_KEEP;
+  large_bytes += bytes;
+  return true;
+}
+
+void *tl_array(int64_t n, int64_t size) {
+  int64_t nbytes;
+  if (n < 0 || __builtin_mul_overflow(n, size, &nbytes)) return oom(INT64_MAX);
+  return tl_malloc((uint64_t)nbytes);
+}
+
+/* The address sanitizer sees blocks of their exact size that nobody uses a second time. */
+#if defined(__SANITIZE_ADDRESS__)
+#define EXACT 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EXACT 1
+#endif
+#endif
+#ifdef EXACT
+typedef struct {
+  size_t capacity;
+  Header h;
+} ExactHeader;
+static size_t capacity_of(const void *p) { return ((const ExactHeader *)p)[-1].capacity; }
+void *tl_malloc(uint64_t nbytes) {
+  void *raw = NULL;
+  if (fails_now() || nbytes > SIZE_MAX / 2 || posix_memalign(&raw, TL_ALIGN, (size_t)nbytes + TL_ALIGN))
+    return oom(nbytes);
+  char *p = (char *)raw + TL_ALIGN;
+  ((ExactHeader *)p)[-1] = (ExactHeader){(size_t)nbytes, {raw, 0}};
+  return p;
+}
+void tl_free(void *p) {
+  (void)take_large;
+  (void)keep_large;
+  (void)small_list;
+  (void)small_count;
+  if (p) free(((ExactHeader *)p)[-1].h.raw);
+}
+#else
+static size_t capacity_of(const void *p) { return ((const Header *)p)[-1].cls * TL_ALIGN; }
+void *tl_malloc(uint64_t nbytes) {
+  if (fails_now() || nbytes > SIZE_MAX / 2) return oom(nbytes);
+  size_t cls = ((size_t)nbytes + TL_ALIGN - 1) / TL_ALIGN;
+  if (cls == 0) cls = 1;
+  if (cls <= SMALL_CLASSES && small_list[cls]) {
+    void *p = small_list[cls];
+    small_list[cls] = *(void **)p;
+    small_count[cls]--;
+    return p;
+  }
+  if (nbytes >= LARGE_BYTES) {
+    void *p = take_large(cls);
+    if (p) return p;
+  }
+  char *raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
+  if (!raw && large_bytes) {
+    for (int i = 0; i < LARGE_KEEP; i++) drop_large(i);
+    raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
+  }
+  if (!raw) return oom(nbytes);
+  uintptr_t p = ((uintptr_t)raw + sizeof(Header) + TL_ALIGN - 1) & ~(uintptr_t)(TL_ALIGN - 1);
+  ((Header *)p)[-1] = (Header){raw, cls};
+  return (void *)p;
+}
+
+void tl_free(void *p) {
+  if (!p) return;
+  Header *h = (Header *)p - 1;
+  if (h->cls <= SMALL_CLASSES && small_count[h->cls] < SMALL_KEEP) {
+    *(void **)p = small_list[h->cls];
+    small_list[h->cls] = p;
+    small_count[h->cls]++;
+  } else if (!keep_large(p)) {
+    free(h->raw);
+  }
+}
+#endif
+
+size_t tl_storage_room(const TlStorage *s) {
+  return s->device || s->borrowed || !s->data ? s->nbytes : capacity_of(s->data);
+}
+
+/* ---- storage ----------------------------------------------------------------------------------------------------- */
+static int too_large(int64_t nbytes) {
+  PyErr_Format(tl_OutOfMemoryError,
+               "DefaultCPUAllocator: can't allocate memory: you tried to allocate %lld bytes. Error "
+               "code 12 (Cannot allocate memory). The address space of this platform ends before that.",
+               (long long)nbytes);
+  return -1;
+}
+
+TlStorage *tl_storage_new(int64_t nbytes) {
+  if (nbytes < 0 || (uint64_t)nbytes > (uint64_t)(SIZE_MAX / 2)) {
+    too_large(nbytes);
+    return NULL;
+  }
+  char *data = tl_malloc((size_t)nbytes);
+  if (!data) return NULL;
+  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
+  if (!s) {
+    tl_free(data);
+    return NULL;
+  }
+  s->data = data;
+  s->nbytes = (size_t)nbytes;
+  bytes_live += s->nbytes;
+  if (bytes_live > bytes_peak) bytes_peak = bytes_live;
+  return s;
+}
+
+TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes) {
+  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
+  if (!s) {
+    Py_DECREF(owner);
+    return NULL;
+  }
+  s->device = (uint8_t)device;
+  s->nbytes = (size_t)nbytes;
+  s->owner = owner;
+  tl_any_device = true;
+  return s;
+}
+
+/* storage over somebody else's memory; keeps a memoryview of it alive */
+static PyObject *storage_from_buffer(PyObject *mod, PyObject *arg) {
+  (void)mod;
+  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
+  if (!s) return NULL;
+  Py_buffer *view = PyMem_Calloc(1, sizeof(Py_buffer));
+  if (!view) {
+    Py_DECREF(s);
+    return PyErr_NoMemory();
+  }
+  if (PyObject_GetBuffer(arg, view, PyBUF_WRITABLE) < 0) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(arg, view, PyBUF_SIMPLE) < 0) {
+      PyMem_Free(view);
+      Py_DECREF(s);
+      return NULL;
+    }
+  }
+  s->data = view->buf;
+  s->nbytes = (size_t)view->len;
+  s->borrowed = 1;
+  s->owner = PyCapsule_New(view, "tl.buffer", NULL);
+  if (!s->owner) {
+    PyBuffer_Release(view);
+    PyMem_Free(view);
+    Py_DECREF(s);
+    return NULL;
+  }
+  return (PyObject *)s;
+}
+
+static void storage_dealloc(TlStorage *s) {
+  PyTypeObject *tp = Py_TYPE(s);
+  if (s->borrowed) {
+    if (s->owner) {
+      Py_buffer *view = PyCapsule_GetPointer(s->owner, "tl.buffer");
+      PyBuffer_Release(view);
+      PyMem_Free(view);
+    }
+  } else if (s->data) {
+    bytes_live -= s->nbytes;
+    tl_free(s->data);
+  }
+  Py_XDECREF(s->owner);
+  PyObject_Free(s);
+  Py_DECREF(tp);
+}
+
+static int storage_getbuffer(TlStorage *s, Py_buffer *view, int flags) {
+  if (s->device) {
+    view->obj = NULL;
+    PyErr_SetString(PyExc_BufferError,
+                    "this storage is not in the CPU's memory. Use Tensor.cpu() to copy it to host memory first.");
+    return -1;
+  }
+  int r = PyBuffer_FillInfo(view, (PyObject *)s, s->data, (Py_ssize_t)s->nbytes, 0, flags);
+  if (r == 0) s->exports++;
+  return r;
+}
+static void storage_releasebuffer(TlStorage *s, Py_buffer *view) {
+  (void)view;
+  s->exports--;
+}
+bool tl_is_storage(PyObject *o) { return PyObject_TypeCheck(o, storage_type); }
+static PyObject *storage_nbytes(TlStorage *s, PyObject *_) {
+  (void)_;
+  return PyLong_FromSize_t(s->nbytes);
+}
+static PyObject *storage_ptr(TlStorage *s, PyObject *_) {
+  (void)_;
+  return s->device && s->owner ? PyObject_GetAttrString(s->owner, "address") : PyLong_FromSize_t((size_t)s->data);
+}
+static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }
+/* A smaller size keeps the block: tensors over the storage may still look at it. */
+int tl_storage_resize(TlStorage *s, int64_t nbytes) {
+  if (s->borrowed || s->exports) {
+    PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable");
+    return -1;
+  }
+  if (nbytes < 0) {
+    PyErr_Format(PyExc_RuntimeError, "resize_: the new size must not be negative, got %lld", (long long)nbytes);
+    return -1;
+  }
+  if ((uint64_t)nbytes > SIZE_MAX / 2) return too_large(nbytes);
+  if (s->device) {
+    PyObject *owner =
+      PyObject_CallFunction(tl_reg.device_resize, "OLL", s->owner, (long long)s->nbytes, (long long)nbytes);
+    if (!owner) return -1;
+    Py_XSETREF_(s->owner, owner);
+    s->nbytes = (size_t)nbytes;
+    return 0;
+  }
+  if ((size_t)nbytes > (s->data ? capacity_of(s->data) : 0)) {
+    char *data = tl_malloc((size_t)nbytes);
+    if (!data) return -1;
+    if (s->data) memcpy(data, s->data, s->nbytes);
+    tl_free(s->data);
+    s->data = data;
+  }
+  bytes_live += (uint64_t)nbytes - s->nbytes;
+  s->nbytes = (size_t)nbytes;
+  return 0;
+}
+static PyObject *storage_resize_(TlStorage *s, PyObject *arg) {
+  int64_t n;
+  if (tl_int(arg, &n) < 0 || tl_storage_resize(s, n) < 0) return NULL;
+  return Py_NewRef((PyObject *)s);
+}
+static PyObject *storage_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
+  (void)tp;
+  (void)kw;
+  long long n = 0;
+  if (!PyArg_ParseTuple(args, "|L", &n)) return NULL;
+  return (PyObject *)tl_storage_new(n);
+}
+static PyMethodDef storage_methods[] = {
+  {"nbytes", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
+  {"size", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
+  {"data_ptr", (PyCFunction)storage_ptr, METH_NOARGS, "Address of the first byte."},
+  {"resize_", (PyCFunction)storage_resize_, METH_O, "Changes the size in bytes, keeping the contents."},
+  {0}};
+static PyObject *storage_device(TlStorage *s, void *unused) {
+  (void)unused;
+  PyObject *d = s->device < 8 ? tl_reg.devices[s->device] : NULL;
+  return Py_NewRef(d ? d : Py_None);
+}
+static PyGetSetDef storage_fields[] = {{"device", (getter)storage_device, NULL, "Where the bytes are.", NULL}, {0}};
+static PyType_Slot storage_slots[] = {{Py_tp_getset, storage_fields},
+                                      {Py_tp_dealloc, storage_dealloc},
+                                      {Py_bf_getbuffer, storage_getbuffer},
+                                      {Py_bf_releasebuffer, storage_releasebuffer},
+                                      {Py_tp_methods, storage_methods},
+                                      {Py_sq_length, storage_len},
+                                      {Py_tp_new, storage_new},
+                                      {Py_tp_doc, "Untyped bytes behind tensors; supports the buffer protocol."},
+                                      {0, NULL}};
+static PyType_Spec storage_spec = {"torchlite._C.StorageBase", sizeof(TlStorage), 0, Py_TPFLAGS_DEFAULT, storage_slots};
+
+static PyObject *memory_stats(PyObject *mod, PyObject *_) {
+  (void)mod;
+  (void)_;
+  return Py_BuildValue("KK", (unsigned long long)bytes_live, (unsigned long long)bytes_peak);
+}
+static PyObject *fail_allocation(PyObject *mod, PyObject *n) {
+  (void)mod;
+  int64_t left = fail_in, next = PyLong_AsLongLong(n);
+  if (next == -1 && PyErr_Occurred()) return NULL;
+  fail_in = next;
+  return PyLong_FromLongLong(left);
+}
+static PyMethodDef functions[] = {
+  {"fail_allocation", fail_allocation, METH_O,
+   "For tests: the n-th allocation from now fails (0: none); returns what was left of the last n."},
+  {"storage_from_buffer", storage_from_buffer, METH_O, "Storage over an object's buffer, without a copy."},
+  {"memory_stats", memory_stats, METH_NOARGS, "(bytes in live CPU storages, their peak)"},
+  {0}};
+
+int tl_storage_init(PyObject *mod) {
+  storage_type = (PyTypeObject *)PyType_FromSpec(&storage_spec);
+  if (!storage_type || PyModule_AddObjectRef(mod, "StorageBase", (PyObject *)storage_type) < 0) return -1;
+  return PyModule_AddFunctions(mod, functions);
+}
