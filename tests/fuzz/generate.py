@@ -102,7 +102,9 @@ class Generator:
     def run(self, line: str) -> bool:
         """Tries a line; keeps it where it works (and, seldom, where it raises: the other library has to raise too)."""
         before = dict(self.env)
-        shapes = {name: tuple(self.env[name].shape) for name in self.tensors()}
+        shapes = {
+            name: (tuple(t.shape), t.requires_grad or t._is_view()) for name in self.tensors() for t in [self.env[name]]
+        }
         settled = self.settled(line)
         try:
             with warnings.catch_warnings():
@@ -110,7 +112,7 @@ class Generator:
                 exec(compile(line, "<program>", "exec"), self.env)
         except Exception:
             self.real.set_grad_enabled(True)
-            if self.rng.random() > 0.04:
+            if self.rng.random() > 0.04 or "out=" in line:  # what a call that fails leaves in out= is open
                 return self.refuse(before, "out=" in line)
             self.env = before
             self.lines.append(line)
@@ -123,8 +125,8 @@ class Generator:
                 "out=" in line
                 and name in before
                 and self.written(name, line)
-                and tuple(t.shape) != shapes[name]
-                and t.requires_grad
+                and tuple(t.shape) != shapes[name][0]
+                and (t.requires_grad or shapes[name][1])
             ):
                 return self.refuse(before)  # the graph knows it in another shape
             if name not in before and self.device != "cpu" and t.dtype in (self.real.float64, self.real.complex128):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import threading
 import warnings
@@ -119,6 +120,51 @@ def numbers(t: Any) -> Any:
         return f"{type(e).__name__}: {e}"
 
 
+# ops that add many numbers up: what should be whole or 0 there may miss it by a rounding error of the largest number
+SUMS = re.compile(
+    r"fft|conv|mm|bmm|matmul|@|einsum|kron|linalg|interpolate|dot|inner|outer|bilinear|linear|mean|sum|var|std|norm|cov|cor|"
+    r"trapez|cdist|dist|softmax|attention|interp|inverse|solve|det|cumprod|autograd\.grad|upsample|grid"
+)
+
+
+def shake(
+    torch: Any, line: str, env: dict[str, Any], before: dict[str, tuple[Any, int]], seed: str, coarse: float
+) -> None:
+    """Moves what a line computed by a rounding error of its numbers, at random or (seed "even") to the next number of a grid,
+    where equal ones meet. What only moves numbers about, or is whole, has none."""
+    done, known = set(), None
+    for name, t in env.items():
+        if not isinstance(t, torch.Tensor) or not (t.is_floating_point() or t.is_complex()) or not t.numel():
+            continue
+        if name in before and before[name][0] is t and before[name][1] == t._version:
+            continue
+        place = t.untyped_storage().data_ptr()
+        if place in done or t.is_conj() or t.is_neg() or any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride())):
+            continue
+        done.add(place)
+        if known is None:
+            known = {x for v, _ in before.values() for x in numbers(v)}
+        if known.issuperset(numbers(t)):
+            continue
+        generator = torch.Generator().manual_seed(random.Random(f"{seed} {name} {line}").randrange(2**31))
+        data = t.data
+        eps = 4 * max(EPS[str(t.dtype).removeprefix("torch.")], coarse)
+        size = data.abs()
+        parts = torch.view_as_real(data) if t.is_complex() else data
+        if SUMS.search(line):
+            finite = size[size.isfinite()]
+            size = finite.max().expand(size.shape) if finite.numel() else size
+        elif not t.is_complex():
+            size = size * (data != data.round())
+        size = (size.unsqueeze(-1) if t.is_complex() else size).to(torch.float64) * eps
+        if seed.startswith("even"):
+            grid = torch.exp2(size.log2().floor())
+            noise = (parts / grid).round() * grid - parts
+        else:
+            noise = (torch.rand(parts.shape, dtype=torch.float64, generator=generator) * 2 - 1) * size
+        parts.add_(noise.nan_to_num(0, 0, 0).to(parts.dtype))
+
+
 class Trace:
     """What a run showed: for each line the exception's type or "", and the traits of all variables;
     at the end the numbers too."""
@@ -146,7 +192,9 @@ def execute(
     look: bool = True,
     coarse: float = 0.0,
     own: bool = False,
+    shaken: bool = False,
 ) -> Trace:
+    """Runs the lines. jitter: with inputs that are moved by a rounding error; `shaken`: the result of each line, too (or alone)."""
     trace = Trace()
     env = environment(torch, device, jitter, coarse, own)
     hidden = set(env) | {"__builtins__"}
@@ -159,6 +207,7 @@ def execute(
             warnings.simplefilter("ignore")
             for number, line in enumerate(lines):
                 error = text = ""
+                before = {k: (v, v._version) for k, v in env.items() if shaken and isinstance(v, torch.Tensor)}
                 try:
                     if timed:
                         signal.alarm(SECONDS[device])
@@ -174,6 +223,8 @@ def execute(
                     if timed:
                         signal.alarm(0)
                     torch.set_grad_enabled(enabled)
+                if shaken and not error:
+                    shake(torch, line, env, before, f"{jitter if jitter else 'even'} {number}", coarse)
                 trace.errors.append(error)
                 trace.texts.append(text)
                 if look or number == len(lines) - 1:
