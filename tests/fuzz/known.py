@@ -12,6 +12,7 @@ class Meant(NamedTuple):
     words: str  # found in what the libraries say
     most: float  # the largest distance of numbers; 0: any
     reason: str
+    order: int = 0  # the variable is at least such a derivative
 
 
 MEANT = [
@@ -97,6 +98,13 @@ MEANT = [
         0,
         "PyTorch's gradient of index_fill does not count from the end",
     ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"(freq|arange|linspace|logspace|eye)\(.*out=",
+        "functions with out=... arguments don't support automatic differentiation",
+        0,
+        "a factory refuses every out= that requires a gradient; PyTorch only a leaf, the others cannot be differentiated any more",
+    ),
     Meant("value|grad", r"airy_ai", "", 2e-6, "PyTorch's airy_ai has six digits below -2"),
     Meant("value|grad", r"airy_ai", r"PyTorch \[-?nan", 0, "PyTorch's airy_ai is NaN at infinity"),
     Meant(
@@ -114,7 +122,7 @@ MEANT = [
         "PyTorch's median reads memory beyond a tensor with a stride of 0",
     ),
     Meant(
-        "graph|value|grad|type|raises nothing, RuntimeError",
+        "graph|(grad's )?stride|value|grad|type|raises nothing, RuntimeError",
         r"\.logical_\w+_\(",
         "",
         0,
@@ -200,10 +208,18 @@ MEANT = [
     Meant(
         "stride",
         r"abs|atan2|avg_pool|batch_norm|copysign|div|/|elu|inv|layer_norm|logcumsumexp|square|\*\*|pow",
-        r"^stride: h\d",
+        "",
         0,
-        "a second gradient lies as PyTorch's formula of the first one leaves it; "
-        "the formula here is another, the numbers are the same",
+        "a second gradient lies as PyTorch's formula of the first one leaves it; the formula here is another, the numbers are the same",
+        order=2,
+    ),
+    Meant(
+        "value|grad",
+        r"(batch|layer|group|instance)_norm",
+        "",
+        0,
+        "PyTorch's third derivatives of norms take the statistics for constants",
+        order=3,
     ),
     Meant(
         "(grad's )?stride, unused",
@@ -215,6 +231,22 @@ MEANT = [
 ]
 
 
+def order(d: Any, lines: list[str]) -> int:
+    """How many gradients, one of the other, lead to the variable that differs."""
+    depth: dict[str, int] = {}  # of each variable so far
+    for line in lines[: d.line + 1] if d.line >= 0 else lines:
+        names = re.findall(r"\b[gh]?\w*t\d+\b", line)
+        most = max((depth.get(n, 0) for n in names), default=0)
+        if "autograd.grad(" in line:
+            found = re.findall(r"\b\w+\b", line.partition("=")[0])
+            depth.update(dict.fromkeys(found, most + 1))
+        elif ".backward(" in line:
+            depth.update({n + ".grad": most + 1 for n in [*depth, *names]})
+        else:  # what is written to is not told from what is read
+            depth.update(dict.fromkeys(names, most))
+    return depth.get(d.name, 0)
+
+
 def justified(d: Any, lines: list[str]) -> bool:
     text = "\n".join(lines)
     return any(
@@ -222,6 +254,7 @@ def justified(d: Any, lines: list[str]) -> bool:
         and re.search(m.program, text)
         and re.search(m.words, str(d))
         and (d.size <= m.most or not m.most)
+        and (not m.order or order(d, lines) >= m.order)
         for m in MEANT
     )
 

@@ -194,8 +194,17 @@ def check(ov, args, results, outs):
             )
 
 
+def _is_leaf(t):
+    try:
+        return t.is_leaf
+    except RuntimeError:  # a view of several, whose base was changed
+        return False
+
+
 def make(name, r, o):
     """A factory's result written to out, which takes its shape without the warning of other ops."""
+    if r.numel() == o.numel() if name in _IN_ORDER else r.shape == o.shape:
+        _C.check_overlap(o)
     if name in _IN_ORDER:
         if r.numel() != o.numel():
             if name in ("arange", "fft_fftfreq", "fft_rfftfreq") and o.numel():
@@ -214,5 +223,5 @@ def make(name, r, o):
     elif r.shape != o.shape:
         _C.resize(o, tuple(r.shape))
     _C.copy(o, r)
-    if name in FACTORIES:
+    if name in FACTORIES and _is_leaf(o):
         o.requires_grad = False  # as the argument of that name says

@@ -225,10 +225,9 @@ def _pow_exponent(g, x, e, result):
         return g * (result * log).conj()
     if e.is_complex():
         zero = (x == 0) & (torch.imag(e) == 0) & (torch.real(e) >= 0)
-        x = x.to(result.dtype)
     else:
         zero = (x == 0) & (e >= 0)
-    return g * torch.where(zero, 0.0, (result * x.log()).conj())
+    return g * torch.where(zero, 0.0, (result * x.to(result.dtype).log()).conj())
 
 
 @op(
@@ -303,7 +302,7 @@ def float_power_(self, exponent):
     tags="pointwise",
     grad={
         "self": lambda c, g: g * torch.where(c.self == 0, 0.0, c.result / c.self),
-        "other": lambda c, g: torch.zeros_like(g),
+        "other": lambda c, g: g.new_zeros(g.shape),
     },
     samples=_pair,
 )
@@ -319,7 +318,7 @@ def copysign(self, other):
     inplace=True,
     out=True,
     tags="pointwise",
-    grad={"self": lambda c, g: torch.where(c.self == c.other, 0, g), "other": lambda c, g: torch.zeros_like(g)},
+    grad={"self": lambda c, g: torch.where(c.self == c.other, 0, g), "other": lambda c, g: g.new_zeros(g.shape)},
     samples=lambda t: [(t(3, 4), t(4))],
 )
 def nextafter(self, other):
@@ -367,7 +366,10 @@ def ldexp(self, other):
 
 def _xlogy_self(g, x, y, pole):
     """xlogy(g, y), but 0 at x = 0 where the logarithm has no value; xlog1py is the same with its pole at -1."""
-    return (torch.special.xlog1py if pole else torch.xlogy)(g, y).masked_fill((x == 0) & (y <= pole), 0)
+    slope = (torch.special.xlog1py if pole else torch.xlogy)(g, y)
+    if isinstance(y, torch.Tensor):
+        return slope.masked_fill((x == 0) & (y <= pole), 0)
+    return slope if y > pole else slope.masked_fill(x == 0, 0)
 
 
 @op(
@@ -391,7 +393,7 @@ def xlogy(self, other):
 def _logaddexp_grad(c, g):
     a, b = c.self, c.other
     if not (a.is_complex() or b.is_complex()):
-        return {"self": g * torch.sigmoid(a - b), "other": g * torch.sigmoid(b - a)}
+        return {"self": g * torch.sigmoid(-(b - a)), "other": g * torch.sigmoid(-(a - b))}
     return {"self": g / (1 + (b - a).exp()).conj(), "other": g / (1 + (a - b).exp()).conj()}
 
 
@@ -412,7 +414,7 @@ def logaddexp(self, other):
 
 def _logaddexp2_grad(c, g):
     a, b = c.self, c.other
-    return {"self": g / (1 + torch.exp2(b - a)).conj(), "other": g / (1 + torch.exp2(a - b)).conj()}
+    return {"self": g / (1 + torch.pow(2, b - a)).conj(), "other": g / (1 + torch.pow(2, a - b)).conj()}
 
 
 @op(

@@ -346,16 +346,36 @@ conv1d, conv2d, conv3d = (_declare_conv(n) for n in (1, 2, 3))
 conv_transpose1d, conv_transpose2d, conv_transpose3d = (_declare_transposed(n) for n in (1, 2, 3))
 
 
+def _tbc_taps(steps, taps, pad):
+    """For each tap that meets some step: its number, the first step of the input and of the output, and how many. Padding is
+    left out rather than multiplied: a weight may be NaN."""
+    out = steps + 2 * pad - taps + 1
+    for k in range(taps):
+        first, last = max(0, pad - k), min(out, steps + pad - k)
+        if last > first:
+            yield k, first + k - pad, first, last - first
+
+
+def _tbc_sum(parts, steps, like):
+    """The sum of (first, tensor), each placed at its first step."""
+    total = None
+    for first, x in parts:
+        x = torch.constant_pad_nd(x, (0, 0, 0, 0, first, steps - first - x.shape[0]))
+        total = x if total is None else total + x
+    return like.new_zeros((steps, *like.shape[1:])) if total is None else total
+
+
 def _conv_tbc_self(c, g):
-    return (
-        conv_transpose1d(g.permute(1, 2, 0), c.weight.conj().permute(2, 1, 0), None, 1, c.pad)
-        .permute(2, 0, 1)
-        .contiguous()
-    )
+    steps, w = c.self_shape[0], c.weight.conj().mT
+    taps = _tbc_taps(steps, w.shape[0], c.pad)
+    return _tbc_sum(((i, g.narrow(0, o, n) @ w[k]) for k, i, o, n in taps), steps, g @ w[0])
 
 
 def _conv_tbc_weight(c, g):
-    return conv1d(c.self.conj().permute(2, 1, 0), g.permute(2, 1, 0), None, 1, c.pad).permute(2, 0, 1).contiguous()
+    x, grads = c.self.conj(), [torch.zeros_like(c.weight[0])] * c.weight.shape[0]
+    for k, i, o, n in _tbc_taps(x.shape[0], len(grads), c.pad):
+        grads[k] = x.narrow(0, i, n).flatten(0, 1).mT @ g.narrow(0, o, n).flatten(0, 1)
+    return torch.stack(grads)
 
 
 @op(
@@ -378,4 +398,7 @@ def conv_tbc(self, weight, bias, pad=0):
         raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
     if weight.shape[2] != bias.shape[0]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
-    return conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1).contiguous()
+    steps = self.shape[0] + 2 * pad - weight.shape[0] + 1
+    taps = _tbc_taps(self.shape[0], weight.shape[0], pad)
+    parts = ((o, self.narrow(0, i, n) @ weight[k]) for k, i, o, n in taps)
+    return _tbc_sum(parts, steps, self.new_zeros((1, self.shape[1], bias.shape[0]))) + bias

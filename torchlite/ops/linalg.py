@@ -163,6 +163,8 @@ def _lu(A, pivot):
     if m > k:
         lower = _triangular(lu.triu().mT, x[..., k:, :k].mT, False, False).mT
         lu = torch.cat([lu, lower], -2)
+        if not bool(torch.isfinite(lu).all()):  # a pivot of 0: the factorisation leaves what lies below it
+            lu = torch.where(torch.isfinite(lu), lu, LU)
     elif n > k:
         upper = _triangular(lu.tril(-1) + _eye_like(lu), x[..., k:], False, True)
         lu = torch.cat([lu, upper], -1)

@@ -195,7 +195,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     xhat = (input - mean_x) * rstd_x
     h = grad_out if weight is None else grad_out * weight
     return (
-        _row_grads(h, xhat, rstd_x, dims) if output_mask[0] else None,
+        _row_grads(h, xhat, rstd_x, dims).contiguous() if output_mask[0] else None,
         _sum_head(grad_out * xhat, normalized_shape) if output_mask[1] and weight is not None else None,
         _sum_head(grad_out, normalized_shape) if output_mask[2] else None,
     )

@@ -48,9 +48,7 @@ def _select_grad(g, shape, dim, keepdim, index):
 def _share(g, x, result, dim, keepdim):
     """Gradient of an extreme value, shared evenly by the elements that equal it."""
     result, g = _restore(result, x.shape, dim, keepdim), _restore(g, x.shape, dim, keepdim)
-    mask = x.detach() == result.detach()
-    if x.is_floating_point():
-        mask = mask | (x.detach().isnan() & result.detach().isnan())
+    mask = x.detach() == result.detach()  # none where the result is NaN, and the gradient is NaN as well
     return g / (mask.sum() if dim is None or dim == () else mask.sum(dim, True)) * mask
 
 

@@ -5,11 +5,11 @@ from ._declare import op, python
 
 
 def _reverse_sum(x, dim):
-    return x.flip(dim).cumsum(dim).flip(dim) if x.dim() else x
+    return x.flip(dim).cumsum(dim).flip(dim) if x.numel() > 1 and x.size(dim) > 1 else x
 
 
 def _cumprod_grad(g, x, result, dim):
-    if x.numel() <= 1:
+    if x.numel() <= 1 or x.size(dim) == 1:
         return g
     if not bool((x == 0).any()):
         return _reverse_sum(result.conj() * g, dim) / x.conj()

@@ -214,7 +214,7 @@ def acosh(self):
     out=True,
     tags="pointwise",
     alias=("arctanh",),
-    grad={"self": lambda c, g: g / (1 - c.self * c.self).conj()},
+    grad={"self": lambda c, g: g * 1 / (1 - c.self * c.self).conj()},
     samples=_unit,
 )
 def atanh(self):

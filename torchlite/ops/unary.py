@@ -96,7 +96,7 @@ def _sgn_grad(c, g):
     if not z.is_complex():
         return g.new_zeros(g.shape)
     r = z.abs()
-    return torch.where(r == 0, 0.0, g / r - torch.real(g / z) * s)
+    return ((g - s * s * g.conj()) / (2.0 * r)).masked_fill_(r == 0, 0)
 
 
 @op(
@@ -426,6 +426,16 @@ def sigmoid(self):
     return torch.reciprocal(1 + torch.exp(-_float(self)))
 
 
+def _logit_between(g, x, eps):
+    lo, outside = (0, math.nan) if eps is None else (eps, 0.0)
+    return torch.where((x >= lo) & (x <= 1 - lo), g / (x * (1 - x)), outside)
+
+
+def _logit_grad(c, g):
+    # a gradient that has one itself lies in memory as this formula leaves it, as in PyTorch
+    return (_logit_between if torch.is_grad_enabled() else torch.ops.aten.logit_backward)(g, c.self, c.eps)
+
+
 @op(
     "logit(Tensor self, float? eps=None) -> Tensor",
     kernel="logit",
@@ -433,7 +443,7 @@ def sigmoid(self):
     out=True,
     tags="pointwise",
     alias=("special.logit",),
-    grad={"self": lambda c, g: torch.ops.aten.logit_backward(g, c.self, c.eps)},
+    grad={"self": _logit_grad},
     samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),), (t(5, lo=0, hi=1), 0.2)],
 )
 def logit(self, eps=None):

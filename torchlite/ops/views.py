@@ -204,11 +204,15 @@ def sum_to_size(self, size):
     return out.view(size) if lead else out
 
 
+def _unsqueezed(c, g):
+    return g if g.shape == c.self_shape else g.reshape(c.self_shape)
+
+
 @op(
     "squeeze(Tensor(a) self) -> Tensor(a)",
     kernel="squeeze",
     view=True,
-    grad={"self": _view_as_shape},
+    grad={"self": _unsqueezed},
     samples=lambda t: [(t(1, 3, 1),)],
 )
 def squeeze(self):
@@ -220,7 +224,7 @@ def squeeze(self):
     "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
     kernel="squeeze",
     view=True,
-    grad={"self": _view_as_shape},
+    grad={"self": _unsqueezed},
     node="SqueezeBackward1",
     samples=lambda t: [(t(1, 3, 1), 0), (t(1, 3, 1), (0, 2)), (t(2, 3), 1)],
 )

@@ -428,7 +428,7 @@ def _at(flat, coords, sizes):
         valid = ok if valid is None else valid & ok
     n, c = flat.shape[:2]
     got = flat.gather(2, index.reshape(n, 1, -1).expand(n, c, -1)).reshape((n, c) + tuple(index.shape[1:]))
-    return got * valid.unsqueeze(1)
+    return torch.where(valid.unsqueeze(1), got, 0.0)  # not a product: what lies there may be NaN
 
 
 def _cubic(t):

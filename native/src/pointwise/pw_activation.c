@@ -88,11 +88,11 @@ PW_L1(a_elu_f64, double, double, p->y *(a > 0 ? a : p->x * expm1(a * p->z)))
 static inline v4f elu_grad4(const PwParams *p, v4f b) {
   float k = (float)(p->x * p->y), zi = (float)p->z;
   v4f neg = p->c.re != 0 ? V(zi) * (b + V(k)) : V(zi * k) * vm_exp(b * V(zi));
-  return SEL(b > V(0.0f), VY, neg); /* NaN stays */
+  return SEL(b <= V(0.0f), neg, VY); /* NaN counts as positive */
 }
 static inline double elu_grad1(const PwParams *p, double b) {
   double k = p->x * p->y;
-  return b > 0 ? p->y : p->c.re != 0 ? p->z * (b + k) : p->z * k * exp(b * p->z);
+  return !(b <= 0) ? p->y : p->c.re != 0 ? p->z * (b + k) : p->z * k * exp(b * p->z);
 }
 PW_V2(a_elu_backward_f32, a *elu_grad4(p, b))
 PW_L2(a_elu_backward_f64, double, double, a *elu_grad1(p, b))

@@ -251,8 +251,12 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
   for (int64_t i = 0; i < n * n; i++) v[i] = FROM(0);
   for (int64_t i = 0; i < n; i++) v[i * n + i] = FROM(1);
   bool done = false;
+  double all = 0,
+         noise = 0; /* the squared norm below which a column is what rounding left of one that depends on others */
+  for (int64_t i = 0; i < m * n; i++) all += NORM2(a[i]);
   for (int sweep = 0; sweep < 60 && !done && !stopped; sweep++) {
     done = true;
+    if (sweep == 12) noise = all * 1e-28; /* such a column never settles */
     for (int64_t p = 0; p < n && !tick(2 * (n - p) * m); p++)
       for (int64_t q = p + 1; q < n; q++) {
         T *x = a + p * m, *y = a + q * m, dot = FROM(0);
@@ -263,7 +267,7 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
           dot = ADD(dot, MUL(CONJ(x[i]), y[i]));
         }
         double g = ABS(dot);
-        if (!(g > 1e-15 * sqrt(aa) * sqrt(bb)) || g < 1e-290) continue;
+        if (!(g > 1e-15 * sqrt(aa) * sqrt(bb)) || g < 1e-290 || aa < noise || bb < noise) continue;
         done = false;
         double th = (bb - aa) / (2 * g), t = (th >= 0 ? 1 : -1) / (fabs(th) + sqrt(th * th + 1)),
                c = 1 / sqrt(t * t + 1), sn = c * t;
@@ -298,7 +302,7 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
   int64_t rank = 0;
   for (int64_t i = 0; i < n; i++) {
     int64_t o = order[i];
-    if (s[o] <= top * 1e-300 || s[o] == 0) break;
+    if (s[o] <= top * 1e-300 || s[o] * s[o] <= noise) break;
     for (int64_t j = 0; j < m; j++) u[i * m + j] = SCALE(a[o * m + j], 1 / s[o]);
     rank++;
   }

@@ -250,6 +250,53 @@ static bool nan_order(Rows *w, const char *p, int64_t *order) {
   return any;
 }
 
+/* narrow items become wide ones: the room of tmp, which lies behind them, is just enough */
+static void widen(TlRow *r) {
+  const TlItem32 *a = r->items;
+  TlItem64 *b = r->items;
+  for (int64_t i = r->n - 1; i >= 0; i--) {
+    const TlItem32 x = a[i];
+    b[i] = (TlItem64){x >> 32, (uint32_t)x};
+  }
+  r->wide = true;
+}
+
+/* The position of the element at `rank` (from 0), among equal ones that which PyTorch's search finds: Hoare's selection
+ * with the median of three, whose exchanges decide it. */
+static int64_t kth(TlRow *r, int64_t rank) {
+  TlItem64 *a = r->items;
+  int64_t lo = 0, hi = r->n - 1;
+#define SWAP(i, j) \
+  { \
+    const TlItem64 t = a[i]; \
+    a[i] = a[j]; \
+    a[j] = t; \
+  }
+#define ORDER(i, j) \
+  if (a[i].key > a[j].key) SWAP(i, j)
+  while (hi > lo + 1) {
+    SWAP(lo + (hi - lo) / 2, lo + 1)
+    ORDER(lo + 1, hi)
+    ORDER(lo, hi)
+    ORDER(lo + 1, lo)
+    const uint64_t pivot = a[lo].key;
+    int64_t i = lo + 1, j = hi;
+    for (;;) {
+      while (a[++i].key < pivot) {}
+      while (a[--j].key > pivot) {}
+      if (j < i) break;
+      SWAP(i, j)
+    }
+    SWAP(lo, j)
+    if (j <= rank) lo = i;
+    if (j >= rank) hi = j - 1;
+  }
+  if (hi == lo + 1) ORDER(lo, hi)
+#undef ORDER
+#undef SWAP
+  return (int64_t)a[rank].at;
+}
+
 static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
   TlRow *r = &w->row;
   int64_t n = r->n;
@@ -289,6 +336,13 @@ static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
     if (nans && (op == MEDIAN || nans == n)) return first;
     rank = (n - nans - 1) / 2 + 1;
   }
+  if (op == KTH) {
+    const bool narrow = !r->wide;
+    if (narrow) widen(r);
+    const int64_t at = kth(r, rank - 1);
+    r->wide = !narrow;
+    return at;
+  }
   if (r->wide) {
     TlItem64 *a = r->items, best = {0, 0};
     tl_select64(a, n, rank);
@@ -327,7 +381,15 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
       return NULL;
     }
   }
-  if (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE))
+  if (!t->ndim && (k->id == KTH || k->id == MODE)) { /* one number is its own order, whatever its dtype */
+    static const int64_t zero = 0;
+    index = tl_empty(TL_I64, 0, NULL);
+    if (index) memcpy(tl_data(index), &zero, sizeof zero);
+    return tl_pack2(index ? tl_cast(t, t->dtype) : NULL, index);
+  }
+  if (t->numel == 0 && k->id == MODE) {
+    /* nothing to order */
+  } else if (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE))
     return tl_not_implemented(k->id == KTH ? "kthvalue_cpu" : k->id == MODE ? "mode_cpu" : "median_out", t->dtype);
   for (int d = 0; d < t->ndim; d++) {
     if (d != dim) shape[nd++] = t->shape[d];

@@ -1,0 +1,143 @@
+"""What random programs found in places that few programs reach: NaN beside what is left out, ties, out= that grows, the layout of
+gradients that have gradients."""
+
+from alike import alike, cases
+
+X = "x = torch.linspace(.1, .9, 6, dtype=torch.float64).reshape(3, 2).requires_grad_(); "
+
+
+@cases("""
+[torch.kthvalue(torch.ones(n), k)[1] for n in range(1, 9) for k in range(1, n + 1)]
+[torch.kthvalue(torch.tensor([1, 2, 1, 1, 2, 2, nan, 1, nan, 2, 1.])[:n], k)[1] for n in range(1, 12) for k in range(1, n + 1)]
+[torch.kthvalue((torch.arange(40, dtype=torch.float64) ** 2 % 7).reshape(20, 2), k, 0)[1] for k in (1, 5, 10, 20)]
+[torch.tensor(v).kthvalue(1, 0, True) for v in (1 + 2j, True, 3)]
+[torch.tensor(v).mode(0) for v in (1 + 2j, True, 3)]
+torch.zeros(0, 3, dtype=torch.complex64).mode(1)
+torch.ones(1, dtype=torch.complex64).mode(0)
+torch.ones(1, dtype=torch.bool).kthvalue(1)
+""")
+def test_kthvalue_and_mode(line):
+    """Which of equal numbers is named; one number needs no order."""
+    alike("nan = math.nan; " + line)
+
+
+@cases("""
+torch.grid_sampler(n, torch.full((1, 1, 2, 2), 5.), 0, 0, False)
+torch.grid_sampler(n, torch.full((1, 1, 2, 2), 5.), 1, 0, True)
+torch.grid_sampler(n, torch.full((1, 1, 2, 2), 5.), 2, 0, False)
+torch.grid_sampler(n.unsqueeze(2), torch.full((1, 1, 2, 2, 3), 5.), 0, 0, False)
+torch.conv_tbc(torch.ones(2, 1, 3), torch.full((2, 3, 4), math.nan), torch.zeros(4), 2)
+torch.ops.aten.elu_backward(torch.ones(9), 1.3, .9, .8, False, torch.full((9,), math.nan))
+torch.ops.aten.elu_backward(torch.ones(9).double(), 1.3, .9, .8, True, torch.full((9,), math.nan).double())
+x = torch.tensor([math.nan, 1, 2]).requires_grad_(); torch.autograd.grad(x.amax(0), x)
+x = torch.tensor([[math.nan, 1], [2, 3]]).requires_grad_(); torch.autograd.grad(x.amin(1).sum(), x)
+""")
+def test_nan(line):
+    alike("n = torch.full((1, 1, 2, 2), math.nan); " + line)
+
+
+@cases("""
+torch.cumsum(torch.ones(()), 0, out=o)
+torch.cumsum(torch.ones(3), 0, out=o)
+torch.index_copy(torch.ones(3, 4), 0, torch.tensor([1]), torch.ones(1, 4), out=o)
+torch.renorm(torch.ones(2, 4), 2, 0, 1, out=o)
+torch.add(torch.ones(3, 4), 1, out=o)
+torch.fft.fftfreq(4, out=o)
+torch.arange(4, out=o)
+torch.arange(3, out=o)
+torch.zeros(4, out=o)
+""")
+def test_out_of_one_element(line):
+    """An out= whose elements lie at one place is refused, unless it gets another shape first."""
+    alike("o = torch.ones(()).expand(3); " + line)
+
+
+@cases("""
+torch.arange(6, out=y)
+torch.zeros(3, 2, out=y)
+torch.linspace(0, 1, 6, out=y)
+torch.fft.rfftfreq(10, out=y)
+torch.eye(2, out=y)
+""")
+def test_factory_into_what_has_a_history(line):
+    for y in ("y = x * 1", "y = x", "y = (x * 1).split(1)[1]"):
+        alike(
+            X + y + f"; torch.set_grad_enabled(False); r = {line}; torch.set_grad_enabled(True); (y.requires_grad, y)"
+        )
+
+
+@cases("""
+torch.autograd.grad(torch.tensor([[3], [5], [2]]) ** x, x, x.detach())
+torch.autograd.grad(x.cumprod(0)[:1].sum(), x)
+z = x[:1] * 1; g, = torch.autograd.grad(z.cumprod(0).sum(), z, create_graph=True); g
+z = x[:1] * 1; g, = torch.autograd.grad(z.cumsum(0).sum(), z); g
+y = x.squeeze(1); g, = torch.autograd.grad(y, x, y); g is y
+torch.linalg.lu(torch.ones(3, 2).requires_grad_())
+torch.linalg.lu(torch.ones(2, 4, 3).requires_grad_())
+""")
+def test_gradients(line):
+    alike(X + line)
+
+
+def test_power_of_an_integer():
+    """The logarithm of the base has the precision of the result."""
+    import torch
+
+    import torchlite
+
+    got, want = (
+        [
+            m.autograd.grad(m.tensor(base) ** e, e)[0].item()
+            for base in (2, 3, 5)
+            for e in [m.tensor(1.5, dtype=m.float64, requires_grad=True)]
+        ]
+        for m in (torchlite, torch)
+    )
+    assert all(abs(a - b) < 1e-13 * b for a, b in zip(got, want))
+
+
+@cases("""
+a.logit()
+a.logit(.2)
+a.atanh()
+torch.logaddexp(a, b)
+torch.logaddexp2(a, b)
+torch.copysign(a, b)
+torch.nextafter(a, b)
+torch.xlogy(a, 2)
+torch.xlogy(a, -2)
+torch.xlogy(a, b)
+(a + 1j * b).sgn().real
+(a + 1j * b).abs()
+""")
+def test_layout_of_gradients(line):
+    for a, b in (("p", "q"), ("q", "p")):
+        for loss in ("r.sum()", "r.exp().sum()"):
+            alike(
+                "p = torch.linspace(.1, .9, 4, dtype=torch.float64).reshape(2, 2).t().requires_grad_(); "
+                "q = torch.linspace(.2, .8, 4, dtype=torch.float64).reshape(2, 2).requires_grad_(); "
+                f"a, b = {a}, {b}; r = {line}; torch.autograd.grad({loss}, [a, b], create_graph=True, allow_unused=True)"
+            )
+
+
+def test_layout_of_the_gradient_of_layer_norm():
+    alike(
+        X + "y = F.layer_norm(x, (2,), torch.tensor([1., 3]).double()).t(); "
+        "torch.autograd.grad((y * torch.arange(6.).reshape(2, 3)).sum(), x, create_graph=True)[0].stride()"
+    )
+
+
+@cases("""
+3, 4
+6, 6
+5, 9
+9, 5
+""")
+def test_singular_values_of_repeated_columns(line):
+    """Columns that depend on others leave rounding errors, which never become orthogonal."""
+    alike(
+        f"m, n = {line}; a = torch.arange(m * ((n + 1) // 2), dtype=torch.float64).sin().reshape(m, -1); "
+        "a = torch.cat([a, a], 1)[:, :n]; u, s, v = torch.linalg.svd(a, False); "
+        "r = int((s > 1e-10).sum()); [torch.linalg.svdvals(a)[:r], ((u * s) @ v - a).abs().max() < 1e-12, "
+        "(u.mT @ u - torch.eye(u.shape[1])).abs().max() < 1e-12]"
+    )
