@@ -103,7 +103,9 @@ class Generator:
         """Tries a line; keeps it where it works (and, seldom, where it raises: the other library has to raise too)."""
         before = dict(self.env)
         shapes = {
-            name: (tuple(t.shape), t.requires_grad or t._is_view()) for name in self.tensors() for t in [self.env[name]]
+            name: (tuple(t.shape), t.requires_grad or t._is_view() or overlaps(t))
+            for name in self.tensors()
+            for t in [self.env[name]]
         }
         settled = self.settled(line)
         try:

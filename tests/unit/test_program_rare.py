@@ -79,6 +79,31 @@ def test_gradients(line):
     alike(X + line)
 
 
+@cases("""
+torch.native_group_norm(x, w[:1].reshape(()), None, 2, 4, 3, 2, 1e-5)
+torch.native_group_norm(x, w[:3], None, 2, 4, 3, 2, 1e-5)
+[t.requires_grad for t in torch.native_group_norm(x, w, w.detach(), 2, 4, 3, 2, 1e-5)]
+torch.autograd.grad(torch.native_group_norm(x, w, None, 2, 4, 3, 2, 1e-5)[1].sum(), w, allow_unused=True)
+r = torch.native_group_norm(x, w, None, 2, 4, 3, 2, 1e-5); torch.autograd.grad((r[0] * x).sum() + r[2].sum(), w)
+""")
+def test_group_norm(line):
+    alike("x = torch.arange(24.).reshape(2, 4, 3).sin(); w = torch.ones(4).requires_grad_(); " + line)
+
+
+@cases("""
+torch.autograd.grad(torch.igamma(a, b), b)
+y = torch.igamma(a, b); y.backward(inputs=[b]); (a.grad, b.grad)
+torch.autograd.grad(torch.igamma(a, b), a)
+torch.autograd.grad(torch.igammac(a * 1, b * 2), b)
+z = b * 2; torch.autograd.grad(torch.igammac(a * 1, z), z)
+torch.autograd.grad(torch.special.zeta(a, b), b)
+torch.igamma(a, b).backward()
+""")
+def test_an_argument_without_a_derivative(line):
+    """It is an error only where its gradient is asked for."""
+    alike("a = torch.tensor(1.5).requires_grad_(); b = torch.tensor(2.5).requires_grad_(); " + line)
+
+
 def test_power_of_an_integer():
     """The logarithm of the base has the precision of the result."""
     import torch

@@ -57,7 +57,13 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
             if node.pre_hooks and all(x is None for x in g):  # a hook took the gradient away
                 result = [None] * len(node.next)
             else:
-                result = node.apply(g) if traced is None else traced(node, g)
+                result = (
+                    node.apply(g, [e is not None and _wanted(e, inputs, needed) for e in node.next])
+                    if inputs is not None and getattr(node, "rec", None) is not None and node.rec.partial
+                    else node.apply(g)
+                    if traced is None
+                    else traced(node, g)
+                )
             if node.post_hooks:
                 result = _post_hooks(node, result, g)
             if not retain_graph:
@@ -151,6 +157,14 @@ def key_of(t):
         return (id(e[0]), -1) if isinstance(e[0], TensorBase) else e
     node = t.grad_fn
     return (id(t), -1) if node is None else (node, t.output_nr)
+
+
+def _wanted(e, inputs, needed):
+    """Whether one of the inputs can be reached by an edge."""
+    target, nr = e
+    if isinstance(target, TensorBase):
+        return (id(target), -1) in inputs
+    return target in needed or (target, nr) in inputs
 
 
 def _reachable(roots, inputs):

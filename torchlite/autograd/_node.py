@@ -371,6 +371,7 @@ class Recorder:
         "context",
         "nresults",
         "view",
+        "partial",
         "index",
     )
 
@@ -427,6 +428,8 @@ class Recorder:
         self.reduce = len(self.inputs) > 1
         self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None
         self.view = spec.view
+        # some argument has no derivative: an error only where that is asked for
+        self.partial = self.joint is None and bool(self.grad) and any(n not in self.grad for _, _, n in self.inputs)
         names = [
             n
             for part in (
@@ -564,11 +567,12 @@ class OpNode(Node):
             setattr(c, name, needs.get(arg, False))
         return c
 
-    def apply(self, grads):
+    def apply(self, grads, wanted=None):
+        """`wanted`: which edges lead to something, where not all do and some argument has no derivative."""
         rec = self.rec
         if rec.joint is None and not rec.grad:
             raise RuntimeError("derivative for aten::%s is not implemented" % rec.spec.name)
-        edges = self.next
+        edges = self.next if wanted is None else [e if w else None for e, w in zip(self.next, wanted)]
         needs, at = {}, 0
         if len(rec.inputs) == 1 and not rec.inputs[0][1]:
             needs[rec.inputs[0][2]] = True
@@ -593,7 +597,8 @@ class OpNode(Node):
                     fn = rec.grad.get(name)
                     if fn is None:
                         raise NotImplementedError(
-                            "the derivative for '%s' of %s is not implemented" % (name, rec.spec.name)
+                            "the derivative for '%s: %s' is not implemented."
+                            % (rec.spec.name, "input" if name == "self" else name)
                         )
                     found[name] = fn(c, g)
         result = []

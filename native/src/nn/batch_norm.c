@@ -105,6 +105,18 @@ static int check_param(PyObject *o, const char *name, int64_t channels) {
   return -1;
 }
 
+/* the same in group_norm's words, which asks for a vector */
+static int check_vector(PyObject *o, const char *name, int64_t channels, const TlTensor *input) {
+  TlTensor *t = tl_opt(o);
+  if (!t || (t->ndim == 1 && t->numel == channels)) return 0;
+  PyErr_Format(
+    PyExc_RuntimeError,
+    "Expected %s to be a vector of size equal to the number of channels in input, but got %s of shape %s and "
+    "input of shape %s",
+    name, name, tl_fmt_shape(t->ndim, t->shape), tl_fmt_shape(input->ndim, input->shape));
+  return -1;
+}
+
 /* per-channel double values of an optional tensor, or a constant */
 static int load_channels(PyObject *o, double *dst, int64_t n, double missing) {
   TlTensor *t = tl_opt(o), *c;
@@ -375,7 +387,7 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!tl_is_float(t->dtype))
     return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("GroupNormKernelImpl", t->dtype);
   if (q.d == 0 || q.c % q.groups || t->numel != q.n * q.c * q.s) return TL_FALLBACK();
-  if (check_param(args[1], "weight", q.c) < 0 || check_param(args[2], "bias", q.c) < 0) return NULL;
+  if (check_vector(args[1], "weight", q.c, t) < 0 || check_vector(args[2], "bias", q.c, t) < 0) return NULL;
   int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
   tl_dtype sd = t->dtype;
   if (!tl_none(args[1]) && ((TlTensor *)args[1])->dtype != t->dtype) sd = loop;

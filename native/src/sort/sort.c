@@ -384,8 +384,10 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (!t->ndim && (k->id == KTH || k->id == MODE)) { /* one number is its own order, whatever its dtype */
     static const int64_t zero = 0;
     index = tl_empty(TL_I64, 0, NULL);
+    values = tl_empty(t->dtype, 0, NULL);
     if (index) memcpy(tl_data(index), &zero, sizeof zero);
-    return tl_pack2(index ? tl_cast(t, t->dtype) : NULL, index);
+    if (values) memcpy(tl_data(values), tl_data(t), tl_itemsize[t->dtype]);
+    return tl_pack2(values, index);
   }
   if (t->numel == 0 && k->id == MODE) {
     /* nothing to order */
