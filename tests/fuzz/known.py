@@ -114,7 +114,7 @@ MEANT = [
     ),
     Meant(
         "raises nothing, RuntimeError",
-        r"torch\.convolution\(",
+        r"conv\w*\(",
         r"torchlite Input type \(.*\) and bias type \(.*\) should be the same",
         0,
         "PyTorch looks at the bias in some of its convolutions only",

@@ -138,6 +138,8 @@ def shake(
             continue
         if name in before and before[name][0] is t and before[name][1] == t._version:
             continue
+        if hasattr(t, "_is_zerotensor") and t._is_zerotensor():  # PyTorch's zeros without memory
+            continue
         place = t.untyped_storage().data_ptr()
         if place in done or t.is_conj() or t.is_neg() or any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride())):
             continue
