@@ -31,8 +31,8 @@ class Difference:
 
 
 def distance(a: Any, b: Any) -> float:
-    """|a - b|, 0 for two NaN; infinite where only one of them is finite. What the parts of a complex number are that is not
-    finite is nobody's promise: PyTorch's own loops differ there, as C's products of complex numbers may."""
+    """|a - b|, 0 for two NaN; infinite where only one of them is finite. What the parts of a complex number are
+    that is not finite is nobody's promise: PyTorch's own loops differ there, as C's products of complex numbers may."""
     if isinstance(a, complex) or isinstance(b, complex):
         a, b = complex(a), complex(b)
         if not cmath.isfinite(a) and not cmath.isfinite(b):
@@ -150,7 +150,7 @@ def _show(a: list[Any], b: list[Any], places: list[tuple[int, float]]) -> tuple[
 
 
 class Rounding:
-    """How far PyTorch's own numbers move when its inputs, or the results of its lines, are moved by a rounding error."""
+    """How far PyTorch's own numbers move when its inputs, or the results of its lines, are moved by a rounding."""
 
     def __init__(self, torch: Any, lines: list[str], theirs: Trace, ours: Trace, floor: float) -> None:
         self.torch, self.lines, self.floor = torch, lines, floor

@@ -103,7 +103,7 @@ MEANT = [
         r"(freq|arange|linspace|logspace|eye)\(.*out=",
         "functions with out=... arguments don't support automatic differentiation",
         0,
-        "a factory refuses every out= that requires a gradient; PyTorch only a leaf, the others cannot be differentiated any more",
+        "a factory refuses every out= that requires a gradient; PyTorch only a leaf",
     ),
     Meant(
         "raises RuntimeError, IndexError",
@@ -145,7 +145,7 @@ MEANT = [
         r"rms_norm\(|scaled_dot_product_attention\(",
         "torchlite one of the variables needed for gradient computation has been modified by an inplace operation",
         0,
-        "what is saved here is the input of the norm, or the attention's result: to change it is an error rather than a wrong gradient",
+        "what is saved here is the input of the norm, or the attention's result: to change it is an error",
     ),
     Meant(
         "raises nothing, RuntimeError",
@@ -159,7 +159,7 @@ MEANT = [
         r"inplace=True(?s:.*)register_hook|register_hook(?s:.*)inplace=True",
         "",
         0,
-        "PyTorch's second gradient of an activation in place goes through its result, and so through hooks of it; here through its input",
+        "PyTorch's second gradient of an activation in place goes through the result and its hooks",
         order=2,
     ),
     Meant(
@@ -316,7 +316,7 @@ MEANT = [
         r"abs|atan2|avg_pool|batch_norm|copysign|div|/|elu|inv|layer_norm|logcumsumexp|square|\*\*|pow",
         "",
         0,
-        "a second gradient lies as PyTorch's formula of the first one leaves it; the formula here is another, the numbers are the same",
+        "a second gradient lies as PyTorch's formula of the first one leaves it; the formula here is another",
         order=2,
     ),
     Meant(

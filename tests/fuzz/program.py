@@ -130,7 +130,7 @@ SUMS = re.compile(
 def shake(
     torch: Any, line: str, env: dict[str, Any], before: dict[str, tuple[Any, int]], seed: str, coarse: float
 ) -> None:
-    """Moves what a line computed by a rounding error of its numbers, at random or (seed "even") to the next number of a grid,
+    """Moves what a line computed by a rounding error of its numbers, at random or (seed "even") to a grid,
     where equal ones meet. What only moves numbers about, or is whole, has none."""
     done, known = set(), None
     for name, t in env.items():
@@ -196,7 +196,7 @@ def execute(
     own: bool = False,
     shaken: bool = False,
 ) -> Trace:
-    """Runs the lines. jitter: with inputs that are moved by a rounding error; `shaken`: the result of each line, too (or alone)."""
+    """Runs the lines. jitter: with inputs that are moved by a rounding error; `shaken`: each line's result, too."""
     trace = Trace()
     env = environment(torch, device, jitter, coarse, own)
     hidden = set(env) | {"__builtins__"}

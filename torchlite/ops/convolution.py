@@ -347,8 +347,8 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = (_declare_transposed(n) f
 
 
 def _tbc_taps(steps, taps, pad):
-    """For each tap that meets some step: its number, the first step of the input and of the output, and how many. Padding is
-    left out rather than multiplied: a weight may be NaN."""
+    """For each tap that meets some step: its number, the first step of the input and of the output, and how many.
+    Padding is left out rather than multiplied: a weight may be NaN."""
     out = steps + 2 * pad - taps + 1
     for k in range(taps):
         first, last = max(0, pad - k), min(out, steps + pad - k)
