@@ -8,7 +8,7 @@ X = "x = torch.linspace(.1, .9, 6, dtype=torch.float64).reshape(3, 2).requires_g
 
 @cases("""
 [torch.kthvalue(torch.ones(n), k)[1] for n in range(1, 9) for k in range(1, n + 1)]
-a = torch.tensor([1, 2, 1, 1, 2, 2, nan, 1, nan, 2]); [a[:n].kthvalue(k + 1)[1] for n in (3, 5, 8, 10) for k in range(n)]
+a = torch.tensor([1, 2, 1, 1, 2, 2, nan, 1, nan, 2]); [a[:n].kthvalue(k + 1)[1] for n in (3, 8, 10) for k in range(n)]
 [torch.kthvalue((torch.arange(40, dtype=torch.float64) ** 2 % 7).reshape(20, 2), k, 0)[1] for k in (1, 5, 10, 20)]
 [torch.tensor(v).kthvalue(1, 0, True) for v in (1 + 2j, True, 3)]
 [torch.tensor(v).mode(0) for v in (1 + 2j, True, 3)]
