@@ -516,7 +516,7 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
     """grad_output times the slope of elu, from its input or (is_result) its result."""
     x, k = self_or_result, alpha * scale
     slope = x + k if is_result else torch.exp(x * input_scale) * k
-    return grad_output * torch.where(x > 0, scale, slope * input_scale)
+    return grad_output * torch.where(x <= 0, slope * input_scale, scale)  # NaN counts as positive
 
 
 @op("selu(Tensor self) -> Tensor", tags="pointwise", variants="function", samples=_line)
