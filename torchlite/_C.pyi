@@ -9,6 +9,7 @@ from ._core.tensor import Tensor
 _Number = _int | _float | _complex
 
 kernels: dict[_str, Any]
+commands: dict[_str, _int]
 dtype_table: tuple[tuple[_str, _str, _str, _int], ...]
 def __getattr__(name: _str) -> Any: ...
 

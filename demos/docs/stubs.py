@@ -171,6 +171,7 @@ def core() -> str:
     lines = [
         head,
         "kernels: dict[_str, Any]",
+        "commands: dict[_str, _int]",
         "dtype_table: tuple[tuple[_str, _str, _str, _int], ...]",
         "def __getattr__(name: _str) -> Any: ...",
         "",

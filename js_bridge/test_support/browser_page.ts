@@ -2,7 +2,7 @@
 import { Bridge, RungBit } from "../src/api/bridge";
 import type { KernelSource } from "../src/runtime/kernel";
 import { Runtime } from "../src/runtime/runtime";
-import { Op, REST } from "../src/runtime/stream";
+import { command, Op, REST } from "../src/runtime/stream";
 import { planOfText, textKey } from "./text_plan";
 
 export interface Outcome {
@@ -22,7 +22,6 @@ struct P { by: u32 }
 }`,
 };
 
-const command = (op: number, ...words: number[]): number[] => [(op | ((words.length + 1) << 8)) >>> 0, ...words];
 /** Adds a number to the words of a slot. */
 const add = (plan: number, slot: number, by: number): number[] => command(Op.PLAN, plan, 1 | (2 << 8), slot, 1, by);
 const word = (bytes: Uint8Array): number => new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);

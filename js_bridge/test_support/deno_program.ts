@@ -2,6 +2,7 @@
 import { Bridge, Op, type RuntimeOptions } from "../src/api/bridge";
 import { catalog } from "./catalog";
 import { planOf } from "../src/kernels/plan";
+import { command } from "../src/runtime/stream";
 import { planOfText, textKey } from "./text_plan";
 
 const f = "float32";
@@ -341,7 +342,6 @@ export const CASES: Readonly<Record<string, Case>> = {
 };
 
 let handles = 0;
-const put = (op: number, ...words: number[]): number[] => [(op | ((words.length + 1) << 8)) >>> 0, ...words];
 
 function decode(bytes: Uint8Array<ArrayBuffer>, kind?: "i32" | "i64" | "u16"): number[] {
   const { buffer } = bytes.slice();
@@ -363,7 +363,11 @@ export async function run(
     const slot = ++handles;
     const given = typeof data === "number" ? new Float32Array(data).fill(-7) : data;
     bridge.alloc(slot, given.byteLength);
-    bridge.execute(Uint32Array.from(put(Op.UPLOAD, slot, 0, given.byteLength, given.byteOffset)), true, given.buffer);
+    bridge.execute(
+      Uint32Array.from(command(Op.UPLOAD, slot, 0, given.byteLength, given.byteOffset)),
+      true,
+      given.buffer,
+    );
     return { name, slot, bytes: given.byteLength };
   });
   const values = layout.words.map(({ name, type, init }) => {
@@ -372,7 +376,7 @@ export async function run(
     return type === "f32" ? (new Uint32Array(Float32Array.of(value).buffer)[0] ?? 0) : value >>> 0;
   });
   bridge.execute(
-    Uint32Array.from(put(Op.PLAN, id, slots.length | (values.length << 8), ...slots.map((s) => s.slot), ...values)),
+    Uint32Array.from(command(Op.PLAN, id, slots.length | (values.length << 8), ...slots.map((s) => s.slot), ...values)),
   );
   const results: Record<string, number[]> = {};
   for (const [i, { name, slot, bytes }] of slots.entries()) {
@@ -406,9 +410,9 @@ export async function result(options: RuntimeOptions = {}): Promise<Results> {
   const bad = bridge.plan(textKey("bad", { access: "w", uniformWords: 1, wgsl }));
   const slots = [++handles, ++handles] as const;
   for (const slot of slots) bridge.alloc(slot, 16);
-  bridge.execute(Uint32Array.from(put(Op.PLAN, bad, 1 | (2 << 8), slots[0], 1, 0)));
+  bridge.execute(Uint32Array.from(command(Op.PLAN, bad, 1 | (2 << 8), slots[0], 1, 0)));
   const refused = [await bridge.read(slots[0], 0, 4).then(String, (e: Error) => e.name)];
-  bridge.execute(Uint32Array.from(put(Op.FILL, slots[1], 0, 16, 9)));
+  bridge.execute(Uint32Array.from(command(Op.FILL, slots[1], 0, 16, 9)));
   refused.push(await bridge.read(slots[1], 0, 4).then(String, (e: Error) => e.name));
   await bridge.synchronize().catch(() => undefined);
   const { description, device } = JSON.parse(bridge.info()) as { description: string; device: string };

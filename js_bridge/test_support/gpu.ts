@@ -1,6 +1,6 @@
 /** For tests: a WebGPU adapter under node, and a writer of command streams. Not part of the bundle. */
 import { create, globals } from "webgpu";
-import { Op, REST } from "../src/runtime/stream";
+import { command, Op, REST } from "../src/runtime/stream";
 import { Runtime, type RuntimeOptions } from "../src/runtime/runtime";
 import { planOfText } from "./text_plan";
 import type { KernelSource } from "../src/runtime/kernel";
@@ -50,7 +50,7 @@ export class Writer {
   readonly words: number[] = [];
 
   #put(op: number, ...words: number[]): this {
-    this.words.push((op | ((words.length + 1) << 8)) >>> 0, ...words);
+    this.words.push(...command(op, ...words));
     return this;
   }
 

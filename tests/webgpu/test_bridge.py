@@ -13,12 +13,7 @@ import pytest
 import remote
 import torchlite as torch
 from torchlite.webgpu.transport import bridge as _bridge
-
-ALLOC, FREE, WRITE, COPY, FILL = 1, 2, 3, 5, 6
-
-
-def command(op, *words):
-    return [op | (len(words) + 1) << 8, *words]
+from torchlite.webgpu.transport.bridge import ALLOC, COPY, FILL, FREE, WRITE, command
 
 
 @pytest.fixture
@@ -72,7 +67,7 @@ def test_errors_of_streams_show_at_the_next_answer(own):
     with pytest.raises(RuntimeError, match="slot 99"):
         own.synchronize()
     own.synchronize()  # told once
-    own.run([0x7F | 1 << 8])
+    own.run(command(0x7F))
     with pytest.raises(RuntimeError, match="no command"):
         own.read(1, 0, 16)
     assert len(own.read(1, 0, 16)) == 16

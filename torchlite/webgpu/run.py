@@ -180,7 +180,7 @@ def device_resize(buffer, old, new):
     if old and new:
         from_, to = ready(buffer), ready(fresh)
         stream.words.extend(
-            (stream.COPY | 6 << 8, from_, 0, to, 0, -(-min(old, new) // 4) * 4)
+            stream.command(stream.COPY, from_, 0, to, 0, -(-min(old, new) // 4) * 4)
         )  # buffers are of whole words
     return fresh
 
@@ -206,7 +206,9 @@ def device_fill(t, value):
         else:
             before_write(buffer)
         pattern = int.from_bytes((raw * 4)[:4], "little")
-        stream.words.extend((stream.FILL | 5 << 8, ready(buffer), offset * t.itemsize, -(-nbytes // 4) * 4, pattern))
+        stream.words.extend(
+            stream.command(stream.FILL, ready(buffer), offset * t.itemsize, -(-nbytes // 4) * 4, pattern)
+        )
         if t.itemsize >= 4 and nbytes == buffer.nbytes and not dtype.is_floating_point:
             v = int(probe.item())
             buffer.bounds = v, v, t.itemsize
@@ -267,7 +269,9 @@ def device_copy(dst, src):
         else:
             before_write(buffer)
         nbytes = -(-numel * size // 4) * 4
-        stream.words.extend((stream.COPY | 6 << 8, source, own_offset * size, ready(buffer), offset * size, nbytes))
+        stream.words.extend(
+            stream.command(stream.COPY, source, own_offset * size, ready(buffer), offset * size, nbytes)
+        )
         return
     if dtype.is_complex or own_dtype.is_complex:
         _copy_complex(dst, src)

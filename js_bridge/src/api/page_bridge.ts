@@ -1,4 +1,5 @@
 /** `Bridge` as Python sees it: on Pyodide's heap. */
+import { command } from "../runtime/stream";
 import { Bridge, INDEX_BITS, Op, STATS } from "./bridge";
 import type { RuntimeOptions } from "../runtime/runtime";
 
@@ -55,7 +56,7 @@ export class PageBridge extends Bridge {
   }
 
   put(handle: number, offset: number, { buffer, byteOffset, byteLength }: Uint8Array): void {
-    this.execute(Uint32Array.of(Op.UPLOAD | (5 << 8), handle, offset, byteLength, byteOffset), false, buffer);
+    this.execute(Uint32Array.from(command(Op.UPLOAD, handle, offset, byteLength, byteOffset)), false, buffer);
   }
 
   /** Throws where commands cannot be run. */

@@ -10,7 +10,7 @@
  *   4 UPLOAD    slot, offset, bytes, pointer           bytes that lie in the memory the stream is run with
  *   5 COPY      from, fromOffset, to, toOffset, bytes
  *   6 FILL      slot, offset, bytes, pattern           a 32-bit pattern
- *   11 PLAN    plan, buffers | words << 8, slot per buffer, words   runs the kernels of a plan (plans.ts)
+ *   7 PLAN      plan, buffers | words << 8, slot per buffer, words   runs the kernels of a plan (plans.ts)
  *
  * Slots are handles (slots.ts); 0 stands for a buffer that is not there. Offsets and sizes are in bytes. `bytes` =
  * REST means "to the end of the slot". Sizes that are no multiple of 4 are rounded up where they reach into the slot's padding.
@@ -24,6 +24,7 @@ import type { Pool, PoolBuffer } from "./pool";
 import type { Recorder } from "./recorder";
 import { checkRange, type Slot, type Slots } from "./slots";
 
+/** As native/src/gpu/commands.inc has them. */
 export const Op = {
   ALLOC: 1,
   FREE: 2,
@@ -31,14 +32,14 @@ export const Op = {
   UPLOAD: 4,
   COPY: 5,
   FILL: 6,
-  PLAN: 11,
+  PLAN: 7,
 } as const;
 
 const NAMES: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(Op).map(([name, op]) => [op, name.toLowerCase()]),
 );
 /** Words of each command at the least. */
-const LEAST: Readonly<Record<number, number>> = {
+export const LEAST: Readonly<Record<number, number>> = {
   [Op.ALLOC]: 3,
   [Op.FREE]: 2,
   [Op.WRITE]: 4,
@@ -47,6 +48,12 @@ const LEAST: Readonly<Record<number, number>> = {
   [Op.FILL]: 5,
   [Op.PLAN]: 3,
 };
+
+/** The words of a command. */
+export const command = (op: number, ...operands: number[]): number[] => [
+  (op | ((operands.length + 1) << 8)) >>> 0,
+  ...operands,
+];
 
 /** A byte count that reaches to the end of the slot. */
 export const REST = 0xffffffff;

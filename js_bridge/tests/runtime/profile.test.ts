@@ -23,9 +23,9 @@ describe.skipIf(!gpu)("profile", () => {
   function run(bridge: Bridge, times = 1): void {
     const plan = bridge.plan(RELU);
     const [a, b] = [(1 << INDEX_BITS) | 1, (1 << INDEX_BITS) | 2];
-    const words = [...new Writer().alloc(a, 64).alloc(b, 64).fill(a, 0, 64, bits(-1)).words];
-    for (let i = 0; i < times; i++) words.push(11 | (8 << 8), plan, 2 | (3 << 8), a, b, 16, 0, 0);
-    bridge.execute(Uint32Array.from([...words, ...new Writer().free(a).free(b).words]));
+    const writer = new Writer().alloc(a, 64).alloc(b, 64).fill(a, 0, 64, bits(-1));
+    for (let i = 0; i < times; i++) writer.plan(plan, [a, b], [16, 0, 0]);
+    bridge.execute(Uint32Array.from(writer.free(a).free(b).words));
   }
   const notes = (bridge: Bridge): Note[] => JSON.parse(bridge.notes()) as Note[];
 

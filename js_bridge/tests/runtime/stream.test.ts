@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LEAST } from "../../src/runtime/stream";
 import { INDEX_BITS } from "../../src/runtime/slots";
 import type { Runtime } from "../../src/runtime/runtime";
 import {
@@ -15,6 +18,13 @@ import {
   define,
   newHandle,
 } from "../../test_support/gpu";
+
+it("has the core's commands", () => {
+  const path = join(import.meta.dirname, "../../../native/src/gpu/commands.inc");
+  const table = [...readFileSync(path, "utf8").matchAll(/^COMMAND\((\d+), (\w+), (\d+)\)/gm)];
+  expect(Object.fromEntries(table.map(([, op, name]) => [name, Number(op)]))).toEqual(Op);
+  expect(Object.fromEntries(table.map(([, op, , least]) => [op, Number(least)]))).toEqual(LEAST);
+});
 
 describe.skipIf(!gpu)("command stream", () => {
   let r: Runtime;

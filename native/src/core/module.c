@@ -46,6 +46,25 @@ static PyObject *dtype_table(void) {
   return rows;
 }
 
+/* the numbers of the webgpu bridge's commands, by name */
+static PyObject *command_table(void) {
+  static const struct {
+    const char *name;
+    int number;
+  } commands[] = {
+#define COMMAND(number, name, words) {#name, number},
+#include "gpu/commands.inc"
+#undef COMMAND
+  };
+  PyObject *table = PyDict_New();
+  for (size_t i = 0; table && i < sizeof commands / sizeof *commands; i++) {
+    PyObject *number = PyLong_FromLong(commands[i].number);
+    if (!number || PyDict_SetItemString(table, commands[i].name, number) < 0) Py_CLEAR(table);
+    Py_XDECREF(number);
+  }
+  return table;
+}
+
 static struct PyModuleDef def = {
   PyModuleDef_HEAD_INIT, "_C", "Native core of torchlite.", -1, functions, NULL, NULL, NULL, NULL};
 
@@ -65,6 +84,11 @@ PyMODINIT_FUNC PyInit__C(void) {
   PyObject *dtypes = dtype_table();
   if (!dtypes || PyModule_AddObject(m, "dtype_table", dtypes) < 0) {
     Py_XDECREF(dtypes);
+    goto fail;
+  }
+  PyObject *commands = command_table();
+  if (!commands || PyModule_AddObject(m, "commands", commands) < 0) {
+    Py_XDECREF(commands);
     goto fail;
   }
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)

@@ -5,7 +5,11 @@
  * reused at once. While a batch is handed over other Python code may run: its commands go into memory of their own. */
 #include "gpu/gpu.h"
 
-enum { ALLOC = 1, FREE = 2, PLAN = 11 };
+enum {
+#define COMMAND(number, name, words) name = number,
+#include "gpu/commands.inc"
+#undef COMMAND
+};
 #define INDEX_BITS 20
 #define INDEX_MASK ((1u << INDEX_BITS) - 1)
 #define GENERATIONS ((1u << (32 - INDEX_BITS)) - 1)

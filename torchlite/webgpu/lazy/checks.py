@@ -10,7 +10,7 @@ Where the range of an index tensor is known (its numbers came from the CPU, or a
 
 from ..transport import bridge
 from . import stream
-from .stream import COPY, FILL, Buffer, checks, flush, tick, void
+from .stream import COPY, FILL, Buffer, checks, command, flush, tick, void
 
 MASK = (1 << 28) - 1  # numbers on the GPU, with three bits for which of several indices it was
 TOGETHER = 1 << 16  # reads up to this size bring the status along
@@ -30,7 +30,7 @@ def status():
 
 
 def _clear(buffer):
-    stream.words.extend((FILL | 5 << 8, buffer.handle, 0, 16, 0))
+    stream.words.extend(command(FILL, buffer.handle, 0, 16, 0))
 
 
 def guard(say):
@@ -154,7 +154,7 @@ def _both(buffer, offset, nbytes):
     both = Buffer(16 + size)
     handle = stream.allocate(both)
     stream.words.extend(
-        (COPY | 6 << 8, status(), 0, handle, 0, 16, COPY | 6 << 8, buffer.handle, start, handle, 16, size)
+        command(COPY, status(), 0, handle, 0, 16) + command(COPY, buffer.handle, start, handle, 16, size)
     )
     flush()
     return both, 16 + lead, 16 + size

@@ -11,8 +11,8 @@ from array import array
 
 from ... import _C
 from ..transport import bridge as _bridge
+from ..transport.bridge import COPY, FILL, FREE, PLAN, WRITE, command  # noqa: F401
 
-ALLOC, FREE, WRITE, COPY, FILL, PLAN = 1, 2, 3, 5, 6, 11
 FLUSH_WORDS = 8192  # about two hundred kernels: the GPU is fed while Python goes on
 SMALL_WRITE = 1024
 
@@ -72,7 +72,7 @@ def _claim(handle, nbytes):
         raise
     except BaseException:  # an interrupt: the bridge may have done it, and the handle is free for use again
         try:
-            _bridge.current.run((FREE | 2 << 8, handle))
+            _bridge.current.run(command(FREE, handle))
         except Exception:
             pass
         raise
@@ -144,13 +144,7 @@ def write(buffer, offset, memory):
     if n <= SMALL_WRITE:
         # in one call: a garbage collection may add commands of its own between two
         words.extend(
-            (
-                WRITE | (4 + n // 4) << 8,
-                handle,
-                offset,
-                n,
-                *array("I", memory.tobytes() if type(memory) is memoryview else memory),
-            )
+            command(WRITE, handle, offset, n, *array("I", memory.tobytes() if type(memory) is memoryview else memory))
         )
     else:
         flush()

@@ -10,7 +10,7 @@ from ..transport import bridge
 from ..lazy import stream
 from ..lazy.expression import before_write, operand, result
 from ..lazy.graph import compact, fresh, number, reduce, tree
-from ..lazy.stream import FLUSH_WORDS, PLAN, float_word, flush, launch, ready
+from ..lazy.stream import FLUSH_WORDS, PLAN, command, float_word, flush, launch, ready
 
 _owners = _C.kernels["_optim_owners"]
 _sizes = _C.kernels["_optim_sizes"]
@@ -51,8 +51,8 @@ def _run_all(family, options, jobs, per, words, beside=0, alone=True, before=())
         )
         handles = [*before, *[h for _, handles in part for h in handles]]
         stream.words.extend(
-            (
-                PLAN | (3 + len(handles) + count + len(words)) << 8,
+            command(
+                PLAN,
                 plan,
                 len(handles) | (count + len(words)) << 8,
                 *handles,

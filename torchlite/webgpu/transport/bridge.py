@@ -23,10 +23,18 @@ The core calls relax() before an op begins (gpu_ready), never in the middle of o
 
 import sys
 
+from ... import _C
+
+ALLOC, FREE, WRITE, COPY, FILL, PLAN = [_C.commands[n] for n in ("ALLOC", "FREE", "WRITE", "COPY", "FILL", "PLAN")]
 CLOSED, READY, LOST = 0, 1, 2
 DESKTOP = "it belongs to web pages (Pyodide), and this is torchlite on desktop Python"
 
 current = None
+
+
+def command(op, *operands):
+    """The words of a command: its head, which holds their number, and its operands."""
+    return (op | (1 + len(operands)) << 8, *operands)
 
 
 class Unsupported(RuntimeError):

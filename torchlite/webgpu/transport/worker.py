@@ -15,6 +15,7 @@ from typing import Any
 from pyodide.ffi import can_run_sync, run_sync, to_js
 
 from . import bridge
+from .bridge import ALLOC, command
 from .link import APART, EPOCH, GONE, PRESSING, Link, message
 
 WORKER = 4  # a bit of rungProblem()
@@ -113,7 +114,7 @@ class WorkerBridge(Link):
         if self._head is not None:
             self._ask("claim", handle, nbytes)
         else:
-            self._post(*_binary(js.Uint32Array.of(1 | 3 << 8, handle, nbytes)), 12)  # ALLOC
+            self._post(*_binary(js.Uint32Array.of(*command(ALLOC, handle, nbytes))), 12)
 
     def upload(self, handle, offset, memory):
         self._post(*_binary(to_js(memory), handle=handle, offset=offset), memory.nbytes)
