@@ -9,7 +9,7 @@ from declared import bind, calls, declared_function, ident, tensors
 from torchlite.ops import specs
 
 # Kernel rows whose op is a primitive: one without a body. The number may only fall.
-MOST_WITHOUT_A_BODY = 227
+MOST_WITHOUT_A_BODY = 204
 
 INF, NAN = math.inf, math.nan
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 3.0, 0.1, -7.3, 21.0, -30.0, 1e-3, -1e-9, 1e-30, -1e30, 1e30]
@@ -69,6 +69,14 @@ def grid(dtype, n):
     return [line.reshape([-1 if i == j else 1 for j in range(n)]) for i in range(n)]
 
 
+def operands(spec, dtype, n):
+    made = grid(dtype, n)
+    if "_polynomial_" in spec.name:  # whose powers would overflow on the way
+        degrees = torch.tensor([0, 1, 2, 3, 5, 8] + [-1] * dtype.is_signed, dtype=dtype)
+        made = [x[x.abs() <= 3].reshape(-1, 1) if dtype != torch.bool else x for x in made[:1]] + [degrees]
+    return made
+
+
 def with_tensors(args, made):
     """args with their tensors replaced, in order."""
     made = iter(made)
@@ -117,7 +125,7 @@ def test_numbers_of_all_kinds(spec):
     taken = set()
     for dtype in VALUES:
         for args, kwargs in samples(spec, dtype):
-            made = grid(dtype, len(tensors(list(args))))
+            made = operands(spec, dtype, len(tensors(list(args))))
             if compare(spec, with_tensors(args, made), kwargs):
                 taken.add(dtype)
             elif len(made) == 2 and not dtype.is_floating_point:  # a divisor of 0 is an error for integers

@@ -1,5 +1,6 @@
 """Operations on the bits of integers and bools, greatest common divisors."""
 
+import torchlite as torch
 from ._declare import op
 
 
@@ -37,6 +38,7 @@ def bitwise_and(self, other):
 )
 def bitwise_or(self, other):
     """Bits set in either; logical or for bool."""
+    return torch.bitwise_xor(torch.bitwise_and(self, other), torch.bitwise_xor(self, other))
 
 
 @op(

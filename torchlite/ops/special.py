@@ -4,7 +4,8 @@ import math
 
 import torchlite as torch
 from ._declare import op
-from .binary import _xlogy_self
+from .binary import _floats, _xlogy_self
+from .unary import _float
 
 
 def _line(t):
@@ -101,6 +102,9 @@ def special_ndtri(self):
 )
 def special_log_ndtr(self):
     """Logarithm of the normal distribution function, exact for very negative x."""
+    t = self * -math.sqrt(0.5)
+    below = torch.log(torch.special.erfcx(t) / 2) - t * t
+    return torch.where(t > 0.5, below, torch.log1p(torch.erfc(-t) / -2))
 
 
 @op(
@@ -114,6 +118,7 @@ def special_log_ndtr(self):
 )
 def special_entr(self):
     """-x log(x) where x > 0, 0 at 0, -infinity below."""
+    return torch.where(self < 0, -math.inf, torch.xlogy(self * -1.0, self))
 
 
 @op(
@@ -129,6 +134,8 @@ def special_entr(self):
 )
 def special_xlog1py(self, other):
     """self * log1p(other); 0 where self is 0, NaN where other is NaN."""
+    self, other = _floats(self, other)
+    return torch.where((self == 0) & (other == other), 0, self * torch.log1p(other))
 
 
 # ---- gamma function ----------------------------------------------------------------------------------------------
@@ -267,6 +274,8 @@ def special_zeta(self, other):
 )
 def i0(self):
     """Modified Bessel function of the first kind, order 0."""
+    half = torch.exp(_float(self).abs() / 2)
+    return half * torch.special.i0e(self) * half
 
 
 @op(
@@ -300,6 +309,8 @@ def _slope_at_zero(x, slope):
 )
 def special_i1(self):
     """Modified Bessel function of the first kind, order 1."""
+    half = torch.exp(_float(self).abs() / 2)
+    return half * torch.special.i1e(self) * half
 
 
 @op(
@@ -320,10 +331,11 @@ def special_i1e(self):
 _NODIFF = {"out": True, "tags": "pointwise", "module": "special", "grad": None, "differentiable": False}
 
 
-def _plain(name, doc, sample=_line):
-    def f(self):
+def _plain(name, doc, sample=_line, body=None):
+    def primitive(self):
         pass
 
+    f = body or primitive
     f.__name__, f.__doc__, f.__module__ = "special_" + name, doc, __name__
     return op(f"special_{name}(Tensor self) -> Tensor", kernel="special_" + name, samples=sample, **_NODIFF)(f)
 
@@ -332,20 +344,55 @@ _plain("bessel_j0", "Bessel function of the first kind, order 0.")
 _plain("bessel_j1", "Bessel function of the first kind, order 1.")
 _plain("bessel_y0", "Bessel function of the second kind, order 0.", _positive)
 _plain("bessel_y1", "Bessel function of the second kind, order 1.", _positive)
-_plain("modified_bessel_i0", "Modified Bessel function of the first kind, order 0.")
-_plain("modified_bessel_i1", "Modified Bessel function of the first kind, order 1.")
-_plain("modified_bessel_k0", "Modified Bessel function of the second kind, order 0.", _positive)
-_plain("modified_bessel_k1", "Modified Bessel function of the second kind, order 1.", _positive)
+_plain("modified_bessel_i0", "Modified Bessel function of the first kind, order 0.", body=lambda x: torch.i0(x))
+_plain("modified_bessel_i1", "Modified Bessel function of the first kind, order 1.", body=lambda x: torch.special.i1(x))
+_plain(
+    "modified_bessel_k0",
+    "Modified Bessel function of the second kind, order 0.",
+    _positive,
+    lambda x: torch.exp(x * -1.0) * torch.special.scaled_modified_bessel_k0(x),
+)
+_plain(
+    "modified_bessel_k1",
+    "Modified Bessel function of the second kind, order 1.",
+    _positive,
+    lambda x: torch.exp(x * -1.0) * torch.special.scaled_modified_bessel_k1(x),
+)
 _plain("scaled_modified_bessel_k0", "exp(x) * modified_bessel_k0(x).", _positive)
 _plain("scaled_modified_bessel_k1", "exp(x) * modified_bessel_k1(x).", _positive)
-_plain("spherical_bessel_j0", "Spherical Bessel function of the first kind, order 0: sin(x) / x.")
+_plain(
+    "spherical_bessel_j0",
+    "Spherical Bessel function of the first kind, order 0: sin(x) / x.",
+    body=lambda x: torch.where(torch.isinf(x), 0, torch.where(x == 0, 1, torch.sin(x) / x)),
+)
 _plain("airy_ai", "Airy function Ai.")
 
 
 # ---- orthogonal polynomials ----------------------------------------------------------------------------------------
-def _polynomial(name, doc):
-    def f(x, n):
-        pass
+def _recurrence(x, n, first, step):
+    """p_n(x), with p_0 = 1, p_1 = first(x) and p_k+1 = step(x, k, p_k, p_k-1); 0 for degrees below 0."""
+    x, n = torch.broadcast_tensors(*_floats(x, n))
+    n = torch.where(torch.isfinite(n), n, -1).trunc()
+    p, q, result = torch.ones_like(x), first(x), torch.where(n == 0, 1, torch.zeros_like(x))
+    for k in range(1, int(n.max()) + 1 if n.numel() else 0):
+        result = torch.where(n == k, q, result)
+        p, q = q, step(x, k, q, p)
+    return result
+
+
+def _chebyshev(x, k, q, p):
+    return 2 * x * q - p
+
+
+def _polynomial(name, doc, first=None, step=_chebyshev, shifted=None):
+    if shifted:
+
+        def f(x, n):
+            return getattr(torch.special, shifted)(x * 2.0 - 1, n)
+    else:
+
+        def f(x, n):
+            return _recurrence(x, n, first, step)
 
     full = "special_" + name
     f.__name__, f.__doc__, f.__module__ = full, doc, __name__
@@ -359,15 +406,32 @@ def _polynomial(name, doc):
     )(f)
 
 
-_polynomial("chebyshev_polynomial_t", "Chebyshev polynomial of the first kind, T_n(x).")
-_polynomial("chebyshev_polynomial_u", "Chebyshev polynomial of the second kind, U_n(x).")
-_polynomial("chebyshev_polynomial_v", "Chebyshev polynomial of the third kind, V_n(x).")
-_polynomial("chebyshev_polynomial_w", "Chebyshev polynomial of the fourth kind, W_n(x).")
-_polynomial("shifted_chebyshev_polynomial_t", "T_n(2x - 1).")
-_polynomial("shifted_chebyshev_polynomial_u", "U_n(2x - 1).")
-_polynomial("shifted_chebyshev_polynomial_v", "V_n(2x - 1).")
-_polynomial("shifted_chebyshev_polynomial_w", "W_n(2x - 1).")
-_polynomial("hermite_polynomial_h", "Physicists' Hermite polynomial, H_n(x).")
-_polynomial("hermite_polynomial_he", "Probabilists' Hermite polynomial, He_n(x).")
-_polynomial("laguerre_polynomial_l", "Laguerre polynomial, L_n(x).")
-_polynomial("legendre_polynomial_p", "Legendre polynomial, P_n(x).")
+_polynomial("chebyshev_polynomial_t", "Chebyshev polynomial of the first kind, T_n(x).", lambda x: x)
+_polynomial("chebyshev_polynomial_u", "Chebyshev polynomial of the second kind, U_n(x).", lambda x: 2 * x)
+_polynomial("chebyshev_polynomial_v", "Chebyshev polynomial of the third kind, V_n(x).", lambda x: 2 * x - 1)
+_polynomial("chebyshev_polynomial_w", "Chebyshev polynomial of the fourth kind, W_n(x).", lambda x: 2 * x + 1)
+for _kind in "tuvw":
+    _polynomial(
+        f"shifted_chebyshev_polynomial_{_kind}", f"{_kind.upper()}_n(2x - 1).", shifted=f"chebyshev_polynomial_{_kind}"
+    )
+_polynomial(
+    "hermite_polynomial_h",
+    "Physicists' Hermite polynomial, H_n(x).",
+    lambda x: 2 * x,
+    lambda x, k, q, p: 2 * x * q - 2 * k * p,
+)
+_polynomial(
+    "hermite_polynomial_he", "Probabilists' Hermite polynomial, He_n(x).", lambda x: x, lambda x, k, q, p: x * q - k * p
+)
+_polynomial(
+    "laguerre_polynomial_l",
+    "Laguerre polynomial, L_n(x).",
+    lambda x: 1 - x,
+    lambda x, k, q, p: ((2 * k + 1 - x) * q - k * p) / (k + 1),
+)
+_polynomial(
+    "legendre_polynomial_p",
+    "Legendre polynomial, P_n(x).",
+    lambda x: x,
+    lambda x, k, q, p: ((2 * k + 1) * x * q - k * p) / (k + 1),
+)
