@@ -1,4 +1,7 @@
-/** For tests: one shader at least of everything that builders make. Those with subgroups only where they are asked for: Firefox's compiler has none. */
+/**
+ * For tests: one shader at least of everything that builders make. Those with subgroups only where they are asked for:
+ * Firefox's compiler has none.
+ */
 import type { After } from "../src/kernels/elementwise/epilogue";
 import type { Node } from "../src/kernels/elementwise/expression";
 import { OPS, type OpName } from "../src/kernels/elementwise/op_table";

@@ -1,4 +1,7 @@
-/** For tests: functions of this folder run in Deno, whose WebGPU is wgpu: its compiler is Firefox's, and it takes Mesa's software device, which has shader-f16. */
+/**
+ * For tests: functions of this folder run in Deno, whose WebGPU is wgpu: its compiler is Firefox's, and it takes Mesa's
+ * software device, which has shader-f16.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +28,10 @@ function findLavapipe(): string | null {
 }
 export const lavapipe = findLavapipe();
 
-/** Calls a function that a module of this folder exports; its answer is JSON. driver: of Vulkan, where not the usual one. */
+/**
+ * Calls a function that a module of this folder exports; its answer is JSON. driver: of Vulkan, where not the usual
+ * one.
+ */
 export async function inDeno(module: string, name: string, driver?: string): Promise<unknown> {
   const folder = mkdtempSync(join(import.meta.dirname, "..", "node_modules", ".deno-"));
   try {

@@ -1,4 +1,7 @@
-/** What deno.test.ts runs on Deno's WebGPU and on Dawn: one plan at least of the large families, and their numbers. Not part of the bundle. */
+/**
+ * What deno.test.ts runs on Deno's WebGPU and on Dawn: one plan at least of the large families, and their numbers. Not
+ * part of the bundle.
+ */
 import { Bridge, Op, type RuntimeOptions } from "../src/api/bridge";
 import { catalog } from "./catalog";
 import { planOf } from "../src/kernels/plan";

@@ -1,4 +1,7 @@
-/** For tests: the builder of every kernel family by name. A family without a builder, or a builder of other parameters, does not compile. */
+/**
+ * For tests: the builder of every kernel family by name. A family without a builder, or a builder of other parameters,
+ * does not compile.
+ */
 import { attention } from "../src/kernels/products/attention";
 import type { AttentionParams } from "../src/kernels/products/attention_params";
 import { compact, type CompactParams } from "../src/kernels/index/compact";

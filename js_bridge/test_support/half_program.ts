@@ -1,11 +1,15 @@
-/** What half.test.ts runs in Deno on a device with shader-f16, with f16 and without: plans over float16 that may use it. Not part of the bundle. */
+/**
+ * What half.test.ts runs in Deno on a device with shader-f16, with f16 and without: plans over float16 that may use it.
+ * Not part of the bundle.
+ */
 import { type Case, heads, plan, run } from "./deno_program";
 import { Bridge, type RuntimeOptions } from "../src/api/bridge";
 
 const h = "float16";
 
 /**
- * Bits of halves that are the same everywhere: between 2^-5 and 2^3, every seventh subnormal or 0. With `special` also some that
+ * Bits of halves that are the same everywhere: between 2^-5 and 2^3, every seventh subnormal or 0. With `special` also
+ * some that
  * are large, infinite or NaN.
  */
 function halves(n: number, seed: number, special = false): Uint16Array {

@@ -228,7 +228,9 @@ export async function runSteps(
 
 export type Buffers = Readonly<Record<string, Tensor | { readonly dtype: DType; readonly zeros: number }>>;
 
-/** As runSteps, with tensors in and numbers out. Fresh memory is filled with ones bits, so that unwritten words show. */
+/**
+ * As runSteps, with tensors in and numbers out. Fresh memory is filled with ones bits, so that unwritten words show.
+ */
 export async function runTensors(steps: readonly Step[], buffers: Buffers): Promise<Record<string, number[]>> {
   const bytes: Record<string, Uint8Array> = {};
   const size: Record<string, number> = {};

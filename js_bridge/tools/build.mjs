@@ -1,4 +1,5 @@
-// Bundles the bridge and holds it to its budget. Without an argument both bundles are made: the ES module, and the script for
+// Bundles the bridge and holds it to its budget. Without an argument both bundles are made: the ES module, and the
+// script for
 // the wheel (src/api/page.ts). A file name as argument makes one of them: .mjs is the module, .js the script.
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";

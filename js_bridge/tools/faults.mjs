@@ -13,7 +13,8 @@ const KINDS = {
   pipeline: ["createShaderModule"], // does not compile
   batch: ["submit"], // is not accepted, which is told late
   map: ["mapAsync"], // is rejected
-  thrown: ["createBuffer", "createBindGroup", "createCommandEncoder", "createComputePipeline", "writeBuffer", "submit"], // an exception at once
+  // an exception at once
+  thrown: ["createBuffer", "createBindGroup", "createCommandEncoder", "createComputePipeline", "writeBuffer", "submit"],
 };
 
 let kind = null;

@@ -1,4 +1,5 @@
-// A browser's Worker made of a thread of node, with Dawn as its navigator.gpu: for tests of the GPU worker. `source` is a script's
+// A browser's Worker made of a thread of node, with Dawn as its navigator.gpu: for tests of the GPU worker. `source` is
+// a script's
 // text, or a promise of it; `webgpu` is where Dawn's module lies.
 import { Worker } from "node:worker_threads";
 
@@ -16,7 +17,8 @@ parentPort.on("message", (data) => {
 (async () => {
   const { create, globals } = await import(workerData.webgpu);
   Object.assign(globalThis, globals);
-  globalThis.dawn = create(process.platform === "linux" ? ["backend=vulkan"] : []); // it must outlive all that came from it
+  // it must outlive all that came from it
+  globalThis.dawn = create(process.platform === "linux" ? ["backend=vulkan"] : []);
   globalThis.navigator ??= {};
   Object.defineProperty(globalThis.navigator, "gpu", { value: globalThis.dawn, configurable: true });
   (0, eval)(workerData.source);

@@ -1,4 +1,5 @@
-// Writes the element-wise operations of the kernels down for Python: torchlite/webgpu/plan/operations.py. tests/api/operations.test.ts
+// Writes the element-wise operations of the kernels down for Python: torchlite/webgpu/plan/operations.py.
+// tests/api/operations.test.ts
 // fails while that file is not current.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";

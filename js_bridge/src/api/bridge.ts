@@ -1,5 +1,6 @@
 /**
- * What Python calls: integers, strings and typed arrays in, the same out. Errors are thrown as Error objects whose `name`
+ * What Python calls: integers, strings and typed arrays in, the same out. Errors are thrown as Error objects whose
+ * `name`
  * is one of errors.ts. Pointers are byte addresses in the memory that `attach` named (WebAssembly's heap).
  */
 import { ReadError } from "../runtime/errors";
@@ -67,7 +68,7 @@ export class Bridge {
     return this.#runtime.open();
   }
 
-  /** Starts a new device, after a loss or to start afresh; all slots are void then. */
+  /** Starts a new device, after a loss or to start afresh; all slots are gone then. */
   reset(): Promise<boolean> {
     return this.#runtime.reset();
   }
@@ -104,12 +105,18 @@ export class Bridge {
 
   // --- plans ---
 
-  /** The number of a plan, "family:{parameters as JSON}", by which PLAN names it. Throws UnsupportedKernelError where there is none. */
+  /**
+   * The number of a plan, "family:{parameters as JSON}", by which PLAN names it. Throws UnsupportedKernelError where
+   * there is none.
+   */
   plan(key: string): number {
     return this.#runtime.plans.id(key);
   }
 
-  /** A plan by a number that the caller chose, the next one: for callers that do not wait for plan(). One without kernels fails when it is run. */
+  /**
+   * A plan by a number that the caller chose, the next one: for callers that do not wait for plan(). One without
+   * kernels fails when it is run.
+   */
   assume(key: string, number: number): void {
     this.#runtime.plans.assume(key, number);
   }
@@ -147,7 +154,7 @@ export class Bridge {
     this.#runtime.recorder.flush();
   }
 
-  /** Submits and waits; rejects with the first failure that was not told yet. */
+  /** Submits and waits; rejects with the first failure not reported yet. */
   synchronize(): Promise<void> {
     return this.#runtime.synchronize();
   }
@@ -225,7 +232,9 @@ export class Bridge {
     return JSON.stringify(this.#runtime.profile.reportNow());
   }
 
-  /** Says what to note from now on (bits of Watch in profile.ts; 0: nothing); the clock of spans(), performance.now(). */
+  /**
+   * Says what to note from now on (bits of Watch in profile.ts; 0: nothing); the clock of spans(), performance.now().
+   */
   watch(what: number): number {
     this.#runtime.profile.watch(what);
     return performance.now();

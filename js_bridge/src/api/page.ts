@@ -1,6 +1,8 @@
 /**
- * The bundle that travels in the wheel. A script that leaves its functions on globalThis rather than a module, because a page
- * may load it in any way that its security policy allows (torchlite/webgpu/transport/page.py), and because it is a GPU worker's too.
+ * The bundle that travels in the wheel. A script that leaves its functions on globalThis rather than a module, because
+ * a page
+ * may load it in any way that its security policy allows (torchlite/webgpu/transport/page.py), and because it is a GPU
+ * worker's too.
  */
 import { NO_ADAPTER, probeCanvas } from "../runtime/canvas";
 import { PageBridge, type Heap } from "./page_bridge";
@@ -10,9 +12,12 @@ import type { PageOptions } from "./worker_calls";
 import type { Port } from "./worker_link";
 
 /**
- * The bridge with its device. Where the device lives is settled here, for a device cannot be moved: in a GPU worker where
- * reads could not be made at once otherwise, as the canvas fails. Whether Python can be suspended is no reason not to: that
- * depends on how Python is entered each time. `way` may name one way of reading ("worker", or one that leaves the device here).
+ * The bridge with its device. Where the device lives is settled here, for a device cannot be moved: in a GPU worker
+ * where
+ * reads could not be made at once otherwise, as the canvas fails. Whether Python can be suspended is no reason not to:
+ * that
+ * depends on how Python is entered each time. `way` may name one way of reading ("worker", or one that leaves the
+ * device here).
  */
 async function open(
   heap: Heap,

@@ -36,7 +36,7 @@ export class PageBridge extends Bridge {
     }
   }
 
-  /** As alloc(), but a failure leaves no void slot behind: the caller may use the number again. */
+  /** As alloc(), but a failure leaves no poisoned slot behind: the caller may use the number again. */
   claim(handle: number, bytes: number): void {
     try {
       this.alloc(handle, bytes);
@@ -68,7 +68,10 @@ export class PageBridge extends Bridge {
     return bit === Blocking.WORKER ? this.workerProblem : super.rungProblem(bit);
   }
 
-  /** Returns when the GPU has done all that was submitted, without a promise: a canvas read waits for what was before it. */
+  /**
+   * Returns when the GPU has done all that was submitted, without a promise: a canvas read waits for what was before
+   * it.
+   */
   barrier(): void {
     const handle = 2 ** INDEX_BITS - 1; // the last one; the caller counts from 1
     this.alloc(handle, 16);

@@ -1,16 +1,22 @@
 /**
- * What Python's worker and the GPU worker say to each other. Commands and uploads are posted, and nobody waits for them; all
- * else is a call by name, from one table. Python waits for its answer either on shared memory, in the middle of synchronous
+ * What Python's worker and the GPU worker say to each other. Commands and uploads are posted, and nobody waits for
+ * them; all
+ * else is a call by name, from one table. Python waits for its answer either on shared memory, in the middle of
+ * synchronous
  * code, or by a promise that a message resolves.
  *
- * An answer on shared memory is a piece as long as the memory; the next one is asked for, so there is no limit to its length.
+ * An answer on shared memory is a piece as long as the memory; the next one is asked for, so there is no limit to its
+ * length.
  */
 import type { PageBridge } from "./page_bridge";
 import type { RuntimeOptions } from "../runtime/runtime";
 
 interface Call {
   readonly promise?: true;
-  /** What is said when the GPU worker has ended. A call with such an answer never fails, and tells no failure of posted commands. */
+  /**
+   * What is said when the GPU worker has ended. A call with such an answer never fails, and tells no failure of posted
+   * commands.
+   */
   readonly gone?: unknown;
   /** A setting, which the next GPU worker gets as well. */
   readonly kept?: true;
@@ -76,7 +82,10 @@ export interface WorkerOptions {
   readonly shared?: number;
   /** How often a waiting caller looks whether the GPU worker is alive, in ms. */
   readonly tick?: number;
-  /** Ticks without a sign of life after which it is taken for dead; its event loop may stand still while something is compiled. */
+  /**
+   * Ticks without a sign of life after which it is taken for dead; its event loop may stand still while something is
+   * compiled.
+   */
   readonly silent?: number;
   /** Ticks after which a caller no longer waits though there are signs of life. */
   readonly patient?: number;
@@ -87,7 +96,9 @@ export interface PageOptions extends RuntimeOptions {
 }
 
 export interface Start {
-  /** Where it is not shared, all calls are made by promise, and what its head would tell is told by messages (Words). */
+  /**
+   * Where it is not shared, all calls are made by promise, and what its head would tell is told by messages (Words).
+   */
   readonly memory: SharedArrayBuffer | ArrayBuffer;
   readonly options: RuntimeOptions;
   /** Plans that Python knows the numbers of, from an earlier GPU worker. */

@@ -34,7 +34,10 @@ export interface Plan {
   readonly words: readonly UniformWord[];
   /** Most buffers that one of its kernels binds, where that is more than its own. */
   readonly most?: number;
-  /** Kernels of which one does everything with the plan's words as its uniform words, wherever the words named in `fours` are multiples of four; the first that fits runs. */
+  /**
+   * Kernels of which one does everything with the plan's words as its uniform words, wherever the words named in
+   * `fours` are multiples of four; the first that fits runs.
+   */
   readonly singles?: readonly { readonly kernel: Kernel; readonly fours: readonly string[] }[];
   /** Words that only travel to the kernels: they change neither the steps nor their sizes. */
   readonly free: ReadonlySet<string>;

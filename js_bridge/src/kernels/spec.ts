@@ -6,7 +6,8 @@
  * Layout in memory, equal to the CPU's so that uploads and read-backs are plain copies:
  *   float32, int32   one 32-bit word an element
  *   int64            two words (low, high)
- *   float16, bfloat16, int16   two elements a word; float16 and bfloat16 are converted by bit operations, compute is f32
+ *   float16, bfloat16, int16   two elements a word; float16 and bfloat16 are converted by bit operations, compute is
+ *   f32
  *   bool, uint8, int8          four elements a word; compute is i32
  * Buffers must be allocated in multiples of 16 bytes: the four-at-a-time paths read (never write) up to that border.
  */
@@ -64,7 +65,9 @@ export interface Kernel {
   readonly wgsl: string;
   readonly bindings: readonly Binding[];
   readonly uniforms: readonly UniformWord[];
-  /** It counts in floats, which constants would change in their last bits: never compiled for certain words (hot.ts). */
+  /**
+   * It counts in floats, which constants would change in their last bits: never compiled for certain words (hot.ts).
+   */
   readonly general?: boolean;
   /** Workgroups to dispatch for these uniform values; a zero means there is nothing to do. */
   workgroups(u: Values): Grid;

@@ -1,6 +1,6 @@
 /**
- * Batches of commands under way. The GPU reports mistakes late; what a failed batch should have written, and what later
- * batches made of it, is marked as void, so that nobody reads a plausible wrong number.
+ * Batches of commands under way. The GPU reports mistakes late. What a failed batch should have written, and what later
+ * batches made of it, is poisoned, so that nobody reads a plausible wrong number.
  */
 import { MARKS } from "./builtin";
 import { Usage } from "./constants";
@@ -15,7 +15,10 @@ interface Batch {
   readonly written: Set<Block>;
 }
 
-/** Words that accepted batches cleared: `count` of them, for batches in order, from `since` on and around the buffer's end. */
+/**
+ * Words that accepted batches cleared: `count` of them, for batches in order, from `since` on and around the buffer's
+ * end.
+ */
 export interface Marks {
   readonly buffer: GPUBuffer;
   readonly since: number;
@@ -81,7 +84,8 @@ export class Batches {
   }
 
   /**
-   * What a synchronous read looks at, as the browser says only when its event loop turns whether it accepted a batch: the
+   * What a synchronous read looks at, as the browser says only when its event loop turns whether it accepted a batch:
+   * the
    * marks of all batches of which that is not known. Null where there are none.
    */
   marks(): Marks | null {
@@ -101,14 +105,15 @@ export class Batches {
     // the read waited for them: a program that never lets the event loop turn keeps nothing of them
     this.#seen = last;
     this.#completed = Math.max(this.#completed, this.#submitted);
-    const after = this.#unchecked.findIndex(({ number }) => number > this.#bad); // one of those before failed, as an earlier look found
+    // one of those before failed, as an earlier look found
+    const after = this.#unchecked.findIndex(({ number }) => number > this.#bad);
     for (const { kernels, written } of after < 0 ? [] : this.#unchecked.splice(after)) {
       kernels.clear();
       written.clear();
     }
   }
 
-  /** Whether a batch failed, and what it should have written is not marked as void yet. */
+  /** Whether a batch failed, and what it should have written is not poisoned yet. */
   get failing(): boolean {
     const first = this.#unchecked[0];
     return first !== undefined && first.number <= this.#bad;
@@ -164,7 +169,9 @@ export class Batches {
     if (batch.number % 8 === 0 || this.pressing) this.#watch(batch.number);
   }
 
-  /** Resolves when it is known of every batch submitted so far whether it was accepted; to the failure of the last one. */
+  /**
+   * Resolves when it is known of every batch submitted so far whether it was accepted; to the failure of the last one.
+   */
   settled(): Promise<WebgpuError | null> {
     return this.#checked;
   }

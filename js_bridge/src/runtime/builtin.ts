@@ -24,8 +24,10 @@ export const HEADER_WORDS = 3;
 
 /**
  * Packs words into pixels that a canvas gives back unchanged: three bytes of payload and an opaque alpha each, so three
- * words make four pixels. The first three words of \`head\` go first: the reader finds them again, or knows that what it
- * got is not this read. To the third of them is added how many of \`head.w\` batches from \`since\` on left no mark (see Batches).
+ * words make four pixels. The first three words of \`head\` go first: the reader finds them again, or knows that what
+ * it
+ * got is not this read. To the third of them is added how many of \`head.w\` batches from \`since\` on left no mark
+ * (see Batches).
  */
 export const PACK: KernelSource = {
   access: "rwr",

@@ -1,6 +1,7 @@
 /**
  * Reading without waiting: a canvas that WebGPU draws to gives its pixels back at once through a 2D canvas. Three bytes
- * of payload per pixel and an opaque alpha come back exact in Chromium and Firefox; with a translucent alpha they do not.
+ * of payload per pixel and an opaque alpha come back exact in Chromium and Firefox; with a translucent alpha they do
+ * not.
  *
  * A browser may give zeros, or an older picture, instead of an error. So each read carries a header that no other has,
  * and a probe on a device of its own decides at the start whether this way is open at all: where it is not, trying it
@@ -45,7 +46,8 @@ export class CanvasReader {
   }
 
   /**
-   * Reads words from a buffer; `offset` is in bytes, a multiple of 4. All work submitted before is done first. Returns how
+   * Reads words from a buffer; `offset` is in bytes, a multiple of 4. All work submitted before is done first. Returns
+   * how
    * many of the batches that `marks` names failed.
    */
   read(buffer: GPUBuffer, offset: number, out: Uint32Array, marks: Marks = { buffer, since: 0, count: 0 }): number {
@@ -148,7 +150,9 @@ export class CanvasReader {
   }
 }
 
-/** Takes the words out of pixels as PACK makes them, after a look at the header; returns the number of failed batches. */
+/**
+ * Takes the words out of pixels as PACK makes them, after a look at the header; returns the number of failed batches.
+ */
 export function unpack(pixels: Uint32Array, head: readonly [number, number, number], out: Uint32Array): number {
   const found: [number, number, number] = [0, 0, 0];
   unpackGroup(pixels, 0, found, 0);
@@ -196,7 +200,8 @@ export async function probeCanvas(gpu: GPU): Promise<string> {
       late.destroy(),
     );
     const words = Uint32Array.from({ length: 1000 }, (_, i) => Math.imul(i + 1, 0x9e3779b1) >>> 0);
-    words.set([0x7fc00001, 0xffc00000, 0x80000000, 0xffffffff, 0, 0x00ff00ff], 0); // NaNs, -0 and corner values of bytes
+    // NaNs, -0 and corner values of bytes
+    words.set([0x7fc00001, 0xffc00000, 0x80000000, 0xffffffff, 0, 0x00ff00ff], 0);
     const buffer = device.createBuffer({ size: words.byteLength, usage: Usage.STORAGE | Usage.COPY_DST });
     device.queue.writeBuffer(buffer, 0, words);
     const out = new Uint32Array(words.length);

@@ -31,7 +31,10 @@ export interface DeviceOptions {
   readonly powerPreference?: GPUPowerPreference;
   /** Upper bounds on limits, for tests of small devices. They hold in this code too, below WebGPU's own minimum. */
   readonly limits?: Partial<Limits>;
-  /** Optional features to do without, for tests: without "subgroups" or "shader-f16" kernels are those of devices that have none. */
+  /**
+   * Optional features to do without, for tests: without "subgroups" or "shader-f16" kernels are those of devices that
+   * have none.
+   */
   readonly without?: readonly string[];
   /** Seconds after which open() gives up where the browser does not answer. 120 when left out. */
   readonly opening?: number;
@@ -49,7 +52,10 @@ export interface DeviceInfo {
   readonly subgroupMinSize: number;
   readonly subgroupMaxSize: number;
   readonly features: readonly string[];
-  /** How kernels read float16: as WGSL's f16, or by its bits where the device has no shader-f16 or does not keep every half. */
+  /**
+   * How kernels read float16: as WGSL's f16, or by its bits where the device has no shader-f16 or does not keep every
+   * half.
+   */
   readonly halves: "f16" | "bits";
   readonly limits: Limits;
 }
@@ -244,7 +250,10 @@ export class DeviceHolder {
   }
 }
 
-/** Fails where a browser never answers. In seconds that this thread was awake, and not by the clock, which goes on while the machine sleeps. */
+/**
+ * Fails where a browser never answers. In seconds that this thread was awake, and not by the clock, which goes on while
+ * the machine sleeps.
+ */
 export function answered<T>(promise: Promise<T>, seconds = OPENING, late?: (value: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     let left = Math.ceil(seconds);

@@ -1,12 +1,18 @@
 /**
- * Kernels with the sizes and strides of a dispatch in their text. They come as uniform words at first, so that one pipeline
- * serves every shape. What is dispatched again and again with the same words is compiled once more with them as constants:
- * the compiler then divides by constants, unrolls loops and drops tests. That happens aside, one kernel at a time; until it is
+ * Kernels with the sizes and strides of a dispatch in their text. They come as uniform words at first, so that one
+ * pipeline
+ * serves every shape. What is dispatched again and again with the same words is compiled once more with them as
+ * constants:
+ * the compiler then divides by constants, unrolls loops and drops tests. That happens aside, one kernel at a time;
+ * until it is
  * done, and where it fails, the general kernel runs.
  *
- * When it is done is chance, so the results must be the same bit for bit. Integers are: constants or not, they are exact.
- * Floats need not be: a compiler replaces the division by a constant by a product, and joins constants in its own way. So no float
- * is made a constant: words that are floats stay in the uniform block, and kernels that compute floats from integers (a mean
+ * When it is done is chance, so the results must be the same bit for bit. Integers are: constants or not, they are
+ * exact.
+ * Floats need not be: a compiler replaces the division by a constant by a product, and joins constants in its own way.
+ * So no float
+ * is made a constant: words that are floats stay in the uniform block, and kernels that compute floats from integers (a
+ * mean
  * from its row's length), or count in floats, stay general.
  */
 import type { DeviceHolder } from "./device";
@@ -38,7 +44,9 @@ export class Hot {
   #busy: Promise<void> | null = null;
   readonly #uses: number | undefined;
 
-  /** uses: after how many dispatches, 0: never. Left out: not on software adapters, where compiling takes what it saves. */
+  /**
+   * uses: after how many dispatches, 0: never. Left out: not on software adapters, where compiling takes what it saves.
+   */
   constructor(holder: DeviceHolder, pipelines: Pipelines, uses?: number) {
     this.#uses = uses;
     this.#holder = holder;
@@ -100,7 +108,8 @@ export class Hot {
   async #make(known: Known, kernel: Compiled, wgsl: string): Promise<void> {
     const device = this.#holder.device;
     try {
-      device.pushErrorScope("validation"); // constants can overflow or divide by zero where nothing of it would have run
+      // constants can overflow or divide by zero where nothing of it would have run
+      device.pushErrorScope("validation");
       const module = device.createShaderModule({ label: kernel.key, code: wgsl });
       const refused = device.popErrorScope();
       const pipeline = device.createComputePipelineAsync(descriptor(kernel.key, module, kernel.layout));
@@ -125,7 +134,10 @@ const LIBRARY = /^fn tl_(?:.*\}|[^]*?\n\})$/gm;
 const FLOATS = /\b(?:f32|tl_[iu]\d+_to_f32)\((?!\)|\d|\w+\[)/;
 const I = new Int32Array(1);
 
-/** The text with integer words as constants; null where there are none, or where floats would become constants with them. */
+/**
+ * The text with integer words as constants; null where there are none, or where floats would become constants with
+ * them.
+ */
 export function constantText(
   source: Pick<KernelSource, "wgsl" | "words" | "general">,
   words: Uint32Array,

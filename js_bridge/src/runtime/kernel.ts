@@ -5,11 +5,13 @@
  * - `@group(0) @binding(i)`: the storage buffers, in the order in which a plan names them.
  * - `@group(1) @binding(0) var<uniform>`: the uniform words of the dispatch (left out when there are none).
  * - Bindings are sized in multiples of 16 bytes, so that four words may be read at a time up to that border.
- * - A dispatch is linear: the runtime spreads its workgroups over x, y and z, because one dimension takes 65535 at most.
+ * - A dispatch is linear: the runtime spreads its workgroups over x, y and z, because one dimension takes 65535 at
+ *   most.
  *   The kernel's index is
  *   `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`, and it must test its bound, because
  *   the box may hold more workgroups than were asked for.
- * - An input whose buffer is also an output of the same dispatch is copied aside first (WebGPU forbids the aliasing), so
+ * - An input whose buffer is also an output of the same dispatch is copied aside first (WebGPU forbids the aliasing),
+ *   so
  *   in-place kernels should have one read_write binding instead.
  */
 export interface KernelSource {

@@ -28,7 +28,10 @@ interface Entry {
   readonly singles: readonly Single[];
 }
 
-/** A kernel that does everything a plan asks for: its number, the words its grid depends on, and those that must be multiples of four. */
+/**
+ * A kernel that does everything a plan asks for: its number, the words its grid depends on, and those that must be
+ * multiples of four.
+ */
 interface Single {
   readonly number: number;
   readonly kernel: Kernel;
@@ -134,7 +137,10 @@ export class Plans {
     return id;
   }
 
-  /** As id(), for a caller that has counted; where there are no kernels the number is used up, and says why when it is run. */
+  /**
+   * As id(), for a caller that has counted; where there are no kernels the number is used up, and says why when it is
+   * run.
+   */
   assume(key: string, number: number): void {
     if (number !== this.#entries.length)
       throw new KernelError(`[plan] number ${number} is not the next one (${this.#entries.length})`);

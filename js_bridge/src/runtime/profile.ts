@@ -1,4 +1,6 @@
-/** Counters; and for who asks: notes of what is compiled and sent, GPU times where the adapter has timestamp queries. */
+/**
+ * Counters; and for who asks: notes of what is compiled and sent, GPU times where the adapter has timestamp queries.
+ */
 import { MAP_READ, Usage } from "./constants";
 import type { DeviceHolder } from "./device";
 import type { WordName } from "./kernel";
@@ -37,7 +39,10 @@ export type Note =
 /** When kernels ran. */
 export interface Spans {
   readonly kernels: readonly string[];
-  /** Of each run: index of the kernel; begin and end by the GPU's clock, nanoseconds since the first of all; when it was submitted, performance.now(). */
+  /**
+   * Of each run: index of the kernel; begin and end by the GPU's clock, nanoseconds since the first of all; when it was
+   * submitted, performance.now().
+   */
   readonly rows: readonly (readonly [number, number, number, number])[];
   /** Runs that are not among the rows, as there were too many. */
   readonly lost: number;

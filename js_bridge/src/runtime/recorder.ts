@@ -183,7 +183,8 @@ export class Recorder {
       this.batches.sign(encoder);
       this.#holder.device.queue.submit([encoder.finish()]);
     } catch (e) {
-      failure = asWebgpuError(e, "submit"); // told as that of any batch, since the command at hand may not be part of it
+      // told as that of any batch, since the command at hand may not be part of it
+      failure = asWebgpuError(e, "submit");
     }
     this.#encoder = null;
     this.#dispatches = 0;

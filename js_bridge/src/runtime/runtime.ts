@@ -67,7 +67,7 @@ export class Runtime {
     return this.#opening;
   }
 
-  /** A new device, after a loss or to start afresh. Slots of the old one are void; kernels keep their numbers. */
+  /** A new device, after a loss or to start afresh. Slots of the old one are gone; kernels keep their numbers. */
   reset(): Promise<boolean> {
     this.close("WebGPU is being reset");
     return this.open();
@@ -78,7 +78,7 @@ export class Runtime {
     this.holder.close(reason);
   }
 
-  /** Submits what is recorded and waits for all of it; rejects with the first failure that was not told yet. */
+  /** Submits what is recorded and waits for all of it; rejects with the first failure not reported yet. */
   async synchronize(): Promise<void> {
     this.recorder.flush();
     const { batches } = this.recorder;

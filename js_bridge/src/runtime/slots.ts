@@ -1,6 +1,7 @@
 /**
  * Slots: the integers by which buffers cross the language border. A handle is `generation << 20 | index`; the caller
- * chooses it, so that an ALLOC in a command stream needs no answer. The generation must match on every use: a handle that
+ * chooses it, so that an ALLOC in a command stream needs no answer. The generation must match on every use: a handle
+ * that
  * was freed, or that belongs to a device that was lost, never reaches somebody else's buffer.
  */
 import { asWebgpuError, SlotError, WebgpuError } from "./errors";
@@ -26,7 +27,7 @@ export interface Block {
   /** Blocks of an earlier device must not go to the pool of the next one. */
   readonly era: number;
   holders: number;
-  /** Why the content is void, when a command that should have made it failed. */
+  /** Why the content is poisoned: the failure of the command that should have written it. */
   poison: WebgpuError | null;
 }
 
@@ -56,13 +57,13 @@ export class Slots {
     } catch (e) {
       // the slot exists all the same, so that commands recorded after this one name the cause and not a missing slot
       const failure = asWebgpuError(e, "alloc");
-      this.allocVoid(handle, failure);
+      this.allocPoisoned(handle, failure);
       throw failure;
     }
   }
 
   /** A slot without memory, which says why when it is used. */
-  allocVoid(handle: number, poison: WebgpuError): void {
+  allocPoisoned(handle: number, poison: WebgpuError): void {
     this.#checkFree(handle, "alloc");
     this.#put({
       handle,
@@ -72,7 +73,7 @@ export class Slots {
     });
   }
 
-  /** Declares a slot's content void. */
+  /** Poisons a slot's content. */
   poison(handle: number, error: WebgpuError): void {
     const slot = this.#table[handle & INDEX_MASK];
     if (slot?.handle === handle) slot.block.poison ??= error;
@@ -103,7 +104,7 @@ export class Slots {
     return slot;
   }
 
-  /** The slot of a handle; an error when its content is void. */
+  /** The slot of a handle; an error when its content is poisoned. */
   get(handle: number, what: string): Slot {
     const slot = this.find(handle, what);
     const failure = slot.block.poison ?? slot.block.buffer.failure;

@@ -1,7 +1,8 @@
 /**
  * The command stream: u32 words, so that a program in WebAssembly can write it straight into its own memory.
  *
- * Every command begins with one word, `opcode | words << 8`, where `words` counts the whole command, this word included.
+ * Every command begins with one word, `opcode | words << 8`, where `words` counts the whole command, this word
+ * included.
  *
  *   op          words that follow
  *   1 ALLOC     slot, bytes
@@ -13,8 +14,10 @@
  *   7 PLAN      plan, buffers | words << 8, slot per buffer, words   runs the kernels of a plan (plans.ts)
  *
  * Slots are handles (slots.ts); 0 stands for a buffer that is not there. Offsets and sizes are in bytes. `bytes` =
- * REST means "to the end of the slot". Sizes that are no multiple of 4 are rounded up where they reach into the slot's padding.
- * A command that fails leaves what it should have written void (its slots say why when they are used) and the rest runs on;
+ * REST means "to the end of the slot". Sizes that are no multiple of 4 are rounded up where they reach into the slot's
+ * padding.
+ * A command that fails leaves what it should have written void (its slots say why when they are used) and the rest runs
+ * on;
  * the first failure is thrown at the end. Only a malformed stream stops at once.
  */
 import type { Binding } from "./bindings";
@@ -97,7 +100,7 @@ export class Stream {
       } catch (e) {
         const failure = asWebgpuError(e, NAMES[op] ?? "stream");
         first ??= failure;
-        this.#void(op, at + 1, failure);
+        this.#poison(op, at + 1, failure);
       }
       at += length;
     }
@@ -191,8 +194,8 @@ export class Stream {
     this.#recorder.write(slot, offset, data);
   }
 
-  /** Marks as void what a command should have written. */
-  #void(op: number, at: number, error: WebgpuError): void {
+  /** Poisons what a failed command should have written. */
+  #poison(op: number, at: number, error: WebgpuError): void {
     const w = (i: number): number => this.#words[at + i] ?? 0;
     const mark = (handle: number): void => this.#slots.poison(handle, error);
     if (op === Op.WRITE || op === Op.UPLOAD || op === Op.FILL) mark(w(0));

@@ -3,7 +3,8 @@
  *   elem    one element an access; packed dtypes are read-only in this form
  *   vec     four elements an access, from a multiple of four
  *   atomic  packed dtypes that several invocations write: each clears and sets only the bits of its own element
- *   f16     one float16 an access, of the type f16; f16x4 four. For devices with shader-f16 that read every half as it is (halves.ts).
+ *   f16     one float16 an access, of the type f16; f16x4 four. For devices with shader-f16 that read every half as it
+ *   is (halves.ts).
  */
 import { type Binding, type Compute, computeOf, DTYPES, type DType, perWord, WGSL_TYPE } from "../kernels/spec";
 
@@ -130,7 +131,10 @@ export function loadVec(name: string, dtype: DType, at: string, tag: string): { 
   }
 }
 
-/** Statements that write `count` (an expression, 1 to 4; all four without it) values from index `at`; elements beyond keep what they were. */
+/**
+ * Statements that write `count` (an expression, 1 to 4; all four without it) values from index `at`; elements beyond
+ * keep what they were.
+ */
 export function storeVec(name: string, dtype: DType, at: string, v: readonly string[], count?: string): string {
   const word = `${name}[(${at}) >> 2u]`;
   const bytes = DTYPES[dtype].bytes;

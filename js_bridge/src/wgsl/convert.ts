@@ -1,6 +1,9 @@
-/** Conversions between storage and compute types, all by bit operations: exact, NaN and inf included, on every adapter. */
+/**
+ * Conversions between storage and compute types, all by bit operations: exact, NaN and inf included, on every adapter.
+ */
 export const CONVERT: Readonly<Record<string, string>> = {
-  // Four halves at once without a branch: three results, of which one is taken. Subnormals are 2^-14 more than meant, less 2^-14: no
+  // Four halves at once without a branch: three results, of which one is taken. Subnormals are 2^-14 more than meant,
+  // less 2^-14: no
   // float32 on the way is subnormal, which an adapter may flush.
   tl_half4_to_f32: /* wgsl */ `
 fn tl_half4_to_f32(w: vec2<u32>) -> vec4<f32> {

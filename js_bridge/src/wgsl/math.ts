@@ -3,11 +3,15 @@
  * adapter ignore NaN and inf: log(0) is -88 and tanh(100) is NaN on one of them, and `x != x` is false everywhere.
  * NaN and inf are therefore told apart by bits, and each function is range-reduced with constants whose products are
  * exact. Largest errors seen against float64 stand in math.test.ts. Approximations after Cephes' single precision set;
- * erf and erfc from own minimax fits; Payne-Hanek reduction beyond |x| = 4096. The commonest functions choose by select and
+ * erf and erfc from own minimax fits; Payne-Hanek reduction beyond |x| = 4096. The commonest functions choose by select
+ * and
  * join tests by | and &: branches cost more than what they skip, on a software adapter several times as much.
  */
 
-/** The polynomial with these coefficients, the highest power's first. As fma: half the instructions on a software adapter, which joins none by itself. */
+/**
+ * The polynomial with these coefficients, the highest power's first. As fma: half the instructions on a software
+ * adapter, which joins none by itself.
+ */
 export const horner = (x: string, ...c: readonly string[]): string =>
   c.slice(1).reduce((sum, a) => `fma(${sum}, ${x}, ${a})`, c[0]!);
 

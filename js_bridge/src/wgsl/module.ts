@@ -46,7 +46,10 @@ export interface ModuleParts {
   readonly uniforms: readonly UniformWord[];
   /** Declarations before the entry point. */
   readonly globals?: string;
-  /** Entry point body; sees lane: u32 (index in the workgroup), group: u32 (folded workgroup index), gid: u32 (folded linear id), wid and nwg. */
+  /**
+   * Entry point body; sees lane: u32 (index in the workgroup), group: u32 (folded workgroup index), gid: u32 (folded
+   * linear id), wid and nwg.
+   */
   readonly main: string;
   readonly workgroup?: number;
   /** main sees subgroup_at (index in the subgroup) and subgroup_size as well. */

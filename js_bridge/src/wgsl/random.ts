@@ -1,4 +1,7 @@
-/** Random numbers by counter: Philox 4x32 with ten rounds (Salmon et al.), so that every element has its own without any state. */
+/**
+ * Random numbers by counter: Philox 4x32 with ten rounds (Salmon et al.), so that every element has its own without any
+ * state.
+ */
 export const RANDOM: Readonly<Record<string, string>> = {
   tl_philox: /* wgsl */ `
 fn tl_philox(counter: vec4<u32>, seed: vec2<u32>) -> vec4<u32> {

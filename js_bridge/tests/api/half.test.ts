@@ -14,7 +14,10 @@ const half = (bits: number): number => {
     m = bits & 1023;
   return (bits & 0x8000 ? -1 : 1) * (e === 31 ? (m ? NaN : Infinity) : e ? 2 ** (e - 25) * (m + 1024) : m * 2 ** -24);
 };
-/** Places of two results that differ, or by more than `ulps` of half precision and what sums in another order may be apart; NaNs are alike. */
+/**
+ * Places of two results that differ, or by more than `ulps` of half precision and what sums in another order may be
+ * apart; NaNs are alike.
+ */
 function apart(a: readonly number[], b: readonly number[], ulps = 0): string[] {
   if (a.length !== b.length) return [`${a.length} elements, ${b.length} elements`];
   return a.flatMap((x, i) => {

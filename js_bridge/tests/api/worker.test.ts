@@ -203,7 +203,8 @@ describe.skipIf(!gpu)("GPU worker", () => {
     expect(() => bridge.claim(2, 16)).toThrow(/slot 9/);
     bridge.claim(2, 16); // it was not done
     fail();
-    expect([bridge.state(), bridge.reason(), JSON.parse(bridge.figures()).slots]).toEqual([1, "", 2]); // these never fail
+    // these never fail
+    expect([bridge.state(), bridge.reason(), JSON.parse(bridge.figures()).slots]).toEqual([1, "", 2]);
     expect(() => run(bridge, writer().fill(1, 0, 4, 1))).toThrow(/slot 9/); // it is known by now
     fail();
     await expect(bridge.read(1, 0, 4)).rejects.toThrow(/slot 9/);
@@ -254,7 +255,8 @@ describe.skipIf(!gpu)("GPU worker", () => {
       torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope;
         scope.onmessage = (e) => {
           if (e.data.name === "resetStats") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-          if (e.data.name !== "read" || e.data.ask) onmessage(e); // Dawn does not bear that a thread ends while it maps a buffer
+          // Dawn does not bear that a thread ends while it maps a buffer
+          if (e.data.name !== "read" || e.data.ask) onmessage(e);
         }; };`;
     const bridge = await start({ worker: { tick: TICK, silent: 20 } }, die);
     const others = ["float16", "int32"].map((d) => bridge.plan(DOUBLE.replaceAll("float32", d)));

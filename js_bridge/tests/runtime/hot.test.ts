@@ -119,7 +119,10 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
   });
 });
 
-/** [family, parameters, words, elements of every buffer, whether it is compiled for them]; sizes as on a GPU that is none of software. */
+/**
+ * [family, parameters, words, elements of every buffer, whether it is compiled for them]; sizes as on a GPU that is
+ * none of software.
+ */
 type Case = [string, object, Record<string, number>, number, boolean];
 const s = { dtype: F32, layout: "s" },
   c = { dtype: F32, layout: "c" };

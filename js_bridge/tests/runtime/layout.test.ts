@@ -6,7 +6,10 @@ const c = { dtype: f, layout: "c" },
   s = { dtype: f, layout: "s" };
 const window = { kernel: [3, 3], stride: [1, 1], padding: [1, 1], dilation: [1, 1] };
 
-/** What README.md promises: buffers in order, the written ones with a star, and words in order. Python's planners are written by it. */
+/**
+ * What README.md promises: buffers in order, the written ones with a star, and words in order. Python's planners are
+ * written by it.
+ */
 const LAYOUTS: [string, object, string, string][] = [
   ["fused", { ndim: 0, inputs: [c], nodes: [{ in: 0 }], outputs: [{ node: 0, ...c }] }, "in0 out0*", "n i0o q0o"],
   [

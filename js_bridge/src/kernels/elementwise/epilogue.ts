@@ -1,5 +1,6 @@
 /**
- * What may follow a product, a convolution or a reduction before it is stored: a graph of element-wise operations over the result
+ * What may follow a product, a convolution or a reduction before it is stored: a graph of element-wise operations over
+ * the result
  * and other tensors of its shape, whose outputs are stored instead.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../../wgsl/access";
@@ -74,7 +75,10 @@ ${statements(
   };
 }
 
-/** The nodes of an epilogue over other nodes: `product` is where the result comes from, inputs and scalars are counted on. */
+/**
+ * The nodes of an epilogue over other nodes: `product` is where the result comes from, inputs and scalars are counted
+ * on.
+ */
 export function following(
   after: After,
   first: readonly Node[],

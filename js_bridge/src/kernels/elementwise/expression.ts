@@ -1,4 +1,7 @@
-/** Expression graphs: a list of nodes, each naming earlier ones. Shared by the fused pointwise and the reduction builder. */
+/**
+ * Expression graphs: a list of nodes, each naming earlier ones. Shared by the fused pointwise and the reduction
+ * builder.
+ */
 import { castTo, narrow, truth } from "../../wgsl/access";
 import { OPS, type OpName } from "./op_table";
 import { computeOf, DTYPES, type DType, isFloat, type UniformWord, UnsupportedKernelError, WGSL_TYPE } from "../spec";
@@ -11,7 +14,8 @@ export type Node =
   /** A number that is part of the shader; as text where JSON has none ("inf", "-inf", "nan", "-0", long integers). */
   | { readonly value: number | string; readonly dtype: DType }
   /**
-   * Random numbers, one for each index of the output: uniform in [0, 1), normal, or bits of an integer that is not below 0.
+   * Random numbers, one for each index of the output: uniform in [0, 1), normal, or bits of an integer that is not
+   * below 0.
    * Words s<k>, s<k>h (seed) and s<k>o (offset: another one gives other numbers), k being the stream.
    */
   | { readonly random: "uniform" | "normal" | "bits"; readonly stream: number; readonly dtype: DType }
@@ -19,7 +23,10 @@ export type Node =
   | { readonly coord: number }
   /** What a matrix product or convolution gives for the element, in a dtype; only in what follows one (epilogue.ts). */
   | { readonly product: DType }
-  /** An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand for tests). */
+  /**
+   * An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand
+   * for tests).
+   */
   | { readonly op: OpName; readonly args: readonly number[]; readonly dtype: DType; readonly compute?: DType };
 
 const OPERANDS = ["x", "y", "z", "w", "v"] as const;
@@ -107,7 +114,10 @@ function randomText({ random, stream, dtype }: Extract<Node, { random: string }>
   return `bitcast<i32>(tl_random${from}.x & ${dtype === "int32" ? "0x7fffffffu" : dtype === "bool" ? "1u" : dtype === "uint8" ? "0xffu" : dtype === "int8" ? "0x7fu" : "0x7fffu"})`;
 }
 
-/** Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index` of the linear index. */
+/**
+ * Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index`
+ * of the linear index.
+ */
 export function statements(
   g: Graph,
   inputs: readonly string[],

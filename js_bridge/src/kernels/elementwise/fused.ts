@@ -4,7 +4,8 @@
  *
  * Two forms. When everything is contiguous ("c") and no coordinate is used, four elements an invocation by vector
  * accesses; the offsets must then be multiples of four. Otherwise indices are taken apart by the sizes in the uniforms,
- * and each operand has a stride for each dim (0 broadcasts, negative flips). A "c" output of a packed dtype is written by
+ * and each operand has a stride for each dim (0 broadcasts, negative flips). A "c" output of a packed dtype is written
+ * by
  * whole words, an "s" one by atomic bit operations.
  */
 import { accessors, bindingType, castTo, type Form, loadVec, storeVec } from "../../wgsl/access";
@@ -35,7 +36,9 @@ export interface FusedParams {
   readonly inputs: readonly { readonly dtype: DType; readonly layout: Layout; readonly alias?: number }[];
   readonly nodes: readonly Node[];
   readonly outputs: readonly { readonly node: number; readonly dtype: DType; readonly layout: Layout }[];
-  /** n is a multiple of four, and everything contiguous: no invocation tests how many of its four elements there are. */
+  /**
+   * n is a multiple of four, and everything contiguous: no invocation tests how many of its four elements there are.
+   */
   readonly whole?: boolean;
 }
 
@@ -45,7 +48,10 @@ const dims = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 const inFours = (p: FusedParams): boolean =>
   !usesCoords(p) && p.inputs.every((i) => i.layout === "c") && p.outputs.every((o) => o.layout === "c");
 
-/** The offsets that must be multiples of four: of all that is accessed four elements at a time, and of what is written by whole words. */
+/**
+ * The offsets that must be multiples of four: of all that is accessed four elements at a time, and of what is written
+ * by whole words.
+ */
 export function foursOf(params: FusedParams): string[] {
   const vec = inFours(params),
     bytes = (dtype: DType): number => DTYPES[dtype].bytes;
@@ -55,7 +61,10 @@ export function foursOf(params: FusedParams): string[] {
   ];
 }
 
-/** The kernel for tensors that may begin anywhere, and its values: what does not begin at a multiple of four is taken as strided. */
+/**
+ * The kernel for tensors that may begin anywhere, and its values: what does not begin at a multiple of four is taken as
+ * strided.
+ */
 export function fusedAnywhere(params: FusedParams, values: Values): { kernel: Kernel; values: Values } {
   const fours = foursOf(params),
     flat = inFours(params) || params.ndim === 0;

@@ -1,7 +1,8 @@
 /** What an element-wise operation is, and short forms to declare one in a table. */
 
 /**
- * One WGSL expression for each compute class that has the operation. Its operands, tensors and scalars alike, are x, y, z,
+ * One WGSL expression for each compute class that has the operation. Its operands, tensors and scalars alike, are x, y,
+ * z,
  * w and v, in this order.
  */
 export interface OpDef {

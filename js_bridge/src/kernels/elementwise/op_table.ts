@@ -1,4 +1,7 @@
-/** The element-wise operations by name, beside activations, torch.special and complex functions, which have files of their own. */
+/**
+ * The element-wise operations by name, beside activations, torch.special and complex functions, which have files of
+ * their own.
+ */
 import { ACTIVATIONS } from "./op_activation";
 import { COMPLEX_OPS } from "./op_complex";
 import { float, type OpDef, type OpTable, same, test } from "./op_def";
@@ -7,7 +10,8 @@ import { SPECIALS } from "./op_special";
 const ZERO = "vec2<u32>(0u)";
 
 /**
- * logit_eps(x, eps); nan_to_num(x, nan, posinf, neginf); polygamma(x, n); round_decimals(x, 10^decimals) and, for decimals
+ * logit_eps(x, eps); nan_to_num(x, nan, posinf, neginf); polygamma(x, n); round_decimals(x, 10^decimals) and, for
+ * decimals
  * below 0, round_tens(x, 10^-decimals).
  */
 const UNARY = {

@@ -1,6 +1,8 @@
 /**
- * Operands of products and convolutions that are expressions: a graph of element-wise operations over other tensors, of which
- * each element is computed where the product reads it (a cast, a scale, a quantised weight times its step), or by a kernel of its
+ * Operands of products and convolutions that are expressions: a graph of element-wise operations over other tensors, of
+ * which
+ * each element is computed where the product reads it (a cast, a scale, a quantised weight times its step), or by a
+ * kernel of its
  * own before, where it would be computed too often.
  */
 import { accessors, castTo, input } from "../../wgsl/access";
@@ -20,7 +22,10 @@ import {
   WGSL_TYPE,
 } from "../spec";
 
-/** A graph over a dense tensor's elements, of which the last node is the operand; the product's strides and offset are that tensor's. */
+/**
+ * A graph over a dense tensor's elements, of which the last node is the operand; the product's strides and offset are
+ * that tensor's.
+ */
 export interface Before {
   readonly ndim: number;
   readonly inputs: readonly { readonly dtype: DType; readonly layout: Layout }[];
@@ -47,7 +52,10 @@ const indexed = (b: Before): boolean => b.nodes.some((n) => "coord" in n || "ran
 export const beforeBuffers = (before: Inline, tag: string): Binding[] =>
   before.inputs.map((x, k) => input(`${tag}${k}`, x.dtype));
 
-/** Words: n (elements of the dense tensor), size0.. (where something is strided or asks for a coordinate), i<k>o [i<k>s0..], scalars; all after "<tag>_". */
+/**
+ * Words: n (elements of the dense tensor), size0.. (where something is strided or asks for a coordinate), i<k>o
+ * [i<k>s0..], scalars; all after "<tag>_".
+ */
 export function beforeWords(before: Before, tag: string): UniformWord[] {
   const dims = range(before.ndim),
     t = `${tag}_`;
@@ -79,7 +87,10 @@ ${statements(
 }`;
 }
 
-/** fn ld_<tag>(i), for kernels that know an operand by the place in its dense tensor alone; <tag><k>o: where the inputs begin. */
+/**
+ * fn ld_<tag>(i), for kernels that know an operand by the place in its dense tensor alone; <tag><k>o: where the inputs
+ * begin.
+ */
 export const flatAccessor = (
   before: Inline,
   tag: string,
@@ -110,7 +121,8 @@ export const operandBytes = (dtype: DType, tag: string, v: Values): number =>
   value(v, `${tag}_n`) * DTYPES[dtype].bytes;
 
 /**
- * Where the inputs' elements are over the product's dims, the operand being the dense tensor seen from `at` on in steps of
+ * Where the inputs' elements are over the product's dims, the operand being the dense tensor seen from `at` on in steps
+ * of
  * at.strides, `sizes` of them; undefined where they are not evenly spaced, or the graph asks for indices.
  */
 export function through(
@@ -146,12 +158,18 @@ export function through(
   });
 }
 
-/** Rough cost of an element, reading it included: a unit is an addition. Functions that are a few instructions count as one. */
+/**
+ * Rough cost of an element, reading it included: a unit is an addition. Functions that are a few instructions count as
+ * one.
+ */
 const MANY = /tl_(?!(?:min|max|fmin|fmax|relu\w*|lt|le|eq|isnan|truth_f32|div|round)\b)/;
 const costOf = (g: Graph): number =>
   g.inputs.length + g.nodes.reduce((sum, n) => sum + ("op" in n ? (MANY.test(OPS[n.op]?.f ?? "") ? 8 : 1) : 0), 0);
 
-/** What a dispatch, and writing and reading an element, are worth in these units; on a CPU memory is nearer and arithmetic dearer. */
+/**
+ * What a dispatch, and writing and reading an element, are worth in these units; on a CPU memory is nearer and
+ * arithmetic dearer.
+ */
 const DISPATCH = 1e5,
   MEMORY = 64,
   MEMORY_CPU = 8;

@@ -1,6 +1,8 @@
 /**
- * Pooling in one to three dims on contiguous images [planes, ...], planes = batch * channels, and the gradients. Backward
- * kernels gather: each input element adds what the windows over it send back, so they need no atomics and are reproducible.
+ * Pooling in one to three dims on contiguous images [planes, ...], planes = batch * channels, and the gradients.
+ * Backward
+ * kernels gather: each input element adds what the windows over it send back, so they need no atomics and are
+ * reproducible.
  *   max       values and int64 positions in the plane; as in PyTorch the last NaN wins, else the first of equals
  *   avg       divisor: the window with its padding, the window inside the image, or a given number
  *   adaptive, adaptive_max  windows [floor(i n / m), ceil((i + 1) n / m))
@@ -46,7 +48,8 @@ export interface PoolParams extends Window {
 }
 
 /**
- * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max and adaptive_max x, y, [idx]; others x, y;
+ * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max and adaptive_max x, y,
+ * [idx]; others x, y;
  * backward max gy, idx, gx; backward of others gy, gx. For adaptive only the number of dims of `kernel` counts.
  */
 export function pool(params: PoolParams): Kernel {

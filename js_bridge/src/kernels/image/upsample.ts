@@ -1,6 +1,7 @@
 /**
  * Resampling of images [planes, ...] in one to three dims, as torch.nn.functional.interpolate without antialiasing, and
- * its gradient. Every output element is a weighted sum over `taps` neighbours along each dim; neighbours beyond the edge are the edge.
+ * its gradient. Every output element is a weighted sum over `taps` neighbours along each dim; neighbours beyond the
+ * edge are the edge.
  * The gradient gathers: an input element looks at the outputs that can have used it and takes their weights, so that it
  * needs no atomics and is the same each time.
  */
@@ -55,7 +56,10 @@ fn weight(j: i32, f: f32) -> f32 { ${weight} }
 fn edge(i: i32, n: i32) -> i32 { return clamp(i, 0, n - 1); }`;
 }
 
-/** Uniforms: planes; images x<d> (before), y<d> (after); scale0.. (input pixels per output pixel); <buffer>o. Buffers: x, y; backward gy, gx. */
+/**
+ * Uniforms: planes; images x<d> (before), y<d> (after); scale0.. (input pixels per output pixel); <buffer>o. Buffers:
+ * x, y; backward gy, gx.
+ */
 export function upsample(params: UpsampleParams): Kernel {
   const { mode, ndim: nd, dtype, align, backward } = params;
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("upsample", dtype);

@@ -1,4 +1,7 @@
-/** Sliding windows over one to three spatial dims: what convolution and pooling share. All images are [batch, channel, ...]. */
+/**
+ * Sliding windows over one to three spatial dims: what convolution and pooling share. All images are [batch, channel,
+ * ...].
+ */
 import { type UniformWord, uniform } from "../spec";
 
 export interface Window {
@@ -34,7 +37,10 @@ export const ravel = (coords: readonly string[], sizes: readonly string[]): stri
 
 export const sizesOf = (nd: number, t: "x" | "y"): string[] => range(nd).map((d) => `p.${t}${d}`);
 
-/** Coordinates i<d> of the wide image for output coordinates o<d> and window coordinates w<d>, and the test that they are inside. */
+/**
+ * Coordinates i<d> of the wide image for output coordinates o<d> and window coordinates w<d>, and the test that they
+ * are inside.
+ */
 export function wideCoords(w: Window): { lets: string; inside: string } {
   const nd = w.kernel.length;
   return {

@@ -1,5 +1,6 @@
 /**
- * Compaction of what is not zero: nonzero, masked_select, masked_scatter. Elements are counted in pieces of 32, the counts
+ * Compaction of what is not zero: nonzero, masked_select, masked_scatter. Elements are counted in pieces of 32, the
+ * counts
  * are summed up (scan.ts), and every piece then knows where its own begin. The caller reads the last sum, which is
  * the total, before it allocates the result.
  */
@@ -40,7 +41,10 @@ export interface CompactParams {
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 
-/** Uniforms: n, [size0.. (index)]; xo, [srco], outo. Buffers: count x, ends; index x, ends, out; select, scatter x, ends, src, out. */
+/**
+ * Uniforms: n, [size0.. (index)]; xo, [srco], outo. Buffers: count x, ends; index x, ends, out; select, scatter x,
+ * ends, src, out.
+ */
 export function compact(params: CompactParams): Kernel {
   const { op, dtype, data = "float32", ndim = 1 } = params;
   const moves = op === "select" || op === "scatter";

@@ -1,9 +1,12 @@
 /**
  * Reading and writing by index tensors, over a common grid of positions with strides for every operand:
- *   gather    out[c] = src[sum of c . strides + sum over j of idx_j(c) * step_j]: gather, index_select, embedding, take, x[i, j]
+ *   gather    out[c] = src[sum of c . strides + sum over j of idx_j(c) * step_j]: gather, index_select, embedding,
+ *   take, x[i, j]
  *   scatter   dst[...] = or += or max= ... src(c): scatter, scatter_add, index_add, index_put, embedding gradients
- * Indices are int64 or int32, read exactly. An index out of range is not followed: gather stores 0, scatter nothing, and
- * the status buffer (four words, zero before) gets [check + number of the index, index low word, index high word, extent]
+ * Indices are int64 or int32, read exactly. An index out of range is not followed: gather stores 0, scatter nothing,
+ * and
+ * the status buffer (four words, zero before) gets [check + number of the index, index low word, index high word,
+ * extent]
  * for the runtime to raise; many dispatches can share it, the first to fail keeps it.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../../wgsl/access";
@@ -97,7 +100,10 @@ export const resolver = (
   return -1;
 }`;
 
-/** Uniforms: n, size0..; ao as0.. (source); for each index i<j>o i<j>s0.. step<j> extent<j>; qo; check. Buffers: src, idx<j>, out, status. */
+/**
+ * Uniforms: n, size0..; ao as0.. (source); for each index i<j>o i<j>s0.. step<j> extent<j>; qo; check. Buffers: src,
+ * idx<j>, out, status.
+ */
 export function gather(params: GatherParams): Kernel {
   const { dtype, indices, ndim } = params;
   const bindings = [input("src", dtype), ...indices.map((d, j) => input(`idx${j}`, d)), output("dst", dtype), STATUS];
@@ -231,7 +237,8 @@ export interface JoinParams {
 }
 
 /**
- * Tensors side by side along a dim: cat, stack, roll. Uniforms: n, size0.. (of the joined tensor); for each input x<k>o x<k>s0..
+ * Tensors side by side along a dim: cat, stack, roll. Uniforms: n, size0.. (of the joined tensor); for each input x<k>o
+ * x<k>s0..
  * and end<k>, its end along the dim in the joined tensor - x<k>o is where the element with coordinates 0 would be, had
  * the input begun there; yo ys0... Buffers: x<k>, y.
  */
@@ -313,7 +320,9 @@ ${range(ndim)
   };
 }
 
-/** Where of a padded dim of `size` the element i of n went: `t` counts up to three runs of positions, first and last. */
+/**
+ * Where of a padded dim of `size` the element i of n went: `t` counts up to three runs of positions, first and last.
+ */
 const SPANS: { readonly [M in PadMode]: string } = {
   reflect: `var j = i + pad;
   if (t == 0) { j = select(pad - i, -1, i == 0); }

@@ -25,7 +25,10 @@ export interface SearchParams {
 
 const COMMON: { readonly [C in Compute]: DType } = { f32: "float32", i32: "int32", i64: "int64" };
 
-/** Uniforms: n (values), each (values of a row), m (elements of a sorted row), step (from row to row, 0 for one row); xo, vo, yo. Buffers: x (sorted rows), v, y. */
+/**
+ * Uniforms: n (values), each (values of a row), m (elements of a sorted row), step (from row to row, 0 for one row);
+ * xo, vo, yo. Buffers: x (sorted rows), v, y.
+ */
 export function search(params: SearchParams): Kernel {
   const { dtype, values, compute, right, out } = params;
   const cls = computeOf(compute),

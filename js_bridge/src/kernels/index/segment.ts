@@ -1,6 +1,8 @@
 /**
- * Scatter in order: what goes to one place is joined by one invocation, in the order of the source, as a loop on the CPU
- * would. So sums are the same each time, the last of several writes stays, and int64 has every mode. Places are computed
+ * Scatter in order: what goes to one place is joined by one invocation, in the order of the source, as a loop on the
+ * CPU
+ * would. So sums are the same each time, the last of several writes stays, and int64 has every mode. Places are
+ * computed
  * first, then sorted with the positions they come from; then each run of equal places is walked.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";

@@ -1,6 +1,8 @@
 /**
- * scaled_dot_product_attention without the matrix of scores in memory: a workgroup takes 16 queries of one head and goes
- * over the keys in blocks, with running maximum and sum (online softmax). 16 lanes share a query: each computes the scores
+ * scaled_dot_product_attention without the matrix of scores in memory: a workgroup takes 16 queries of one head and
+ * goes
+ * over the keys in blocks, with running maximum and sum (online softmax). 16 lanes share a query: each computes the
+ * scores
  * of some keys, then all weigh the values, four columns a lane. The log of the sum is kept for the gradient, which the
  * caller composes from products. Rows without any key allowed give 0.
  */
@@ -25,8 +27,10 @@ const QUERIES = 16,
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /**
- * Uniforms: B, H, L (queries), S (keys), group (query heads per key head), scale f32; qo qb qh ql, ko kb kh ks, vo vb vh vs,
- * [mo mb mh ml ms], yo yb yh yl, lseo. Elements of one query, key, value and result are neighbours. Buffers: q, k, v, [m], y, lse.
+ * Uniforms: B, H, L (queries), S (keys), group (query heads per key head), scale f32; qo qb qh ql, ko kb kh ks, vo vb
+ * vh vs,
+ * [mo mb mh ml ms], yo yb yh yl, lseo. Elements of one query, key, value and result are neighbours. Buffers: q, k, v,
+ * [m], y, lse.
  */
 export function attention(params: AttentionParams): Kernel {
   const { dtype, dim, valueDim, causal, f16, mask } = params;
@@ -41,7 +45,8 @@ export function attention(params: AttentionParams): Kernel {
     throw new UnsupportedKernelError("attention", mask);
   const d4 = Math.ceil(dim / 4),
     v4 = Math.ceil(valueDim / 4);
-  // Lanes read rows side by side, in banks of their own: rows of queries and keys have an odd number of fours, those of weights an odd number of 16 words.
+  // Lanes read rows side by side, in banks of their own: rows of queries and keys have an odd number of fours, those of
+  // weights an odd number of 16 words.
   const row4 = d4 | 1,
     weightRow = (keys: number): number => (keys === 32 ? 48 : 16);
   const blockSize = (keys: number): number => keys * Math.max(row4, v4);

@@ -10,7 +10,10 @@ export interface AttentionParams {
   readonly causal?: boolean;
   /** Without workgroup memory, see attention_direct.ts; heads of at most DIRECT_HEADS. */
   readonly direct?: boolean;
-  /** Queries, keys and values are read as f16, and blocks of keys and values stay so in workgroup memory; dtype is float16. */
+  /**
+   * Queries, keys and values are read as f16, and blocks of keys and values stay so in workgroup memory; dtype is
+   * float16.
+   */
   readonly f16?: boolean;
   /** dtype of a mask: bool (true takes part) or a float that is added to the scores. */
   readonly mask?: DType;

@@ -1,5 +1,6 @@
 /**
- * Convolution in one to three dims as an implicit matrix product (no unfolded image in memory), with groups; NCHW images
+ * Convolution in one to three dims as an implicit matrix product (no unfolded image in memory), with groups; NCHW
+ * images
  * and OIHW weights, contiguous. float32 accumulation for float32, float16 and bfloat16.
  *   forward   y[oc, pixel] = sum over (ic, window)   w[oc, ic, window] x[ic, pixel under the window]
  *   input     gradient of x; also the forward of the transposed convolution
@@ -224,7 +225,8 @@ export function planConv(c: ConvPlan): Step[] {
   const names = c.pass === "forward" ? ["x", "w"] : c.pass === "input" ? ["gy", "w"] : ["gy", "x"];
   const { bm, bn } = TILES[tile],
     words = c.operand ?? {};
-  // how often an element is read: that of the product's first matrix, and of the image whose windows are the second, at each place of the window
+  // how often an element is read: that of the product's first matrix, and of the image whose windows are the second, at
+  // each place of the window
   const plainly = Math.ceil(N / bn),
     windowed = taps * Math.ceil(M / bm);
   const times = c.pass === "weight" ? [plainly, windowed] : [windowed, plainly];

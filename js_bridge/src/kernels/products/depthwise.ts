@@ -1,5 +1,6 @@
 /**
- * Depthwise convolution: every input channel has its own `mult` filters (groups = channels). Direct sums, one invocation an
+ * Depthwise convolution: every input channel has its own `mult` filters (groups = channels). Direct sums, one
+ * invocation an
  * output element; the weight gradient takes a workgroup for each filter tap. Layouts as in conv.ts.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
@@ -40,7 +41,10 @@ export interface DepthwiseParams extends Window {
   readonly bias?: boolean;
   /** What is computed of the result, which is not stored itself; of the forward and of the gradient of the image. */
   readonly after?: After;
-  /** An invocation computes four neighbouring places of a row, which share what they read. Not for strided gradients, nor for the weights'. */
+  /**
+   * An invocation computes four neighbouring places of a row, which share what they read. Not for strided gradients,
+   * nor for the weights'.
+   */
   readonly rows?: boolean;
   /** The weights' gradient joins its sums through subgroups; the device must have them. */
   readonly subgroups?: boolean;
@@ -178,7 +182,10 @@ ${
   };
 }
 
-/** The body of the kernel in rows: result[o] = sum over the window of source[o * stride + w * dilation - padding] times a weight; in the gradient the window runs backwards. */
+/**
+ * The body of the kernel in rows: result[o] = sum over the window of source[o * stride + w * dilation - padding] times
+ * a weight; in the gradient the window runs backwards.
+ */
 function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => string): string {
   const { pass, kernel, dilation, bias } = params;
   const forward = pass === "forward",

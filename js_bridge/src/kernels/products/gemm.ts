@@ -1,8 +1,10 @@
 /**
- * The matrix product all products and convolutions are made of: C[m, n] = sum over k of A[m, k] B[k, n], where A, B and C
+ * The matrix product all products and convolutions are made of: C[m, n] = sum over k of A[m, k] B[k, n], where A, B and
+ * C
  * are functions in WGSL, so an operand may be a matrix of any strides, an image seen through a sliding window, or bits.
  *
- * A workgroup computes a tile of bm x bn; each invocation tm x tn of it in registers. Slices of bk rows of both operands
+ * A workgroup computes a tile of bm x bn; each invocation tm x tn of it in registers. Slices of bk rows of both
+ * operands
  * go through workgroup memory as vec4s along m and n, so that the inner loop reads tm/4 + tn/4 vectors for tm * tn
  * multiply-adds. Elements outside the matrices are read as 0 by the operand functions.
  */
@@ -40,7 +42,8 @@ export interface GemmSpec {
   /**
    * Defines fn setup(z: u32), called once with the batch; load_a(m, k), load_b(k, n) -> f32, 0 outside; store(m, n, v);
    * with vecA / vecB also load_a4(m, k) (along m) / load_b4(k, n) (along n) -> vec4<f32>. k_end: i32 is the bound of k.
-   * Without workgroup memory instead row_m(m) and row_n(n), where a row and a column begin, along_a(k) and along_b(k), what is added to
+   * Without workgroup memory instead row_m(m) and row_n(n), where a row and a column begin, along_a(k) and along_b(k),
+   * what is added to
    * that for k, and get_a(i), get_b(i) (with vecA / vecB get_a4, get_b4): all within the matrices.
    */
   readonly globals: string;
@@ -49,7 +52,10 @@ export interface GemmSpec {
   readonly bFast: "n" | "k";
   readonly vecA?: boolean;
   readonly vecB?: boolean;
-  /** Operands of the type f16, which stay so in workgroup memory: load_a, load_a4 (load_b, load_b4) give it. Without workgroup memory there is no difference. */
+  /**
+   * Operands of the type f16, which stay so in workgroup memory: load_a, load_a4 (load_b, load_b4) give it. Without
+   * workgroup memory there is no difference.
+   */
   readonly halfA?: boolean;
   readonly halfB?: boolean;
   /** The sum over k is cut in `splits` parts; setup gets the part, too: setup(z, part). */
@@ -196,7 +202,10 @@ ${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * t
   };
 }
 
-/** The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. software: the adapter is a CPU. */
+/**
+ * The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. software:
+ * the adapter is a CPU.
+ */
 export function chooseTile(
   m: number,
   n: number,

@@ -1,6 +1,8 @@
 /**
- * Factorisations of batches of dense matrices, in place, one workgroup a matrix: textbook algorithms in LAPACK's conventions, in
- * float32. A step's elements are shared out among the invocations, barriers between steps. Meant for matrices of up to a few
+ * Factorisations of batches of dense matrices, in place, one workgroup a matrix: textbook algorithms in LAPACK's
+ * conventions, in
+ * float32. A step's elements are shared out among the invocations, barriers between steps. Meant for matrices of up to
+ * a few
  * hundred rows; callers leave larger ones to others.
  */
 import { buildModule } from "../../wgsl/module";
@@ -18,9 +20,12 @@ import {
 
 export interface LinalgParams {
   /**
-   * lu: a (m x n) to L and U, piv (from 1), info (first zero pivot, from 1). swap: exchanges rows of x (n x r) as piv says.
-   * trsm: x (n x r) := a^-1 x. cholesky: lower factor, info (order of the minor that fails). geqrf: reflections below R, and tau.
-   * orgqr: the first columns of the reflections' product. jacobi: rows of a (r x m) made orthogonal, v (r x r) has the rotations.
+   * lu: a (m x n) to L and U, piv (from 1), info (first zero pivot, from 1). swap: exchanges rows of x (n x r) as piv
+   * says.
+   * trsm: x (n x r) := a^-1 x. cholesky: lower factor, info (order of the minor that fails). geqrf: reflections below
+   * R, and tau.
+   * orgqr: the first columns of the reflections' product. jacobi: rows of a (r x m) made orthogonal, v (r x r) has the
+   * rotations.
    */
   readonly op: "lu" | "swap" | "trsm" | "cholesky" | "geqrf" | "orgqr" | "jacobi";
   /** Elements are pairs of float32. */
@@ -342,7 +347,10 @@ const BODIES: { readonly [O in LinalgParams["op"]]: Body } = {
   jacobi: JACOBI,
 };
 
-/** Buffers: what the op reads, then what it writes. Uniforms: batches, the op's words, an offset for every buffer. All is dense and row-major. */
+/**
+ * Buffers: what the op reads, then what it writes. Uniforms: batches, the op's words, an offset for every buffer. All
+ * is dense and row-major.
+ */
 export function linalg(params: LinalgParams): Kernel {
   const { op, complex = false } = params;
   if (!Object.hasOwn(BODIES, op)) throw new UnsupportedKernelError("linalg", String(op));

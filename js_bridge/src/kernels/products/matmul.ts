@@ -64,7 +64,8 @@ const sources = (t: "a" | "b", before?: Inline): string[] => (before ? before.in
 
 /**
  * Uniforms: M, N, K, batches, nb1 (size of the inner batch dim), [splits, kchunk]; offset and strides ao am ak ab0 ab1,
- * bo bk bn bb0 bb1, co cm cn cb0 cb1 (not when split), [eo em en eb0 eb1 of bias]; alpha, [beta]; [those of the epilogue].
+ * bo bk bn bb0 bb1, co cm cn cb0 cb1 (not when split), [eo em en eb0 eb1 of bias]; alpha, [beta]; [those of the
+ * epilogue].
  * An operand that is computed has them for each of its inputs a<k> (b<k>), and its scalars a_c<k>.
  */
 export function matmul(params: MatmulParams): Kernel {
@@ -260,7 +261,11 @@ function placeWords(t: "a" | "b", { inline, places }: Operand): Record<string, n
   );
 }
 
-/** The kernels of one product. Buffers a, b (a0.., b0.. where they are computed; a and b are scratch then), [e], c (with an epilogue its inputs and outputs instead); scratch part: float32 of splits * batches * M * N; sum and product: a result. */
+/**
+ * The kernels of one product. Buffers a, b (a0.., b0.. where they are computed; a and b are scratch then), [e], c (with
+ * an epilogue its inputs and outputs instead); scratch part: float32 of splits * batches * M * N; sum and product: a
+ * result.
+ */
 export function planMatmul(plan: MatmulPlan): Step[] {
   const { values: v, bias, out, after } = plan;
   const [M, N, K, batches, nb1] = ["M", "N", "K", "batches", "nb1"].map((n) => value(v, n)) as [

@@ -1,5 +1,6 @@
 /**
- * layer_norm and rms_norm over contiguous rows with float32 statistics, and their input gradient. Gradients of weight and
+ * layer_norm and rms_norm over contiguous rows with float32 statistics, and their input gradient. Gradients of weight
+ * and
  * bias, and batch_norm, are reductions of expressions and fused pointwise kernels, which Python puts together.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
@@ -26,7 +27,8 @@ export interface LayerNormParams extends RowLanes {
 }
 
 /**
- * Uniforms: rows, n, xo, yo, [go], eps (forward), [wo], [bo], [meano], rstdo. Buffers: forward x, [w], [b], y, mean, rstd (rms: no mean);
+ * Uniforms: rows, n, xo, yo, [go], eps (forward), [wo], [bo], [meano], rstdo. Buffers: forward x, [w], [b], y, mean,
+ * rstd (rms: no mean);
  * backward g, x, [w], mean, rstd, gx (rms: no mean). mean and rstd are float32, one a row.
  */
 export function layerNorm(params: LayerNormParams): Kernel {

@@ -1,9 +1,12 @@
 /**
- * Reductions over any dims of any strides, of an expression graph's values (so sums of products, losses and matrix-vector
+ * Reductions over any dims of any strides, of an expression graph's values (so sums of products, losses and
+ * matrix-vector
  * products are reductions too), several results at once.
  *
- * `lanes` invocations work on one row. Each adds blocks of 32 elements before it adds the blocks together, then the lanes
- * join as a tree: the error grows with the logarithm of the row, as in pairwise summation, and does not depend on timing.
+ * `lanes` invocations work on one row. Each adds blocks of 32 elements before it adds the blocks together, then the
+ * lanes
+ * join as a tree: the error grows with the logarithm of the row, as in pairwise summation, and does not depend on
+ * timing.
  * With subgroups (subgroup.ts) lanes join in those instead of a tree of barriers, and a row has a workgroup of its own.
  * Rows too long for one workgroup take two kernels: "partial" reduces chunks to states, "combine" joins the states.
  */
@@ -35,7 +38,10 @@ export interface ReduceParams {
   readonly lanes: number;
   /** Neighbours in a workgroup are rows, not elements of one row: for rows that are side by side in memory. */
   readonly across?: boolean;
-  /** Neighbours in a workgroup are parts of one row, which take its elements in turn: for adapters that pay for barriers. */
+  /**
+   * Neighbours in a workgroup are parts of one row, which take its elements in turn: for adapters that pay for
+   * barriers.
+   */
   readonly woven?: boolean;
   /** Join lanes through subgroups; the device must have them. Not with `across`. */
   readonly subgroups?: boolean;
@@ -45,7 +51,9 @@ export interface ReduceParams {
   readonly inputs: readonly { readonly dtype: DType }[];
   readonly nodes: readonly Node[];
   readonly outputs: readonly { readonly op: ReduceOp; readonly node: number; readonly dtype: DType }[];
-  /** What is computed of the one result, in floats, which is not stored itself. Its inputs and scalars are counted on. */
+  /**
+   * What is computed of the one result, in floats, which is not stored itself. Its inputs and scalars are counted on.
+   */
   readonly after?: After;
 }
 
@@ -203,7 +211,10 @@ ${
   };
 }
 
-/** Statements that join a State over a subgroup: the device's own operations where there are some, shuffles for the rest. */
+/**
+ * Statements that join a State over a subgroup: the device's own operations where there are some, shuffles for the
+ * rest.
+ */
 function insideSubgroup(reds: readonly Reduction[]): string {
   const names = reds.map((r, k) => r.vars.map((_, j) => `s${k}_${j}`));
   const own = reds.flatMap((r, k) => (r.native ? [`v.s${k}_0 = ${r.native(`v.s${k}_0`)};`] : []));
@@ -226,8 +237,10 @@ const BUSY = 65536,
   ACROSS = 8;
 
 /**
- * Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the device.
- * A CPU (software) runs few at once and pays much for every barrier: there a row has one lane wherever there is other work, and
+ * Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the
+ * device.
+ * A CPU (software) runs few at once and pays much for every barrier: there a row has one lane wherever there is other
+ * work, and
  * no lane has more elements than are added well one after the other.
  */
 export function lanesFor(rows: number, n: number, inner: boolean, software = false): number {
@@ -262,7 +275,8 @@ export function planReduce(plan: ReducePlan): Step[] {
   const outs = plan.after
     ? [...plan.after.inputs.map((_, i) => `in${ins.length + i}`), ...plan.after.outputs.map((_, k) => `out${k}`)]
     : plan.outputs.map((_, k) => `out${k}`);
-  // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is work for a device
+  // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is
+  // work for a device
   const across = !inner && rows >= 16 && n > 8;
   const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
   const chunks = software

@@ -1,5 +1,6 @@
 /**
- * Kernels that work on whole rows: `lanes` invocations share a row, sums and maxima go through workgroup memory as a tree, or
+ * Kernels that work on whole rows: `lanes` invocations share a row, sums and maxima go through workgroup memory as a
+ * tree, or
  * through subgroups, where a row has a workgroup of its own.
  */
 import { WORKGROUP } from "../spec";

@@ -1,7 +1,9 @@
 /**
  * Scans along one dim of a contiguous tensor seen as [outer, n, inner]: cumsum, cumprod, cummax, cummin (with int64
- * positions), logcumsumexp. `lanes` invocations share a row: blocks of lanes * 4 elements are scanned in workgroup memory
- * and the running total is carried on. Long rows of which there are few take three kernels: totals of chunks, scan of the
+ * positions), logcumsumexp. `lanes` invocations share a row: blocks of lanes * 4 elements are scanned in workgroup
+ * memory
+ * and the running total is carried on. Long rows of which there are few take three kernels: totals of chunks, scan of
+ * the
  * totals, then the scan of every chunk from its start value. With cummax and cummin totals have positions as well.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
@@ -29,15 +31,20 @@ export interface ScanParams {
   readonly dtype: DType;
   readonly out: DType;
   readonly lanes: number;
-  /** Rows are chunks of longer ones: "totals" writes the last value of each only, "apply" starts from the chunk before in `carry`. */
+  /**
+   * Rows are chunks of longer ones: "totals" writes the last value of each only, "apply" starts from the chunk before
+   * in `carry`.
+   */
   readonly chunked?: "totals" | "apply";
 }
 
 const EACH = 4;
 
 /**
- * Uniforms: rows, n, inner, xo, yo; chunked: chunk, chunks. Buffers: x, y (cummax, cummin: and idx); apply: x, carry, y; with
- * cummax, cummin: x, carry, whose (the chunk that a carried value is from), places (of the totals in their rows), y, idx.
+ * Uniforms: rows, n, inner, xo, yo; chunked: chunk, chunks. Buffers: x, y (cummax, cummin: and idx); apply: x, carry,
+ * y; with
+ * cummax, cummin: x, carry, whose (the chunk that a carried value is from), places (of the totals in their rows), y,
+ * idx.
  */
 export function scan(params: ScanParams): Kernel {
   const { op, dtype, out, lanes, chunked } = params;
@@ -166,7 +173,10 @@ ${write}
   };
 }
 
-/** The kernels of one scan over [outer, n, inner]. Buffers x, y, [idx]; scratch part, sums (cummax, cummin: and places, whose): rows * chunks elements of the output's class (int64). */
+/**
+ * The kernels of one scan over [outer, n, inner]. Buffers x, y, [idx]; scratch part, sums (cummax, cummin: and places,
+ * whose): rows * chunks elements of the output's class (int64).
+ */
 export function planScan(
   op: ScanOp,
   dtype: DType,

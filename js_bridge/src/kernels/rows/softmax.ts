@@ -1,6 +1,7 @@
 /**
  * softmax and log_softmax over one dim of a contiguous tensor seen as [outer, n, inner], and their gradients.
- * The maximum is taken off first, so exp stays in range for every input; rows whose maximum is infinite give NaN as in PyTorch.
+ * The maximum is taken off first, so exp stays in range for every input; rows whose maximum is infinite give NaN as in
+ * PyTorch.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -23,7 +24,10 @@ export interface SoftmaxParams extends RowLanes {
   readonly out: DType;
 }
 
-/** Uniforms: rows (outer * inner), n, inner, xo, yo, [go]. Buffers: x, y; backward: g, y, gx (g at go, y at xo, gx at yo). */
+/**
+ * Uniforms: rows (outer * inner), n, inner, xo, yo, [go]. Buffers: x, y; backward: g, y, gx (g at go, y at xo, gx at
+ * yo).
+ */
 export function softmax(params: SoftmaxParams): Kernel {
   const { log, backward, dtype, out, lanes } = params;
   if (computeOf(dtype) !== "f32" || computeOf(out) !== "f32") throw new UnsupportedKernelError("softmax", dtype);

@@ -1,8 +1,10 @@
 /**
- * Stable sort along the last dim of a contiguous [rows, n], with positions; topk is the beginning of it. Elements become
+ * Stable sort along the last dim of a contiguous [rows, n], with positions; topk is the beginning of it. Elements
+ * become
  * unsigned keys whose order is PyTorch's (NaN above all, -0 equal to 0; inverted when descending), so that ties fall to
  * the lower position in either direction. Runs of up to 256 are sorted in workgroup memory. Longer rows are merged from
- * runs, in pairs: an invocation finds by bisection how many elements of either run lie before its eight results, and goes on from there.
+ * runs, in pairs: an invocation finds by bisection how many elements of either run lie before its eight results, and
+ * goes on from there.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -25,12 +27,17 @@ export interface SortParams {
   /** dtype of the positions; int64 unless said otherwise. */
   readonly indices?: "int64" | "int32";
 }
-/** runs: sorts pieces of `len` elements to keys; whole: rows fit, results are written at once; merge: joins runs; finish: writes results. */
+/**
+ * runs: sorts pieces of `len` elements to keys; whole: rows fit, results are written at once; merge: joins runs;
+ * finish: writes results.
+ */
 export interface SortStage extends SortParams {
   readonly stage: "runs" | "whole" | "merge" | "finish";
 }
 
-/** Elements sorted in workgroup memory. One shader serves all lengths: software adapters take a second to compile it. */
+/**
+ * Elements sorted in workgroup memory. One shader serves all lengths: software adapters take a second to compile it.
+ */
 const BLOCK = 256;
 /** Results of a merge per invocation. */
 const MERGED = 8;
@@ -57,7 +64,10 @@ fn less(a: u32, b: u32) -> bool { return a < b; }
 fn same(a: u32, b: u32) -> bool { return a == b; }`;
 }
 
-/** Uniforms: rows, n, k (elements kept of a row), xo, yo, idxo; flip (all bits when descending), len (length of the runs). Buffers by stage: see planSort. */
+/**
+ * Uniforms: rows, n, k (elements kept of a row), xo, yo, idxo; flip (all bits when descending), len (length of the
+ * runs). Buffers by stage: see planSort.
+ */
 export function sort(params: SortStage): Kernel {
   const { stage, dtype, indices = "int64" } = params;
   const kt = keyType(dtype);
@@ -173,7 +183,9 @@ fn save(slot: u32, part: u32, pieces: u32) {
   };
 }
 
-/** The kernels of one sort. Buffers x, y, idx; scratch ka, kb (keys) and pa, pb (positions, u32) of rows * n elements. */
+/**
+ * The kernels of one sort. Buffers x, y, idx; scratch ka, kb (keys) and pa, pb (positions, u32) of rows * n elements.
+ */
 export function planSort(params: SortParams, values: Values): Step[] {
   const n = value(values, "n");
   if (n <= BLOCK) {

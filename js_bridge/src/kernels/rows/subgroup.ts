@@ -1,22 +1,35 @@
 /**
- * Values of a workgroup joined through its subgroups: within each by its own operations or by shuffles, one value a subgroup in
- * workgroup memory, a barrier, and those joined the same way. The workgroup is one row: as many invocations as the row has lanes.
+ * Values of a workgroup joined through its subgroups: within each by its own operations or by shuffles, one value a
+ * subgroup in
+ * workgroup memory, a barrier, and those joined the same way. The workgroup is one row: as many invocations as the row
+ * has lanes.
  *
- * WGSL says nothing of how invocations are spread over subgroups: they need be neither neighbours nor full. So each subgroup finds
- * out what it is. "Whole" is one of `size` neighbours in order, which has its block of the memory's slots to itself and stores
- * one value there. If the first of a block is in a whole subgroup, then all of the block is: so the first can say for all of them
- * whether the block is whole, and in blocks that are not every invocation stores its own value. Slots follow from the place in
+ * WGSL says nothing of how invocations are spread over subgroups: they need be neither neighbours nor full. So each
+ * subgroup finds
+ * out what it is. "Whole" is one of `size` neighbours in order, which has its block of the memory's slots to itself and
+ * stores
+ * one value there. If the first of a block is in a whole subgroup, then all of the block is: so the first can say for
+ * all of them
+ * whether the block is whole, and in blocks that are not every invocation stores its own value. Slots follow from the
+ * place in
  * the workgroup, not from a counter, so that the order of additions does not depend on timing.
  *
- * Taken wherever the device has the feature "subgroups" (Firefox has none): on a software adapter too, where it runs as fast as
+ * Taken wherever the device has the feature "subgroups" (Firefox has none): on a software adapter too, where it runs as
+ * fast as
  * the tree or faster and compiles in a third to the whole of the time.
  */
 
-/** Lanes from which on a row is joined in subgroups; for fewer the barriers of a tree are few, and rows share a workgroup. */
+/**
+ * Lanes from which on a row is joined in subgroups; for fewer the barriers of a tree are few, and rows share a
+ * workgroup.
+ */
 const LEAST = 16,
   SMALLEST = 32;
 
-/** How a kernel with `lanes` for a row is built on a device: whether with subgroups, where a row has a workgroup of its own. */
+/**
+ * How a kernel with `lanes` for a row is built on a device: whether with subgroups, where a row has a workgroup of its
+ * own.
+ */
 export const inSubgroups = (lanes: number, subgroups = false): { lanes: number; subgroups?: true } =>
   subgroups && lanes >= LEAST ? { lanes: Math.max(SMALLEST, lanes), subgroups: true } : { lanes };
 
@@ -74,7 +87,8 @@ ${first ? "" : "  workgroupBarrier();\n"}  let own = ${name}_inside(size, v);
 export const exchange = (body: string): string => `for (var m = 1u; m < size; m = m << 1u) { ${body} }`;
 
 /**
- * The largest (smallest) f32, NaN before all: what the device's own operation does with NaN is not defined, so it gets integers
+ * The largest (smallest) f32, NaN before all: what the device's own operation does with NaN is not defined, so it gets
+ * integers
  * in the order of the numbers.
  */
 export const extreme = (largest: boolean, v: string): string =>

@@ -1,4 +1,7 @@
-/** Several float32 tensors of any sizes in one dispatch, dense from their buffers' beginning: what clipping gradients takes. */
+/**
+ * Several float32 tensors of any sizes in one dispatch, dense from their buffers' beginning: what clipping gradients
+ * takes.
+ */
 import { bindingType } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
 import {
@@ -30,7 +33,8 @@ const scalar = (name: string, access: Binding["access"]): Binding => ({
 
 /**
  * scale: x<k> *= s (one number at so). Uniforms n0.., so; buffers s, x0...
- * squares: out[outo + j] = sum of the squares that workgroup j of `groups` adds. Uniforms n0.., groups, outo; buffers x0.., out.
+ * squares: out[outo + j] = sum of the squares that workgroup j of `groups` adds. Uniforms n0.., groups, outo; buffers
+ * x0.., out.
  */
 export function many(params: ManyParams): Kernel {
   const { op, count } = params;

@@ -1,6 +1,7 @@
 /**
  * One optimizer step of float32 parameters, in place, four elements an invocation. The order of operations is that of
- * PyTorch's single-tensor path. Factors that depend on the step count come as uniforms, so the kernel is the same each step.
+ * PyTorch's single-tensor path. Factors that depend on the step count come as uniforms, so the kernel is the same each
+ * step.
  * With `count`, that many parameters of any sizes share a dispatch: a model has many small ones.
  */
 import { bindingType } from "../../wgsl/access";

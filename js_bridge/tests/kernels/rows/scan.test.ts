@@ -48,7 +48,8 @@ test.each(["cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"] as ScanOp[])
           : random(size, -1, 1);
     if (op.startsWith("cumm") && size === 1500) x[700] = NaN;
     if (op.startsWith("cumm") && size === 36000) x[17001] = NaN;
-    if (op.startsWith("cumm") && size === 20000) x[9000] = op === "cummax" ? -Infinity : Infinity; // begins a chunk or lies in one: changes nothing
+    // begins a chunk or lies in one: changes nothing
+    if (op.startsWith("cumm") && size === 20000) x[9000] = op === "cummax" ? -Infinity : Infinity;
     const steps = planScan(op, "float32", "float32", outer, n, inner);
     const f32 = (k: number): { dtype: DType; zeros: number } => ({ dtype: "float32", zeros: k });
     const r = await runTensors(steps, {
@@ -102,7 +103,8 @@ test("long rows of packed and wide integers, and of halves", async () => {
     ["cumsum", "int8"],
     ["cumprod", "uint8"],
   ] as [ScanOp, DType][]) {
-    const ramp = Array.from({ length: n }, (_, i) => (op === "cummax" ? 1 : -1) * Math.floor(i / 500) + ((i * 7) % 5)); // the best one moves from chunk to chunk
+    // the best one moves from chunk to chunk
+    const ramp = Array.from({ length: n }, (_, i) => (op === "cummax" ? 1 : -1) * Math.floor(i / 500) + ((i * 7) % 5));
     const x =
       dtype === "bool"
         ? Array.from({ length: n }, (_, i) => Number(i > 12000 && i % 3 === 0))
